@@ -1,0 +1,110 @@
+"""Identifiers: topic ids, directory ids and replica keys, and Kafka's text form of them.
+
+Three types that must never be mixed, though two share their bytes: a topic id and a directory id are both 16 bytes, and
+the value 1 is the metadata topic's sentinel among the first and "unassigned" among the second. They are `bytes` at run
+time (cheap to hash, compare and decode); text is made at the edge only.
+
+Sources: KIP-516 (topic ids, the sentinel, base64 text), KIP-858 (reserved directory ids), KIP-853 (replica keys).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Final, NewType
+
+import msgspec
+
+TopicId = NewType("TopicId", bytes)
+DirectoryId = NewType("DirectoryId", bytes)
+Uuid = NewType("Uuid", bytes)
+"""Any other 16 byte identifier: an incarnation id."""
+
+NodeId = NewType("NodeId", int)
+
+ID_BYTES: Final = 16
+_TEXT_CHARACTERS: Final = 22
+_RESERVED_DIRECTORY_IDS: Final = 100
+
+
+def _of_int(value: int) -> bytes:
+    return value.to_bytes(ID_BYTES, "big")
+
+
+ZERO_TOPIC_ID: Final = TopicId(_of_int(0))
+"""The null id: no topic has it."""
+METADATA_TOPIC_ID: Final = TopicId(_of_int(1))
+"""The sentinel that names `__cluster_metadata` before, and besides, its own id (KIP-516): `AAAAAAAAAAAAAAAAAAAAAQ`."""
+RESERVED_TOPIC_IDS: Final = frozenset({ZERO_TOPIC_ID, METADATA_TOPIC_ID})
+
+MIGRATING_DIRECTORY_ID: Final = DirectoryId(_of_int(0))
+UNASSIGNED_DIRECTORY_ID: Final = DirectoryId(_of_int(1))
+LOST_DIRECTORY_ID: Final = DirectoryId(_of_int(2))
+ZERO_DIRECTORY_ID: Final = MIGRATING_DIRECTORY_ID
+"""Also "no directory id known", as static voters and votes before kraft.version 1 have it."""
+
+METADATA_TOPIC_NAME: Final = "__cluster_metadata"
+
+
+class InvalidIdError(ValueError):
+    """A text or a byte string is not an id, or an id is reserved where none may be."""
+
+
+class ReplicaKey(msgspec.Struct, frozen=True, kw_only=True, gc=False, order=True):
+    """A voter or observer: the same node with another directory is another replica (KIP-853)."""
+
+    node_id: NodeId
+    directory_id: DirectoryId = ZERO_DIRECTORY_ID
+
+    def __str__(self) -> str:
+        return f"{self.node_id}:{id_text(self.directory_id)}"
+
+
+def id_text(value: bytes) -> str:
+    """Kafka's text form of any 16 byte id: URL-safe base64 without padding, 22 characters."""
+    return base64.urlsafe_b64encode(value).decode("ascii").rstrip("=")
+
+
+def parse_id(text: str) -> bytes:
+    """The 16 bytes that `text` stands for.
+
+    Raises:
+        InvalidIdError: unless `text` is URL-safe base64 of exactly 16 bytes in its canonical form.
+    """
+    if len(text) != _TEXT_CHARACTERS:
+        raise InvalidIdError(f"{text!r} is not an id: it has {len(text)} characters, not {_TEXT_CHARACTERS}")
+    try:
+        value = base64.b64decode(text + "==", altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise InvalidIdError(f"{text!r} is not an id: it is not URL-safe base64") from error
+    if id_text(value) != text:
+        raise InvalidIdError(f"{text!r} is not an id in its canonical form, which would be {id_text(value)!r}")
+    return value
+
+
+def parse_topic_id(text: str) -> TopicId:
+    """`parse_id`, as a topic id. Reserved values are allowed: see `is_reserved_topic_id`."""
+    return TopicId(parse_id(text))
+
+
+def parse_directory_id(text: str) -> DirectoryId:
+    """`parse_id`, as a directory id. Reserved values are allowed: see `is_reserved_directory_id`."""
+    return DirectoryId(parse_id(text))
+
+
+def is_reserved_topic_id(topic_id: TopicId) -> bool:
+    """Whether no ordinary topic may have this id: the null id and the metadata topic's sentinel."""
+    return topic_id in RESERVED_TOPIC_IDS
+
+
+def is_reserved_directory_id(directory_id: DirectoryId) -> bool:
+    """Whether no directory may have this id: the first hundred values are set aside (KIP-858)."""
+    return int.from_bytes(directory_id, "big") < _RESERVED_DIRECTORY_IDS
+
+
+def is_assignable(value: bytes) -> bool:
+    """Whether 16 random bytes may become a new id of ours: not reserved for any use, and a text without a leading dash.
+
+    A leading dash would read as an option on a command line (Kafka's own `Uuid.randomUuid` avoids it too).
+    """
+    return int.from_bytes(value, "big") >= _RESERVED_DIRECTORY_IDS and not id_text(value).startswith("-")

@@ -1,0 +1,34 @@
+"""Positions in the metadata log: offsets, epochs and the pair that identifies a prefix.
+
+`log_end_offset` and `high_watermark` are exclusive everywhere: one past the last record that they cover.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NewType
+
+import msgspec
+
+Offset = NewType("Offset", int)
+Epoch = NewType("Epoch", int)
+
+NO_EPOCH: Final = Epoch(-1)
+"""Unknown: what a replica states before it has seen any."""
+
+
+class OffsetAndEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False, order=False):
+    """The end of a log prefix: `offset` is exclusive, `epoch` is that of the last record before it.
+
+    Two replicas whose logs share such a pair share every byte before it (log matching), which is what Fetch validates
+    and snapshots are named by (KIP-595, KIP-630).
+    """
+
+    offset: Offset
+    epoch: Epoch
+
+    def is_at_least(self, other: OffsetAndEpoch) -> bool:
+        """Whether a log that ends here is as up to date as `other`: by epoch first, then by offset (Raft, 5.4.1)."""
+        return (self.epoch, self.offset) >= (other.epoch, other.offset)
+
+    def __str__(self) -> str:
+        return f"{self.offset}@{self.epoch}"
