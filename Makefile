@@ -1,0 +1,45 @@
+# Two commands set everything up on a fresh machine: `make demo` runs the main job, `make test` passes the tests.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+SHELL := /bin/bash
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test campaign check fix bench proto records clean
+
+help: ## show what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
+
+setup: $(STAMP) ## make .venv with everything in it (the command is .venv/bin/kraft)
+
+$(STAMP): pyproject.toml constraints.txt
+	@PYTHON="$(PYTHON)" VENV="$(VENV)" bash deploy/setup.sh
+	@touch $(STAMP)
+
+demo: $(STAMP) ## run the main job: three controllers, two broker agents, one log, one Spark verdict
+	@$(BIN)/kraft demo $(ARGS)
+
+test: $(STAMP) ## pass the tests (under 8 minutes)
+	@$(BIN)/python -m pytest tests -m "not campaign" $(ARGS)
+
+campaign: $(STAMP) ## the slower suites: real Kafka's tools and process kills; LONG=1 for the long ones
+	@LONG="$(LONG)" $(BIN)/python -m pytest tests -m campaign --timeout 1200 $(ARGS)
+
+check: $(STAMP) ## lint, types, import contracts, generated files fresh; never writes
+	@$(BIN)/ruff check --no-fix --no-cache . && $(BIN)/ruff format --check --no-cache .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m metadata_log.records.generate --check
+	@$(BIN)/python proto/generate.py --check
+
+fix: $(STAMP) ## let ruff mend what it can, and write the generated files anew
+	@$(BIN)/python -m metadata_log.records.generate
+	@$(BIN)/python proto/generate.py
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+bench: $(STAMP) ## measure, beside etcd in the same run (needs Go and etcd; says so if absent)
+	@$(BIN)/python -m benchmarks.quorum_bench $(ARGS)
+
+clean: ## remove what was built here
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build demo-out

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Makes the virtual environment: called by `make setup`, by way of every other target.
+set -euo pipefail
+python=${PYTHON:-python3}
+venv=${VENV:-.venv}
+fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
+
+command -v "$python" >/dev/null || fail "$python is not there: install Python 3.11 or newer, or say PYTHON=/path/to/python make setup"
+"$python" - <<'PY' || fail "$("$python" --version 2>&1) is too old: Python 3.11 or newer is needed (PYTHON=/path/to/python make setup)"
+import sys
+sys.exit(sys.version_info < (3, 11))
+PY
+if [ ! -x "$venv/bin/python" ]; then
+  printf 'setup: making %s\n' "$venv"
+  "$python" -m venv "$venv" || fail "no virtual environment could be made: on Debian, apt-get install python3-venv"
+fi
+printf 'setup: installing packages (half a gigabyte, most of it Spark; a minute or two)\n'
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+  --editable '.[analysis]' --group dev
+printf 'setup: ready, the command is %s/bin/kraft\n' "$venv"
