@@ -1,0 +1,104 @@
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.EOFException;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
+import org.apache.kafka.common.utils.Exit;
+
+/**
+ * Runs Kafka's command-line tools one after another in one JVM: a call costs milliseconds instead of a start of Java.
+ *
+ * <p>A request on standard input is an int count and that many UTF strings: a main class and its arguments. The answer on
+ * standard output is an int exit status, then standard output and standard error, each as an int length and its bytes.
+ */
+public final class ToolServer {
+    /** What a tool's call of exit becomes. */
+    private static final class Exited extends Error {
+        final int status;
+
+        Exited(int status) {
+            super("exit", null, false, false);
+            this.status = status;
+        }
+    }
+
+    /** A stream whose bytes are taken away after each call; tools may keep a reference to it for ever. */
+    private static final class Captured extends OutputStream {
+        private ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+
+        @Override
+        public synchronized void write(int one) {
+            bytes.write(one);
+        }
+
+        @Override
+        public synchronized void write(byte[] many, int from, int length) {
+            bytes.write(many, from, length);
+        }
+
+        synchronized byte[] take() {
+            byte[] taken = bytes.toByteArray();
+            bytes = new ByteArrayOutputStream();
+            return taken;
+        }
+    }
+
+    private static int call(String main, String[] arguments) throws ReflectiveOperationException {
+        int[] first = {Integer.MIN_VALUE};
+        Exit.Procedure procedure = (status, message) -> {
+            if (first[0] == Integer.MIN_VALUE) {
+                first[0] = status;
+            }
+            throw new Exited(status);
+        };
+        Exit.setExitProcedure(procedure);
+        Exit.setHaltProcedure(procedure);
+        try {
+            Class.forName(main).getMethod("main", String[].class).invoke(null, (Object) arguments);
+        } catch (InvocationTargetException thrown) {
+            if (!(thrown.getCause() instanceof Exited)) {
+                thrown.getCause().printStackTrace();
+                return 1;
+            }
+        }
+        return first[0] == Integer.MIN_VALUE ? 0 : first[0];
+    }
+
+    public static void main(String[] ignored) throws Exception {
+        DataInputStream requests = new DataInputStream(System.in);
+        DataOutputStream answers = new DataOutputStream(new FileOutputStream(FileDescriptor.out));
+        Captured[] streams = {new Captured(), new Captured()};
+        System.setOut(new PrintStream(streams[0], true));
+        System.setErr(new PrintStream(streams[1], true));
+        System.setIn(InputStream.nullInputStream());
+        while (true) {
+            int count;
+            try {
+                count = requests.readInt();
+            } catch (EOFException noMore) {
+                Runtime.getRuntime().halt(0);
+                return;
+            }
+            String main = requests.readUTF();
+            String[] arguments = new String[count - 1];
+            for (int i = 0; i < arguments.length; i++) {
+                arguments[i] = requests.readUTF();
+            }
+            int status = call(main, arguments);
+            System.out.flush();
+            System.err.flush();
+            answers.writeInt(status);
+            for (Captured stream : streams) {
+                byte[] taken = stream.take();
+                answers.writeInt(taken.length);
+                answers.write(taken);
+            }
+            answers.flush();
+        }
+    }
+}

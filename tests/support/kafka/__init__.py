@@ -1,0 +1,1 @@
+"""Apache Kafka itself, by Maven: its jars, its tools and its nodes as real processes on loopback."""

@@ -1,0 +1,65 @@
+"""Kafka's published jars: brought once by Maven, kept in a cache directory, never in the repository.
+
+The cache is `$KRAFT_TEST_CACHE`, else `.cache` in the checkout.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+_ARTIFACTS = ("kafka_2.13", "kafka-tools", "kafka-shell")
+_ROOT = Path(__file__).resolve().parents[3]
+
+
+def cache_directory() -> Path:
+    """Where the jars are kept."""
+    return Path(os.environ.get("KRAFT_TEST_CACHE") or _ROOT / ".cache").absolute()
+
+
+def _pom(version: str) -> str:
+    wanted = [("org.apache.kafka", artifact, version) for artifact in _ARTIFACTS]
+    wanted.append(("org.slf4j", "slf4j-simple", "1.7.36"))
+    dependencies = "".join(
+        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{at}</version></dependency>"
+        for group, artifact, at in wanted
+    )
+    return (
+        "<project><modelVersion>4.0.0</modelVersion><groupId>local</groupId><artifactId>kafka-jars</artifactId>"
+        f"<version>1</version><dependencies>{dependencies}</dependencies></project>"
+    )
+
+
+def kafka_jars(version: str) -> Path:
+    """The directory that holds Kafka's jars of `version` and what they depend on.
+
+    Raises:
+        RuntimeError: without Maven.
+        subprocess.CalledProcessError: when Maven cannot bring them.
+    """
+    cache = cache_directory()
+    jars = cache / f"kafka-{version}"
+    if jars.is_dir():
+        return jars
+    if shutil.which("mvn") is None:
+        raise RuntimeError("Maven brings Kafka's jars and is not here: install it (on Debian, apt-get install maven)")
+    cache.mkdir(parents=True, exist_ok=True)
+    pom = cache / f"pom-{version}-{os.getpid()}.xml"
+    partial = cache / f"kafka-{version}.partial-{os.getpid()}"
+    pom.write_text(_pom(version))
+    try:
+        subprocess.run(
+            ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={partial}"],
+            check=True,
+        )
+    finally:
+        pom.unlink()
+    partial.rename(jars)
+    return jars
+
+
+def class_path(jars: Path) -> str:
+    """All jars, with slf4j-simple as the only logging binding (3.9 brings one of its own)."""
+    return ":".join(str(jar) for jar in sorted(jars.glob("*.jar")) if "reload4j-1.7" not in jar.name)

@@ -1,0 +1,103 @@
+"""Kafka's own command-line tools, run in one long-lived JVM."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import threading
+import zipfile
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from tests.support.kafka.jars import class_path, kafka_jars
+
+# A tool's main class moved between versions: the first that the jars hold is taken.
+_MAINS: Mapping[str, tuple[str, ...]] = {
+    "dump-log": ("org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments"),
+    "metadata-quorum": ("org.apache.kafka.tools.MetadataQuorumCommand",),
+    "metadata-shell": ("org.apache.kafka.shell.MetadataShell",),
+    "storage": ("kafka.tools.StorageTool",),
+    "topics": ("org.apache.kafka.tools.TopicCommand",),
+}
+
+
+class ToolFailedError(RuntimeError):
+    """One of Kafka's tools ended with a status other than 0."""
+
+
+@lru_cache
+def _main_class(jars: Path, tool: str) -> str:
+    held: set[str] = set()
+    for jar in jars.glob("kafka*.jar"):
+        with zipfile.ZipFile(jar) as archive:
+            held.update(archive.namelist())
+    return next(name for name in _MAINS[tool] if name.replace(".", "/") + ".class" in held)
+
+
+class KafkaTools:
+    """`kafka-<tool>` as a call. Calls from several threads take turns."""
+
+    def __init__(self, version: str = "4.3.0") -> None:
+        self.jars = kafka_jars(version)
+        self._lock = threading.Lock()
+        server = Path(__file__).with_name("ToolServer.java")
+        self._process = subprocess.Popen(
+            [
+                "java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", class_path(self.jars), str(server),
+            ],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+
+    def run(self, tool: str, *arguments: str, check: bool = True) -> str:
+        """Standard output of `kafka-<tool> arguments`.
+
+        Raises:
+            ToolFailedError: when it ends with another status than 0, unless `check` is off.
+        """
+        status, out, err = self._call(_main_class(self.jars, tool), *arguments)
+        if check and status != 0:
+            raise ToolFailedError(f"kafka-{tool} {arguments} ended with {status}: {out[-2000:]}{err[-2000:]}")
+        return out
+
+    def dump_log(self, *files: Path) -> str:
+        """What `kafka-dump-log --cluster-metadata-decoder` says of metadata logs and checkpoints."""
+        return self.run("dump-log", "--cluster-metadata-decoder", "--files", ",".join(map(str, files)))
+
+    def shell_tree(self, file: Path) -> str:
+        """Kafka's whole image of a checkpoint, or of a log that starts at offset 0, as its metadata shell prints it."""
+        return self.run("metadata-shell", "--snapshot", str(file), "tree", "/")
+
+    def _call(self, *words: str) -> tuple[int, str, str]:
+        encoded = [word.encode() for word in words]
+        request = struct.pack(">i", len(words)) + b"".join(struct.pack(">H", len(word)) + word for word in encoded)
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            raise ToolFailedError("the JVM that runs Kafka's tools has no pipes")
+        with self._lock:
+            stdin.write(request)
+            stdin.flush()
+            status = _read_int(stdout)
+            out, err = (stdout.read(_read_int(stdout)).decode(errors="replace") for _ in range(2))
+        return status, out, err
+
+    def close(self) -> None:
+        """End the JVM."""
+        self._process.kill()
+        self._process.wait()
+
+    def __enter__(self) -> KafkaTools:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def _read_int(stream: IO[bytes]) -> int:
+    raw = stream.read(4)
+    if len(raw) < 4:
+        raise ToolFailedError("the JVM that runs Kafka's tools is gone")
+    return int(struct.unpack(">i", raw)[0])
