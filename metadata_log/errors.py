@@ -1,0 +1,111 @@
+"""Every error that reading or writing the metadata log raises, and what each means for the caller.
+
+Decides: which failures are a file's fault (`MetadataLogError`), which are the disk's (`StorageFailedError`: the node
+must stop) and which are our own (`InvariantViolation`). Must not know: what a caller does about them.
+"""
+
+from __future__ import annotations
+
+
+class MetadataLogError(Exception):
+    """Bytes, files or directories that are not what they have to be."""
+
+
+class CorruptBatchError(MetadataLogError):
+    """A record batch that cannot be right: framing, checksum, counts, or its place in the log.
+
+    Attributes:
+        what: the fault, in words.
+        base_offset: of the batch, or the offset expected there; None when unknown.
+        position: byte position of the batch in its buffer or file.
+        file: name of the file when known.
+    """
+
+    def __init__(self, what: str, *, position: int, base_offset: int | None = None, file: str | None = None) -> None:
+        self.what = what
+        self.position = position
+        self.base_offset = base_offset
+        self.file = file
+        where = f"{file}, position {position}" if file else f"position {position}"
+        offset = "" if base_offset is None else f", offset {base_offset}"
+        super().__init__(f"corrupt record batch at {where}{offset}: {what}")
+
+    def in_file(self, file: str, *, shift: int = 0, base_offset: int | None = None) -> CorruptBatchError:
+        """The same fault, naming the file; `shift` is where in the file the buffer began."""
+        known = self.base_offset if base_offset is None else base_offset
+        return CorruptBatchError(self.what, position=self.position + shift, base_offset=known, file=file)
+
+
+class UnsupportedBatchError(MetadataLogError):
+    """A sound batch that we do not read: compressed, or of another format version. Never cut, never skipped."""
+
+
+class CorruptFileError(MetadataLogError):
+    """A small file (quorum-state, meta.properties, a checkpoint ...) does not hold what it must."""
+
+    def __init__(self, path: str, what: str) -> None:
+        self.path = path
+        self.what = what
+        super().__init__(f"{path}: {what}")
+
+
+class RecordError(MetadataLogError):
+    """A record's value cannot be read."""
+
+
+class UnknownRecordError(RecordError):
+    """A record type or version that this software does not know: it must stop here, never skip it."""
+
+    def __init__(self, api_key: int, version: int, offset: int | None = None) -> None:
+        self.api_key = api_key
+        self.version = version
+        self.offset = offset
+        where = "" if offset is None else f" at offset {offset}"
+        super().__init__(
+            f"unknown metadata record{where}: type {api_key}, version {version}; it was written by newer software, "
+            "and reading on without it would give a wrong image: upgrade this node"
+        )
+
+
+class MalformedRecordError(RecordError):
+    """A known record type whose bytes do not decode."""
+
+
+class OffsetOutOfRange(MetadataLogError):
+    """The log does not hold the offset that was asked for."""
+
+    def __init__(self, offset: int, start_offset: int, log_end_offset: int) -> None:
+        self.offset = offset
+        self.start_offset = start_offset
+        self.log_end_offset = log_end_offset
+        super().__init__(
+            f"offset {offset} is outside the log, which holds {start_offset} to {log_end_offset} (exclusive)"
+        )
+
+
+class DirectoryError(MetadataLogError):
+    """A directory cannot be used."""
+
+
+class NotFormattedError(DirectoryError):
+    """There is no meta.properties: run `kraft storage format`."""
+
+
+class AlreadyFormattedError(DirectoryError):
+    """There is a meta.properties where a new one was to be written."""
+
+
+class ForeignDirectoryError(DirectoryError):
+    """The directory belongs to another cluster, node or disk."""
+
+
+class DirectoryLockedError(DirectoryError):
+    """Another process, ours or a Kafka, holds the directory's lock file."""
+
+
+class StorageFailedError(MetadataLogError):
+    """A write or a sync failed. The node must stop: what is on disk is unknown, and a second sync may lie."""
+
+
+class InvariantViolation(Exception):
+    """A bug of our own: what must always hold does not. It stops the node."""

@@ -1,0 +1,70 @@
+"""Tables of the bytes around a value in a record batch: what makes framing a record a look-up, both ways.
+
+Decides: nothing; it is arithmetic done once. Must not know: batches. The tables fill as lengths are met, and are
+bounded.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metadata_log.varint import varint
+
+
+class Frames(dict[int, tuple[bytes, bytes]]):
+    """Value length → the bytes of a record before and after its offset delta, when that takes `delta_size` bytes.
+
+    A record's frame depends on these two alone, and metadata values have few lengths: looked up, framing costs no
+    arithmetic. The first piece begins with the zero header count that ends the record before.
+    """
+
+    _LARGEST_KEPT = 4096
+
+    def __init__(self, delta_size: int) -> None:
+        super().__init__()
+        self._delta_size = delta_size
+
+    def __missing__(self, length: int) -> tuple[bytes, bytes]:
+        after = b"\x01" + varint(length)
+        frame = (b"\x00" + varint(3 + self._delta_size + len(after) + length) + b"\x00\x00", after)
+        if length <= self._LARGEST_KEPT:
+            self[length] = frame
+        return frame
+
+
+DELTA_BOUNDS: Final = ((1 << 6, 1), (1 << 13, 2), (1 << 20, 3), (1 << 27, 4))
+"""Below each bound an offset delta takes so many bytes."""
+FRAMES: Final = {size: Frames(size) for _, size in DELTA_BOUNDS}
+DELTAS: Final = tuple(varint(delta) for delta in range(1 << 13))
+
+
+class BareShapes(dict[int, tuple[int, int, int]]):
+    """Record length → where its key length and its value stand from its start, and the value length's first byte.
+
+    For a record as metadata batches hold them: timestamp delta zero, an offset delta of `delta_size` bytes, no key, no
+    header. Whoever looks up checks the key's length (1: null) and the other two; all else falls to `_read_record`.
+    """
+
+    _LARGEST_KEPT = 4096
+
+    def __init__(self, delta_size: int) -> None:
+        super().__init__()
+        self._delta_size = delta_size
+
+    def __missing__(self, length: int) -> tuple[int, int, int]:
+        key_at = 2 + self._delta_size
+        for size in range(1, 6):
+            value_size = length - key_at - 2 - size
+            if value_size < 0:
+                break
+            value_length = varint(value_size)
+            if len(value_length) == size:
+                shape = (key_at, key_at + 1 + size, value_length[0])
+                if length <= self._LARGEST_KEPT:
+                    self[length] = shape
+                return shape
+        return (key_at, key_at + 2, _NO_BYTE)
+
+
+_NO_BYTE: Final = -1
+BARE: Final = {size: BareShapes(size) for _, size in DELTA_BOUNDS}

@@ -1,0 +1,234 @@
+"""Who may vote: voters with their directory ids and endpoints, sets of them, and their history by offset.
+
+Decides: membership, majority, and which set is in force at an offset (KIP-853: the latest in the log,
+committed or not).
+Must not know: who leads, and where the records that carry the sets are stored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from metadata_log.errors import InvariantViolation
+from metadata_log.ids import (
+    ZERO_DIRECTORY_ID,
+    DirectoryId,
+    InvalidIdError,
+    NodeId,
+    ReplicaKey,
+    id_text,
+    is_reserved_directory_id,
+    parse_directory_id,
+)
+from metadata_log.offsets import Offset
+
+CONTROLLER_LISTENER: Final = "CONTROLLER"
+GRPC_LISTENER: Final = "GRPC"
+NO_OFFSET: Final = Offset(-1)
+"""Of a voter set that no record carried."""
+
+_VOTER = re.compile(
+    r"(?P<id>\d+)@(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:@/\[\]\s]+):(?P<port>\d+)(/(?P<grpc>\d+))?:(?P<directory>[\w-]+)",
+    re.ASCII,
+)
+
+
+class InvalidVoterError(ValueError):
+    """A text does not describe a voter, or a list of them contradicts itself."""
+
+
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Where one listener of a node is reached. `host` is a name or an address, an IPv6 one without brackets."""
+
+    name: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.name}://{_bracketed(self.host)}:{self.port}"
+
+
+class Voter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A member of the quorum: its key, its controller listeners, and the kraft.version range that it supports."""
+
+    key: ReplicaKey
+    endpoints: tuple[Endpoint, ...] = ()
+    min_kraft_version: int = 0
+    max_kraft_version: int = 1
+
+    def endpoint(self, name: str) -> Endpoint | None:
+        """Its listener of that name, or None."""
+        return next((endpoint for endpoint in self.endpoints if endpoint.name == name), None)
+
+    def __str__(self) -> str:
+        return format_voter(self)
+
+
+class VoterSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An immutable set of voters, in the order in which the record that carried it named them."""
+
+    voters: tuple[Voter, ...] = ()
+
+    @classmethod
+    def of(cls, voters: Iterable[Voter]) -> VoterSet:
+        """A set of these voters.
+
+        Raises:
+            InvalidVoterError: two have the same node id.
+        """
+        members = tuple(voters)
+        ids = [voter.key.node_id for voter in members]
+        for node_id in ids:
+            if ids.count(node_id) > 1:
+                raise InvalidVoterError(f"voter {node_id} is named {ids.count(node_id)} times: each node id once")
+        return cls(voters=members)
+
+    def __len__(self) -> int:
+        return len(self.voters)
+
+    def __iter__(self) -> Iterator[Voter]:
+        return iter(self.voters)
+
+    def __contains__(self, node_id: object) -> bool:
+        return any(voter.key.node_id == node_id for voter in self.voters)
+
+    @property
+    def node_ids(self) -> tuple[NodeId, ...]:
+        """In order."""
+        return tuple(voter.key.node_id for voter in self.voters)
+
+    @property
+    def keys(self) -> tuple[ReplicaKey, ...]:
+        """In order."""
+        return tuple(voter.key for voter in self.voters)
+
+    @property
+    def majority(self) -> int:
+        """How many voters decide: more than half."""
+        return len(self.voters) // 2 + 1
+
+    def get(self, node_id: NodeId) -> Voter | None:
+        """The voter of that node id, whatever its directory, or None."""
+        return next((voter for voter in self.voters if voter.key.node_id == node_id), None)
+
+    def is_voter(self, key: ReplicaKey) -> bool:
+        """Whether this replica votes: its node id is in the set, with the same directory id (KIP-853).
+
+        A static voter has no directory id, and then any directory of that node is the voter.
+        """
+        voter = self.get(key.node_id)
+        return voter is not None and voter.key.directory_id in (ZERO_DIRECTORY_ID, key.directory_id)
+
+    def is_only_voter(self, key: ReplicaKey) -> bool:
+        """Whether it is the whole quorum."""
+        return len(self.voters) == 1 and self.is_voter(key)
+
+
+class VotersAt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A voter set and the offset of the record that carried it; -1 for one that no record carried."""
+
+    offset: Offset
+    voters: VoterSet
+
+
+class VoterHistory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Voter sets by offset, rising; immutable. The first holds before any record too (static, or a checkpoint's)."""
+
+    entries: tuple[VotersAt, ...] = ()
+
+    @classmethod
+    def start(cls, voters: VoterSet, offset: Offset = NO_OFFSET) -> VoterHistory:
+        """A history that begins with what the configuration or a checkpoint says."""
+        return cls(entries=(VotersAt(offset=offset, voters=voters),))
+
+    @property
+    def latest(self) -> VoterSet:
+        """The set in force: the last, committed or not. Empty when none is known."""
+        return self.entries[-1].voters if self.entries else VoterSet()
+
+    @property
+    def latest_offset(self) -> Offset:
+        """Of the record that carried the latest set, or -1."""
+        return self.entries[-1].offset if self.entries else NO_OFFSET
+
+    def at(self, end_offset: Offset) -> VoterSet:
+        """The set in force in the log prefix that ends (exclusively) at `end_offset`."""
+        for entry in reversed(self.entries):
+            if entry.offset < end_offset:
+                return entry.voters
+        return VoterSet()
+
+    def append(self, offset: Offset, voters: VoterSet) -> VoterHistory:
+        """The history once a record at `offset` carries `voters`.
+
+        Raises:
+            InvariantViolation: the offset does not lie after the last.
+        """
+        if self.entries and offset <= self.entries[-1].offset:
+            raise InvariantViolation(f"voters at offset {offset} cannot follow those at {self.entries[-1].offset}")
+        return VoterHistory(entries=(*self.entries, VotersAt(offset=offset, voters=voters)))
+
+    def truncate_to(self, end_offset: Offset) -> VoterHistory:
+        """The history once the log holds nothing at or after `end_offset`; what no record carried stays."""
+        kept = tuple(entry for entry in self.entries if entry.offset < end_offset)
+        return self if len(kept) == len(self.entries) else VoterHistory(entries=kept)
+
+
+def parse_voter(text: str) -> Voter:
+    """A voter written `id@host:port[/grpc-port]:directory-id`; an IPv6 host stands in brackets.
+
+    The port is its CONTROLLER listener's; with a second one it has a GRPC listener on the same host.
+
+    Raises:
+        InvalidVoterError: naming what is wrong.
+    """
+    match = _VOTER.fullmatch(text)
+    if match is None:
+        raise InvalidVoterError(
+            f"{text!r} is not a voter: write id@host:port:directory-id or id@host:port/grpc-port:directory-id "
+            "(an IPv6 host in brackets)"
+        )
+    try:
+        directory_id = parse_directory_id(match["directory"])
+    except InvalidIdError as error:
+        raise InvalidVoterError(f"{text!r}: {error}") from error
+    if is_reserved_directory_id(directory_id):
+        raise InvalidVoterError(f"{text!r}: {match['directory']} is reserved and no directory's id")
+    host = match["host"].strip("[]")
+    ports = [(CONTROLLER_LISTENER, match["port"])] + ([(GRPC_LISTENER, match["grpc"])] if match["grpc"] else [])
+    for _, port in ports:
+        if not 0 < int(port) < 1 << 16:
+            raise InvalidVoterError(f"{text!r}: {port} is not a port")
+    return Voter(
+        key=ReplicaKey(node_id=NodeId(int(match["id"])), directory_id=DirectoryId(directory_id)),
+        endpoints=tuple(Endpoint(name=name, host=host, port=int(port)) for name, port in ports),
+    )
+
+
+def parse_voters(text: str) -> VoterSet:
+    """A comma separated list of voters.
+
+    Raises:
+        InvalidVoterError: one is none, or two share a node id or a directory id.
+    """
+    voters = VoterSet.of(parse_voter(part.strip()) for part in text.split(","))
+    directories = [voter.key.directory_id for voter in voters]
+    if len(set(directories)) != len(directories):
+        raise InvalidVoterError(f"{text!r}: two voters have the same directory id")
+    return voters
+
+
+def format_voter(voter: Voter) -> str:
+    """`id@host:port[/grpc-port]:directory-id`, as `parse_voter` reads it."""
+    controller = voter.endpoint(CONTROLLER_LISTENER) or next(iter(voter.endpoints), None)
+    grpc = voter.endpoint(GRPC_LISTENER)
+    where = f"{_bracketed(controller.host)}:{controller.port}" if controller else "?:0"
+    return f"{voter.key.node_id}@{where}{f'/{grpc.port}' if grpc else ''}:{id_text(voter.key.directory_id)}"
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
