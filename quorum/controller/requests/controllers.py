@@ -1,0 +1,25 @@
+"""RegisterController and its answer: a controller tells its listeners and features (KIP-919)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.ids import Uuid
+from quorum.controller.requests.brokers import FeatureRange, Listener
+from quorum.errors import Error
+
+
+class RegisterController(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A controller's process introduces itself; nothing is written when the image holds just this already."""
+
+    controller_id: int
+    incarnation_id: Uuid
+    listeners: tuple[Listener, ...]
+    features: tuple[FeatureRange, ...]
+
+
+class RegisterControllerResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to RegisterController."""
+
+    error: Error = Error.NONE
+    error_message: str | None = None

@@ -1,0 +1,139 @@
+"""CreateTopics, DeleteTopics and DescribeTopics with their answers (KIP-4, KIP-516).
+
+Answers stand in the order of the request, one entry for each entry asked. `error` at the top speaks of the request as
+a whole; where it is not NONE, `topics` may be empty.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.ids import TopicId
+from quorum.errors import Error
+
+
+class CreatableReplicaAssignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One partition placed by hand: the first broker is the preferred leader."""
+
+    partition_index: int
+    broker_ids: tuple[int, ...]
+
+
+class CreatableConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A config of the new topic; null is refused with INVALID_CONFIG."""
+
+    name: str
+    value: str | None
+
+
+class CreatableTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A topic to be: `assignments` or the two numbers, never both; -1 stands for the controller's default."""
+
+    name: str
+    num_partitions: int = -1
+    replication_factor: int = -1
+    assignments: tuple[CreatableReplicaAssignment, ...] = ()
+    configs: tuple[CreatableConfig, ...] = ()
+
+
+class CreateTopics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Create a batch of topics, each for itself: one refused leaves the others be.
+
+    With `validate_only` everything is checked and answered as if created, and nothing is written (`topic_id` is zero).
+    """
+
+    topics: tuple[CreatableTopic, ...]
+    timeout_ms: int = 60_000
+    validate_only: bool = False
+
+
+class CreatableTopicResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What became of one topic; id zero and numbers -1 unless `error` is NONE."""
+
+    name: str
+    error: Error
+    topic_id: TopicId
+    error_message: str | None = None
+    num_partitions: int = -1
+    replication_factor: int = -1
+
+
+class CreateTopicsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to CreateTopics."""
+
+    topics: tuple[CreatableTopicResult, ...] = ()
+    error: Error = Error.NONE
+    error_message: str | None = None
+
+
+class DeleteTopicState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A topic to delete, by name or by id: exactly one of them is given."""
+
+    name: str | None = None
+    topic_id: TopicId | None = None
+
+
+class DeleteTopics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Delete topics: gone with the commit, whether or not any broker answers."""
+
+    topics: tuple[DeleteTopicState, ...]
+    timeout_ms: int = 60_000
+
+
+class DeletableTopicResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What became of one: both name and id where both are known."""
+
+    error: Error
+    name: str | None
+    topic_id: TopicId
+    error_message: str | None = None
+
+
+class DeleteTopicsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to DeleteTopics."""
+
+    topics: tuple[DeletableTopicResult, ...] = ()
+    error: Error = Error.NONE
+    error_message: str | None = None
+
+
+class DescribeTopics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Describe topics by id, by name, or all of them: exactly one of the three is not empty (or true)."""
+
+    names: tuple[str, ...] = ()
+    topic_ids: tuple[TopicId, ...] = ()
+    all_topics: bool = False
+
+
+class DescribedPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A partition as the image has it; `leader_id` is -1 when there is none."""
+
+    partition_index: int
+    leader_id: int
+    leader_epoch: int
+    partition_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    eligible_leader_replicas: tuple[int, ...]
+    last_known_elr: tuple[int, ...]
+    offline_replicas: tuple[int, ...]
+    """Replicas on brokers that are fenced or not registered."""
+
+
+class DescribedTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One topic; asked by an unknown id, `name` is None and `error` UNKNOWN_TOPIC_ID."""
+
+    error: Error
+    name: str | None
+    topic_id: TopicId
+    is_internal: bool = False
+    partitions: tuple[DescribedPartition, ...] = ()
+    error_message: str | None = None
+
+
+class DescribeTopicsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to DescribeTopics; all topics stand in the order of their names."""
+
+    topics: tuple[DescribedTopic, ...] = ()
+    error: Error = Error.NONE
+    error_message: str | None = None
