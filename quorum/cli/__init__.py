@@ -1,0 +1,1 @@
+"""The `kraft` command: the composition root of everything. Nothing imports it."""

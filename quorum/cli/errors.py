@@ -1,0 +1,59 @@
+"""What a person is told when something goes wrong, and with which exit status.
+
+0 is success; 1: it failed, or something was found; 2: the command was used wrongly. A mistake of a user's ends in one
+sentence on standard error. A bug of ours keeps its traceback: it is worth reporting.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+from metadata_log.errors import MetadataLogError
+from metadata_log.ids import InvalidIdError
+
+FAILED: Final = 1
+WRONG_USE: Final = 2
+
+
+class CliError(Exception):
+    """A sentence for the user, with the exit status that goes with it."""
+
+    def __init__(self, message: str, *, exit_code: int = FAILED) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def wrong_use(message: str) -> CliError:
+    """The command cannot be carried out as it was written."""
+    return CliError(message, exit_code=WRONG_USE)
+
+
+def say(message: str) -> None:
+    """A line for the person at the terminal, on standard error, so that standard output stays data."""
+    print(message, file=sys.stderr)
+
+
+def exit_code_of(error: Exception) -> int | None:
+    """Tell the user of `error` and return the exit status; None when it is a bug of ours and wants its traceback."""
+    if isinstance(error, CliError):
+        say(f"kraft: {error}")
+        return error.exit_code
+    if isinstance(error, InvalidIdError):
+        say(f"kraft: {error}")
+        return WRONG_USE
+    if isinstance(error, MetadataLogError) or _is_client_error(error):
+        say(f"kraft: {error}")
+        return FAILED
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        say(f"kraft: {where}{error.strerror or error}")
+        return FAILED
+    return None
+
+
+def _is_client_error(error: Exception) -> bool:
+    """Whether the Python client or the configuration refused; asked by module, so that neither is imported for it."""
+    client, config = sys.modules.get("quorum.client.errors"), sys.modules.get("quorum.node.config")
+    kinds = (getattr(client, "ClientError", None), getattr(config, "ConfigError", None))
+    return any(kind is not None and isinstance(error, kind) for kind in kinds)

@@ -1,0 +1,74 @@
+"""How answers are shown: a table for people, JSON for programs."""
+
+from __future__ import annotations
+
+import enum
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import typer
+
+
+class OutputFormat(enum.StrEnum):
+    """What `-o` takes."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+Output = Annotated[
+    OutputFormat, typer.Option("-o", "--output", help="table for people, json for programs.", case_sensitive=False)
+]
+
+
+def show_rows(
+    output: OutputFormat, columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, empty: str = "nothing"
+) -> None:
+    """Print one row a line. `columns` are keys of the rows, in order; JSON holds the whole rows."""
+    if output is OutputFormat.JSON:
+        show_json(list(rows))
+        return
+    if not rows:
+        print(empty)
+        return
+    _print_table(columns, rows)
+
+
+def show_object(output: OutputFormat, fields: Mapping[str, object]) -> None:
+    """Print one thing: `Name: value` lines, or a JSON object."""
+    if output is OutputFormat.JSON:
+        show_json(fields)
+        return
+    width = max(len(key) for key in fields) + 2
+    for key, value in fields.items():
+        print(f"{key + ':':<{width}}{text_of(value)}")
+
+
+def show_json(value: object) -> None:
+    """Print `value` as JSON: indented on a terminal, on one line in a pipe."""
+    print(json.dumps(value, indent=2 if sys.stdout.isatty() else None, ensure_ascii=False))
+
+
+def text_of(value: object) -> str:
+    """A cell's text: nothing is a dash, a list is its items."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ",".join(map(text_of, value)) or "-"
+    return str(value)
+
+
+def _print_table(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
+    cells = [[text_of(row.get(column)) for column in columns] for row in rows]
+    numeric = [all(isinstance(row.get(column), int | None) for row in rows) for column in columns]
+    widths = [max(len(line[i]) for line in [list(columns), *cells]) for i in range(len(columns))]
+    for line in [list(columns), *cells]:
+        padded = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        ]
+        print("  ".join(padded).rstrip())
