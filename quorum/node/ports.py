@@ -1,0 +1,358 @@
+"""The ports between the executor and the world, and what goes over them.
+
+Decides: the shape of what the executor asks of disk, network, clock and chance, and of what it is told in return. Must
+not know: asyncio, threads, gRPC, files. The asyncio driver and the simulator implement these ports over one executor.
+
+Every call here is made from the one task that owns the executor, never blocks, and never calls back before it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
+
+from metadata_log.directory import QuorumState
+from metadata_log.file_log import WriteOp
+from metadata_log.ids import METADATA_TOPIC_ID, TopicId
+from metadata_log.offsets import NO_EPOCH, Epoch, Offset
+from metadata_log.voters import Endpoint
+from quorum.errors import Error
+from quorum.raft.inputs import Clock
+from quorum.raft.messages import (
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
+    FetchRequest,
+    FetchResponse,
+    VoteRequest,
+    VoteResponse,
+)
+from quorum.raft.ready import Destination
+
+if TYPE_CHECKING:
+    from metadata_log.image import MetadataImage
+    from quorum.controller.context import RequestContext
+
+PeerRequest = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
+PeerResponse = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse
+
+METADATA_PARTITION: Final = 0
+NO_OFFSET: Final = Offset(-1)
+
+
+# --- between replicas
+
+
+class PeerCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A request of another replica as it came in, before anybody has checked what it names (`gate` does)."""
+
+    request: PeerRequest
+    cluster_id: str | None
+    """None where the asker may leave it out and did."""
+    topic_id: TopicId = METADATA_TOPIC_ID
+    """The sentinel too where a protocol names the metadata topic by its name."""
+    partition: int = METADATA_PARTITION
+
+
+class OutgoingRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A request to another replica, with what it must name it by.
+
+    One answer or one failure with the same `correlation` is due within `timeout_ms`.
+    """
+
+    destination: Destination
+    correlation: int
+    cluster_id: str
+    topic_id: TopicId
+    request: PeerRequest
+    timeout_ms: int
+
+
+class ControllerCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A request of this node to the active controller's door (RegisterController).
+
+    `request` is one of `quorum.controller.requests`. One `on_controller_answer` with the same `correlation` is due within `timeout_ms`.
+    """
+
+    destination: Destination
+    correlation: int
+    request: object
+    timeout_ms: int
+
+
+class Network(Protocol):
+    """The outgoing side. Nothing is queued beyond what is in flight: a second Fetch to a peer replaces the first."""
+
+    def attach(self, replies: Replies) -> None:
+        """Called once, before anything is sent: where answers and failures go."""
+
+    def send(self, request: OutgoingRequest) -> None:
+        """Send, or fail it through `Replies.on_peer_failure` in a later turn."""
+
+    def send_to_controller(self, call: ControllerCall) -> None:
+        """Send to a controller's door, or answer None through `Replies.on_controller_answer` in a later turn."""
+
+
+class Replies(Protocol):
+    """What a network calls when something comes back. The driver implements it."""
+
+    def on_peer_response(self, destination_id: int, correlation: int, response: PeerResponse) -> None:
+        """The answer to an `OutgoingRequest`; ids as `Destination.node_id` and `correlation` had them."""
+
+    def on_peer_failure(self, destination_id: int, correlation: int, *, disconnected: bool) -> None:
+        """No answer will come. `disconnected`: refused or reset (which makes a leader suspect), not a deadline."""
+
+    def on_controller_answer(self, correlation: int, answer: ClientAnswer | None) -> None:
+        """The answer to a `ControllerCall`; None when there is none."""
+
+
+class Doors(Protocol):
+    """What the incoming sides call. The driver implements it."""
+
+    def peer_request(self, call: PeerCall, respond: Callable[[PeerResponse], None]) -> int:
+        """Hand in a peer's request. `respond` is called once at most, in a later turn; returns an id for `peer_gone`."""
+
+    def peer_gone(self, request_id: int) -> None:
+        """The stream that the request came on is broken: whatever is parked for it is dropped, `respond` never called."""
+
+    def client_request(self, call: ClientCall) -> None:
+        """Hand in a client's request. `call.respond` is called exactly once, unless the node stops by a fault."""
+
+
+# --- clients
+
+
+class ClientAnswer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to a client.
+
+    `response` is one of `quorum.controller.requests` when `error` is NONE. Otherwise the whole request is refused:
+    NOT_CONTROLLER (nothing was done, safe to send again elsewhere), REQUEST_TIMED_OUT (the outcome is not known),
+    THROTTLING_QUOTA_EXCEEDED (nothing was done: this node has more than it takes), OFFSET_NOT_AVAILABLE (a read's
+    `at_least_offset` did not come in time).
+    """
+
+    error: Error = Error.NONE
+    message: str | None = None
+    response: object | None = None
+    image_offset: Offset = NO_OFFSET
+    """End of the image that the answer was made from, what it wrote included: reads at least this see it."""
+    image_epoch: Epoch = NO_EPOCH
+    leader_id: int = -1
+    leader_epoch: Epoch = NO_EPOCH
+    leader_endpoints: tuple[Endpoint, ...] = ()
+
+
+class ClientCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A client's request; `context.deadline_ms` is on the monotonic clock of the `Clock` port."""
+
+    request: object
+    context: RequestContext
+    respond: Callable[[ClientAnswer], None]
+    at_least_offset: Offset = NO_OFFSET
+    """A read may be answered by any replica whose published image reaches this far; -1 asks the active controller."""
+
+
+# --- disk
+
+
+class LogWrite(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Bytes to append or to cut, as the log staged them."""
+
+    sequence: int
+    op: WriteOp
+
+
+class StateWrite(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The quorum-state file to replace durably."""
+
+    sequence: int
+    state: QuorumState
+
+
+DiskJob = LogWrite | StateWrite
+
+
+class ColdRead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Whole batches to read from the files because memory no longer has them."""
+
+    read_id: int
+    offset: Offset
+    max_bytes: int
+
+
+class Disk(Protocol):
+    """Writes in order, reads beside them.
+
+    Every `write` is followed by `DiskDone` when all of its jobs are durable, or by one `DiskFailed` and nothing more.
+    """
+
+    def write(self, jobs: Sequence[DiskJob]) -> None:
+        """Take jobs, whose sequences rise by one; several calls may be made durable by one sync."""
+
+    def read(self, read: ColdRead) -> None:
+        """Read; `ReadDone` follows."""
+
+
+# --- clock and chance
+
+
+class TimeSource(Protocol):
+    """The only clock."""
+
+    def now(self) -> Clock:
+        """Monotonic and wall milliseconds; neither goes back."""
+
+
+class Entropy(Protocol):
+    """The only source of randomness."""
+
+    def draw(self) -> int:
+        """64 random bits."""
+
+    def new_id(self) -> bytes:
+        """16 random bytes that may become an id (`metadata_log.ids.is_assignable`)."""
+
+
+class Ports(msgspec.Struct, frozen=True, kw_only=True):
+    """All that an executor needs of the world."""
+
+    disk: Disk
+    network: Network
+    clock: TimeSource
+    entropy: Entropy
+
+
+# --- events: what an executor is told
+
+
+class PeerRequested(msgspec.Struct, frozen=True, kw_only=True):
+    """A peer asks."""
+
+    request_id: int
+    call: PeerCall
+    respond: Callable[[PeerResponse], None]
+
+
+class PeerGone(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The peer that asked can no longer be answered."""
+
+    request_id: int
+
+
+class PeerAnswered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A peer answered."""
+
+    destination_id: int
+    correlation: int
+    response: PeerResponse
+
+
+class PeerFailed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A peer will not answer."""
+
+    destination_id: int
+    correlation: int
+    disconnected: bool
+
+
+class ControllerAnswered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The active controller's door answered, or (None) will not."""
+
+    correlation: int
+    answer: ClientAnswer | None
+
+
+class DiskDone(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Every job up to and with `sequence` is durable."""
+
+    sequence: int
+
+
+class DiskFailed(msgspec.Struct, frozen=True, kw_only=True):
+    """A write, a sync or a read failed: the node must stop."""
+
+    error: Exception
+
+
+class ReadDone(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A cold read's batches."""
+
+    read_id: int
+    data: bytes
+
+
+class StopAsked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Stop in good order: hand over first (EndQuorumEpoch)."""
+
+
+Event = (
+    PeerRequested
+    | PeerGone
+    | PeerAnswered
+    | PeerFailed
+    | ControllerAnswered
+    | DiskDone
+    | DiskFailed
+    | ReadDone
+    | StopAsked
+    | ClientCall
+)
+
+
+# --- what an executor tells to whoever watches it (logging, metrics, an agent)
+
+
+class RoleChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The epoch, the role or the known leader is another one now."""
+
+    role: str
+    epoch: Epoch
+    leader_id: int | None
+    leader_endpoints: tuple[Endpoint, ...]
+    log_end_offset: Offset
+    high_watermark: Offset | None
+    cause: str
+    """The input that did it, by its type's name."""
+
+
+class ImagePublished(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The committed image moved. Told once for each move, in order; several batches may be in one."""
+
+    before: MetadataImage
+    after: MetadataImage
+
+
+class ControllerActivated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """This node is the active controller of `epoch`."""
+
+    epoch: Epoch
+
+
+class ControllerDeactivated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """This node is it no more; `unknown_outcomes` clients were told that theirs is not known."""
+
+    epoch: Epoch
+    unknown_outcomes: int
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A request was refused, of a peer (by us) or of ours (by a peer)."""
+
+    request: str
+    error: Error
+    why: str
+    by_us: bool
+    peer: str
+
+
+NodeEvent = RoleChanged | ImagePublished | ControllerActivated | ControllerDeactivated | Refused
+
+
+class Watcher(Protocol):
+    """Is told what happens, from within the turn: it must be quick, and must not call the executor."""
+
+    def on_event(self, event: NodeEvent) -> None:
+        """One event, in the order in which they happen."""
