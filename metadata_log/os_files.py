@@ -1,0 +1,134 @@
+"""The operating system's files, behind the port of `files`.
+
+Decides: which system calls keep the port's promises. Must not know: which files there are.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from threading import Lock
+from typing import Final
+
+from metadata_log.files import FileHandle, HeldLock, parent_of
+
+_FILE_MODE: Final = 0o644
+
+
+class OsFileHandle:
+    """An open file descriptor."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def pread(self, count: int, position: int) -> bytes:
+        """See the port. One call reads at most 2 GiB on Linux, so it asks again until the file ends."""
+        data = os.pread(self._descriptor, count, position)
+        if len(data) == count or not data:
+            return data
+        parts = [data]
+        read = len(data)
+        while read < count and (data := os.pread(self._descriptor, count - read, position + read)):
+            parts.append(data)
+            read += len(data)
+        return b"".join(parts)
+
+    def pwrite(self, data: bytes | bytearray | memoryview, position: int) -> None:
+        """See the port. A call may write a part only (a nearly full disk); the next then says why."""
+        written = os.pwrite(self._descriptor, data, position)
+        while written < len(data):
+            written += os.pwrite(self._descriptor, memoryview(data)[written:], position + written)
+
+    def truncate(self, size: int) -> None:
+        """See the port."""
+        os.ftruncate(self._descriptor, size)
+
+    def fdatasync(self) -> None:
+        """See the port. The size is among what fdatasync makes durable."""
+        os.fdatasync(self._descriptor)
+
+    def size(self) -> int:
+        """See the port."""
+        return os.fstat(self._descriptor).st_size
+
+    def close(self) -> None:
+        """See the port."""
+        os.close(self._descriptor)
+
+
+class _OsLock:
+    """A POSIX record lock. Its descriptor stays open while it is held: closing any of the file would drop it."""
+
+    _held: Final[set[str]] = set()
+    _guard: Final = Lock()
+
+    def __init__(self, path: str) -> None:
+        self._path = os.path.realpath(path)
+        # A process's own POSIX locks do not exclude each other, and opening and closing the file again would drop the
+        # first: so a second attempt within this process must not even open it.
+        with self._guard:
+            if self._path in self._held:
+                raise BlockingIOError(f"{path} is locked by this process")
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
+            try:
+                fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                os.close(descriptor)
+                raise BlockingIOError(f"{path} is locked by another process") from error
+            self._held.add(self._path)
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        """See the port."""
+        with self._guard:
+            self._held.discard(self._path)
+            os.close(self._descriptor)
+
+
+class OsFiles:
+    """The port, on the operating system."""
+
+    def open(self, path: str, *, create: bool = False, exclusive: bool = False, read_only: bool = False) -> FileHandle:
+        """See the port."""
+        flags = os.O_CLOEXEC | (os.O_RDONLY if read_only else os.O_RDWR)
+        flags |= (os.O_CREAT if create else 0) | (os.O_EXCL if exclusive else 0)
+        return OsFileHandle(os.open(path, flags, _FILE_MODE))
+
+    def rename(self, source: str, target: str) -> None:
+        """See the port."""
+        os.rename(source, target)
+
+    def unlink(self, path: str) -> None:
+        """See the port."""
+        os.unlink(path)
+
+    def listdir(self, path: str) -> list[str]:
+        """See the port."""
+        return sorted(os.listdir(path))
+
+    def exists(self, path: str) -> bool:
+        """See the port."""
+        return os.path.exists(path)
+
+    def mkdirs(self, path: str) -> None:
+        """See the port."""
+        missing: list[str] = []
+        at = os.path.abspath(path)
+        while not os.path.isdir(at):
+            missing.append(at)
+            at = parent_of(at)
+        for made in reversed(missing):
+            os.mkdir(made)
+            self.fsync_dir(parent_of(made))
+
+    def fsync_dir(self, path: str) -> None:
+        """See the port."""
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def lock(self, path: str) -> HeldLock:
+        """See the port. A POSIX lock, as Java's `FileChannel.lock` is: each sees the other's (flock would not)."""
+        return _OsLock(path)

@@ -1,0 +1,359 @@
+"""A file system in memory that crashes, tears, rots and runs full as it is told: for tests and the simulator.
+
+Decides: what a crash may leave. Must not know: which files there are. Deterministic: all chance comes from the 64-bit
+draw that `crash` is given.
+
+What a crash leaves of a file is what was synced, then a prefix of the writes and truncations since, the last of them
+torn at any byte; of a directory, what `fsync_dir` made durable, then a prefix of the creations, renames and removals
+since. Each file and each directory keeps a prefix of its own. A failed sync drops what it should have made durable, as
+Linux does, though reads show it until the crash: whoever syncs again is told a lie.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections import Counter
+from collections.abc import Iterator
+from posixpath import basename, normpath
+
+from metadata_log.files import FileHandle, HeldLock, parent_of
+
+_MASK = (1 << 64) - 1
+
+
+class SimulatedCrash(Exception):
+    """The process died in the middle of a call. Call `SimulatedFiles.crash` and open everything anew."""
+
+
+def _draws(seed: int) -> Iterator[int]:
+    """An endless sequence of 64-bit numbers from one (SplitMix64: its constants are its definition)."""
+    state = seed & _MASK
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) & _MASK
+        mixed = state
+        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
+        yield mixed ^ (mixed >> 31)
+
+
+def _up_to(draws: Iterator[int], most: int) -> int:
+    """A number from 0 to `most`; each end is as likely as all between: nothing and everything must be met often."""
+    choice = next(draws)
+    if choice % 3 == 0:
+        return 0
+    return most if choice % 3 == 1 else next(draws) % (most + 1)
+
+
+class _Change:
+    """One write (`data` at `position`) or, without data, a truncation to `position`."""
+
+    __slots__ = ("data", "position")
+
+    def __init__(self, position: int, data: bytes | None) -> None:
+        self.position = position
+        self.data = data
+
+    def apply(self, content: bytearray, count: int | None = None) -> None:
+        """Apply it; of a write only the first `count` bytes when given."""
+        size = len(content)
+        if self.data is None:
+            if self.position < size:
+                del content[self.position :]
+            else:
+                content.extend(bytes(self.position - size))
+            return
+        data = self.data if count is None else self.data[:count]
+        if self.position > size:
+            content.extend(bytes(self.position - size))
+        content[self.position : self.position + len(data)] = data
+
+
+class _Inode:
+    """A file's bytes as read now, as durable, and the changes between."""
+
+    def __init__(self) -> None:
+        self.now = bytearray()
+        self.durable = bytearray()
+        self.pending: list[_Change] = []
+
+    def sync(self) -> None:
+        for change in self.pending:
+            change.apply(self.durable)
+        self.pending.clear()
+
+    def crash(self, draws: Iterator[int]) -> None:
+        kept = _up_to(draws, len(self.pending))
+        for change in self.pending[:kept]:
+            change.apply(self.durable)
+        if kept < len(self.pending):
+            torn = self.pending[kept]
+            if torn.data is not None and (count := _up_to(draws, len(torn.data) - 1)) > 0:
+                torn.apply(self.durable, count)
+        self.pending.clear()
+        self.now = bytearray(self.durable)
+
+
+class _Directory:
+    """Names now, names durable, and the changes between: each sets some names to inodes, or to None."""
+
+    def __init__(self) -> None:
+        self.now: dict[str, _Inode] = {}
+        self.durable: dict[str, _Inode] = {}
+        self.pending: list[dict[str, _Inode | None]] = []
+
+    def change(self, names: dict[str, _Inode | None]) -> None:
+        _set_names(self.now, names)
+        self.pending.append(names)
+
+    def sync(self) -> None:
+        for names in self.pending:
+            _set_names(self.durable, names)
+        self.pending.clear()
+
+    def crash(self, draws: Iterator[int]) -> None:
+        for names in self.pending[: _up_to(draws, len(self.pending))]:
+            _set_names(self.durable, names)
+        self.pending.clear()
+        self.now = dict(self.durable)
+
+
+def _set_names(entries: dict[str, _Inode], names: dict[str, _Inode | None]) -> None:
+    for name, inode in names.items():
+        if inode is None:
+            entries.pop(name, None)
+        else:
+            entries[name] = inode
+
+
+class SimulatedFiles:
+    """The port, in memory; its attributes may be set at any time.
+
+    Attributes:
+        free_bytes: how much files may still grow; None is without limit. A write that passes it writes what fits.
+        read_only: whatever would change something raises EROFS.
+        crash_at: raises `SimulatedCrash` in the changing call of this number, counted from 1 as `changes` does.
+        changes: changing calls so far (writes, truncations, syncs, creations, renames, removals).
+        calls: calls so far by their name.
+    """
+
+    def __init__(self) -> None:
+        self.free_bytes: int | None = None
+        self.read_only = False
+        self.crash_at: int | None = None
+        self.changes = 0
+        self.calls: Counter[str] = Counter()
+        self._failures: list[tuple[str, str, int]] = []
+        self._directories: dict[str, _Directory] = {"/": _Directory()}
+        self._locks: set[str] = set()
+        self._boot = 0
+
+    def crash(self, draw: int) -> None:
+        """End the process and the machine: what was not durable may be gone. Open files and locks are void."""
+        draws = _draws(draw)
+        for _, directory in sorted(self._directories.items()):
+            directory.crash(draws)
+            for _, inode in sorted(directory.now.items(), key=lambda entry: entry[0]):
+                inode.crash(draws)
+        self._locks.clear()
+        self._failures.clear()
+        self.crash_at = None
+        self._boot += 1
+
+    def fail_next(self, call: str, *, path: str = "", error: int = errno.EIO) -> None:
+        """Let the next call of this name (`fdatasync`, `pwrite`, `rename` ...) on a path that contains `path` fail."""
+        self._failures.append((call, path, error))
+
+    def fail_next_fsync(self, path: str = "") -> None:
+        """Let the next `fdatasync` of a file whose path contains `path` fail with EIO."""
+        self.fail_next("fdatasync", path=path)
+
+    def rot(self, path: str, position: int, mask: int) -> None:
+        """Flip the bits of `mask` in the byte at `position`, now and for ever."""
+        inode = self._inode(normpath(path))
+        inode.now[position] ^= mask
+        if position < len(inode.durable):
+            inode.durable[position] ^= mask
+
+    def content(self, path: str) -> bytes:
+        """A file's bytes as read now."""
+        return bytes(self._inode(normpath(path)).now)
+
+    def open(self, path: str, *, create: bool = False, exclusive: bool = False, read_only: bool = False) -> FileHandle:
+        """See the port."""
+        path = normpath(path)
+        directory = self._directory_of(path)
+        inode = directory.now.get(basename(path))
+        if inode is not None and create and exclusive:
+            raise FileExistsError(errno.EEXIST, "it exists", path)
+        if inode is None:
+            if not create:
+                raise FileNotFoundError(errno.ENOENT, "no such file", path)
+            self._begin("open", path)
+            inode = _Inode()
+            directory.change({basename(path): inode})
+            self._end()
+        elif self.read_only and not read_only:
+            raise OSError(errno.EROFS, "read-only file system", path)
+        return _SimulatedHandle(self, path, inode, self._boot)
+
+    def rename(self, source: str, target: str) -> None:
+        """See the port. Between two directories it is a change of each."""
+        source, target = normpath(source), normpath(target)
+        inode = self._inode(source)
+        origin, goal = self._directory_of(source), self._directory_of(target)
+        self._begin("rename", source)
+        if origin is goal:
+            origin.change({basename(source): None, basename(target): inode})
+        else:
+            goal.change({basename(target): inode})
+            origin.change({basename(source): None})
+        self._end()
+
+    def unlink(self, path: str) -> None:
+        """See the port."""
+        path = normpath(path)
+        self._inode(path)
+        self._begin("unlink", path)
+        self._directory_of(path).change({basename(path): None})
+        self._end()
+
+    def listdir(self, path: str) -> list[str]:
+        """See the port."""
+        path = normpath(path)
+        if path not in self._directories:
+            raise FileNotFoundError(errno.ENOENT, "no such directory", path)
+        below = [basename(name) for name in self._directories if name != "/" and parent_of(name) == path]
+        return sorted([*below, *self._directories[path].now])
+
+    def exists(self, path: str) -> bool:
+        """See the port."""
+        path = normpath(path)
+        parent = self._directories.get(parent_of(path))
+        return path in self._directories or (parent is not None and basename(path) in parent.now)
+
+    def mkdirs(self, path: str) -> None:
+        """See the port."""
+        path = normpath(path)
+        missing = []
+        while path not in self._directories:
+            missing.append(path)
+            path = parent_of(path)
+        for made in reversed(missing):
+            self._begin("mkdirs", made)
+            self._directories[made] = _Directory()
+            self._end()
+
+    def fsync_dir(self, path: str) -> None:
+        """See the port."""
+        path = normpath(path)
+        self._begin("fsync_dir", path)
+        self._directories[path].sync()
+        self._end()
+
+    def lock(self, path: str) -> HeldLock:
+        """See the port."""
+        path = normpath(path)
+        if path in self._locks:
+            raise BlockingIOError(f"{path} is locked")
+        self.open(path, create=True).close()
+        self._locks.add(path)
+        return _SimulatedLock(self._locks, path)
+
+    def _directory_of(self, path: str) -> _Directory:
+        directory = self._directories.get(parent_of(path))
+        if directory is None:
+            raise FileNotFoundError(errno.ENOENT, "no such directory", parent_of(path))
+        return directory
+
+    def _inode(self, path: str) -> _Inode:
+        inode = self._directory_of(path).now.get(basename(path))
+        if inode is None:
+            raise FileNotFoundError(errno.ENOENT, "no such file", path)
+        return inode
+
+    def _begin(self, call: str, path: str) -> None:
+        """Count a changing call, and let it fail where that was asked for."""
+        self.calls[call] += 1
+        self.changes += 1
+        for failure in self._failures:
+            if failure[0] == call and failure[1] in path:
+                self._failures.remove(failure)
+                raise OSError(failure[2], "injected", path)
+        if self.read_only:
+            raise OSError(errno.EROFS, "read-only file system", path)
+        if self.changes == self.crash_at and call in ("fdatasync", "fsync_dir"):
+            raise SimulatedCrash(f"in {call} of {path}")
+
+    def _end(self) -> None:
+        """A call that is not a sync is under way at the crash: it was done, and is not durable."""
+        if self.changes == self.crash_at:
+            raise SimulatedCrash(f"at change {self.changes}")
+
+
+class _SimulatedLock:
+    def __init__(self, locks: set[str], path: str) -> None:
+        self._locks = locks
+        self._path = path
+
+    def release(self) -> None:
+        self._locks.discard(self._path)
+
+
+class _SimulatedHandle:
+    """An open file; void after a crash."""
+
+    def __init__(self, files: SimulatedFiles, path: str, inode: _Inode, boot: int) -> None:
+        self._files = files
+        self._path = path
+        self._inode = inode
+        self._boot = boot
+
+    def _check(self) -> None:
+        if self._boot != self._files._boot:
+            raise OSError(errno.EBADF, "opened before the crash", self._path)
+
+    def pread(self, count: int, position: int) -> bytes:
+        self._check()
+        return bytes(self._inode.now[position : position + count])
+
+    def pwrite(self, data: bytes | bytearray | memoryview, position: int) -> None:
+        self._check()
+        files = self._files
+        files._begin("pwrite", self._path)
+        growth = max(0, position + len(data) - len(self._inode.now))
+        fits = len(data)
+        if files.free_bytes is not None:
+            fits -= max(0, growth - files.free_bytes)
+            files.free_bytes -= min(growth, files.free_bytes)
+        self._change(_Change(position, bytes(data[: max(0, fits)])))
+        if fits < len(data):
+            raise OSError(errno.ENOSPC, "no space left on device", self._path)
+        files._end()
+
+    def truncate(self, size: int) -> None:
+        self._check()
+        self._files._begin("truncate", self._path)
+        if self._files.free_bytes is not None:
+            self._files.free_bytes += max(0, len(self._inode.now) - size)
+        self._change(_Change(size, None))
+        self._files._end()
+
+    def fdatasync(self) -> None:
+        self._check()
+        try:
+            self._files._begin("fdatasync", self._path)
+        except OSError:
+            self._inode.pending.clear()
+            raise
+        self._inode.sync()
+
+    def size(self) -> int:
+        self._check()
+        return len(self._inode.now)
+
+    def close(self) -> None:
+        self._files.calls["close"] += 1
+
+    def _change(self, change: _Change) -> None:
+        change.apply(self._inode.now)
+        self._inode.pending.append(change)
