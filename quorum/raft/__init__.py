@@ -1,0 +1,1 @@
+"""The Raft core: a pure function of its inputs. See `quorum/DESIGN.md`."""

@@ -1,0 +1,117 @@
+"""Everything that can happen to a replica: the inputs of `RaftMachine.on_input`.
+
+Decides: what the core is told. Must not know: who tells it. Time and randomness are data: `Clock` comes with every
+input, and an input that may arm a random timer carries `draw`, 64 random bits.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.offsets import Epoch, Offset
+from quorum.raft.messages import Request, Response
+
+
+class Clock(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """`monotonic_ms` is for every deadline; `wall_ms` (since 1970) only for timestamps that are written or shown."""
+
+    monotonic_ms: int
+    wall_ms: int
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The first input, exactly once: storage is loaded, the network is there."""
+
+    draw: int
+
+
+class Elapsed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """`next_deadline_ms` has come. Too early or without need is harmless."""
+
+    draw: int
+
+
+class RequestReceived(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A peer asks. `request_id` is the receiver's own, unique among the requests not yet answered.
+
+    It is answered by exactly one `SendResponse` or `SendRecords`, unless `RequestDropped` comes first.
+    """
+
+    request_id: int
+    request: Request
+    draw: int
+
+
+class RequestDropped(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Nobody waits for the answer to `request_id` any more: the peer's stream is gone, or it has sent another."""
+
+    request_id: int
+
+
+class ResponseReceived(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to our request `correlation`, from `destination_id` (the `Destination.node_id` of that request)."""
+
+    destination_id: int
+    correlation: int
+    response: Response
+    draw: int
+
+
+class RequestFailed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Our request `correlation` got no answer.
+
+    `disconnected`: the connection was refused or reset, so that the process at the other end is likely gone. False for
+    a deadline or a cancelled call, which say nothing of the kind.
+    """
+
+    destination_id: int
+    correlation: int
+    disconnected: bool
+    draw: int
+
+
+class Propose(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Append `values` (encoded metadata records) as one data batch, if still the leader of `epoch`.
+
+    Otherwise the answer is `ProposalRefused` and nothing is appended.
+    """
+
+    epoch: Epoch
+    values: tuple[bytes, ...]
+
+
+class Flushed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The log write `token` is durable: the log up to `end_offset`, whose last record has `epoch`, as the write said.
+
+    Log writes complete in the order in which they were issued.
+    """
+
+    token: int
+    epoch: Epoch
+    end_offset: Offset
+
+
+class Persisted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The quorum-state write `token` is durable. They complete in the order in which they were issued."""
+
+    token: int
+
+
+class Shutdown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Stop cleanly: a leader resigns and tells the voters. `Shut` follows, at once or when they have heard."""
+
+    draw: int
+
+
+Input = (
+    Start
+    | Elapsed
+    | RequestReceived
+    | RequestDropped
+    | ResponseReceived
+    | RequestFailed
+    | Propose
+    | Flushed
+    | Persisted
+    | Shutdown
+)
