@@ -1,0 +1,150 @@
+"""How a broker comes, stays and goes: the states of KIP-631, as a pure machine.
+
+Decides: what to send to the active controller next (a registration or a heartbeat, wanting what) and when. Must not
+know: how it is sent, what time it is, or what the broker stores.
+
+    starting      registers; asks again until it is let in
+    catching up   heartbeats that want to stay fenced, until the controller says that it has caught up
+    recovering    wants to be unfenced
+    running       a heartbeat every `broker.heartbeat.interval.ms`
+    leaving       wants to shut down, until the controller has moved its leaders away
+    left          may exit
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+import msgspec
+
+from quorum.errors import Error
+
+_FAST_INTERVAL_MS: Final = 20
+"""Between heartbeats that wait for something to change."""
+_RETRY_MS: Final = 100
+"""Before a refused or failed registration or heartbeat is sent again."""
+_DUPLICATE_RETRY_MS: Final = 1_000
+"""While the last incarnation still counts as alive."""
+
+
+class Phase(enum.Enum):
+    """Where in its life a broker is."""
+
+    STARTING = "starting"
+    CATCHING_UP = "catching up"
+    RECOVERING = "recovering"
+    RUNNING = "running"
+    LEAVING = "leaving"
+    LEFT = "left"
+
+
+class SendRegistration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Register this incarnation."""
+
+    previous_broker_epoch: int
+
+
+class SendHeartbeat(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Give a sign of life."""
+
+    broker_epoch: int
+    current_metadata_offset: int
+    want_fence: bool
+    want_shut_down: bool
+
+
+class Lifecycle:
+    """One incarnation's way through the phases.
+
+    `next_send` says what is due; each send is answered by `on_registered`, `on_heartbeat` or `on_failed`. One request
+    is in flight at a time.
+    """
+
+    def __init__(self, *, heartbeat_interval_ms: int, previous_broker_epoch: int = -1) -> None:
+        self.phase = Phase.STARTING
+        self.broker_epoch = -1
+        self.is_fenced = True
+        self.last_refusal: Error | None = None
+        self._interval_ms = heartbeat_interval_ms
+        self._previous_broker_epoch = previous_broker_epoch
+        self._stop_wanted = False
+        self._due_ms = 0
+        self._in_flight = False
+
+    def next_due_ms(self) -> int | None:
+        """When `next_send` has something to send (monotonic clock); None while an answer is awaited, or for ever."""
+        return None if self._in_flight or self.phase is Phase.LEFT else self._due_ms
+
+    def next_send(self, now_ms: int, applied_offset: int) -> SendRegistration | SendHeartbeat | None:
+        """What to send now, if anything; `applied_offset` is the last metadata offset that is applied, or -1."""
+        due = self.next_due_ms()
+        if due is None or now_ms < due:
+            return None
+        self._in_flight = True
+        if self.phase is Phase.STARTING:
+            return SendRegistration(previous_broker_epoch=self._previous_broker_epoch)
+        return SendHeartbeat(
+            broker_epoch=self.broker_epoch,
+            current_metadata_offset=applied_offset,
+            want_fence=self.phase is Phase.CATCHING_UP,
+            want_shut_down=self.phase is Phase.LEAVING,
+        )
+
+    def on_registered(self, now_ms: int, error: Error, broker_epoch: int) -> None:
+        """The controller has answered the registration."""
+        self._answered(now_ms, error)
+        if error is not Error.NONE:
+            self._due_ms = now_ms + (_DUPLICATE_RETRY_MS if error is Error.DUPLICATE_BROKER_REGISTRATION else _RETRY_MS)
+            return
+        self.broker_epoch = broker_epoch
+        self.phase = Phase.LEAVING if self._stop_wanted else Phase.CATCHING_UP
+
+    def on_heartbeat(
+        self, now_ms: int, error: Error, *, is_caught_up: bool, is_fenced: bool, should_shut_down: bool
+    ) -> None:
+        """The controller has answered a heartbeat."""
+        self._answered(now_ms, error)
+        if error in (Error.STALE_BROKER_EPOCH, Error.BROKER_ID_NOT_REGISTERED):
+            self._register_again(now_ms)
+            return
+        if error is not Error.NONE:
+            self._due_ms = now_ms + _RETRY_MS
+            return
+        self.is_fenced = is_fenced
+        if self.phase is Phase.CATCHING_UP and is_caught_up:
+            self.phase = Phase.RECOVERING
+        elif self.phase is Phase.RECOVERING and not is_fenced:
+            self.phase = Phase.RUNNING
+        elif self.phase is Phase.LEAVING and should_shut_down:
+            self.phase = Phase.LEFT
+        waits = self.phase in (Phase.CATCHING_UP, Phase.RECOVERING, Phase.LEAVING)
+        self._due_ms = now_ms + (_FAST_INTERVAL_MS if waits else self._interval_ms)
+
+    def on_failed(self, now_ms: int) -> None:
+        """No answer came: the controller is gone, or changes. The same is sent again."""
+        self._in_flight = False
+        self._due_ms = now_ms + _RETRY_MS
+
+    def stop(self, now_ms: int) -> None:
+        """Leave: leaders are moved away first. Without a registration there is nothing to leave."""
+        self._stop_wanted = True
+        if self.phase is Phase.STARTING and not self._in_flight:
+            self.phase = Phase.LEFT
+        elif self.phase not in (Phase.STARTING, Phase.LEFT):
+            self.phase = Phase.LEAVING
+            self._due_ms = min(self._due_ms, now_ms)
+
+    def _answered(self, now_ms: int, error: Error) -> None:
+        self._in_flight = False
+        self._due_ms = now_ms
+        self.last_refusal = None if error is Error.NONE else error
+
+    def _register_again(self, now_ms: int) -> None:
+        """The controller no longer knows this registration: another took its place, or it was removed."""
+        if self._stop_wanted:
+            self.phase = Phase.LEFT
+            return
+        self.phase, self.broker_epoch, self.is_fenced = Phase.STARTING, -1, True
+        self._previous_broker_epoch = -1
+        self._due_ms = now_ms

@@ -1,0 +1,201 @@
+"""The partition directories of one agent: what lies in its log directories, and the few moves that it makes there.
+
+Decides: how a directory is made, staged for deletion, quarantined and removed so that a crash at any moment leaves
+nothing half done. Must not know: the image, or why a directory is moved (see `broker_agent.reconciler`).
+
+Layout of a log directory, as a Kafka broker keeps it, but for `deleting/`:
+
+    {topic}-{partition}/partition.metadata, leader-epoch-checkpoint, 00000000000000000000.log
+    {topic}-{partition}.{32 hex digits}-stray/     quarantined: what we do not understand is never deleted
+    deleting/{topic id}_{partition}/               stale: removed at the time that its `remove-at` holds (KIP-516)
+    deleting/new.{topic}-{partition}/              being made; renamed into place when whole
+
+`deleting/` stands in each log directory, since a rename must not cross file systems, and is removed when empty, since a
+Kafka broker refuses to start beside a folder that is no partition's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory import PARTITION_METADATA_FILE, read_partition_metadata, write_partition_metadata
+from metadata_log.errors import CorruptFileError
+from metadata_log.files import Files, read_file, replace_file
+from metadata_log.ids import METADATA_TOPIC_NAME, TopicId, id_text
+
+DELETING: Final = "deleting"
+_REMOVE_AT: Final = "remove-at"
+_UNFINISHED: Final = "new."
+_PARTITION = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>\d+)")
+_SET_ASIDE = re.compile(r".+\.[0-9a-f]{32}-(stray|delete|future)")
+
+
+class PartitionDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A directory named `{topic}-{partition}` and what its `partition.metadata` says."""
+
+    log_dir: str
+    topic: str
+    partition: int
+    topic_id: TopicId | None
+    """None: the file is missing or unreadable, see `fault`."""
+    fault: str | None = None
+
+    @property
+    def name(self) -> str:
+        """`{topic}-{partition}`."""
+        return f"{self.topic}-{self.partition}"
+
+    @property
+    def path(self) -> str:
+        """Where it lies."""
+        return f"{self.log_dir}/{self.name}"
+
+
+class StagedDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A stale directory under `deleting/`, and when it is removed (wall clock, ms since the epoch)."""
+
+    log_dir: str
+    name: str
+    remove_at_ms: int
+
+    @property
+    def path(self) -> str:
+        """Where it lies."""
+        return f"{self.log_dir}/{DELETING}/{self.name}"
+
+
+def scan(files: Files, log_dir: str) -> tuple[list[PartitionDirectory], list[str]]:
+    """The partition directories of a log directory, and the names of directories that are none and not set aside.
+
+    Files (checkpoints, `.lock`, `meta.properties`) and the metadata log's own directory are no concern of this.
+    """
+    partitions: list[PartitionDirectory] = []
+    unknown: list[str] = []
+    for name in files.listdir(log_dir):
+        if name in (DELETING, f"{METADATA_TOPIC_NAME}-0") or not files.is_dir(f"{log_dir}/{name}"):
+            continue
+        if _SET_ASIDE.fullmatch(name):
+            continue
+        match = _PARTITION.fullmatch(name)
+        if match is None:
+            unknown.append(name)
+            continue
+        partitions.append(_read(files, log_dir, match["topic"], int(match["partition"])))
+    return partitions, unknown
+
+
+def _read(files: Files, log_dir: str, topic: str, partition: int) -> PartitionDirectory:
+    topic_id, fault = None, None
+    try:
+        topic_id = read_partition_metadata(files, f"{log_dir}/{topic}-{partition}")
+    except FileNotFoundError:
+        fault = f"it has no {PARTITION_METADATA_FILE}"
+    except CorruptFileError as error:
+        fault = str(error)
+    return PartitionDirectory(log_dir=log_dir, topic=topic, partition=partition, topic_id=topic_id, fault=fault)
+
+
+def create(files: Files, log_dir: str, topic: str, partition: int, topic_id: TopicId) -> PartitionDirectory:
+    """Make the directory of a new partition, whole or not at all."""
+    made = PartitionDirectory(log_dir=log_dir, topic=topic, partition=partition, topic_id=topic_id)
+    unfinished = f"{log_dir}/{DELETING}/{_UNFINISHED}{made.name}"
+    files.mkdirs(unfinished)
+    files.open(f"{unfinished}/{0:020d}.log", create=True).close()
+    replace_file(files, f"{unfinished}/leader-epoch-checkpoint", b"0\n0\n")
+    write_partition_metadata(files, unfinished, topic_id)
+    files.fsync_dir(unfinished)
+    files.rename(unfinished, made.path)
+    files.fsync_dir(log_dir)
+    tidy(files, log_dir)
+    return made
+
+
+def stage(files: Files, directory: PartitionDirectory, remove_at_ms: int) -> StagedDirectory:
+    """Move a stale directory under `deleting/`, to be removed at `remove_at_ms`.
+
+    The move comes first: a staged directory without a time (a crash came between) is given one by `staged`.
+    """
+    if directory.topic_id is None:
+        raise ValueError(f"{directory.path} has no topic id: it can be quarantined, not staged")
+    base = f"{id_text(directory.topic_id)}_{directory.partition}"
+    files.mkdirs(f"{directory.log_dir}/{DELETING}")
+    name, again = base, 1
+    while files.exists(f"{directory.log_dir}/{DELETING}/{name}"):
+        again += 1
+        name = f"{base}.{again}"
+    moved = StagedDirectory(log_dir=directory.log_dir, name=name, remove_at_ms=remove_at_ms)
+    files.rename(directory.path, moved.path)
+    files.fsync_dir(f"{directory.log_dir}/{DELETING}")
+    files.fsync_dir(directory.log_dir)
+    replace_file(files, f"{moved.path}/{_REMOVE_AT}", b"%d\n" % remove_at_ms)
+    return moved
+
+
+def staged(files: Files, log_dir: str, remove_at_ms: int) -> list[StagedDirectory]:
+    """What waits for removal in a log directory; what has no readable time yet gets `remove_at_ms`."""
+    root = f"{log_dir}/{DELETING}"
+    if not files.exists(root):
+        return []
+    found: list[StagedDirectory] = []
+    for name in files.listdir(root):
+        if name.startswith(_UNFINISHED):
+            continue
+        marker = f"{root}/{name}/{_REMOVE_AT}"
+        try:
+            at = int(read_file(files, marker))
+        except (FileNotFoundError, ValueError):
+            at = remove_at_ms
+            replace_file(files, marker, b"%d\n" % at)
+        found.append(StagedDirectory(log_dir=log_dir, name=name, remove_at_ms=at))
+    return found
+
+
+def quarantine(files: Files, log_dir: str, name: str, token: bytes) -> str:
+    """Set aside a directory that we do not understand, as a Kafka broker does; return its new name.
+
+    `token` is 16 random bytes, so that two directories of one name can be set aside.
+    """
+    aside = f"{name}.{token.hex()}-stray"
+    files.rename(f"{log_dir}/{name}", f"{log_dir}/{aside}")
+    files.fsync_dir(log_dir)
+    return aside
+
+
+def remove(files: Files, directory: StagedDirectory) -> None:
+    """Remove a staged directory and all that is in it. Its `remove-at` goes last, so that a crash leaves it staged."""
+    _remove_tree(files, directory.path, last=_REMOVE_AT)
+    tidy(files, directory.log_dir)
+
+
+def clear_unfinished(files: Files, log_dir: str) -> list[str]:
+    """Remove what a crash left half made; return the names."""
+    root = f"{log_dir}/{DELETING}"
+    if not files.exists(root):
+        return []
+    names = [name for name in files.listdir(root) if name.startswith(_UNFINISHED)]
+    for name in names:
+        _remove_tree(files, f"{root}/{name}", last="")
+    tidy(files, log_dir)
+    return names
+
+
+def tidy(files: Files, log_dir: str) -> None:
+    """Remove `deleting/` when nothing is in it."""
+    root = f"{log_dir}/{DELETING}"
+    if files.exists(root) and not files.listdir(root):
+        files.rmdir(root)
+        files.fsync_dir(log_dir)
+
+
+def _remove_tree(files: Files, path: str, *, last: str) -> None:
+    names = files.listdir(path)
+    for name in sorted(names, key=lambda each: (each == last, each)):
+        child = f"{path}/{name}"
+        if files.is_dir(child):
+            _remove_tree(files, child, last="")
+        else:
+            files.unlink(child)
+    files.rmdir(path)

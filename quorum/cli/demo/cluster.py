@@ -1,0 +1,314 @@
+"""A cluster of ours on this machine: controllers and agents as real processes, each with a directory of its own.
+
+Decides: ports, configuration files, how a process is started, awaited, killed and never left behind. Must not know:
+what the demo tells, or what a test wants to prove with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, TypeVar
+
+from metadata_log.ids import DirectoryId, id_text, is_assignable
+
+LOOPBACK: Final = "127.0.0.1"
+_FIRST_PORT, _LAST_PORT = 20_000, 30_000
+"""Below the range from which the kernel takes the ports of outgoing connections, so that none of those interferes."""
+
+T = TypeVar("T")
+
+
+class NodeFailedError(RuntimeError):
+    """A process ended or did not do in time what was waited for; its last lines are in the message."""
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of loopback that nobody listens on now."""
+    found: list[int] = []
+    with contextlib.ExitStack() as held:
+        for port in random.sample(range(_FIRST_PORT, _LAST_PORT), _LAST_PORT - _FIRST_PORT):
+            probe = held.enter_context(socket.socket())
+            try:
+                probe.bind((LOOPBACK, port))
+            except OSError:
+                continue
+            found.append(port)
+            if len(found) == count:
+                return found
+    raise NodeFailedError(f"there are not {count} free ports between {_FIRST_PORT} and {_LAST_PORT}")
+
+
+def random_id() -> bytes:
+    """16 random bytes that may become an id."""
+    while not is_assignable(value := secrets.token_bytes(16)):
+        pass
+    return value
+
+
+def wait_until(what: str, condition: Callable[[], T | None], *, timeout_s: float = 30.0, every_s: float = 0.02) -> T:
+    """Ask `condition` until it gives something true, and return that.
+
+    Raises:
+        TimeoutError: it did not within `timeout_s`; `what` says what was waited for.
+    """
+    deadline = time.monotonic() + timeout_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited {timeout_s:g} s in vain: {what}")
+        time.sleep(every_s)
+
+
+class Node:
+    """One process: its directory, configuration, ports, and how it runs."""
+
+    def __init__(
+        self, role: str, node_id: int, root: Path, ports: Mapping[str, int], properties: Mapping[str, str]
+    ) -> None:
+        self.role = role
+        """`controller` or `agent`."""
+        self.node_id = node_id
+        self.root = root
+        self.ports = dict(ports)
+        """By listener name, and `HTTP`."""
+        self.properties = dict(properties)
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def name(self) -> str:
+        """`controller 1`."""
+        return f"{self.role} {self.node_id}"
+
+    @property
+    def config_file(self) -> Path:
+        """Its .properties file."""
+        return self.root / "node.properties"
+
+    @property
+    def log_file(self) -> Path:
+        """What it writes to standard output and error, over all its starts."""
+        return self.root / "node.log"
+
+    @property
+    def log_dir(self) -> Path:
+        """Its first log directory."""
+        return self.root / "data"
+
+    @property
+    def metadata_dir(self) -> Path:
+        """Its copy of the metadata log."""
+        return self.log_dir / "__cluster_metadata-0"
+
+    @property
+    def grpc_address(self) -> str:
+        """`host:port` of its GRPC listener."""
+        return f"{LOOPBACK}:{self.ports['GRPC']}"
+
+    @property
+    def http_address(self) -> str:
+        """`host:port` of /livez, /readyz and /metrics."""
+        return f"{LOOPBACK}:{self.ports['HTTP']}"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its process lives."""
+        return self.process is not None and self.process.poll() is None
+
+    def write_config(self) -> None:
+        """Write its configuration file."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.config_file.write_text("".join(f"{key}={value}\n" for key, value in self.properties.items()))
+
+    def start(self, *, environment: Mapping[str, str] | None = None) -> None:
+        """Start its process, which ends with ours whatever happens to us."""
+        command = [self.role, "start", "--config", str(self.config_file)]
+        with self.log_file.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "quorum.cli.demo.child", str(os.getpid()), *command],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                start_new_session=True, env={**os.environ, **(environment or {})},
+            )  # fmt: skip
+
+    def wait_listening(self, timeout_s: float = 30.0) -> None:
+        """Wait until its GRPC listener takes connections.
+
+        Raises:
+            NodeFailedError: it ended instead.
+        """
+
+        def listens() -> bool:
+            self.check_running()
+            with socket.socket() as probe:
+                return probe.connect_ex((LOOPBACK, self.ports["GRPC"])) == 0
+
+        wait_until(f"{self.name} to listen on {self.grpc_address}", listens, timeout_s=timeout_s)
+
+    def check_running(self) -> None:
+        """Raise `NodeFailedError`, with its last lines, when its process has ended."""
+        if not self.is_running:
+            status = None if self.process is None else self.process.returncode
+            raise NodeFailedError(f"{self.name} is not running (exit status {status}):\n{self.last_lines()}")
+
+    def last_lines(self, count: int = 15) -> str:
+        """The end of its log."""
+        if not self.log_file.exists():
+            return "(no log)"
+        return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-count:])
+
+    def kill(self) -> None:
+        """SIGKILL: no goodbye, nothing flushed by its own hand."""
+        self.signal(signal.SIGKILL)
+        self.wait()
+
+    def stop(self, timeout_s: float = 20.0) -> int:
+        """SIGTERM, and its exit status."""
+        self.signal(signal.SIGTERM)
+        return self.wait(timeout_s)
+
+    def signal(self, number: int) -> None:
+        """Send a signal to its process, if it runs."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(number)
+
+    def wait(self, timeout_s: float = 20.0) -> int:
+        """Wait for its end.
+
+        Raises:
+            NodeFailedError: it did not end in time (and is killed now).
+        """
+        if self.process is None:
+            raise NodeFailedError(f"{self.name} was never started")
+        try:
+            return self.process.wait(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise NodeFailedError(f"{self.name} did not stop within {timeout_s:g} s:\n{self.last_lines()}") from None
+
+
+class Cluster:
+    """Three controllers and two agents unless told otherwise, below one directory."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        controllers: tuple[int, ...] = (1, 2, 3),
+        agents: tuple[int, ...] = (11, 12),
+        properties: Mapping[str, str] | None = None,
+        agent_properties: Mapping[str, str] | None = None,
+    ) -> None:
+        """`properties` go into every node's configuration, `agent_properties` into the agents'."""
+        self.root = root.absolute()
+        self.cluster_id = id_text(random_id())
+        self.directory_ids = {node: DirectoryId(random_id()) for node in controllers}
+        ports = iter(free_ports(3 * (len(controllers) + len(agents))))
+        own_ports = {
+            node: dict(zip(("CONTROLLER" if node in controllers else "PLAINTEXT", "GRPC", "HTTP"), ports, strict=False))
+            for node in (*controllers, *agents)
+        }
+        self._bootstrap = ",".join(f"{LOOPBACK}:{own_ports[node]['GRPC']}" for node in controllers)
+        common = dict(properties or {})
+        self.controllers = {node: self._node("controller", node, own_ports[node], common) for node in controllers}
+        more = {**common, **(agent_properties or {})}
+        self.agents = {node: self._node("agent", node, own_ports[node], more) for node in agents}
+
+    def _node(self, role: str, node_id: int, ports: Mapping[str, int], properties: Mapping[str, str]) -> Node:
+        own = "CONTROLLER" if role == "controller" else "PLAINTEXT"
+        root = self.root / f"{role}-{node_id}"
+        return Node(
+            role, node_id, root, ports,
+            {
+                "process.roles": "controller" if role == "controller" else "broker",
+                "node.id": str(node_id),
+                "listeners": f"{own}://{LOOPBACK}:{ports[own]},GRPC://{LOOPBACK}:{ports['GRPC']}",
+                "controller.listener.names": "CONTROLLER,GRPC",
+                "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,GRPC:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+                "controller.quorum.bootstrap.servers": self._bootstrap,
+                "log.dirs": str(root / "data"),
+                "http.listener": f"{LOOPBACK}:{ports['HTTP']}",
+                **properties,
+            },
+        )  # fmt: skip
+
+    @property
+    def nodes(self) -> Iterator[Node]:
+        """Controllers, then agents."""
+        yield from self.controllers.values()
+        yield from self.agents.values()
+
+    @property
+    def initial_controllers(self) -> str:
+        """The first voters, as `kraft storage format --initial-controllers` takes them."""
+        return ",".join(
+            f"{node}@{LOOPBACK}:{at.ports['CONTROLLER']}/{at.ports['GRPC']}:{id_text(self.directory_ids[node])}"
+            for node, at in self.controllers.items()
+        )
+
+    @property
+    def bootstrap(self) -> list[str]:
+        """The controllers' GRPC addresses, as a client takes them."""
+        return self._bootstrap.split(",")
+
+    def format(self) -> None:
+        """Write every node's configuration and format its directories, by the command that an operator uses."""
+        for node in self.nodes:
+            node.write_config()
+            self.run(
+                "storage", "format", "--config", str(node.config_file), "--cluster-id", self.cluster_id,
+                *(("--initial-controllers", self.initial_controllers) if node.role == "controller" else ()),
+            )  # fmt: skip
+
+    def run(self, *words: str) -> str:
+        """Standard output of `kraft words`.
+
+        Raises:
+            NodeFailedError: it ended with a status other than 0.
+        """
+        done = subprocess.run(
+            [sys.executable, "-m", "quorum.cli.main", *words], capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise NodeFailedError(f"kraft {' '.join(words)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def start(self) -> None:
+        """Start all nodes and wait until they listen."""
+        for node in self.nodes:
+            node.start()
+        for node in self.nodes:
+            node.wait_listening()
+
+    def stop(self) -> dict[str, int]:
+        """Stop all running nodes in good order, agents first; their exit statuses by name."""
+        statuses: dict[str, int] = {}
+        for group in (self.agents, self.controllers):
+            running = [node for node in group.values() if node.is_running]
+            for node in running:
+                node.signal(signal.SIGTERM)
+            statuses.update({node.name: node.wait() for node in running})
+        return statuses
+
+    def kill_all(self) -> None:
+        """Leave no process behind."""
+        for node in self.nodes:
+            if node.is_running:
+                node.kill()
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill_all()
