@@ -1,0 +1,163 @@
+"""metadata.version: its levels, their names, and which version of a record is written at a level.
+
+The only place that knows this. A level is the finalised value of the feature `metadata.version`; a level's name is
+"4.3-IV0", or the release alone for the newest level of it that is in production.
+
+Source: Apache Kafka 4.3's MetadataVersion, and what its controller writes (KIP-778).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from metadata_log.errors import InvariantViolation
+from metadata_log.records.declarations.cluster import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    ZkMigrationStateRecord,
+)
+from metadata_log.records.declarations.nodes import (
+    BrokerRegistrationChangeRecord,
+    RegisterBrokerRecord,
+    RegisterControllerRecord,
+)
+from metadata_log.records.declarations.security import (
+    DelegationTokenRecord,
+    RemoveDelegationTokenRecord,
+    RemoveUserScramCredentialRecord,
+    UserScramCredentialRecord,
+)
+from metadata_log.records.declarations.topics import ClearElrRecord, PartitionChangeRecord, PartitionRecord
+from metadata_log.records.registry import MetadataRecord
+
+FEATURE_NAME: Final = "metadata.version"
+
+
+class MetadataVersion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One level. `changes_records`: records of this level may be unreadable to software that knows only the level
+    below.
+    """
+
+    level: int
+    release: str
+    step: str
+    changes_records: bool
+
+    @property
+    def name(self) -> str:
+        """As Kafka's tools write it."""
+        return f"{self.release}-{self.step}"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _table() -> tuple[MetadataVersion, ...]:
+    rows = (
+        "7 3.3-IV3 *, 8 3.4-IV0 *, 9 3.5-IV0, 10 3.5-IV1, 11 3.5-IV2 *, 12 3.6-IV0, 13 3.6-IV1 *, 14 3.6-IV2 *, "
+        "15 3.7-IV0 *, 16 3.7-IV1, 17 3.7-IV2 *, 18 3.7-IV3, 19 3.7-IV4, 20 3.8-IV0, 21 3.9-IV0, 22 4.0-IV0, "
+        "23 4.0-IV1 *, 24 4.0-IV2, 25 4.0-IV3, 26 4.1-IV0, 27 4.1-IV1, 28 4.2-IV0, 29 4.2-IV1, 30 4.3-IV0 *, 31 4.4-IV0"
+    )
+    table = []
+    for row in rows.split(", "):
+        level, name, *star = row.split(" ")
+        release, step = name.split("-")
+        table.append(MetadataVersion(level=int(level), release=release, step=step, changes_records=bool(star)))
+    return tuple(table)
+
+
+METADATA_VERSIONS: Final = _table()
+"""All levels that Kafka 4.3 knows, ascending; those above `LATEST_PRODUCTION` are in development there."""
+
+MINIMUM_LEVEL: Final = METADATA_VERSIONS[0].level
+LATEST_PRODUCTION: Final = 30
+
+_BY_LEVEL: Final = {version.level: version for version in METADATA_VERSIONS}
+_BY_NAME: Final = {version.name: version for version in METADATA_VERSIONS}
+_BY_RELEASE: Final = {version.release: version for version in METADATA_VERSIONS if version.level <= LATEST_PRODUCTION}
+
+SCRAM_LEVEL: Final = 11
+TRANSACTIONS_LEVEL: Final = 13
+DELEGATION_TOKENS_LEVEL: Final = 14
+CONTROLLER_REGISTRATION_LEVEL: Final = 15
+DIRECTORIES_LEVEL: Final = 17
+ELR_LEVEL: Final = 23
+CORDONED_DIRECTORIES_LEVEL: Final = 30
+_ZK_MIGRATION_LEVEL: Final = 8
+
+_WRITTEN_SINCE: Final[dict[type[MetadataRecord], tuple[int, ...]]] = {
+    RegisterBrokerRecord: (0, MINIMUM_LEVEL, _ZK_MIGRATION_LEVEL, DIRECTORIES_LEVEL, CORDONED_DIRECTORIES_LEVEL),
+    PartitionRecord: (MINIMUM_LEVEL, DIRECTORIES_LEVEL, ELR_LEVEL),
+    PartitionChangeRecord: (MINIMUM_LEVEL, DIRECTORIES_LEVEL, ELR_LEVEL),
+    BrokerRegistrationChangeRecord: (MINIMUM_LEVEL, MINIMUM_LEVEL, DIRECTORIES_LEVEL, CORDONED_DIRECTORIES_LEVEL),
+    ZkMigrationStateRecord: (_ZK_MIGRATION_LEVEL,),
+    UserScramCredentialRecord: (SCRAM_LEVEL,),
+    RemoveUserScramCredentialRecord: (SCRAM_LEVEL,),
+    BeginTransactionRecord: (TRANSACTIONS_LEVEL,),
+    EndTransactionRecord: (TRANSACTIONS_LEVEL,),
+    AbortTransactionRecord: (TRANSACTIONS_LEVEL,),
+    DelegationTokenRecord: (DELEGATION_TOKENS_LEVEL,),
+    RemoveDelegationTokenRecord: (DELEGATION_TOKENS_LEVEL,),
+    RegisterControllerRecord: (CONTROLLER_REGISTRATION_LEVEL,),
+    ClearElrRecord: (ELR_LEVEL,),
+}
+"""The level from which each version of a record may be written; what is not here: version 0, from the minimum on."""
+
+
+class UnknownLevelError(ValueError):
+    """No level of metadata.version that we know, by number or by name."""
+
+
+def metadata_version(level: int) -> MetadataVersion:
+    """The level with this number.
+
+    Raises:
+        UnknownLevelError: there is none.
+    """
+    version = _BY_LEVEL.get(level)
+    if version is None:
+        raise UnknownLevelError(
+            f"metadata.version has no level {level}: known are {MINIMUM_LEVEL} to {METADATA_VERSIONS[-1].level}"
+        )
+    return version
+
+
+def parse_metadata_version(text: str) -> MetadataVersion:
+    """The level with this name: "4.3-IV0", or "4.3" and "4.3.1" for the newest production level of a release.
+
+    Raises:
+        UnknownLevelError: there is none; levels in development are refused by their release, not by their full name.
+    """
+    release = ".".join(text.split(".")[:2])
+    version = _BY_NAME.get(text) or _BY_RELEASE.get(release)
+    if version is None:
+        first, last = METADATA_VERSIONS[0], metadata_version(LATEST_PRODUCTION)
+        raise UnknownLevelError(f"{text!r} is no metadata.version: known are {first} to {last}")
+    return version
+
+
+def write_version(record_type: type[MetadataRecord], metadata_version_level: int) -> int:
+    """The highest version of this record that may be written at this finalised level.
+
+    Raises:
+        InvariantViolation: the level is not one that we know, or this record may not be written at it at all.
+    """
+    if metadata_version_level not in _BY_LEVEL:
+        raise InvariantViolation(f"{record_type.__name__} at level {metadata_version_level}, which is unknown")
+    since = _WRITTEN_SINCE.get(record_type, (MINIMUM_LEVEL,))
+    for version in range(len(since) - 1, -1, -1):
+        if metadata_version_level >= since[version]:
+            return version
+    raise InvariantViolation(
+        f"{record_type.__name__} may not be written at {metadata_version(metadata_version_level)}, "
+        f"only from {metadata_version(since[0])} on"
+    )
+
+
+def is_writable(record_type: type[MetadataRecord], metadata_version_level: int) -> bool:
+    """Whether this record may be written at this finalised level, in any version."""
+    since = _WRITTEN_SINCE.get(record_type, (MINIMUM_LEVEL,))
+    return metadata_version_level in _BY_LEVEL and metadata_version_level >= since[0]

@@ -1,0 +1,213 @@
+"""What the generated codec calls: lengths, strings, arrays and tags of Kafka's flexible messages (KIP-482), and its
+refusals.
+
+The generated code takes the short way inline (lengths of one byte, arrays of up to 15) and comes here for the rest, so
+the functions that read take the position of the length and return the value and the position after it. They may raise
+IndexError, struct.error and UnicodeDecodeError besides MalformedRecordError; `serde` turns all of them into one error.
+
+Lengths of strings and arrays stand on the wire plus one: 0 is null.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final
+
+from metadata_log.errors import InvariantViolation, MalformedRecordError
+
+SMALL: Final = 16
+"""Lengths plus one below this have a prepared Struct."""
+
+MAX_STRING: Final = 32767
+"""Bytes of UTF-8: Kafka refuses a longer string, read or written."""
+
+_MAX_UVARINT_BYTES: Final = 5
+_MAX_LENGTH: Final = 2**31 - 1
+
+ONE: Final = tuple(bytes((value,)) for value in range(128))
+"""The numbers that an unsigned varint holds in one byte."""
+
+READ_INT32S: Final = tuple(Struct(f">{max(count - 1, 0)}i").unpack_from for count in range(SMALL))
+READ_UUIDS: Final = tuple(Struct(">" + "16s" * (count - 1)).unpack_from for count in range(SMALL))
+PACK_INT32S: Final = tuple(Struct(f">B{max(count - 1, 0)}i").pack for count in range(SMALL))
+
+
+def uvarint(value: int) -> bytes:
+    """An unsigned number, seven bits a byte, least significant first."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def read_uvarint(v: bytes, p: int) -> tuple[int, int]:
+    """An unsigned number of at most five bytes and 31 bits."""
+    value = 0
+    for index in range(_MAX_UVARINT_BYTES):
+        byte = v[p + index]
+        value |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            if value > _MAX_LENGTH:
+                break
+            return value, p + index + 1
+    raise MalformedRecordError(f"the number at byte {p} is too large")
+
+
+def read_length(v: bytes, p: int) -> tuple[int, int]:
+    """A length, -1 for null, that the rest of the value has room for (every element takes a byte at least)."""
+    length, p = read_uvarint(v, p)
+    length -= 1
+    if length > len(v) - p:
+        raise MalformedRecordError(f"the length before byte {p} is {length}, but only {len(v) - p} bytes follow")
+    return length, p
+
+
+def read_count(v: bytes, p: int) -> tuple[int, int]:
+    """The length of an array that may not be null."""
+    length, p = read_length(v, p)
+    if length < 0:
+        raise MalformedRecordError(f"null before byte {p}, where an array must stand")
+    return length, p
+
+
+def read_string(v: bytes, p: int) -> tuple[str, int]:
+    """A compact string."""
+    text, p = read_nullable_string(v, p)
+    if text is None:
+        raise MalformedRecordError(f"null before byte {p}, where a string must stand")
+    return text, p
+
+
+def read_nullable_string(v: bytes, p: int) -> tuple[str | None, int]:
+    """A compact nullable string."""
+    length, p = read_length(v, p)
+    if length < 0:
+        return None, p
+    if length > MAX_STRING:
+        raise MalformedRecordError(f"the string at byte {p} has {length} bytes, more than {MAX_STRING}")
+    return v[p : p + length].decode(), p + length
+
+
+def read_bytes(v: bytes, p: int) -> tuple[bytes, int]:
+    """Compact bytes."""
+    length, p = read_count(v, p)
+    return v[p : p + length], p + length
+
+
+def read_strings(v: bytes, p: int) -> tuple[tuple[str, ...], int]:
+    """A compact array of compact strings."""
+    count, p = read_count(v, p)
+    texts = []
+    for _ in range(count):
+        text, p = read_string(v, p)
+        texts.append(text)
+    return tuple(texts), p
+
+
+def read_int32s(v: bytes, p: int) -> tuple[tuple[int, ...], int]:
+    """A compact array of int32."""
+    count, p = read_count(v, p)
+    return Struct(f">{count}i").unpack_from(v, p), p + 4 * count
+
+
+def read_nullable_int32s(v: bytes, p: int) -> tuple[tuple[int, ...] | None, int]:
+    """A compact nullable array of int32."""
+    return read_int32s(v, p) if v[p] else (None, p + 1)
+
+
+def read_uuids(v: bytes, p: int) -> tuple[tuple[bytes, ...], int]:
+    """A compact array of ids."""
+    count, p = read_count(v, p)
+    end = p + 16 * count
+    if end > len(v):
+        raise MalformedRecordError(f"{count} ids at byte {p} reach past the end of the record")
+    return tuple([v[start : start + 16] for start in range(p, end, 16)]), end
+
+
+def read_nullable_uuids(v: bytes, p: int) -> tuple[tuple[bytes, ...] | None, int]:
+    """A compact nullable array of ids."""
+    return read_uuids(v, p) if v[p] else (None, p + 1)
+
+
+def read_tag_head(v: bytes, p: int) -> tuple[int, int, int]:
+    """Tag, size in bytes, position of the content."""
+    tag, p = read_uvarint(v, p)
+    size, p = read_uvarint(v, p)
+    return tag, size, p
+
+
+def skip_tags(v: bytes, p: int) -> int:
+    """The position after a section of tags of which none is known: a tagged field may be ignored (KIP-482)."""
+    count, p = read_uvarint(v, p)
+    for _ in range(count):
+        _, size, p = read_tag_head(v, p)
+        p += size
+        if p > len(v):
+            raise MalformedRecordError(f"a tagged field reaches {p - len(v)} bytes past the end of the record")
+    return p
+
+
+def long_string_length(length_plus_one: int) -> bytes:
+    """The length before a string that has 127 bytes or more."""
+    if length_plus_one > MAX_STRING + 1:
+        raise MalformedRecordError(f"a string has {length_plus_one - 1} bytes in UTF-8; {MAX_STRING} are allowed")
+    return uvarint(length_plus_one)
+
+
+def write_string(text: str) -> bytes:
+    """A compact string."""
+    content = text.encode()
+    return long_string_length(len(content) + 1) + content
+
+
+def write_strings(texts: tuple[str, ...]) -> bytes:
+    """A compact array of compact strings."""
+    return b"".join((uvarint(len(texts) + 1), *map(write_string, texts)))
+
+
+def write_bytes(content: bytes) -> bytes:
+    """Compact bytes."""
+    return uvarint(len(content) + 1) + content
+
+
+def write_int32s(values: tuple[int, ...]) -> bytes:
+    """A compact array of int32."""
+    return uvarint(len(values) + 1) + Struct(f">{len(values)}i").pack(*values)
+
+
+def write_uuids(ids: tuple[bytes, ...]) -> bytes:
+    """A compact array of ids."""
+    for value in ids:
+        if len(value) != 16:
+            raise wrong_id(value)
+    length = len(ids) + 1
+    return (ONE[length] if length < 128 else uvarint(length)) + b"".join(ids)
+
+
+def wrong_end(v: bytes, p: int) -> MalformedRecordError:
+    """The fields end elsewhere than the bytes do."""
+    if p > len(v):
+        return MalformedRecordError(f"it is cut short: {p - len(v)} bytes are missing")
+    return MalformedRecordError(f"{len(v) - p} bytes are left over after its last field")
+
+
+def wrong_tag(tag: int, p: int, end: int) -> MalformedRecordError:
+    """A tagged field is longer or shorter than its own size says."""
+    return MalformedRecordError(f"the field of tag {tag} ends at byte {p}, its size says {end}")
+
+
+def tag_of_newer_version(tag: int) -> MalformedRecordError:
+    """A tag that this record type has, but not in this version."""
+    return MalformedRecordError(f"tag {tag} is of a newer version of this record")
+
+
+def wrong_id(value: bytes) -> MalformedRecordError:
+    """An id that is not 16 bytes long: to pad or cut it would write another id."""
+    return MalformedRecordError(f"an id has {len(value)} bytes, not 16: {value!r}")
+
+
+def newer_field(name: str, version: int) -> InvariantViolation:
+    """A field is set that the version being written does not have: to leave it out would lose it silently."""
+    return InvariantViolation(f"{name} is set, but version {version} does not have it")

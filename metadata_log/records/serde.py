@@ -1,0 +1,146 @@
+"""Records to bytes and back: finds the generated function and turns whatever goes wrong into one error.
+
+A metadata record's value is a frame (unsigned varints: frame version 1, api key, version) and the body. A control
+record has its type in the key (int16 version 0, int16 type) and its version in front of the body.
+
+Some bytes that Kafka never writes decode all the same, as they do in Kafka: a bool of 2, a number with needless bytes,
+a tag that holds its default, an unknown tag. They would be written differently, so what is stored and forwarded are
+the bytes received, never a re-encoding.
+
+Source: KIP-631 (the frame), KIP-482 (flexible messages), KIP-595 (control records).
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, cast
+
+from metadata_log.errors import InvariantViolation, MalformedRecordError, UnknownRecordError
+from metadata_log.records.codec import CONTROL_READERS, READERS, WRITERS
+from metadata_log.records.primitives import read_uvarint
+from metadata_log.records.registry import METADATA_RECORDS, ControlRecord, MetadataRecord
+
+_FRAME_VERSION: Final = 1
+_FRAME_BYTES: Final = 3
+_CONTROL_KEY: Final = struct.Struct(">hh")
+_INT16: Final = struct.Struct(">h")
+_READ_ERRORS: Final = (struct.error, IndexError, UnicodeDecodeError, MalformedRecordError)
+_WRITE_ERRORS: Final = (struct.error, UnicodeEncodeError, MalformedRecordError)
+
+
+def decode_record(value: bytes) -> MetadataRecord:
+    """The record that a value of a data batch holds.
+
+    Raises:
+        UnknownRecordError: Kafka 4.3 has no such type, or no such version of it.
+        MalformedRecordError: the bytes are not those of a record; nothing else is raised for bad bytes.
+    """
+    read = READERS.get(value[:_FRAME_BYTES])
+    if read is None:
+        return decode_versioned(value)[0]
+    try:
+        return cast(MetadataRecord, read(value))
+    except _READ_ERRORS as error:
+        raise _malformed(value[1], value[2], error) from error
+
+
+def decode_versioned(value: bytes) -> tuple[MetadataRecord, int]:
+    """`decode_record`, and the version in which the record was written."""
+    if value[:_FRAME_BYTES] in READERS:
+        return decode_record(value), value[2]
+    api_key, version, end = _frame(value)
+    frame = bytes((_FRAME_VERSION, api_key, version)) if api_key < 128 and version < 128 else b""
+    if frame not in READERS:
+        raise UnknownRecordError(api_key, version)
+    return decode_record(frame + value[end:]), version
+
+
+def api_key_of(value: bytes) -> int:
+    """The type of the record that a value of a data batch holds, without reading the record.
+
+    Raises:
+        MalformedRecordError: the value has no frame.
+    """
+    if len(value) >= _FRAME_BYTES and value[0] == _FRAME_VERSION and value[1] < 128:
+        return value[1]
+    return _frame(value)[0]
+
+
+def encode_record(record: MetadataRecord, version: int) -> bytes:
+    """The value that holds `record` in this version; `levels.write_version` says which version to write.
+
+    Raises:
+        InvariantViolation: the record has no such version, or has a field set that this version lacks.
+        MalformedRecordError: a number, a string or an id does not fit its place on the wire.
+    """
+    return _encode(record, version)
+
+
+def encode_control(record: ControlRecord) -> tuple[bytes, bytes]:
+    """Key and value of a control record, in the version that it names itself.
+
+    Raises:
+        InvariantViolation, MalformedRecordError: as `encode_record`.
+    """
+    return _CONTROL_KEY.pack(0, record.CONTROL_TYPE), _encode(record, record.version)
+
+
+def control_type_of(key: bytes) -> int:
+    """The type that the key of a control record names; it may be one that we do not know.
+
+    Raises:
+        MalformedRecordError: it is no such key.
+    """
+    if len(key) < _CONTROL_KEY.size:
+        raise MalformedRecordError(f"the key of a control record has {len(key)} bytes, not {_CONTROL_KEY.size}")
+    version, control_type = _CONTROL_KEY.unpack_from(key)
+    if version < 0:
+        raise MalformedRecordError(f"the key of a control record has version {version}")
+    return cast(int, control_type)
+
+
+def decode_control(key: bytes, value: bytes) -> ControlRecord:
+    """The control record in these bytes.
+
+    Raises:
+        UnknownRecordError: not a type of the quorum's (2 to 6), or no version of it that Kafka 4.3 has.
+        MalformedRecordError: the bytes are not those of a control record.
+    """
+    control_type = control_type_of(key)
+    if len(value) < _INT16.size:
+        raise MalformedRecordError(f"a control record of type {control_type} has no version")
+    version = _INT16.unpack_from(value)[0]
+    readers = CONTROL_READERS.get(control_type, ())
+    if not 0 <= version < len(readers):
+        raise UnknownRecordError(control_type, version)
+    try:
+        return cast(ControlRecord, readers[version](value))
+    except _READ_ERRORS as error:
+        raise MalformedRecordError(f"control record of type {control_type}, version {version}: {error}") from error
+
+
+def _encode(record: MetadataRecord | ControlRecord, version: int) -> bytes:
+    writers = WRITERS.get(type(record), ())
+    if not 0 <= version < len(writers):
+        raise InvariantViolation(f"{type(record).__name__} has no version {version}")
+    try:
+        return writers[version](record)
+    except _WRITE_ERRORS as error:
+        raise MalformedRecordError(f"{type(record).__name__}, version {version}: {error}") from error
+
+
+def _frame(value: bytes) -> tuple[int, int, int]:
+    """Api key, version and where the body begins, also where a number has needless bytes."""
+    try:
+        frame_version, position = read_uvarint(value, 0)
+        api_key, position = read_uvarint(value, position)
+        version, position = read_uvarint(value, position)
+    except (IndexError, MalformedRecordError) as error:
+        raise MalformedRecordError(f"a value of {len(value)} bytes has no frame of a metadata record") from error
+    if frame_version != _FRAME_VERSION:
+        raise MalformedRecordError(f"frame version {frame_version}: only {_FRAME_VERSION} is known")
+    return api_key, version, position
+
+
+def _malformed(api_key: int, version: int, error: Exception) -> MalformedRecordError:
+    return MalformedRecordError(f"{METADATA_RECORDS[api_key].__name__}, version {version}: {error}")
