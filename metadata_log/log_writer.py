@@ -1,0 +1,160 @@
+"""The hand that writes the log's files: executes staged steps in order, and makes a whole group durable with one sync.
+
+Decides: what is synced when. Must not know: the log's memory. Runs in one thread at a time.
+
+What must be durable before what:
+- a segment's bytes before the next segment exists, so that a crash leaves no hole between two;
+- a new segment's directory entry, and the epoch history, before bytes that rely on them;
+- a truncation before anything is written in its place, the newest segment's removal before the next older one's.
+Index files are never synced: Kafka and we rebuild them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metadata_log.epoch_file import EPOCH_FILE, format_epochs
+from metadata_log.errors import StorageFailedError
+from metadata_log.files import FileHandle, Files, replace_file
+from metadata_log.offsets import Offset
+from metadata_log.segment import segment_file
+from metadata_log.write_ops import Append, Roll, SaveEpochs, SaveIndexes, Step, Truncate, WriteOp
+
+
+class LogWriter:
+    """Writes one partition's directory. After a failure it refuses everything: what is on disk is unknown.
+
+    Attributes:
+        syncs: syncs of segments so far.
+        bytes_written: to segments, so far.
+    """
+
+    def __init__(self, files: Files, directory: str) -> None:
+        self._files = files
+        self._directory = directory
+        self._base: Offset | None = None
+        self._handle: FileHandle | None = None
+        self._dirty = False
+        self._gathered: list[bytes] = []
+        self._gathered_at = 0
+        self._gathered_size = 0
+        self._failure: str | None = None
+        self.syncs = 0
+        self.bytes_written = 0
+
+    def execute(self, ops: Sequence[WriteOp]) -> None:
+        """Carry out `ops`, staged in this order. All of it is durable when this returns.
+
+        Raises:
+            StorageFailedError: any call failed, now or before. Nothing is retried.
+        """
+        if self._failure is not None:
+            raise StorageFailedError(f"{self._directory} failed before and is not written again: {self._failure}")
+        try:
+            for op in ops:
+                for step in op.steps:
+                    self._execute(step)
+            self._sync()
+        except OSError as error:
+            self._failure = f"{error.strerror or error} ({type(error).__name__})"
+            raise StorageFailedError(f"writing to {self._directory} failed: {self._failure}") from error
+        for op in ops:
+            op.executed = True
+
+    def close(self) -> None:
+        """Close the active segment's file. Stage and execute `FileLog.stage_close` before, for a clean stop."""
+        if self._handle is not None:
+            self._handle.close()
+            self._handle = None
+            self._base = None
+
+    def _execute(self, step: Step) -> None:
+        match step:
+            case Append():
+                self._gather(step)
+            case Roll():
+                self._roll(step)
+            case Truncate():
+                self._truncate(step)
+            case SaveEpochs():
+                replace_file(self._files, self._path(EPOCH_FILE), format_epochs(step.epochs))
+            case SaveIndexes():
+                self._sync()
+                self._save_indexes(step.segment_base, step.index, step.time_index)
+
+    def _gather(self, step: Append) -> None:
+        """Put appends that follow each other into one write."""
+        if self._gathered and (
+            self._base != step.segment_base or self._gathered_at + self._gathered_size != step.position
+        ):
+            self._write()
+        if not self._gathered:
+            self._switch_to(step.segment_base)
+            self._gathered_at = step.position
+        self._gathered.append(step.data)
+        self._gathered_size += len(step.data)
+
+    def _switch_to(self, base: Offset) -> FileHandle:
+        if self._handle is not None and self._base == base:
+            return self._handle
+        self._sync()
+        self.close()
+        self._handle = self._files.open(self._path(segment_file(base)))
+        self._base = base
+        return self._handle
+
+    def _write(self) -> None:
+        if not self._gathered or self._handle is None:
+            return
+        data = self._gathered[0] if len(self._gathered) == 1 else b"".join(self._gathered)
+        self._gathered.clear()
+        self._gathered_size = 0
+        self._handle.pwrite(data, self._gathered_at)
+        self.bytes_written += len(data)
+        self._dirty = True
+
+    def _sync(self) -> None:
+        self._write()
+        if self._dirty and self._handle is not None:
+            self._handle.fdatasync()
+            self.syncs += 1
+            self._dirty = False
+
+    def _roll(self, step: Roll) -> None:
+        self._sync()
+        self._save_indexes(step.closing_base, step.index, step.time_index)
+        self.close()
+        self._handle = self._files.open(self._path(segment_file(step.new_base)), create=True, exclusive=True)
+        self._base = step.new_base
+        self._files.fsync_dir(self._directory)
+
+    def _truncate(self, step: Truncate) -> None:
+        self._sync()
+        self.close()
+        for base in step.remove_bases:
+            remove_segment(self._files, self._directory, base)
+        handle = self._switch_to(step.segment_base)
+        handle.truncate(step.size)
+        handle.fdatasync()
+        self.syncs += 1
+
+    def _save_indexes(self, base: Offset, index: bytes, time_index: bytes) -> None:
+        for suffix, data in ((".index", index), (".timeindex", time_index)):
+            handle = self._files.open(self._path(segment_file(base, suffix)), create=True)
+            try:
+                handle.truncate(0)
+                handle.pwrite(data, 0)
+            finally:
+                handle.close()
+
+    def _path(self, name: str) -> str:
+        return f"{self._directory}/{name}"
+
+
+def remove_segment(files: Files, directory: str, base: Offset) -> None:
+    """Remove a segment and its index files, durably."""
+    for suffix in (".log", ".index", ".timeindex"):
+        path = f"{directory}/{segment_file(base, suffix)}"
+        if files.exists(path):
+            files.unlink(path)
+    files.fsync_dir(directory)

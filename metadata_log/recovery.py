@@ -1,0 +1,239 @@
+"""Opening a log that may have crashed: what is a torn tail and is cut, and what is damage and is refused.
+
+Decides: exactly that. Must not know: how the log is used afterwards.
+
+A write that a crash tore leaves a last batch that is incomplete or fails its checksum, or zeros, and nothing sound
+after it: that was promised to nobody, is cut, and is reported. Anything else is damage to what may have been promised:
+a bad batch that a sound one follows, a sound batch in the wrong place, a missing segment, an epoch that the epoch
+history (which is durable before the first batch of an epoch is written) does not know. It is refused by file, position
+and offset, and nothing is changed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from metadata_log.epoch_file import EPOCH_FILE, format_epochs, parse_epochs
+from metadata_log.epochs import EpochHistory
+from metadata_log.errors import CorruptBatchError, CorruptFileError
+from metadata_log.files import FileHandle, Files, read_file, replace_file
+from metadata_log.log_writer import remove_segment
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.segment import Expected, Segment, SegmentIndex, next_sound_batch, read_batches, segment_bases
+from metadata_log.segment import segment_file as file_of
+
+_REFUSED: Final = (
+    "nothing was cut: this is damage, not a torn write. If a majority of the other replicas is sound, move this "
+    "directory aside and let the replica fetch the log anew"
+)
+
+
+class TornTail(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What was cut, or with `repair` off would be: `size` bytes from `position` on, where `offset` was due."""
+
+    file: str
+    position: int
+    size: int
+    offset: Offset
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.size} bytes from position {self.position} on (offset {self.offset}): {self.what}"
+
+
+class RecoveryReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What opening a log found. `warnings` are the lines that its caller should log."""
+
+    log_end_offset: Offset
+    batches: int = 0
+    torn_tail: TornTail | None = None
+    removed_segments: tuple[str, ...] = ()
+    epochs_rebuilt: str | None = None
+    repaired: bool = True
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One line for each thing that was not as a clean stop leaves it."""
+        done = "cut" if self.repaired else "not read"
+        lines = [f"torn tail {done}: {self.torn_tail}"] if self.torn_tail else []
+        lines += [f"segment without a sound batch, {done}: {name}" for name in self.removed_segments]
+        lines += [f"{EPOCH_FILE} rebuilt from the log: {self.epochs_rebuilt}"] if self.epochs_rebuilt else []
+        return tuple(lines)
+
+
+class Recovered(msgspec.Struct, frozen=True, kw_only=True):
+    """A log's memory as its files have it."""
+
+    segments: list[Segment]
+    epochs: EpochHistory
+    report: RecoveryReport
+
+
+def recover_log(files: Files, directory: str, *, index_interval_bytes: int, repair: bool) -> Recovered:
+    """Read every batch of every segment. With `repair`, cut a torn tail durably; otherwise change nothing.
+
+    Raises:
+        CorruptBatchError: the log is damaged; file, position and offset are named.
+        UnsupportedBatchError: a batch is compressed.
+        OSError: the directory cannot be read, or with `repair` not written.
+    """
+    scan = _Scan(files, directory, index_interval_bytes)
+    bases = segment_bases(files.listdir(directory))
+    for index, base in enumerate(bases):
+        torn = scan.read_segment(base)
+        if torn is not None:
+            scan.refuse_if_followed(torn, bases[index + 1 :])
+            scan.torn, scan.removed = torn, tuple(reversed(bases[index + 1 :]))
+            break
+    in_order, complaint = _check_epochs(files, f"{directory}/{EPOCH_FILE}", scan)
+    if repair:
+        _repair(files, directory, scan)
+        if not in_order:
+            replace_file(files, f"{directory}/{EPOCH_FILE}", format_epochs(scan.epochs))
+    report = RecoveryReport(
+        log_end_offset=scan.next_offset,
+        batches=scan.batches,
+        torn_tail=scan.torn,
+        removed_segments=tuple(file_of(base) for base in scan.removed),
+        epochs_rebuilt=complaint,
+        repaired=repair,
+    )
+    return Recovered(segments=scan.segments, epochs=scan.epochs, report=report)
+
+
+class _Scan:
+    """What has been read so far."""
+
+    def __init__(self, files: Files, directory: str, index_interval_bytes: int) -> None:
+        self._files = files
+        self._directory = directory
+        self._interval = index_interval_bytes
+        self.segments: list[Segment] = []
+        self.epochs = EpochHistory()
+        self.epoch_places: dict[Offset, tuple[str, int]] = {}
+        self.next_offset = Offset(0)
+        self.batches = 0
+        self.torn: TornTail | None = None
+        self.removed: tuple[Offset, ...] = ()
+
+    def read_segment(self, base: Offset) -> TornTail | None:
+        """Read one; a fault that a torn write may have left is returned, others are raised."""
+        if not self.segments:
+            self.next_offset = base
+        elif base != self.next_offset:
+            raise CorruptBatchError(
+                f"the segment before it ends at offset {self.next_offset}: what was between is missing; {_REFUSED}",
+                position=0,
+                base_offset=self.next_offset,
+                file=file_of(base),
+            )
+        segment = Segment(base, SegmentIndex(base, self._interval))
+        self.segments.append(segment)
+        handle = self._open(base)
+        try:
+            self._read_batches(handle, segment)
+        except CorruptBatchError as fault:
+            return self._torn(handle, segment, fault)
+        finally:
+            handle.close()
+        return None
+
+    def _open(self, base: Offset) -> FileHandle:
+        return self._files.open(f"{self._directory}/{file_of(base)}", read_only=True)
+
+    def _read_batches(self, handle: FileHandle, segment: Segment) -> None:
+        name = file_of(segment.base_offset)
+        expected = Expected(offset=self.next_offset, epoch=self.epochs.last_epoch)
+        for batch in read_batches(handle, name, expected=expected):
+            header = batch.header
+            if header.partition_leader_epoch != self.epochs.last_epoch:
+                self.epochs = self.epochs.assign(header.partition_leader_epoch, header.base_offset)
+                self.epoch_places[header.base_offset] = (name, batch.position)
+            segment.index.on_batch(header, batch.position)
+            segment.size = batch.position + header.size_in_bytes
+            self.next_offset = header.next_offset
+            self.batches += 1
+
+    def _torn(self, handle: FileHandle, segment: Segment, fault: CorruptBatchError) -> TornTail:
+        size = handle.size()
+        found = next_sound_batch(handle, segment.size, size, 0)
+        if found is not None:
+            raise _refusal(fault, f"position {found[0]} holds a sound batch of offset {found[1].base_offset}")
+        zeros = not any(handle.pread(size - segment.size, segment.size))
+        return TornTail(
+            file=file_of(segment.base_offset),
+            position=segment.size,
+            size=size - segment.size,
+            offset=self.next_offset,
+            what="zeros" if zeros else fault.what,
+        )
+
+    def refuse_if_followed(self, torn: TornTail, later: list[Offset]) -> None:
+        """Raise unless every later segment is without a sound batch."""
+        for base in later:
+            handle = self._open(base)
+            try:
+                found = next_sound_batch(handle, 0, handle.size(), 0)
+            finally:
+                handle.close()
+            if found is not None:
+                fault = CorruptBatchError(torn.what, position=torn.position, base_offset=torn.offset, file=torn.file)
+                raise _refusal(fault, f"{file_of(base)} holds a sound batch of offset {found[1].base_offset}")
+
+
+def _refusal(fault: CorruptBatchError, follower: str) -> CorruptBatchError:
+    what = f"{fault.what}; {follower}, so {_REFUSED}"
+    return CorruptBatchError(what, position=fault.position, base_offset=fault.base_offset, file=fault.file)
+
+
+def _check_epochs(files: Files, path: str, scan: _Scan) -> tuple[bool, str | None]:
+    """Whether the epoch history on disk is as it should be, and what was wrong with it if it says nothing usable.
+
+    A history may begin after the log does (Kafka trims it to a checkpoint and keeps the segment), and may end after it
+    (an epoch whose first batch was torn).
+
+    Raises:
+        CorruptBatchError: log and history contradict each other.
+    """
+    if not files.exists(path):
+        return not scan.epochs.entries, "it is missing" if scan.epochs.entries else None
+    try:
+        known = parse_epochs(read_file(files, path), path)
+    except CorruptFileError as error:
+        return False, error.what
+    if not known.entries:
+        return not scan.epochs.entries, "it is empty" if scan.epochs.entries else None
+    held = known.truncate_to(scan.next_offset).entries
+    found = scan.epochs.trim_to(known.entries[0].start_offset).truncate_to(scan.next_offset).entries if held else ()
+    for entry in found:
+        if entry not in held:
+            raise _contradiction(scan, entry.start_offset, known.epoch_at(entry.start_offset))
+    for entry in held:
+        if entry not in found:
+            raise _contradiction(scan, entry.start_offset, entry.epoch)
+    return held == known.entries, None
+
+
+def _contradiction(scan: _Scan, offset: Offset, written: Epoch) -> CorruptBatchError:
+    start = max((start for start in scan.epoch_places if start <= offset), default=offset)
+    file, position = scan.epoch_places.get(start, (EPOCH_FILE, 0))
+    what = (
+        f"the log has epoch {scan.epochs.epoch_at(offset)} at offset {offset}, {EPOCH_FILE} has {written}; {_REFUSED}. "
+        f"If the log was edited on purpose, remove {EPOCH_FILE}: it is then rebuilt"
+    )
+    return CorruptBatchError(what, position=position, base_offset=start, file=file)
+
+
+def _repair(files: Files, directory: str, scan: _Scan) -> None:
+    if scan.torn is None:
+        return
+    for base in scan.removed:
+        remove_segment(files, directory, base)
+    handle = files.open(f"{directory}/{scan.torn.file}")
+    try:
+        handle.truncate(scan.torn.position)
+        handle.fdatasync()
+    finally:
+        handle.close()

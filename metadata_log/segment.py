@@ -1,0 +1,206 @@
+"""One segment of the log: its file names, its sparse indexes in Kafka's form, and reading its batches in order.
+
+Decides: which file name and which index bytes a segment has, and what a sound sequence of batches is. Must not know:
+the other segments, and what becomes of a fault (`recovery` does).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from metadata_log.batch import HEADER_SIZE, BatchHeader, check_batch
+from metadata_log.errors import CorruptBatchError
+from metadata_log.files import FileHandle
+from metadata_log.offsets import NO_EPOCH, Epoch, Offset
+
+MAX_RELATIVE_OFFSET: Final = (1 << 31) - 1
+"""Indexes hold offsets relative to the segment's base in 32 bits: a segment that would need more is rolled."""
+
+_CHUNK_BYTES: Final = 1 << 20
+_SEGMENT = re.compile(r"\d{20}\.log", re.ASCII)
+_INDEX_ENTRY = struct.Struct(">ii")
+_TIME_ENTRY = struct.Struct(">qi")
+
+
+def segment_file(base_offset: int, suffix: str = ".log") -> str:
+    """`00000000000000000000.log`; `.index` and `.timeindex` stand beside it."""
+    return f"{base_offset:020d}{suffix}"
+
+
+def segment_bases(names: list[str]) -> list[Offset]:
+    """The base offsets of the segments among a directory's names, rising."""
+    return sorted(Offset(int(name[:20])) for name in names if _SEGMENT.fullmatch(name))
+
+
+class LocatedBatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A batch in a segment: `position` in its file; its bytes are `buffer[at : at + header.size_in_bytes]`."""
+
+    position: int
+    header: BatchHeader
+    buffer: bytes
+    at: int
+
+
+class Expected(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What the next batch must be: exactly this offset, at least this epoch."""
+
+    offset: Offset
+    epoch: Epoch = NO_EPOCH
+
+
+def read_batches(
+    handle: FileHandle, file: str, *, expected: Expected, start: int = 0, end: int | None = None
+) -> Iterator[LocatedBatch]:
+    """The batches from byte `start` to byte `end` (the file's size by default), checked, their offsets contiguous.
+
+    Raises:
+        CorruptBatchError: at the first that is not sound, naming file, position and the offset expected there.
+        UnsupportedBatchError: one is compressed.
+    """
+    size = handle.size() if end is None else end
+    offset, epoch = expected.offset, expected.epoch
+    buffer, begin = b"", start
+    position = start
+    while position < size:
+        at = position - begin
+        if len(buffer) - at < HEADER_SIZE or not _is_whole(buffer, at):
+            buffer, begin, at = _load(handle, position, size), position, 0
+        try:
+            header = check_batch(buffer, at)
+            if header.base_offset != offset:
+                raise CorruptBatchError(
+                    f"a batch of offset {header.base_offset} stands where {offset} is due", position=at
+                )
+            if header.partition_leader_epoch < epoch:
+                raise CorruptBatchError(f"its epoch {header.partition_leader_epoch} comes after {epoch}", position=at)
+        except CorruptBatchError as error:
+            raise error.in_file(file, shift=begin, base_offset=offset) from error
+        yield LocatedBatch(position=position, header=header, buffer=buffer, at=at)
+        position += header.size_in_bytes
+        offset, epoch = header.next_offset, header.partition_leader_epoch
+
+
+def _is_whole(buffer: bytes, at: int) -> bool:
+    length = int.from_bytes(buffer[at + 8 : at + 12], "big", signed=True)
+    return 0 <= length <= len(buffer) - at - 12
+
+
+def _load(handle: FileHandle, position: int, size: int) -> bytes:
+    """The bytes from `position`: a chunk, or as much as the batch there claims to have."""
+    buffer = handle.pread(min(_CHUNK_BYTES, size - position), position)
+    if len(buffer) >= HEADER_SIZE and not _is_whole(buffer, 0):
+        claimed = 12 + int.from_bytes(buffer[8:12], "big", signed=True)
+        if len(buffer) < claimed <= size - position:
+            return handle.pread(claimed, position)
+    return buffer
+
+
+def next_sound_batch(handle: FileHandle, start: int, size: int, least_offset: int) -> tuple[int, BatchHeader] | None:
+    """The first sound batch, of `least_offset` or more, that begins at any byte from `start` on, or None.
+
+    What a torn write leaves has none after it; what damage in the middle leaves has.
+    """
+    position = start
+    while size - position >= HEADER_SIZE:
+        chunk = handle.pread(min(_CHUNK_BYTES, size - position), position)
+        at = chunk.find(b"\x02", 16)
+        while at >= 0:
+            found = _sound_batch_at(handle, position + at - 16, size, least_offset)
+            if found is not None:
+                return position + at - 16, found
+            at = chunk.find(b"\x02", at + 1)
+        position += max(1, len(chunk) - 16)
+    return None
+
+
+def _sound_batch_at(handle: FileHandle, position: int, size: int, least_offset: int) -> BatchHeader | None:
+    head = handle.pread(12, position)
+    base_offset, length = struct.unpack(">qi", head)
+    if base_offset < least_offset or not HEADER_SIZE - 12 <= length <= size - position - 12:
+        return None
+    try:
+        return check_batch(handle.pread(12 + length, position))
+    except CorruptBatchError:
+        return None
+
+
+class SegmentIndex:
+    """The sparse indexes of one segment, in memory; `index_bytes` and `time_index_bytes` are what Kafka would write.
+
+    An entry is made at the first batch that begins more than `interval_bytes` after the batch of the entry before.
+    """
+
+    def __init__(self, base_offset: Offset, interval_bytes: int) -> None:
+        self.base_offset = base_offset
+        self._interval_bytes = interval_bytes
+        self._last_offsets = array("q")
+        self._positions = array("q")
+        self._times: list[tuple[int, int]] = []
+        self._since_entry = 0
+        self._max_timestamp = -1
+        self._offset_of_max = -1
+
+    def on_batch(self, header: BatchHeader, position: int) -> None:
+        """Take note of a batch that begins at `position`."""
+        if header.max_timestamp > self._max_timestamp:
+            self._max_timestamp = header.max_timestamp
+            self._offset_of_max = header.last_offset
+        if self._since_entry > self._interval_bytes:
+            self._last_offsets.append(header.last_offset)
+            self._positions.append(position)
+            self._add_time()
+            self._since_entry = 0
+        self._since_entry += header.size_in_bytes
+
+    def position_before(self, offset: int) -> int:
+        """A position where a batch begins that is not after the one holding `offset`: read on from there."""
+        # An entry names its batch's last offset, so the batch of the greatest entry below `offset` is a safe start.
+        index = bisect_right(self._last_offsets, offset - 1) - 1
+        return self._positions[index] if index >= 0 else 0
+
+    def truncate(self, end_position: int) -> None:
+        """Forget what begins at or after `end_position`, and the timestamps that no entry vouches for."""
+        while self._positions and self._positions[-1] >= end_position:
+            self._positions.pop()
+            self._last_offsets.pop()
+        last = self._positions[-1] if self._positions else 0
+        self._since_entry = end_position - last
+        self._times = [entry for entry in self._times if self._last_offsets and entry[1] <= self._last_offsets[-1]]
+        self._max_timestamp, self._offset_of_max = self._times[-1] if self._times else (-1, -1)
+
+    def index_bytes(self) -> bytes:
+        """The `.index` file: relative last offset of the batch, its position; 8 bytes an entry."""
+        base = self.base_offset
+        pairs = zip(self._last_offsets, self._positions, strict=True)
+        return b"".join(_INDEX_ENTRY.pack(offset - base, position) for offset, position in pairs)
+
+    def time_index_bytes(self) -> bytes:
+        """The `.timeindex` file: greatest timestamp so far, relative offset of its batch; 12 bytes an entry.
+
+        Kafka adds the segment's greatest when it is closed or rolled, and so do we.
+        """
+        self._add_time()
+        base = self.base_offset
+        return b"".join(_TIME_ENTRY.pack(timestamp, offset - base) for timestamp, offset in self._times)
+
+    def _add_time(self) -> None:
+        if self._max_timestamp > (self._times[-1][0] if self._times else -1):
+            self._times.append((self._max_timestamp, self._offset_of_max))
+
+
+class Segment:
+    """A segment as the log's memory knows it: what is staged counts as there."""
+
+    __slots__ = ("base_offset", "index", "size")
+
+    def __init__(self, base_offset: Offset, index: SegmentIndex, size: int = 0) -> None:
+        self.base_offset = base_offset
+        self.index = index
+        self.size = size
