@@ -1,0 +1,94 @@
+"""The image: everything that the metadata log says, as immutable data; and replay, which makes it.
+
+Controllers, agents, tools and tests share it. Pure: no clock, no randomness, no I/O. Replay follows Kafka's own rules
+record by record, and refuses what makes no sense (`ReplayError`).
+"""
+
+from __future__ import annotations
+
+from metadata_log.image.access import (
+    AclEntry,
+    AclsImage,
+    ClientQuotasImage,
+    DelegationToken,
+    DelegationTokensImage,
+    ProducerIdsImage,
+    QuotaEntity,
+    ScramCredential,
+    ScramImage,
+    ScramUser,
+)
+from metadata_log.image.builder import ImageBuilder
+from metadata_log.image.checkpoint import image_of_checkpoint, records_of
+from metadata_log.image.cluster import (
+    BrokerRegistration,
+    ClusterImage,
+    ControllerRegistration,
+    Listener,
+    SupportedFeature,
+)
+from metadata_log.image.configs import NO_CONFIGS, ConfigResource, ConfigsImage, ResourceType
+from metadata_log.image.errors import ReplayError, UnwritableMetadataError
+from metadata_log.image.features import (
+    ELIGIBLE_LEADER_REPLICAS_VERSION,
+    KRAFT_VERSION,
+    METADATA_VERSION,
+    FeaturesImage,
+)
+from metadata_log.image.image import ImageChanges, MetadataImage, changed_topics
+from metadata_log.image.maps import Map
+from metadata_log.image.replayer import OpenTransaction, Replayer
+from metadata_log.image.topics import (
+    NO_LEADER,
+    RECOVERED,
+    RECOVERING,
+    PartitionImage,
+    TopicImage,
+    TopicsImage,
+)
+from metadata_log.image.topics_builder import changed_partition, partition_of
+
+__all__ = [
+    "ELIGIBLE_LEADER_REPLICAS_VERSION",
+    "KRAFT_VERSION",
+    "METADATA_VERSION",
+    "NO_CONFIGS",
+    "NO_LEADER",
+    "RECOVERED",
+    "RECOVERING",
+    "AclEntry",
+    "AclsImage",
+    "BrokerRegistration",
+    "ClientQuotasImage",
+    "ClusterImage",
+    "ConfigResource",
+    "ConfigsImage",
+    "ControllerRegistration",
+    "DelegationToken",
+    "DelegationTokensImage",
+    "FeaturesImage",
+    "ImageBuilder",
+    "ImageChanges",
+    "Listener",
+    "Map",
+    "MetadataImage",
+    "OpenTransaction",
+    "PartitionImage",
+    "ProducerIdsImage",
+    "QuotaEntity",
+    "ReplayError",
+    "Replayer",
+    "ResourceType",
+    "ScramCredential",
+    "ScramImage",
+    "ScramUser",
+    "SupportedFeature",
+    "TopicImage",
+    "TopicsImage",
+    "UnwritableMetadataError",
+    "changed_partition",
+    "changed_topics",
+    "image_of_checkpoint",
+    "partition_of",
+    "records_of",
+]

@@ -1,0 +1,177 @@
+"""An image as records, and records as an image: what stands between the control records of a checkpoint.
+
+Decides: which records say all that an image holds, in which version and order. Must not know: batches, files, and the
+control records around them (`snapshot` does).
+
+The order is Kafka's by kind (features first: metadata.version says how to read the rest) and sorted within a kind, so
+that equal images give equal records; Kafka itself follows its hash tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from metadata_log.ids import NodeId
+from metadata_log.image.access import QuotaEntity
+from metadata_log.image.builder import ImageBuilder
+from metadata_log.image.errors import UnwritableMetadataError
+from metadata_log.image.features import METADATA_VERSION
+from metadata_log.image.image import MetadataImage
+from metadata_log.image.to_records import (
+    partition_record,
+    register_broker_record,
+    register_controller_record,
+    unwritable,
+)
+from metadata_log.offsets import OffsetAndEpoch
+from metadata_log.records import (
+    AccessControlEntryRecord,
+    ClientQuotaRecord,
+    ConfigRecord,
+    DelegationTokenRecord,
+    EntityData,
+    FeatureLevelRecord,
+    MetadataRecord,
+    PartitionRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+    RegisterControllerRecord,
+    TopicRecord,
+    UserScramCredentialRecord,
+)
+from metadata_log.records.levels import is_writable, write_version
+
+RecordAndVersion: TypeAlias = tuple[MetadataRecord, int]
+
+
+def image_of_checkpoint(
+    records: Iterable[MetadataRecord], *, end: OffsetAndEpoch, last_contained_timestamp_ms: int
+) -> MetadataImage:
+    """The image that a checkpoint holds: `end` is in its name, the timestamp (ms since 1970) in its header record.
+
+    Raises:
+        ReplayError: when a record makes no sense; its offset is the record's place among `records`.
+    """
+    builder = ImageBuilder(MetadataImage.empty())
+    for index, record in enumerate(records):
+        builder.apply(record, index)
+    return builder.build(end.offset, end.epoch, last_contained_timestamp_ms)
+
+
+def records_of(image: MetadataImage) -> Iterator[RecordAndVersion]:
+    """What a checkpoint of `image` holds, record by record with the version that its finalised level asks for.
+
+    Resumable: the image is immutable, so that it can be walked while newer ones are made. Nothing in it depends on the
+    hash seed. All topics' names are sorted before the first of them (100,000: 35 ms).
+
+    Raises:
+        UnwritableMetadataError: when there is no metadata.version yet, or the image holds what its level cannot say.
+    """
+    level = image.features.metadata_version
+    if level is None:
+        raise UnwritableMetadataError("there is no metadata.version yet: the log has not been bootstrapped")
+    yield from _features(image, level)
+    yield from _nodes(image, level)
+    yield from _topics(image, level)
+    yield from _configs(image)
+    yield from _client_quotas(image)
+    if image.producer_ids.next_producer_id >= 0:
+        next_producer_id = image.producer_ids.next_producer_id
+        yield ProducerIdsRecord(broker_id=NodeId(-1), broker_epoch=-1, next_producer_id=next_producer_id), 0
+    yield from _acls(image)
+    yield from _credentials(image, level)
+
+
+def _features(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
+    yield FeatureLevelRecord(name=METADATA_VERSION, feature_level=level), 0
+    for name, feature_level in sorted(image.features.levels.items()):
+        yield FeatureLevelRecord(name=name, feature_level=feature_level), 0
+
+
+def _nodes(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
+    for _, broker in sorted(image.cluster.brokers.items()):
+        yield register_broker_record(broker, level), write_version(RegisterBrokerRecord, level)
+    for _, controller in sorted(image.cluster.controllers.items()):
+        _check_writable(RegisterControllerRecord, level, f"the registration of controller {controller.controller_id}")
+        yield register_controller_record(controller), write_version(RegisterControllerRecord, level)
+
+
+def _topics(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
+    by_id = image.topics.by_id
+    version = write_version(PartitionRecord, level)
+    with_elr = image.features.elr_enabled
+    for _, topic_id in sorted(image.topics.by_name.items()):
+        topic = by_id[topic_id]
+        yield TopicRecord(name=topic.name, topic_id=topic_id), 0
+        for partition in topic.partitions:
+            yield partition_record(topic_id, partition, level, with_elr=with_elr), version
+
+
+def _configs(image: MetadataImage) -> Iterator[RecordAndVersion]:
+    for resource in sorted(image.configs.by_resource):
+        for name, value in sorted(image.configs.by_resource[resource].items()):
+            yield (
+                ConfigRecord(resource_type=resource.resource_type, resource_name=resource.name, name=name, value=value),
+                0,
+            )
+
+
+def _client_quotas(image: MetadataImage) -> Iterator[RecordAndVersion]:
+    by_entity = image.client_quotas.by_entity
+    for entity in sorted(by_entity, key=_entity_order):
+        parts = tuple(EntityData(entity_type=kind, entity_name=name) for kind, name in entity.parts)
+        for key, value in sorted(by_entity[entity].items()):
+            yield ClientQuotaRecord(entity=parts, key=key, value=value, remove=False), 0
+
+
+def _acls(image: MetadataImage) -> Iterator[RecordAndVersion]:
+    for acl_id in sorted(image.acls.by_id):
+        entry = image.acls.by_id[acl_id]
+        record = AccessControlEntryRecord(
+            id=acl_id,
+            resource_type=entry.resource_type,
+            resource_name=entry.resource_name,
+            pattern_type=entry.pattern_type,
+            principal=entry.principal,
+            host=entry.host,
+            operation=entry.operation,
+            permission_type=entry.permission_type,
+        )
+        yield record, 0
+
+
+def _credentials(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
+    for user in sorted(image.scram.credentials):
+        _check_writable(UserScramCredentialRecord, level, f"the SCRAM credential of user {user.name!r}")
+        credential = image.scram.credentials[user]
+        scram = UserScramCredentialRecord(
+            name=user.name,
+            mechanism=user.mechanism,
+            salt=credential.salt,
+            stored_key=credential.stored_key,
+            server_key=credential.server_key,
+            iterations=credential.iterations,
+        )
+        yield scram, 0
+    for token_id, token in sorted(image.delegation_tokens.by_id.items()):
+        _check_writable(DelegationTokenRecord, level, f"the delegation token {token_id!r}")
+        record = DelegationTokenRecord(
+            owner=token.owner,
+            requester=token.requester,
+            renewers=token.renewers,
+            issue_timestamp=token.issue_timestamp,
+            max_timestamp=token.max_timestamp,
+            expiration_timestamp=token.expiration_timestamp,
+            token_id=token_id,
+        )
+        yield record, 0
+
+
+def _check_writable(record_type: type[MetadataRecord], level: int, what: str) -> None:
+    if not is_writable(record_type, level):
+        raise unwritable(level, what)
+
+
+def _entity_order(entity: QuotaEntity) -> tuple[tuple[str, bool, str], ...]:
+    return tuple((kind, name is not None, name or "") for kind, name in entity.parts)

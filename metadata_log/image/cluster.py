@@ -1,0 +1,92 @@
+"""Registered brokers and controllers as an image holds them.
+
+Decides: their shape in memory. Must not know: which record changes what (`cluster_builder` does).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.ids import DirectoryId, NodeId, Uuid
+from metadata_log.image.maps import Map
+
+
+class Listener(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An address of a node. `security_protocol` is Kafka's number: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
+
+    name: str
+    host: str
+    port: int
+    security_protocol: int
+
+
+class SupportedFeature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The levels of one feature that a node can run at, both bounds included."""
+
+    name: str
+    min_version: int
+    max_version: int
+
+
+class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A broker as RegisterBrokerRecord and the changes since have left it.
+
+    Listeners and features are sorted by name, directories by value: their order in a record means nothing.
+
+    Attributes:
+        epoch: the broker epoch, which is the offset of its RegisterBrokerRecord.
+        cordoned_directories: None when the broker has not said (before 4.3, and until it has caught up).
+    """
+
+    broker_id: NodeId
+    epoch: int
+    incarnation_id: Uuid
+    listeners: tuple[Listener, ...] = ()
+    supported_features: tuple[SupportedFeature, ...] = ()
+    rack: str | None = None
+    fenced: bool = True
+    in_controlled_shutdown: bool = False
+    is_migrating_zk_broker: bool = False
+    directories: tuple[DirectoryId, ...] = ()
+    cordoned_directories: tuple[DirectoryId, ...] | None = None
+
+    def listener(self, name: str) -> Listener | None:
+        """The listener of this name, or None."""
+        return next((listener for listener in self.listeners if listener.name == name), None)
+
+    def supported_feature(self, name: str) -> SupportedFeature | None:
+        """The range that the broker supports of a feature, or None when it does not know it."""
+        return next((feature for feature in self.supported_features if feature.name == name), None)
+
+    @property
+    def has_uncordoned_directory(self) -> bool:
+        """Whether a new replica may be placed here as far as cordoning goes (KIP-1066); true when nothing is known."""
+        if not self.directories or self.cordoned_directories is None:
+            return True
+        return any(directory not in self.cordoned_directories for directory in self.directories)
+
+
+class ControllerRegistration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A controller as its last RegisterControllerRecord has it; tuples sorted by name."""
+
+    controller_id: NodeId
+    incarnation_id: Uuid
+    listeners: tuple[Listener, ...] = ()
+    supported_features: tuple[SupportedFeature, ...] = ()
+    zk_migration_ready: bool = False
+
+    def listener(self, name: str) -> Listener | None:
+        """The listener of this name, or None."""
+        return next((listener for listener in self.listeners if listener.name == name), None)
+
+
+class ClusterImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """All registered brokers and controllers, by node id."""
+
+    brokers: Map[NodeId, BrokerRegistration] = Map()
+    controllers: Map[NodeId, ControllerRegistration] = Map()
+
+    def broker_epoch(self, broker_id: NodeId) -> int:
+        """The broker's epoch; -1 when it is not registered."""
+        broker = self.brokers.get(broker_id)
+        return -1 if broker is None else broker.epoch
