@@ -31,7 +31,7 @@ class SupportedFeature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A broker as RegisterBrokerRecord and the changes since have left it.
 
-    Listeners and features are sorted by name, directories by value: their order in a record means nothing.
+    Listeners and features are sorted by name, directories as Kafka sorts them: their order in a record means nothing.
 
     Attributes:
         epoch: the broker epoch, which is the offset of its RegisterBrokerRecord.

@@ -6,6 +6,7 @@ know: the other parts of an image.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from typing import Final
 
@@ -36,6 +37,7 @@ from metadata_log.records import (
 _FENCED_BY_CHANGE: Final = {1: True, -1: False, 0: None}
 _IN_SHUTDOWN_BY_CHANGE: Final = {1: True, 0: None}
 _SECURITY_PROTOCOLS: Final = range(4)
+_TWO_LONGS: Final = struct.Struct(">qq")
 
 
 class ClusterBuilder:
@@ -67,8 +69,8 @@ class ClusterBuilder:
                 fenced=record.fenced,
                 in_controlled_shutdown=record.in_controlled_shutdown,
                 is_migrating_zk_broker=record.is_migrating_zk_broker,
-                directories=tuple(sorted(record.log_dirs)),
-                cordoned_directories=_sorted_or_none(record.cordoned_log_dirs),
+                directories=_in_kafkas_order(record.log_dirs),
+                cordoned_directories=record.cordoned_log_dirs,
             )
         )
 
@@ -99,11 +101,9 @@ class ClusterBuilder:
             broker,
             fenced=broker.fenced if fenced is None else fenced,
             in_controlled_shutdown=broker.in_controlled_shutdown if in_shutdown is None else in_shutdown,
-            directories=tuple(sorted(record.log_dirs)) if record.log_dirs else broker.directories,
+            directories=_in_kafkas_order(record.log_dirs) if record.log_dirs else broker.directories,
             cordoned_directories=(
-                broker.cordoned_directories
-                if record.cordoned_log_dirs is None
-                else _sorted_or_none(record.cordoned_log_dirs)
+                broker.cordoned_directories if record.cordoned_log_dirs is None else record.cordoned_log_dirs
             ),
         )
         if changed != broker:
@@ -168,5 +168,6 @@ def _features(features: Iterable[BrokerFeature | ControllerFeature]) -> tuple[Su
     return tuple(by_name[name] for name in sorted(by_name))
 
 
-def _sorted_or_none(directories: tuple[DirectoryId, ...] | None) -> tuple[DirectoryId, ...] | None:
-    return None if directories is None else tuple(sorted(directories))
+def _in_kafkas_order(directories: tuple[DirectoryId, ...]) -> tuple[DirectoryId, ...]:
+    """Kafka sorts a broker's directories as pairs of signed 64 bit numbers, and writes them so into checkpoints."""
+    return tuple(sorted(directories, key=_TWO_LONGS.unpack))
