@@ -16,9 +16,11 @@ from typing import Any, Final
 from metadata_log.records.primitives import (
     ONE,
     PACK_INT32S,
+    PACK_TAGGED_INT32S,
     READ_INT32S,
     READ_UUIDS,
     SMALL,
+    array_length,
     long_string_length,
     newer_field,
     read_bytes,
@@ -34,7 +36,7 @@ from metadata_log.records.primitives import (
     read_uvarint,
     skip_tags,
     tag_of_newer_version,
-    uvarint,
+    tagged,
     write_bytes,
     write_int32s,
     write_string,
@@ -187,10 +189,17 @@ def _read_RegisterBrokerRecord_0(v: bytes) -> RegisterBrokerRecord:
     (fenced,) = _S_t.unpack_from(v, p)
     p += 1
     if v[p]:
-        count, p = read_uvarint(v, p)
+        count = v[p]
+        p = p + 1
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag in (0, 1):
                 raise tag_of_newer_version(tag)
             else:
@@ -216,7 +225,7 @@ def _write_RegisterBrokerRecord_0(r: RegisterBrokerRecord) -> bytes:
     if len(incarnation_id) != 16:
         raise wrong_id(incarnation_id)
     rack = r.rack
-    return b''.join((b'\x01\x00\x00', _S_iuq.pack(r.broker_id, incarnation_id, r.broker_epoch), uvarint(len(r.end_points) + 1) + b''.join([_write_BrokerEndpoint_0(x) for x in r.end_points]), uvarint(len(r.features) + 1) + b''.join([_write_BrokerFeature_0(x) for x in r.features]), b'\0' if rack is None else write_string(rack), _S_t.pack(r.fenced), b'\0',))
+    return b''.join((b'\x01\x00\x00', _S_iuq.pack(r.broker_id, incarnation_id, r.broker_epoch), array_length(len(r.end_points)) + b''.join([_write_BrokerEndpoint_0(x) for x in r.end_points]), array_length(len(r.features)) + b''.join([_write_BrokerFeature_0(x) for x in r.features]), b'\0' if rack is None else write_string(rack), _S_t.pack(r.fenced), b'\0',))
 
 def _read_RegisterBrokerRecord_1(v: bytes) -> RegisterBrokerRecord:
     broker_id, incarnation_id, broker_epoch = _S_iuq.unpack_from(v, 3)
@@ -232,10 +241,17 @@ def _read_RegisterBrokerRecord_1(v: bytes) -> RegisterBrokerRecord:
     fenced, in_controlled_shutdown = _S_tt.unpack_from(v, p)
     p += 2
     if v[p]:
-        count, p = read_uvarint(v, p)
+        count = v[p]
+        p = p + 1
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag in (0, 1):
                 raise tag_of_newer_version(tag)
             else:
@@ -259,7 +275,7 @@ def _write_RegisterBrokerRecord_1(r: RegisterBrokerRecord) -> bytes:
     if len(incarnation_id) != 16:
         raise wrong_id(incarnation_id)
     rack = r.rack
-    return b''.join((b'\x01\x00\x01', _S_iuq.pack(r.broker_id, incarnation_id, r.broker_epoch), uvarint(len(r.end_points) + 1) + b''.join([_write_BrokerEndpoint_0(x) for x in r.end_points]), uvarint(len(r.features) + 1) + b''.join([_write_BrokerFeature_0(x) for x in r.features]), b'\0' if rack is None else write_string(rack), _S_tt.pack(r.fenced, r.in_controlled_shutdown), b'\0',))
+    return b''.join((b'\x01\x00\x01', _S_iuq.pack(r.broker_id, incarnation_id, r.broker_epoch), array_length(len(r.end_points)) + b''.join([_write_BrokerEndpoint_0(x) for x in r.end_points]), array_length(len(r.features)) + b''.join([_write_BrokerFeature_0(x) for x in r.features]), b'\0' if rack is None else write_string(rack), _S_tt.pack(r.fenced, r.in_controlled_shutdown), b'\0',))
 
 def _read_RegisterBrokerRecord_2(v: bytes) -> RegisterBrokerRecord:
     broker_id, is_migrating_zk_broker, incarnation_id, broker_epoch = _S_ituq.unpack_from(v, 3)
@@ -275,10 +291,17 @@ def _read_RegisterBrokerRecord_2(v: bytes) -> RegisterBrokerRecord:
     fenced, in_controlled_shutdown = _S_tt.unpack_from(v, p)
     p += 2
     if v[p]:
-        count, p = read_uvarint(v, p)
+        count = v[p]
+        p = p + 1
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag in (0, 1):
                 raise tag_of_newer_version(tag)
             else:
@@ -300,7 +323,7 @@ def _write_RegisterBrokerRecord_2(r: RegisterBrokerRecord) -> bytes:
     if len(incarnation_id) != 16:
         raise wrong_id(incarnation_id)
     rack = r.rack
-    return b''.join((b'\x01\x00\x02', _S_ituq.pack(r.broker_id, r.is_migrating_zk_broker, incarnation_id, r.broker_epoch), uvarint(len(r.end_points) + 1) + b''.join([_write_BrokerEndpoint_0(x) for x in r.end_points]), uvarint(len(r.features) + 1) + b''.join([_write_BrokerFeature_0(x) for x in r.features]), b'\0' if rack is None else write_string(rack), _S_tt.pack(r.fenced, r.in_controlled_shutdown), b'\0',))
+    return b''.join((b'\x01\x00\x02', _S_ituq.pack(r.broker_id, r.is_migrating_zk_broker, incarnation_id, r.broker_epoch), array_length(len(r.end_points)) + b''.join([_write_BrokerEndpoint_0(x) for x in r.end_points]), array_length(len(r.features)) + b''.join([_write_BrokerFeature_0(x) for x in r.features]), b'\0' if rack is None else write_string(rack), _S_tt.pack(r.fenced, r.in_controlled_shutdown), b'\0',))
 
 def _read_RegisterBrokerRecord_3(v: bytes) -> RegisterBrokerRecord:
     broker_id, is_migrating_zk_broker, incarnation_id, broker_epoch = _S_ituq.unpack_from(v, 3)
@@ -317,10 +340,17 @@ def _read_RegisterBrokerRecord_3(v: bytes) -> RegisterBrokerRecord:
     p += 2
     log_dirs = ()
     if v[p]:
-        count, p = read_uvarint(v, p)
+        count = v[p]
+        p = p + 1
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 n = v[p]
                 if 0 < n < SMALL:
@@ -352,9 +382,8 @@ def _write_RegisterBrokerRecord_3(r: RegisterBrokerRecord) -> bytes:
     log_dirs = r.log_dirs
     if log_dirs != ():
         count += 1
-        body = write_uuids(log_dirs)
-        tags += b'\x00' + uvarint(len(body)) + body
-    return b''.join((b'\x01\x00\x03', _S_ituq.pack(r.broker_id, r.is_migrating_zk_broker, incarnation_id, r.broker_epoch), uvarint(len(r.end_points) + 1) + b''.join([_write_BrokerEndpoint_0(x) for x in r.end_points]), uvarint(len(r.features) + 1) + b''.join([_write_BrokerFeature_0(x) for x in r.features]), b'\0' if rack is None else write_string(rack), _S_tt.pack(r.fenced, r.in_controlled_shutdown), ONE[count], tags,))
+        tags += tagged(b'\x00', write_uuids(log_dirs))
+    return b''.join((b'\x01\x00\x03', _S_ituq.pack(r.broker_id, r.is_migrating_zk_broker, incarnation_id, r.broker_epoch), array_length(len(r.end_points)) + b''.join([_write_BrokerEndpoint_0(x) for x in r.end_points]), array_length(len(r.features)) + b''.join([_write_BrokerFeature_0(x) for x in r.features]), b'\0' if rack is None else write_string(rack), _S_tt.pack(r.fenced, r.in_controlled_shutdown), ONE[count], tags,))
 
 def _read_RegisterBrokerRecord_4(v: bytes) -> RegisterBrokerRecord:
     broker_id, is_migrating_zk_broker, incarnation_id, broker_epoch = _S_ituq.unpack_from(v, 3)
@@ -372,10 +401,17 @@ def _read_RegisterBrokerRecord_4(v: bytes) -> RegisterBrokerRecord:
     log_dirs = ()
     cordoned_log_dirs = None
     if v[p]:
-        count, p = read_uvarint(v, p)
+        count = v[p]
+        p = p + 1
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 n = v[p]
                 if 0 < n < SMALL:
@@ -410,14 +446,12 @@ def _write_RegisterBrokerRecord_4(r: RegisterBrokerRecord) -> bytes:
     log_dirs = r.log_dirs
     if log_dirs != ():
         count += 1
-        body = write_uuids(log_dirs)
-        tags += b'\x00' + uvarint(len(body)) + body
+        tags += tagged(b'\x00', write_uuids(log_dirs))
     cordoned_log_dirs = r.cordoned_log_dirs
     if cordoned_log_dirs is not None:
         count += 1
-        body = write_uuids(cordoned_log_dirs)
-        tags += b'\x01' + uvarint(len(body)) + body
-    return b''.join((b'\x01\x00\x04', _S_ituq.pack(r.broker_id, r.is_migrating_zk_broker, incarnation_id, r.broker_epoch), uvarint(len(r.end_points) + 1) + b''.join([_write_BrokerEndpoint_0(x) for x in r.end_points]), uvarint(len(r.features) + 1) + b''.join([_write_BrokerFeature_0(x) for x in r.features]), b'\0' if rack is None else write_string(rack), _S_tt.pack(r.fenced, r.in_controlled_shutdown), ONE[count], tags,))
+        tags += tagged(b'\x01', write_uuids(cordoned_log_dirs))
+    return b''.join((b'\x01\x00\x04', _S_ituq.pack(r.broker_id, r.is_migrating_zk_broker, incarnation_id, r.broker_epoch), array_length(len(r.end_points)) + b''.join([_write_BrokerEndpoint_0(x) for x in r.end_points]), array_length(len(r.features)) + b''.join([_write_BrokerFeature_0(x) for x in r.features]), b'\0' if rack is None else write_string(rack), _S_tt.pack(r.fenced, r.in_controlled_shutdown), ONE[count], tags,))
 
 def _read_UnregisterBrokerRecord_0(v: bytes) -> UnregisterBrokerRecord:
     broker_id, broker_epoch = _S_iq.unpack_from(v, 3)
@@ -483,10 +517,17 @@ def _read_PartitionRecord_0(v: bytes) -> PartitionRecord:
     p += 12
     leader_recovery_state = 0
     if v[p]:
-        count, p = read_uvarint(v, p)
+        count = v[p]
+        p = p + 1
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 (leader_recovery_state,) = _S_b.unpack_from(v, p)
                 p += 1
@@ -568,10 +609,17 @@ def _read_PartitionRecord_1(v: bytes) -> PartitionRecord:
         directories, p = read_uuids(v, p)
     leader_recovery_state = 0
     if v[p]:
-        count, p = read_uvarint(v, p)
+        count = v[p]
+        p = p + 1
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 (leader_recovery_state,) = _S_b.unpack_from(v, p)
                 p += 1
@@ -653,10 +701,17 @@ def _read_PartitionRecord_2(v: bytes) -> PartitionRecord:
     eligible_leader_replicas = None
     last_known_elr = None
     if v[p]:
-        count, p = read_uvarint(v, p)
+        count = v[p]
+        p = p + 1
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 (leader_recovery_state,) = _S_b.unpack_from(v, p)
                 p += 1
@@ -710,14 +765,12 @@ def _write_PartitionRecord_2(r: PartitionRecord) -> bytes:
     if eligible_leader_replicas is not None:
         count += 1
         n = len(eligible_leader_replicas) + 1
-        body = PACK_INT32S[n](n, *eligible_leader_replicas) if n < SMALL else write_int32s(eligible_leader_replicas)
-        tags += b'\x01' + uvarint(len(body)) + body
+        tags += PACK_TAGGED_INT32S[n](1, 4 * n - 3, n, *eligible_leader_replicas) if n < SMALL else tagged(b'\x01', write_int32s(eligible_leader_replicas))
     last_known_elr = r.last_known_elr
     if last_known_elr is not None:
         count += 1
         n = len(last_known_elr) + 1
-        body = PACK_INT32S[n](n, *last_known_elr) if n < SMALL else write_int32s(last_known_elr)
-        tags += b'\x02' + uvarint(len(body)) + body
+        tags += PACK_TAGGED_INT32S[n](2, 4 * n - 3, n, *last_known_elr) if n < SMALL else tagged(b'\x02', write_int32s(last_known_elr))
     return b''.join((b'\x01\x03\x02', _S_iu.pack(r.partition_id, topic_id), replicas, isr, removing_replicas, adding_replicas, _S_iii.pack(r.leader, r.leader_epoch, r.partition_epoch), write_uuids(r.directories), ONE[count], tags,))
 
 def _read_ConfigRecord_0(v: bytes) -> ConfigRecord:
@@ -767,10 +820,17 @@ def _read_PartitionChangeRecord_0(v: bytes) -> PartitionChangeRecord:
     adding_replicas = None
     leader_recovery_state = -1
     if v[23]:
-        count, p = read_uvarint(v, 23)
+        count = v[23]
+        p = 24
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 n = v[p]
                 if 0 < n < SMALL:
@@ -833,8 +893,7 @@ def _write_PartitionChangeRecord_0(r: PartitionChangeRecord) -> bytes:
     if isr is not None:
         count += 1
         n = len(isr) + 1
-        body = PACK_INT32S[n](n, *isr) if n < SMALL else write_int32s(isr)
-        tags += b'\x00' + uvarint(len(body)) + body
+        tags += PACK_TAGGED_INT32S[n](0, 4 * n - 3, n, *isr) if n < SMALL else tagged(b'\x00', write_int32s(isr))
     leader = r.leader
     if leader != -2:
         count += 1
@@ -843,20 +902,17 @@ def _write_PartitionChangeRecord_0(r: PartitionChangeRecord) -> bytes:
     if replicas is not None:
         count += 1
         n = len(replicas) + 1
-        body = PACK_INT32S[n](n, *replicas) if n < SMALL else write_int32s(replicas)
-        tags += b'\x02' + uvarint(len(body)) + body
+        tags += PACK_TAGGED_INT32S[n](2, 4 * n - 3, n, *replicas) if n < SMALL else tagged(b'\x02', write_int32s(replicas))
     removing_replicas = r.removing_replicas
     if removing_replicas is not None:
         count += 1
         n = len(removing_replicas) + 1
-        body = PACK_INT32S[n](n, *removing_replicas) if n < SMALL else write_int32s(removing_replicas)
-        tags += b'\x03' + uvarint(len(body)) + body
+        tags += PACK_TAGGED_INT32S[n](3, 4 * n - 3, n, *removing_replicas) if n < SMALL else tagged(b'\x03', write_int32s(removing_replicas))
     adding_replicas = r.adding_replicas
     if adding_replicas is not None:
         count += 1
         n = len(adding_replicas) + 1
-        body = PACK_INT32S[n](n, *adding_replicas) if n < SMALL else write_int32s(adding_replicas)
-        tags += b'\x04' + uvarint(len(body)) + body
+        tags += PACK_TAGGED_INT32S[n](4, 4 * n - 3, n, *adding_replicas) if n < SMALL else tagged(b'\x04', write_int32s(adding_replicas))
     leader_recovery_state = r.leader_recovery_state
     if leader_recovery_state != -1:
         count += 1
@@ -873,10 +929,17 @@ def _read_PartitionChangeRecord_1(v: bytes) -> PartitionChangeRecord:
     leader_recovery_state = -1
     directories = None
     if v[23]:
-        count, p = read_uvarint(v, 23)
+        count = v[23]
+        p = 24
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 n = v[p]
                 if 0 < n < SMALL:
@@ -944,8 +1007,7 @@ def _write_PartitionChangeRecord_1(r: PartitionChangeRecord) -> bytes:
     if isr is not None:
         count += 1
         n = len(isr) + 1
-        body = PACK_INT32S[n](n, *isr) if n < SMALL else write_int32s(isr)
-        tags += b'\x00' + uvarint(len(body)) + body
+        tags += PACK_TAGGED_INT32S[n](0, 4 * n - 3, n, *isr) if n < SMALL else tagged(b'\x00', write_int32s(isr))
     leader = r.leader
     if leader != -2:
         count += 1
@@ -954,20 +1016,17 @@ def _write_PartitionChangeRecord_1(r: PartitionChangeRecord) -> bytes:
     if replicas is not None:
         count += 1
         n = len(replicas) + 1
-        body = PACK_INT32S[n](n, *replicas) if n < SMALL else write_int32s(replicas)
-        tags += b'\x02' + uvarint(len(body)) + body
+        tags += PACK_TAGGED_INT32S[n](2, 4 * n - 3, n, *replicas) if n < SMALL else tagged(b'\x02', write_int32s(replicas))
     removing_replicas = r.removing_replicas
     if removing_replicas is not None:
         count += 1
         n = len(removing_replicas) + 1
-        body = PACK_INT32S[n](n, *removing_replicas) if n < SMALL else write_int32s(removing_replicas)
-        tags += b'\x03' + uvarint(len(body)) + body
+        tags += PACK_TAGGED_INT32S[n](3, 4 * n - 3, n, *removing_replicas) if n < SMALL else tagged(b'\x03', write_int32s(removing_replicas))
     adding_replicas = r.adding_replicas
     if adding_replicas is not None:
         count += 1
         n = len(adding_replicas) + 1
-        body = PACK_INT32S[n](n, *adding_replicas) if n < SMALL else write_int32s(adding_replicas)
-        tags += b'\x04' + uvarint(len(body)) + body
+        tags += PACK_TAGGED_INT32S[n](4, 4 * n - 3, n, *adding_replicas) if n < SMALL else tagged(b'\x04', write_int32s(adding_replicas))
     leader_recovery_state = r.leader_recovery_state
     if leader_recovery_state != -1:
         count += 1
@@ -975,8 +1034,7 @@ def _write_PartitionChangeRecord_1(r: PartitionChangeRecord) -> bytes:
     directories = r.directories
     if directories is not None:
         count += 1
-        body = write_uuids(directories)
-        tags += b'\x08' + uvarint(len(body)) + body
+        tags += tagged(b'\x08', write_uuids(directories))
     return b''.join((b'\x01\x05\x01', _S_iu.pack(r.partition_id, topic_id), ONE[count], tags,))
 
 def _read_PartitionChangeRecord_2(v: bytes) -> PartitionChangeRecord:
@@ -991,10 +1049,17 @@ def _read_PartitionChangeRecord_2(v: bytes) -> PartitionChangeRecord:
     last_known_elr = None
     directories = None
     if v[23]:
-        count, p = read_uvarint(v, 23)
+        count = v[23]
+        p = 24
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 n = v[p]
                 if 0 < n < SMALL:
@@ -1070,8 +1135,7 @@ def _write_PartitionChangeRecord_2(r: PartitionChangeRecord) -> bytes:
     if isr is not None:
         count += 1
         n = len(isr) + 1
-        body = PACK_INT32S[n](n, *isr) if n < SMALL else write_int32s(isr)
-        tags += b'\x00' + uvarint(len(body)) + body
+        tags += PACK_TAGGED_INT32S[n](0, 4 * n - 3, n, *isr) if n < SMALL else tagged(b'\x00', write_int32s(isr))
     leader = r.leader
     if leader != -2:
         count += 1
@@ -1080,20 +1144,17 @@ def _write_PartitionChangeRecord_2(r: PartitionChangeRecord) -> bytes:
     if replicas is not None:
         count += 1
         n = len(replicas) + 1
-        body = PACK_INT32S[n](n, *replicas) if n < SMALL else write_int32s(replicas)
-        tags += b'\x02' + uvarint(len(body)) + body
+        tags += PACK_TAGGED_INT32S[n](2, 4 * n - 3, n, *replicas) if n < SMALL else tagged(b'\x02', write_int32s(replicas))
     removing_replicas = r.removing_replicas
     if removing_replicas is not None:
         count += 1
         n = len(removing_replicas) + 1
-        body = PACK_INT32S[n](n, *removing_replicas) if n < SMALL else write_int32s(removing_replicas)
-        tags += b'\x03' + uvarint(len(body)) + body
+        tags += PACK_TAGGED_INT32S[n](3, 4 * n - 3, n, *removing_replicas) if n < SMALL else tagged(b'\x03', write_int32s(removing_replicas))
     adding_replicas = r.adding_replicas
     if adding_replicas is not None:
         count += 1
         n = len(adding_replicas) + 1
-        body = PACK_INT32S[n](n, *adding_replicas) if n < SMALL else write_int32s(adding_replicas)
-        tags += b'\x04' + uvarint(len(body)) + body
+        tags += PACK_TAGGED_INT32S[n](4, 4 * n - 3, n, *adding_replicas) if n < SMALL else tagged(b'\x04', write_int32s(adding_replicas))
     leader_recovery_state = r.leader_recovery_state
     if leader_recovery_state != -1:
         count += 1
@@ -1102,19 +1163,16 @@ def _write_PartitionChangeRecord_2(r: PartitionChangeRecord) -> bytes:
     if eligible_leader_replicas is not None:
         count += 1
         n = len(eligible_leader_replicas) + 1
-        body = PACK_INT32S[n](n, *eligible_leader_replicas) if n < SMALL else write_int32s(eligible_leader_replicas)
-        tags += b'\x06' + uvarint(len(body)) + body
+        tags += PACK_TAGGED_INT32S[n](6, 4 * n - 3, n, *eligible_leader_replicas) if n < SMALL else tagged(b'\x06', write_int32s(eligible_leader_replicas))
     last_known_elr = r.last_known_elr
     if last_known_elr is not None:
         count += 1
         n = len(last_known_elr) + 1
-        body = PACK_INT32S[n](n, *last_known_elr) if n < SMALL else write_int32s(last_known_elr)
-        tags += b'\x07' + uvarint(len(body)) + body
+        tags += PACK_TAGGED_INT32S[n](7, 4 * n - 3, n, *last_known_elr) if n < SMALL else tagged(b'\x07', write_int32s(last_known_elr))
     directories = r.directories
     if directories is not None:
         count += 1
-        body = write_uuids(directories)
-        tags += b'\x08' + uvarint(len(body)) + body
+        tags += tagged(b'\x08', write_uuids(directories))
     return b''.join((b'\x01\x05\x02', _S_iu.pack(r.partition_id, topic_id), ONE[count], tags,))
 
 def _read_FenceBrokerRecord_0(v: bytes) -> FenceBrokerRecord:
@@ -1288,7 +1346,7 @@ def _write_ClientQuotaRecord_0(r: ClientQuotaRecord) -> bytes:
     key = r.key.encode()
     n = len(key) + 1
     key = (ONE[n] if n < 128 else long_string_length(n)) + key
-    return b''.join((b'\x01\x0e\x00', uvarint(len(r.entity) + 1) + b''.join([_write_EntityData_0(x) for x in r.entity]), key, _S_dt.pack(r.value, r.remove), b'\0',))
+    return b''.join((b'\x01\x0e\x00', array_length(len(r.entity)) + b''.join([_write_EntityData_0(x) for x in r.entity]), key, _S_dt.pack(r.value, r.remove), b'\0',))
 
 def _read_ProducerIdsRecord_0(v: bytes) -> ProducerIdsRecord:
     broker_id, broker_epoch, next_producer_id = _S_iqq.unpack_from(v, 3)
@@ -1304,10 +1362,17 @@ def _read_BrokerRegistrationChangeRecord_0(v: bytes) -> BrokerRegistrationChange
     broker_id, broker_epoch = _S_iq.unpack_from(v, 3)
     fenced = 0
     if v[15]:
-        count, p = read_uvarint(v, 15)
+        count = v[15]
+        p = 16
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 (fenced,) = _S_b.unpack_from(v, p)
                 p += 1
@@ -1343,10 +1408,17 @@ def _read_BrokerRegistrationChangeRecord_1(v: bytes) -> BrokerRegistrationChange
     fenced = 0
     in_controlled_shutdown = 0
     if v[15]:
-        count, p = read_uvarint(v, 15)
+        count = v[15]
+        p = 16
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 (fenced,) = _S_b.unpack_from(v, p)
                 p += 1
@@ -1388,10 +1460,17 @@ def _read_BrokerRegistrationChangeRecord_2(v: bytes) -> BrokerRegistrationChange
     in_controlled_shutdown = 0
     log_dirs = ()
     if v[15]:
-        count, p = read_uvarint(v, 15)
+        count = v[15]
+        p = 16
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 (fenced,) = _S_b.unpack_from(v, p)
                 p += 1
@@ -1433,8 +1512,7 @@ def _write_BrokerRegistrationChangeRecord_2(r: BrokerRegistrationChangeRecord) -
     log_dirs = r.log_dirs
     if log_dirs != ():
         count += 1
-        body = write_uuids(log_dirs)
-        tags += b'\x02' + uvarint(len(body)) + body
+        tags += tagged(b'\x02', write_uuids(log_dirs))
     return b''.join((b'\x01\x11\x02', _S_iq.pack(r.broker_id, r.broker_epoch), ONE[count], tags,))
 
 def _read_BrokerRegistrationChangeRecord_3(v: bytes) -> BrokerRegistrationChangeRecord:
@@ -1444,10 +1522,17 @@ def _read_BrokerRegistrationChangeRecord_3(v: bytes) -> BrokerRegistrationChange
     log_dirs = ()
     cordoned_log_dirs = None
     if v[15]:
-        count, p = read_uvarint(v, 15)
+        count = v[15]
+        p = 16
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 (fenced,) = _S_b.unpack_from(v, p)
                 p += 1
@@ -1492,13 +1577,11 @@ def _write_BrokerRegistrationChangeRecord_3(r: BrokerRegistrationChangeRecord) -
     log_dirs = r.log_dirs
     if log_dirs != ():
         count += 1
-        body = write_uuids(log_dirs)
-        tags += b'\x02' + uvarint(len(body)) + body
+        tags += tagged(b'\x02', write_uuids(log_dirs))
     cordoned_log_dirs = r.cordoned_log_dirs
     if cordoned_log_dirs is not None:
         count += 1
-        body = write_uuids(cordoned_log_dirs)
-        tags += b'\x03' + uvarint(len(body)) + body
+        tags += tagged(b'\x03', write_uuids(cordoned_log_dirs))
     return b''.join((b'\x01\x11\x03', _S_iq.pack(r.broker_id, r.broker_epoch), ONE[count], tags,))
 
 def _read_AccessControlEntryRecord_0(v: bytes) -> AccessControlEntryRecord:
@@ -1604,10 +1687,17 @@ def _write_RemoveUserScramCredentialRecord_0(r: RemoveUserScramCredentialRecord)
 def _read_BeginTransactionRecord_0(v: bytes) -> BeginTransactionRecord:
     name = None
     if v[3]:
-        count, p = read_uvarint(v, 3)
+        count = v[3]
+        p = 4
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 n = v[p]
                 if 0 < n < 128:
@@ -1632,8 +1722,7 @@ def _write_BeginTransactionRecord_0(r: BeginTransactionRecord) -> bytes:
     name = r.name
     if name is not None:
         count += 1
-        body = write_string(name)
-        tags += b'\x00' + uvarint(len(body)) + body
+        tags += tagged(b'\x00', write_string(name))
     return b''.join((b'\x01\x17\x00', ONE[count], tags,))
 
 def _read_EndTransactionRecord_0(v: bytes) -> EndTransactionRecord:
@@ -1648,10 +1737,17 @@ def _write_EndTransactionRecord_0(r: EndTransactionRecord) -> bytes:
 def _read_AbortTransactionRecord_0(v: bytes) -> AbortTransactionRecord:
     reason = None
     if v[3]:
-        count, p = read_uvarint(v, 3)
+        count = v[3]
+        p = 4
+        if count > 127:
+            count, p = read_uvarint(v, p - 1)
         for _ in range(count):
-            tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)
-            end = p + size
+            tag = v[p]
+            end = p + 2 + v[p + 1]
+            if tag < 128 and end < p + 130:
+                p += 2
+            else:
+                tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 n = v[p]
                 if 0 < n < 128:
@@ -1676,8 +1772,7 @@ def _write_AbortTransactionRecord_0(r: AbortTransactionRecord) -> bytes:
     reason = r.reason
     if reason is not None:
         count += 1
-        body = write_string(reason)
-        tags += b'\x00' + uvarint(len(body)) + body
+        tags += tagged(b'\x00', write_string(reason))
     return b''.join((b'\x01\x19\x00', ONE[count], tags,))
 
 def _read_RemoveDelegationTokenRecord_0(v: bytes) -> RemoveDelegationTokenRecord:
@@ -1768,7 +1863,7 @@ def _write_RegisterControllerRecord_0(r: RegisterControllerRecord) -> bytes:
     incarnation_id = r.incarnation_id
     if len(incarnation_id) != 16:
         raise wrong_id(incarnation_id)
-    return b''.join((b'\x01\x1b\x00', _S_iut.pack(r.controller_id, incarnation_id, r.zk_migration_ready), uvarint(len(r.end_points) + 1) + b''.join([_write_ControllerEndpoint_0(x) for x in r.end_points]), uvarint(len(r.features) + 1) + b''.join([_write_ControllerFeature_0(x) for x in r.features]), b'\0',))
+    return b''.join((b'\x01\x1b\x00', _S_iut.pack(r.controller_id, incarnation_id, r.zk_migration_ready), array_length(len(r.end_points)) + b''.join([_write_ControllerEndpoint_0(x) for x in r.end_points]), array_length(len(r.features)) + b''.join([_write_ControllerFeature_0(x) for x in r.features]), b'\0',))
 
 def _read_ClearElrRecord_0(v: bytes) -> ClearElrRecord:
     n = v[3]
@@ -1814,7 +1909,7 @@ def _read_LeaderChangeMessage_0(v: bytes) -> LeaderChangeMessage:
     return LeaderChangeMessage(version=version, leader_id=leader_id, voters=voters, granting_voters=granting_voters)
 
 def _write_LeaderChangeMessage_0(r: LeaderChangeMessage) -> bytes:
-    return b''.join((_S_hi.pack(r.version, r.leader_id), uvarint(len(r.voters) + 1) + b''.join([_write_LeaderChangeVoter_0(x) for x in r.voters]), uvarint(len(r.granting_voters) + 1) + b''.join([_write_LeaderChangeVoter_0(x) for x in r.granting_voters]), b'\0',))
+    return b''.join((_S_hi.pack(r.version, r.leader_id), array_length(len(r.voters)) + b''.join([_write_LeaderChangeVoter_0(x) for x in r.voters]), array_length(len(r.granting_voters)) + b''.join([_write_LeaderChangeVoter_0(x) for x in r.granting_voters]), b'\0',))
 
 def _read_LeaderChangeVoter_1s(v: bytes, p: int) -> tuple[tuple[LeaderChangeVoter, ...], int]:
     count, p = read_count(v, p)
@@ -1842,7 +1937,7 @@ def _read_LeaderChangeMessage_1(v: bytes) -> LeaderChangeMessage:
     return LeaderChangeMessage(version=version, leader_id=leader_id, voters=voters, granting_voters=granting_voters)
 
 def _write_LeaderChangeMessage_1(r: LeaderChangeMessage) -> bytes:
-    return b''.join((_S_hi.pack(r.version, r.leader_id), uvarint(len(r.voters) + 1) + b''.join([_write_LeaderChangeVoter_1(x) for x in r.voters]), uvarint(len(r.granting_voters) + 1) + b''.join([_write_LeaderChangeVoter_1(x) for x in r.granting_voters]), b'\0',))
+    return b''.join((_S_hi.pack(r.version, r.leader_id), array_length(len(r.voters)) + b''.join([_write_LeaderChangeVoter_1(x) for x in r.voters]), array_length(len(r.granting_voters)) + b''.join([_write_LeaderChangeVoter_1(x) for x in r.granting_voters]), b'\0',))
 
 def _read_SnapshotHeaderRecord_0(v: bytes) -> SnapshotHeaderRecord:
     version, last_contained_log_timestamp = _S_hq.unpack_from(v, 0)
@@ -1932,7 +2027,7 @@ def _write_VotersRecordVoter_0(r: VotersRecordVoter) -> bytes:
     voter_directory_id = r.voter_directory_id
     if len(voter_directory_id) != 16:
         raise wrong_id(voter_directory_id)
-    return b''.join((_S_iu.pack(r.voter_id, voter_directory_id), uvarint(len(r.endpoints) + 1) + b''.join([_write_VotersRecordEndpoint_0(x) for x in r.endpoints]), _write_KRaftVersionFeature_0(r.kraft_version_feature), b'\0',))
+    return b''.join((_S_iu.pack(r.voter_id, voter_directory_id), array_length(len(r.endpoints)) + b''.join([_write_VotersRecordEndpoint_0(x) for x in r.endpoints]), _write_KRaftVersionFeature_0(r.kraft_version_feature), b'\0',))
 
 def _read_VotersRecord_0(v: bytes) -> VotersRecord:
     (version,) = _S_h.unpack_from(v, 0)
@@ -1943,7 +2038,7 @@ def _read_VotersRecord_0(v: bytes) -> VotersRecord:
     return VotersRecord(version=version, voters=voters)
 
 def _write_VotersRecord_0(r: VotersRecord) -> bytes:
-    return b''.join((_S_h.pack(r.version), uvarint(len(r.voters) + 1) + b''.join([_write_VotersRecordVoter_0(x) for x in r.voters]), b'\0',))
+    return b''.join((_S_h.pack(r.version), array_length(len(r.voters)) + b''.join([_write_VotersRecordVoter_0(x) for x in r.voters]), b'\0',))
 
 READERS: Final[dict[bytes, Callable[[bytes], Any]]] = {
     b'\x01\x00\x00': _read_RegisterBrokerRecord_0,

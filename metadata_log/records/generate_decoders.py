@@ -163,7 +163,10 @@ def _tags(lines: Lines, schema: Schema, version: int, position: Position) -> Non
         lines.add(f"p = skip_tags(v, {here}) if v[{here}] else {position.plus(1)}")
         return
     with lines.block(f"if v[{here}]:"):
-        lines.add(f"count, p = read_uvarint(v, {here})")
+        lines.add(f"count = v[{here}]")
+        lines.add(f"p = {position.plus(1)}")
+        with lines.block("if count > 127:"):
+            lines.add("count, p = read_uvarint(v, p - 1)")
         with lines.block("for _ in range(count):"):
             _one_tag(lines, known, [field.tag for field in later if field.tag is not None], version)
     with lines.block("else:"):
@@ -171,8 +174,12 @@ def _tags(lines: Lines, schema: Schema, version: int, position: Position) -> Non
 
 
 def _one_tag(lines: Lines, known: tuple[Field, ...], later: list[int], version: int) -> None:
-    lines.add("tag, size, p = read_tag_head(v, p) if v[p] > 127 or v[p + 1] > 127 else (v[p], v[p + 1], p + 2)")
-    lines.add("end = p + size")
+    lines.add("tag = v[p]")
+    lines.add("end = p + 2 + v[p + 1]")
+    with lines.block("if tag < 128 and end < p + 130:"):
+        lines.add("p += 2")
+    with lines.block("else:"):
+        lines.add("tag, end, p = read_tag_head(v, p)")
     word = "if"
     for field in known:
         with lines.block(f"{word} tag == {field.tag}:"):

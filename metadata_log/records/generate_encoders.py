@@ -94,7 +94,7 @@ def _written(field: Field, value: str, version: int) -> str:
         return f"{_WRITERS[field.wire_type, field.is_array]}({value})"
     writer = f"_write_{element_name(field.element, version)}"
     if field.is_array:
-        return f"uvarint(len({value}) + 1) + b''.join([{writer}(x) for x in {value}])"
+        return f"array_length(len({value})) + b''.join([{writer}(x) for x in {value}])"
     return f"{writer}({value})"
 
 
@@ -120,9 +120,11 @@ def _tag(lines: Lines, field: Field, version: int) -> None:
         return
     if field.nullable and field.default is not None:
         raise ValueError(f"{field.name} is tagged and nullable with another default than null")
+    tag = repr(bytes((field.tag,)))
+    general = f"tagged({tag}, {_written(field, field.name, version)})"
     if field.wire_type == "int32":
         lines.add(f"n = len({field.name}) + 1")
-        lines.add(f"body = PACK_INT32S[n](n, *{field.name}) if n < SMALL else {_written(field, field.name, version)}")
+        packed = f"PACK_TAGGED_INT32S[n]({field.tag}, 4 * n - 3, n, *{field.name})"
+        lines.add(f"tags += {packed} if n < SMALL else {general}")
     else:
-        lines.add(f"body = {_written(field, field.name, version)}")
-    lines.add(f"tags += {bytes((field.tag,))!r} + uvarint(len(body)) + body")
+        lines.add(f"tags += {general}")

@@ -30,6 +30,8 @@ ONE: Final = tuple(bytes((value,)) for value in range(128))
 READ_INT32S: Final = tuple(Struct(f">{max(count - 1, 0)}i").unpack_from for count in range(SMALL))
 READ_UUIDS: Final = tuple(Struct(">" + "16s" * (count - 1)).unpack_from for count in range(SMALL))
 PACK_INT32S: Final = tuple(Struct(f">B{max(count - 1, 0)}i").pack for count in range(SMALL))
+PACK_TAGGED_INT32S: Final = tuple(Struct(f">BBB{max(count - 1, 0)}i").pack for count in range(SMALL))
+"""The same behind a tag and the size of the whole."""
 
 
 def uvarint(value: int) -> bytes:
@@ -132,18 +134,17 @@ def read_nullable_uuids(v: bytes, p: int) -> tuple[tuple[bytes, ...] | None, int
 
 
 def read_tag_head(v: bytes, p: int) -> tuple[int, int, int]:
-    """Tag, size in bytes, position of the content."""
+    """Tag, end of the content, position of the content."""
     tag, p = read_uvarint(v, p)
     size, p = read_uvarint(v, p)
-    return tag, size, p
+    return tag, p + size, p
 
 
 def skip_tags(v: bytes, p: int) -> int:
     """The position after a section of tags of which none is known: a tagged field may be ignored (KIP-482)."""
     count, p = read_uvarint(v, p)
     for _ in range(count):
-        _, size, p = read_tag_head(v, p)
-        p += size
+        _, p, _ = read_tag_head(v, p)
         if p > len(v):
             raise MalformedRecordError(f"a tagged field reaches {p - len(v)} bytes past the end of the record")
     return p
@@ -164,7 +165,7 @@ def write_string(text: str) -> bytes:
 
 def write_strings(texts: tuple[str, ...]) -> bytes:
     """A compact array of compact strings."""
-    return b"".join((uvarint(len(texts) + 1), *map(write_string, texts)))
+    return b"".join((array_length(len(texts)), *map(write_string, texts)))
 
 
 def write_bytes(content: bytes) -> bytes:
@@ -174,7 +175,7 @@ def write_bytes(content: bytes) -> bytes:
 
 def write_int32s(values: tuple[int, ...]) -> bytes:
     """A compact array of int32."""
-    return uvarint(len(values) + 1) + Struct(f">{len(values)}i").pack(*values)
+    return array_length(len(values)) + Struct(f">{len(values)}i").pack(*values)
 
 
 def write_uuids(ids: tuple[bytes, ...]) -> bytes:
@@ -182,8 +183,18 @@ def write_uuids(ids: tuple[bytes, ...]) -> bytes:
     for value in ids:
         if len(value) != 16:
             raise wrong_id(value)
-    length = len(ids) + 1
-    return (ONE[length] if length < 128 else uvarint(length)) + b"".join(ids)
+    return array_length(len(ids)) + b"".join(ids)
+
+
+def array_length(count: int) -> bytes:
+    """The length before an array."""
+    return ONE[count + 1] if count < 127 else uvarint(count + 1)
+
+
+def tagged(tag: bytes, content: bytes) -> bytes:
+    """A tagged field: tag, size, content."""
+    size = len(content)
+    return tag + (ONE[size] if size < 128 else uvarint(size)) + content
 
 
 def wrong_end(v: bytes, p: int) -> MalformedRecordError:
