@@ -1,0 +1,33 @@
+#!/bin/sh
+# In a container: writes the node's configuration, formats its volume at the first start, and becomes the node.
+#   start.sh controller|agent NODE_ID      KRAFT_CLUSTER_ID, KRAFT_INITIAL_CONTROLLERS
+set -eu
+role=$1
+node_id=$2
+host=$(hostname)
+config=/tmp/node.properties
+
+case $role in
+  controller) kafka=CONTROLLER port=9093 roles=controller ;;
+  agent) kafka=PLAINTEXT port=9092 roles=broker ;;
+  *) echo "start.sh: $role is neither controller nor agent" >&2; exit 2 ;;
+esac
+
+cat > "$config" <<EOF
+process.roles=$roles
+node.id=$node_id
+listeners=$kafka://0.0.0.0:$port,GRPC://0.0.0.0:9094
+advertised.listeners=$kafka://$host:$port,GRPC://$host:9094
+controller.listener.names=CONTROLLER,GRPC
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,GRPC:PLAINTEXT,PLAINTEXT:PLAINTEXT
+controller.quorum.bootstrap.servers=controller-1:9094,controller-2:9094,controller-3:9094
+log.dirs=/var/lib/kraft/data
+http.listener=0.0.0.0:9095
+EOF
+
+set -- storage format --ignore-formatted --config "$config" --cluster-id "$KRAFT_CLUSTER_ID"
+if [ "$role" = controller ]; then
+  set -- "$@" --initial-controllers "$KRAFT_INITIAL_CONTROLLERS"
+fi
+kraft "$@"
+exec kraft "$role" start --config "$config"
