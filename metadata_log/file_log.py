@@ -20,6 +20,7 @@ from metadata_log.cold_read import ColdRead
 from metadata_log.epochs import EpochHistory
 from metadata_log.errors import InvariantViolation, OffsetOutOfRange
 from metadata_log.files import Files
+from metadata_log.log_writer import LogWriter
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.recovery import Recovered, RecoveryReport, recover_log
 from metadata_log.segment import MAX_RELATIVE_OFFSET, Segment, SegmentIndex, segment_file
@@ -27,6 +28,8 @@ from metadata_log.tail_cache import Place, TailCache
 from metadata_log.write_ops import Append, Roll, SaveEpochs, SaveIndexes, Step, Truncate, WriteOp
 
 _REPLAY_BYTES: Final = 1 << 20
+
+__all__ = ["ColdRead", "FileLog", "LogConfig", "LogWriter", "RecoveryReport", "WriteOp", "open_log"]
 
 
 class LogConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):

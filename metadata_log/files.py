@@ -55,7 +55,7 @@ class Files(Protocol):
         """
 
     def rename(self, source: str, target: str) -> None:
-        """Give a file another name, replacing a file of that name atomically."""
+        """Give a file or directory another name, replacing a file of that name atomically."""
 
     def unlink(self, path: str) -> None:
         """Remove a file."""
@@ -65,6 +65,12 @@ class Files(Protocol):
 
     def exists(self, path: str) -> bool:
         """Whether a file or directory has this name."""
+
+    def is_dir(self, path: str) -> bool:
+        """Whether it is a directory."""
+
+    def rmdir(self, path: str) -> None:
+        """Remove an empty directory."""
 
     def mkdirs(self, path: str) -> None:
         """Make a directory and its parents where absent. Their entries are durable when it returns."""

@@ -110,6 +110,14 @@ class OsFiles:
         """See the port."""
         return os.path.exists(path)
 
+    def is_dir(self, path: str) -> bool:
+        """See the port."""
+        return os.path.isdir(path)
+
+    def rmdir(self, path: str) -> None:
+        """See the port."""
+        os.rmdir(path)
+
     def mkdirs(self, path: str) -> None:
         """See the port."""
         missing: list[str] = []

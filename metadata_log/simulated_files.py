@@ -13,116 +13,14 @@ from __future__ import annotations
 
 import errno
 from collections import Counter
-from collections.abc import Iterator
 from posixpath import basename, normpath
 
 from metadata_log.files import FileHandle, HeldLock, parent_of
-
-_MASK = (1 << 64) - 1
+from metadata_log.simulated_media import Change, Directory, Inode, draws_from
 
 
 class SimulatedCrash(Exception):
     """The process died in the middle of a call. Call `SimulatedFiles.crash` and open everything anew."""
-
-
-def _draws(seed: int) -> Iterator[int]:
-    """An endless sequence of 64-bit numbers from one (SplitMix64: its constants are its definition)."""
-    state = seed & _MASK
-    while True:
-        state = (state + 0x9E3779B97F4A7C15) & _MASK
-        mixed = state
-        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
-        yield mixed ^ (mixed >> 31)
-
-
-def _up_to(draws: Iterator[int], most: int) -> int:
-    """A number from 0 to `most`; each end is as likely as all between: nothing and everything must be met often."""
-    choice = next(draws)
-    if choice % 3 == 0:
-        return 0
-    return most if choice % 3 == 1 else next(draws) % (most + 1)
-
-
-class _Change:
-    """One write (`data` at `position`) or, without data, a truncation to `position`."""
-
-    __slots__ = ("data", "position")
-
-    def __init__(self, position: int, data: bytes | None) -> None:
-        self.position = position
-        self.data = data
-
-    def apply(self, content: bytearray, count: int | None = None) -> None:
-        """Apply it; of a write only the first `count` bytes when given."""
-        size = len(content)
-        if self.data is None:
-            if self.position < size:
-                del content[self.position :]
-            else:
-                content.extend(bytes(self.position - size))
-            return
-        data = self.data if count is None else self.data[:count]
-        if self.position > size:
-            content.extend(bytes(self.position - size))
-        content[self.position : self.position + len(data)] = data
-
-
-class _Inode:
-    """A file's bytes as read now, as durable, and the changes between."""
-
-    def __init__(self) -> None:
-        self.now = bytearray()
-        self.durable = bytearray()
-        self.pending: list[_Change] = []
-
-    def sync(self) -> None:
-        for change in self.pending:
-            change.apply(self.durable)
-        self.pending.clear()
-
-    def crash(self, draws: Iterator[int]) -> None:
-        kept = _up_to(draws, len(self.pending))
-        for change in self.pending[:kept]:
-            change.apply(self.durable)
-        if kept < len(self.pending):
-            torn = self.pending[kept]
-            if torn.data is not None and (count := _up_to(draws, len(torn.data) - 1)) > 0:
-                torn.apply(self.durable, count)
-        self.pending.clear()
-        self.now = bytearray(self.durable)
-
-
-class _Directory:
-    """Names now, names durable, and the changes between: each sets some names to inodes, or to None."""
-
-    def __init__(self) -> None:
-        self.now: dict[str, _Inode] = {}
-        self.durable: dict[str, _Inode] = {}
-        self.pending: list[dict[str, _Inode | None]] = []
-
-    def change(self, names: dict[str, _Inode | None]) -> None:
-        _set_names(self.now, names)
-        self.pending.append(names)
-
-    def sync(self) -> None:
-        for names in self.pending:
-            _set_names(self.durable, names)
-        self.pending.clear()
-
-    def crash(self, draws: Iterator[int]) -> None:
-        for names in self.pending[: _up_to(draws, len(self.pending))]:
-            _set_names(self.durable, names)
-        self.pending.clear()
-        self.now = dict(self.durable)
-
-
-def _set_names(entries: dict[str, _Inode], names: dict[str, _Inode | None]) -> None:
-    for name, inode in names.items():
-        if inode is None:
-            entries.pop(name, None)
-        else:
-            entries[name] = inode
 
 
 class SimulatedFiles:
@@ -143,13 +41,13 @@ class SimulatedFiles:
         self.changes = 0
         self.calls: Counter[str] = Counter()
         self._failures: list[tuple[str, str, int]] = []
-        self._directories: dict[str, _Directory] = {"/": _Directory()}
+        self._directories: dict[str, Directory] = {"/": Directory()}
         self._locks: set[str] = set()
         self._boot = 0
 
     def crash(self, draw: int) -> None:
         """End the process and the machine: what was not durable may be gone. Open files and locks are void."""
-        draws = _draws(draw)
+        draws = draws_from(draw)
         for _, directory in sorted(self._directories.items()):
             directory.crash(draws)
             for _, inode in sorted(directory.now.items(), key=lambda entry: entry[0]):
@@ -189,7 +87,7 @@ class SimulatedFiles:
             if not create:
                 raise FileNotFoundError(errno.ENOENT, "no such file", path)
             self._begin("open", path)
-            inode = _Inode()
+            inode = Inode()
             directory.change({basename(path): inode})
             self._end()
         elif self.read_only and not read_only:
@@ -197,8 +95,11 @@ class SimulatedFiles:
         return _SimulatedHandle(self, path, inode, self._boot)
 
     def rename(self, source: str, target: str) -> None:
-        """See the port. Between two directories it is a change of each."""
+        """See the port. Between two directories it is a change of each; that of a directory itself survives a crash."""
         source, target = normpath(source), normpath(target)
+        if source in self._directories:
+            self._rename_directory(source, target)
+            return
         inode = self._inode(source)
         origin, goal = self._directory_of(source), self._directory_of(target)
         self._begin("rename", source)
@@ -231,6 +132,19 @@ class SimulatedFiles:
         parent = self._directories.get(parent_of(path))
         return path in self._directories or (parent is not None and basename(path) in parent.now)
 
+    def is_dir(self, path: str) -> bool:
+        """See the port."""
+        return normpath(path) in self._directories
+
+    def rmdir(self, path: str) -> None:
+        """See the port. It survives a crash."""
+        path = normpath(path)
+        if self.listdir(path):
+            raise OSError(errno.ENOTEMPTY, "the directory is not empty", path)
+        self._begin("rmdir", path)
+        del self._directories[path]
+        self._end()
+
     def mkdirs(self, path: str) -> None:
         """See the port."""
         path = normpath(path)
@@ -240,7 +154,7 @@ class SimulatedFiles:
             path = parent_of(path)
         for made in reversed(missing):
             self._begin("mkdirs", made)
-            self._directories[made] = _Directory()
+            self._directories[made] = Directory()
             self._end()
 
     def fsync_dir(self, path: str) -> None:
@@ -259,13 +173,21 @@ class SimulatedFiles:
         self._locks.add(path)
         return _SimulatedLock(self._locks, path)
 
-    def _directory_of(self, path: str) -> _Directory:
+    def _rename_directory(self, source: str, target: str) -> None:
+        if self.exists(target):
+            raise OSError(errno.ENOTEMPTY, "the target exists", target)
+        self._begin("rename", source)
+        for name in [name for name in self._directories if name == source or name.startswith(source + "/")]:
+            self._directories[target + name[len(source) :]] = self._directories.pop(name)
+        self._end()
+
+    def _directory_of(self, path: str) -> Directory:
         directory = self._directories.get(parent_of(path))
         if directory is None:
             raise FileNotFoundError(errno.ENOENT, "no such directory", parent_of(path))
         return directory
 
-    def _inode(self, path: str) -> _Inode:
+    def _inode(self, path: str) -> Inode:
         inode = self._directory_of(path).now.get(basename(path))
         if inode is None:
             raise FileNotFoundError(errno.ENOENT, "no such file", path)
@@ -302,7 +224,7 @@ class _SimulatedLock:
 class _SimulatedHandle:
     """An open file; void after a crash."""
 
-    def __init__(self, files: SimulatedFiles, path: str, inode: _Inode, boot: int) -> None:
+    def __init__(self, files: SimulatedFiles, path: str, inode: Inode, boot: int) -> None:
         self._files = files
         self._path = path
         self._inode = inode
@@ -325,7 +247,7 @@ class _SimulatedHandle:
         if files.free_bytes is not None:
             fits -= max(0, growth - files.free_bytes)
             files.free_bytes -= min(growth, files.free_bytes)
-        self._change(_Change(position, bytes(data[: max(0, fits)])))
+        self._change(Change(position, bytes(data[: max(0, fits)])))
         if fits < len(data):
             raise OSError(errno.ENOSPC, "no space left on device", self._path)
         files._end()
@@ -335,7 +257,7 @@ class _SimulatedHandle:
         self._files._begin("truncate", self._path)
         if self._files.free_bytes is not None:
             self._files.free_bytes += max(0, len(self._inode.now) - size)
-        self._change(_Change(size, None))
+        self._change(Change(size, None))
         self._files._end()
 
     def fdatasync(self) -> None:
@@ -354,6 +276,6 @@ class _SimulatedHandle:
     def close(self) -> None:
         self._files.calls["close"] += 1
 
-    def _change(self, change: _Change) -> None:
+    def _change(self, change: Change) -> None:
         change.apply(self._inode.now)
         self._inode.pending.append(change)

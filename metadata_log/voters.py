@@ -25,6 +25,12 @@ from metadata_log.ids import (
     parse_directory_id,
 )
 from metadata_log.offsets import Offset
+from metadata_log.records.control import (
+    KRaftVersionFeature,
+    VotersRecord,
+    VotersRecordEndpoint,
+    VotersRecordVoter,
+)
 
 CONTROLLER_LISTENER: Final = "CONTROLLER"
 GRPC_LISTENER: Final = "GRPC"
@@ -86,6 +92,41 @@ class VoterSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             if ids.count(node_id) > 1:
                 raise InvalidVoterError(f"voter {node_id} is named {ids.count(node_id)} times: each node id once")
         return cls(voters=members)
+
+    @classmethod
+    def from_record(cls, record: VotersRecord) -> VoterSet:
+        """The set that a record carries.
+
+        Raises:
+            InvalidVoterError: two of its voters have the same node id.
+        """
+        return cls.of(
+            Voter(
+                key=ReplicaKey(node_id=voter.voter_id, directory_id=voter.voter_directory_id),
+                endpoints=tuple(Endpoint(name=at.name, host=at.host, port=at.port) for at in voter.endpoints),
+                min_kraft_version=voter.kraft_version_feature.min_supported_version,
+                max_kraft_version=voter.kraft_version_feature.max_supported_version,
+            )
+            for voter in record.voters
+        )
+
+    def to_record(self) -> VotersRecord:
+        """The record that carries this set, in its order."""
+        return VotersRecord(
+            voters=tuple(
+                VotersRecordVoter(
+                    voter_id=voter.key.node_id,
+                    voter_directory_id=voter.key.directory_id,
+                    endpoints=tuple(
+                        VotersRecordEndpoint(name=at.name, host=at.host, port=at.port) for at in voter.endpoints
+                    ),
+                    kraft_version_feature=KRaftVersionFeature(
+                        min_supported_version=voter.min_kraft_version, max_supported_version=voter.max_kraft_version
+                    ),
+                )
+                for voter in self.voters
+            )
+        )
 
     def __len__(self) -> int:
         return len(self.voters)

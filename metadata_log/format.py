@@ -1,0 +1,184 @@
+"""Formatting log directories, so that ours and Apache Kafka's nodes start from them alike.
+
+Decides: which files a fresh directory holds and what they say, as Kafka 4.3's formatter writes them. Must not know:
+command lines and clocks; ids and times are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties
+from metadata_log.errors import AlreadyFormattedError, DirectoryError
+from metadata_log.files import Files
+from metadata_log.ids import DirectoryId, NodeId, id_text
+from metadata_log.meta_properties import read_meta_properties, write_meta_properties
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.records import FeatureLevelRecord, encode_record, metadata_version, write_version
+from metadata_log.segment import segment_bases
+from metadata_log.snapshot import (
+    BOOTSTRAP_CHECKPOINT,
+    CheckpointTimes,
+    build_checkpoint,
+    checkpoint_name,
+    write_checkpoint,
+)
+from metadata_log.voters import Voter, VoterSet
+
+METADATA_VERSION_FEATURE: Final = "metadata.version"
+KRAFT_VERSION: Final = 1
+_START: Final = OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0))
+
+_FEATURE_LEVELS: Final = (
+    ("eligible.leader.replicas.version", 26, 1),
+    ("group.version", 22, 1),
+    ("share.version", 28, 1),
+    ("streams.version", 29, 1),
+    ("transaction.version", 24, 2),
+)
+"""Feature, the metadata.version level from which it is on by default (4.1-IV0, 4.0-IV0, ...), and its level then."""
+
+
+class LogDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A log directory to format, and the id that it is to have."""
+
+    path: str
+    directory_id: DirectoryId
+
+
+class FormatResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Which directories were formatted now, and which had been before and were left alone."""
+
+    formatted: tuple[str, ...]
+    already_formatted: tuple[str, ...] = ()
+
+
+def default_features(level: int) -> dict[str, int]:
+    """The features beside metadata.version that a new cluster of this level has on, by name.
+
+    Raises:
+        UnknownLevelError: there is no such level.
+    """
+    known = metadata_version(level)
+    return {name: feature_level for name, since, feature_level in _FEATURE_LEVELS if known.level >= since}
+
+
+def bootstrap_values(level: int, features: Mapping[str, int]) -> list[bytes]:
+    """The records that a new cluster begins with: metadata.version first, then the features that are on, by name."""
+    version = write_version(FeatureLevelRecord, level)
+    levels = [(METADATA_VERSION_FEATURE, level), *sorted((name, on) for name, on in features.items() if on > 0)]
+    return [encode_record(FeatureLevelRecord(name=name, feature_level=on), version) for name, on in levels]
+
+
+def format_directory(
+    files: Files,
+    log_dirs: Sequence[LogDirectory],
+    metadata_dir: str,
+    *,
+    cluster_id: str,
+    node_id: NodeId,
+    level: int,
+    now_ms: int,
+    initial_voters: Sequence[Voter] | None = None,
+    features: Mapping[str, int] | None = None,
+    ignore_formatted: bool = False,
+) -> FormatResult:
+    """Format each of `log_dirs`; `metadata_dir` is the path of the one that holds the metadata log.
+
+    `meta.properties` is written last, in every directory: what a crash leaves half done counts as unformatted.
+
+    Args:
+        level: of metadata.version, which must be known.
+        initial_voters: the first quorum, this node among them, at kraft.version 1; None for brokers and for controllers
+            that join later.
+        features: levels that differ from `default_features`; 0 turns one off.
+
+    Raises:
+        AlreadyFormattedError: one is formatted, unless `ignore_formatted`; nothing was written.
+        ForeignDirectoryError: one is formatted for another cluster or node; nothing was written.
+        DirectoryError: a directory cannot be written, or holds a metadata log already, or the voters do not fit.
+        UnknownLevelError: there is no such level.
+    """
+    levels = {**default_features(level), **(features or {})}
+    _check_voters(log_dirs, metadata_dir, node_id, initial_voters)
+    already = _formatted_before(files, log_dirs, cluster_id, node_id, ignore_formatted)
+    fresh = [log_dir for log_dir in log_dirs if log_dir.path not in already]
+    for log_dir in fresh:
+        _check_no_log(files, log_dir.path)
+    bootstrap = list(build_checkpoint(bootstrap_values(level, levels), epoch=_START.epoch, times=_times(now_ms, 0)))
+    try:
+        for log_dir in fresh:
+            files.mkdirs(log_dir.path)
+            write_checkpoint(files, f"{log_dir.path}/{BOOTSTRAP_CHECKPOINT}", bootstrap)
+            if initial_voters is not None and log_dir.path == metadata_dir:
+                _write_voters(files, metadata_dir, initial_voters, now_ms)
+        for log_dir in fresh:
+            properties = MetaProperties(cluster_id=cluster_id, node_id=node_id, directory_id=log_dir.directory_id)
+            write_meta_properties(files, log_dir.path, properties, written_at_ms=now_ms)
+    except OSError as error:
+        raise DirectoryError(f"formatting failed: {error.filename or ''}: {error.strerror or error}") from error
+    return FormatResult(formatted=tuple(log_dir.path for log_dir in fresh), already_formatted=tuple(sorted(already)))
+
+
+def _times(now_ms: int, last_contained_ms: int) -> CheckpointTimes:
+    return CheckpointTimes.at(now_ms, last_contained_ms=last_contained_ms)
+
+
+def _check_voters(
+    log_dirs: Sequence[LogDirectory], metadata_dir: str, node_id: NodeId, voters: Sequence[Voter] | None
+) -> None:
+    holder = next((log_dir for log_dir in log_dirs if log_dir.path == metadata_dir), None)
+    if holder is None:
+        raise DirectoryError(f"the metadata log's directory {metadata_dir} is not among the log directories")
+    if voters is None:
+        return
+    own = VoterSet.of(voters).get(node_id)
+    if own is None:
+        raise DirectoryError(f"node {node_id} is not among the initial voters: leave them out if it is to join later")
+    if own.key.directory_id != holder.directory_id:
+        raise DirectoryError(
+            f"the initial voters name directory {id_text(own.key.directory_id)} for node {node_id}, but {metadata_dir} "
+            f"is to have {id_text(holder.directory_id)}: they must be the same"
+        )
+
+
+def _formatted_before(
+    files: Files, log_dirs: Sequence[LogDirectory], cluster_id: str, node_id: NodeId, ignore: bool
+) -> set[str]:
+    found: set[str] = set()
+    for log_dir in log_dirs:
+        if not files.exists(f"{log_dir.path}/{META_PROPERTIES_FILE}"):
+            continue
+        if not ignore:
+            raise AlreadyFormattedError(
+                f"{log_dir.path} is already formatted: use another, or --ignore-formatted to leave it as it is"
+            )
+        properties = read_meta_properties(files, log_dir.path)
+        properties.check_own(log_dir.path, cluster_id=cluster_id, node_id=node_id)
+        found.add(log_dir.path)
+    return found
+
+
+def _check_no_log(files: Files, log_dir: str) -> None:
+    directory = f"{log_dir}/{METADATA_DIRECTORY}"
+    if files.exists(directory) and segment_bases(files.listdir(directory)):
+        raise DirectoryError(
+            f"{directory} holds a metadata log, though {log_dir} has no {META_PROPERTIES_FILE}: it is not formatted "
+            "over. Move it away, or restore its meta.properties"
+        )
+
+
+def _write_voters(files: Files, metadata_dir: str, voters: Sequence[Voter], now_ms: int) -> None:
+    directory = f"{metadata_dir}/{METADATA_DIRECTORY}"
+    files.mkdirs(directory)
+    batches = build_checkpoint(
+        (),
+        epoch=_START.epoch,
+        times=_times(now_ms, now_ms),
+        kraft_version=KRAFT_VERSION,
+        voters=VoterSet.of(voters).to_record(),
+    )
+    write_checkpoint(files, f"{directory}/{checkpoint_name(_START)}", batches)

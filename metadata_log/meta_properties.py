@@ -1,0 +1,119 @@
+"""`meta.properties`: which cluster, which node and which directory a log directory belongs to.
+
+Decides: its text, as Kafka's formatter writes it. Must not know: what is compared with it
+at start-up, beyond `check_own`.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from metadata_log.errors import CorruptFileError, ForeignDirectoryError, NotFormattedError
+from metadata_log.files import Files, read_file, replace_file
+from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, id_text, parse_directory_id
+
+META_PROPERTIES_FILE: Final = "meta.properties"
+_VERSION: Final = 1
+_LINE = re.compile(r"(?P<key>(?:[^=:\s\\]|\\.)+)\s*[=:\s]\s*(?P<value>.*)")
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPED = re.compile(r"([\\=:#!])")
+
+
+class MetaProperties(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What the file says. `directory_id` is None in a directory of before Kafka 3.7."""
+
+    cluster_id: str
+    node_id: NodeId
+    directory_id: DirectoryId | None
+    version: int = _VERSION
+
+    def check_own(self, path: str, *, cluster_id: str | None = None, node_id: int | None = None) -> None:
+        """Raise unless the directory belongs to this cluster and this node (each where given).
+
+        Raises:
+            ForeignDirectoryError: naming both sides.
+        """
+        if cluster_id is not None and cluster_id != self.cluster_id:
+            raise ForeignDirectoryError(f"{path} belongs to cluster {self.cluster_id}, not to {cluster_id}")
+        if node_id is not None and node_id != self.node_id:
+            raise ForeignDirectoryError(f"{path} belongs to node {self.node_id}, but node.id is {node_id}")
+
+
+def format_meta_properties(properties: MetaProperties, written_at_ms: int) -> bytes:
+    """The file's bytes: an empty comment, the date in UTC, and the keys in the order in which Kafka leaves them."""
+    date = time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(written_at_ms // 1000))
+    pairs = [("node.id", str(properties.node_id))]
+    if properties.directory_id is not None:
+        pairs.append(("directory.id", id_text(properties.directory_id)))
+    pairs += [("version", str(properties.version)), ("cluster.id", properties.cluster_id)]
+    lines = ["#", f"#{date}", *(f"{key}={_ESCAPED.sub(_backslashed, value)}" for key, value in pairs)]
+    return "".join(f"{line}\n" for line in lines).encode("latin-1", "backslashreplace")
+
+
+def _backslashed(match: re.Match[str]) -> str:
+    return "\\" + match[1]
+
+
+def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
+    """What the file's bytes say.
+
+    Raises:
+        CorruptFileError: a key is missing or its value cannot be; or it is of version 0, from before KRaft.
+    """
+    pairs: dict[str, str] = {}
+    for line in data.decode("latin-1").splitlines():
+        stripped = line.strip()
+        if stripped and stripped[0] not in "#!" and (match := _LINE.fullmatch(stripped)) is not None:
+            pairs[_ESCAPE.sub(r"\1", match["key"])] = _ESCAPE.sub(r"\1", match["value"])
+    version = _integer(pairs, "version", path)
+    if version != _VERSION:
+        raise CorruptFileError(path, f"it is of version {version}; KRaft's is {_VERSION}: format a directory anew")
+    directory = pairs.get("directory.id")
+    try:
+        directory_id = None if directory is None else parse_directory_id(directory)
+    except InvalidIdError as error:
+        raise CorruptFileError(path, f"directory.id: {error}") from error
+    return MetaProperties(
+        cluster_id=_text(pairs, "cluster.id", path),
+        node_id=NodeId(_integer(pairs, "node.id", path)),
+        directory_id=directory_id,
+        version=version,
+    )
+
+
+def _text(pairs: Mapping[str, str], key: str, path: str) -> str:
+    if not pairs.get(key):
+        raise CorruptFileError(path, f"it has no {key}")
+    return pairs[key]
+
+
+def _integer(pairs: Mapping[str, str], key: str, path: str) -> int:
+    text = _text(pairs, key, path)
+    if not re.fullmatch(r"\d{1,10}", text, re.ASCII):
+        raise CorruptFileError(path, f"{key} is {text!r}, not a number of 0 or more")
+    return int(text)
+
+
+def read_meta_properties(files: Files, log_dir: str) -> MetaProperties:
+    """The properties of a formatted directory.
+
+    Raises:
+        NotFormattedError: there is no such file.
+        CorruptFileError: it cannot be right.
+    """
+    path = f"{log_dir}/{META_PROPERTIES_FILE}"
+    try:
+        data = read_file(files, path)
+    except FileNotFoundError as error:
+        raise NotFormattedError(f"{log_dir} is not formatted: run `kraft storage format` for it first") from error
+    return parse_meta_properties(data, path)
+
+
+def write_meta_properties(files: Files, log_dir: str, properties: MetaProperties, *, written_at_ms: int) -> None:
+    """Write the file, durably and whole."""
+    replace_file(files, f"{log_dir}/{META_PROPERTIES_FILE}", format_meta_properties(properties, written_at_ms))

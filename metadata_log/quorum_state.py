@@ -1,0 +1,121 @@
+"""`quorum-state`: the epoch, the leader and the vote that a replica must not forget.
+
+Decides: its JSON, in Kafka's two versions. Must not know: elections.
+
+Version 0 belongs to kraft.version 0 and has no directory ids; version 1 to kraft.version 1. Either is read.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import msgspec
+
+from metadata_log.errors import CorruptFileError
+from metadata_log.files import Files, read_file, replace_file
+from metadata_log.ids import ZERO_DIRECTORY_ID, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
+from metadata_log.offsets import Epoch
+
+QUORUM_STATE_FILE: Final = "quorum-state"
+NO_LEADER: Final = -1
+_NO_VOTE: Final = -1
+
+
+class QuorumState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What the file says.
+
+    Attributes:
+        leader_id: -1 when none is known in this epoch.
+        leader_epoch: the greatest epoch that this replica knows of.
+        voted_key: the candidate that it voted for in this epoch, or None. In version 0 without its directory id.
+        data_version: 0 or 1.
+        cluster_id: version 0 only, where Kafka leaves it empty.
+        applied_offset: version 0 only, always 0.
+        current_voters: version 0 only: the static voters' ids; None is written as null.
+    """
+
+    leader_id: int = NO_LEADER
+    leader_epoch: Epoch
+    voted_key: ReplicaKey | None = None
+    data_version: int = 1
+    cluster_id: str = ""
+    applied_offset: int = 0
+    current_voters: tuple[NodeId, ...] | None = ()
+
+
+def format_quorum_state(state: QuorumState) -> bytes:
+    """The file's bytes: one line of JSON without spaces, its keys in Kafka's order."""
+    voted_id = _NO_VOTE if state.voted_key is None else state.voted_key.node_id
+    content: dict[str, Any]
+    if state.data_version == 0:
+        voters = state.current_voters
+        content = {
+            "clusterId": state.cluster_id,
+            "leaderId": state.leader_id,
+            "leaderEpoch": state.leader_epoch,
+            "votedId": voted_id,
+            "appliedOffset": state.applied_offset,
+            "currentVoters": None if voters is None else [{"voterId": voter} for voter in voters],
+        }
+    else:
+        directory = ZERO_DIRECTORY_ID if state.voted_key is None else state.voted_key.directory_id
+        content = {
+            "leaderId": state.leader_id,
+            "leaderEpoch": state.leader_epoch,
+            "votedId": voted_id,
+            "votedDirectoryId": id_text(directory),
+        }
+    return json.dumps({**content, "data_version": state.data_version}, separators=(",", ":")).encode("utf-8")
+
+
+def parse_quorum_state(data: bytes, path: str) -> QuorumState:
+    """What the file's bytes say.
+
+    Raises:
+        CorruptFileError: it is not such a file, or of a version that we do not know.
+    """
+    try:
+        content = json.loads(data)
+        version = content["data_version"]
+        if version not in (0, 1):
+            raise CorruptFileError(path, f"data_version {version!r} is not known: it was written by newer software")
+        voters = content.get("currentVoters", [])
+        return QuorumState(
+            leader_id=int(content["leaderId"]),
+            leader_epoch=Epoch(int(content["leaderEpoch"])),
+            voted_key=_voted_key(content, version),
+            data_version=version,
+            cluster_id=content.get("clusterId") or "",
+            applied_offset=int(content.get("appliedOffset", 0)),
+            current_voters=None if voters is None else tuple(NodeId(int(voter["voterId"])) for voter in voters),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, InvalidIdError) as error:
+        raise CorruptFileError(path, f"it is no quorum state: {type(error).__name__}: {error}") from error
+
+
+def _voted_key(content: dict[str, Any], version: int) -> ReplicaKey | None:
+    voted_id = int(content["votedId"])
+    if voted_id < 0:
+        return None
+    directory = ZERO_DIRECTORY_ID if version == 0 else parse_directory_id(content["votedDirectoryId"])
+    return ReplicaKey(node_id=NodeId(voted_id), directory_id=directory)
+
+
+def read_quorum_state(files: Files, directory: str) -> QuorumState | None:
+    """The state in a metadata log's directory; None when it has none yet.
+
+    Raises:
+        CorruptFileError: it cannot be right. A vote may have been lost with it: never replace it by an empty one.
+    """
+    path = f"{directory}/{QUORUM_STATE_FILE}"
+    return parse_quorum_state(read_file(files, path), path) if files.exists(path) else None
+
+
+def write_quorum_state(files: Files, directory: str, state: QuorumState) -> None:
+    """Replace the state. It is durable when this returns; a crash leaves the old or the new one, whole.
+
+    Raises:
+        OSError: a call failed. What is on disk is unknown then: the node must stop.
+    """
+    replace_file(files, f"{directory}/{QUORUM_STATE_FILE}", format_quorum_state(state))

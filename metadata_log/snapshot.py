@@ -1,0 +1,210 @@
+"""Checkpoints: the image at an offset as a file of record batches (KIP-630), and voters with it (KIP-853).
+
+Decides: the file's name, its frame of header and footer records, and how it comes to be whole or not at all. Must not
+know: what the records between say.
+
+Offsets inside count from 0, whatever the name says; the name's epoch stands in every batch header.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.batch import HEADER_SIZE, batch_records, batch_values, build_batch, build_control_batch
+from metadata_log.errors import CorruptBatchError, CorruptFileError, RecordError
+from metadata_log.files import Files, parent_of
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.records import (
+    ControlRecord,
+    KRaftVersionRecord,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    VotersRecord,
+    decode_control,
+    encode_control,
+)
+from metadata_log.segment import Expected, LocatedBatch, read_batches
+
+CHECKPOINT_SUFFIX: Final = ".checkpoint"
+BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
+_UNFINISHED_SUFFIX: Final = ".part"
+_NAME = re.compile(r"(?P<offset>\d{20})-(?P<epoch>\d{10})\.checkpoint", re.ASCII)
+
+_BATCH_RECORDS: Final = 1024
+_BATCH_BYTES: Final = 1 << 20
+
+
+class CheckpointTimes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """In ms: the timestamp of the last record that the checkpoint covers (in its header), and those of its batches."""
+
+    last_contained_ms: int
+    header_ms: int
+    records_ms: int
+    footer_ms: int
+
+    @classmethod
+    def at(cls, now_ms: int, *, last_contained_ms: int) -> CheckpointTimes:
+        """All batches written at one moment."""
+        return cls(last_contained_ms=last_contained_ms, header_ms=now_ms, records_ms=now_ms, footer_ms=now_ms)
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole, checked checkpoint in memory.
+
+    Attributes:
+        header: its first record.
+        kraft_version: what it finalises; 0 when it says nothing.
+        voters: the voter set, or None.
+        epoch: of its batches.
+        batches: all its bytes, of which `values` gives the metadata records.
+    """
+
+    header: SnapshotHeaderRecord
+    kraft_version: int
+    voters: VotersRecord | None
+    epoch: Epoch
+    batches: tuple[LocatedBatch, ...]
+
+    def values(self) -> Iterator[bytes]:
+        """The values of the metadata records, in order."""
+        for batch in self.batches:
+            if not batch.header.is_control:
+                yield from batch_values(batch.buffer, batch.header, batch.at)
+
+
+def checkpoint_name(end: OffsetAndEpoch) -> str:
+    """`00000000000000000300-0000000001.checkpoint`: the exclusive end offset, and the epoch of the record before it."""
+    return f"{end.offset:020d}-{end.epoch:010d}{CHECKPOINT_SUFFIX}"
+
+
+def parse_checkpoint_name(name: str) -> OffsetAndEpoch | None:
+    """The end that a file's name says; None when it is no checkpoint of a log (`bootstrap.checkpoint` is none)."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    return OffsetAndEpoch(offset=Offset(int(match["offset"])), epoch=Epoch(int(match["epoch"])))
+
+
+def build_checkpoint(
+    values: Iterable[bytes],
+    *,
+    epoch: Epoch,
+    times: CheckpointTimes,
+    kraft_version: int = 0,
+    voters: VotersRecord | None = None,
+) -> Iterator[bytes]:
+    """The checkpoint's batches one by one: so that writing a large one may be spread over many turns.
+
+    With kraft.version 0 neither its record nor voters are written, as in Kafka.
+    """
+    head: list[ControlRecord] = [SnapshotHeaderRecord(last_contained_log_timestamp=times.last_contained_ms)]
+    if kraft_version > 0:
+        head.append(KRaftVersionRecord(kraft_version=kraft_version))
+        if voters is not None:
+            head.append(voters)
+    yield _control_batch(0, epoch, times.header_ms, head)
+    offset = len(head)
+    for group in _grouped(values):
+        yield build_batch(base_offset=Offset(offset), epoch=epoch, timestamp_ms=times.records_ms, values=group)
+        offset += len(group)
+    yield _control_batch(offset, epoch, times.footer_ms, [SnapshotFooterRecord()])
+
+
+def _control_batch(offset: int, epoch: Epoch, timestamp_ms: int, records: Sequence[ControlRecord]) -> bytes:
+    pairs = [encode_control(record) for record in records]
+    return build_control_batch(base_offset=Offset(offset), epoch=epoch, timestamp_ms=timestamp_ms, records=pairs)
+
+
+def _grouped(values: Iterable[bytes]) -> Iterator[list[bytes]]:
+    group: list[bytes] = []
+    size = 0
+    for value in values:
+        if group and (len(group) >= _BATCH_RECORDS or size + len(value) > _BATCH_BYTES):
+            yield group
+            group, size = [], 0
+        group.append(value)
+        size += len(value)
+    if group:
+        yield group
+
+
+def write_checkpoint(files: Files, path: str, batches: Iterable[bytes]) -> int:
+    """Write a checkpoint of these batches, and return its size in bytes. A crash leaves it whole or not there.
+
+    Written beside, synced, renamed, and the directory synced. An older one of the same name is replaced.
+
+    Raises:
+        OSError: a call failed; there may be a `.part` file, which `remove_unfinished` removes.
+    """
+    beside = path + _UNFINISHED_SUFFIX
+    handle = files.open(beside, create=True)
+    position = 0
+    try:
+        handle.truncate(0)
+        for batch in batches:
+            handle.pwrite(batch, position)
+            position += len(batch)
+        handle.fdatasync()
+    finally:
+        handle.close()
+    files.rename(beside, path)
+    files.fsync_dir(parent_of(path))
+    return position
+
+
+def read_checkpoint(files: Files, path: str) -> Checkpoint:
+    """Read and check a whole checkpoint.
+
+    Raises:
+        CorruptBatchError: a batch is not sound.
+        CorruptFileError: it does not begin with a header record or end with a footer record.
+        FileNotFoundError: there is none.
+    """
+    handle = files.open(path, read_only=True)
+    try:
+        if handle.size() < HEADER_SIZE:
+            raise CorruptFileError(path, f"a checkpoint cannot have {handle.size()} bytes")
+        batches = tuple(read_batches(handle, path, expected=Expected(offset=Offset(0))))
+    finally:
+        handle.close()
+    controls = [record for batch in batches if batch.header.is_control for record in _controls(batch, path)]
+    if not controls or not isinstance(controls[0], SnapshotHeaderRecord) or not batches[0].header.is_control:
+        raise CorruptFileError(path, "it does not begin with a snapshot header")
+    if not batches[-1].header.is_control or not isinstance(controls[-1], SnapshotFooterRecord):
+        raise CorruptFileError(path, "it does not end with a snapshot footer: it is not whole")
+    version = next((record for record in controls if isinstance(record, KRaftVersionRecord)), None)
+    return Checkpoint(
+        header=controls[0],
+        kraft_version=0 if version is None else version.kraft_version,
+        voters=next((record for record in controls if isinstance(record, VotersRecord)), None),
+        epoch=batches[0].header.partition_leader_epoch,
+        batches=batches,
+    )
+
+
+def _controls(batch: LocatedBatch, path: str) -> list[ControlRecord]:
+    try:
+        records = batch_records(batch.buffer, batch.header, batch.at)
+        return [decode_control(record.key or b"", record.value or b"") for record in records]
+    except CorruptBatchError as error:
+        raise error.in_file(path, shift=batch.position - batch.at) from error
+    except RecordError as error:
+        raise CorruptFileError(path, f"position {batch.position}: {error}") from error
+
+
+def newest_checkpoint(files: Files, directory: str) -> OffsetAndEpoch | None:
+    """The end of the newest checkpoint in a metadata log's directory, or None."""
+    ends = [end for name in files.listdir(directory) if (end := parse_checkpoint_name(name)) is not None]
+    return max(ends, key=lambda end: (end.offset, end.epoch), default=None)
+
+
+def remove_unfinished(files: Files, directory: str) -> list[str]:
+    """Remove what writing a checkpoint left at a crash, and return the names."""
+    names = [name for name in files.listdir(directory) if name.endswith(CHECKPOINT_SUFFIX + _UNFINISHED_SUFFIX)]
+    for name in names:
+        files.unlink(f"{directory}/{name}")
+    return names
