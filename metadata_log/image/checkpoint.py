@@ -98,12 +98,13 @@ def _nodes(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
 
 
 def _topics(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
-    by_id = image.topics.by_id
+    by_id, by_name = image.topics.by_id, image.topics.by_name
     version = write_version(PartitionRecord, level)
     with_elr = image.features.elr_enabled
-    for _, topic_id in sorted(image.topics.by_name.items()):
+    for name in sorted(by_name):
+        topic_id = by_name[name]
         topic = by_id[topic_id]
-        yield TopicRecord(name=topic.name, topic_id=topic_id), 0
+        yield TopicRecord(name=name, topic_id=topic_id), 0
         for partition in topic.partitions:
             yield partition_record(topic_id, partition, level, with_elr=with_elr), version
 

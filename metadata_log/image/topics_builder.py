@@ -226,6 +226,8 @@ def _given(new: tuple[NodeId, ...] | None, old: tuple[NodeId, ...]) -> tuple[Nod
 
 def _known_or_migrating(directories: tuple[DirectoryId, ...], count: int) -> tuple[DirectoryId, ...]:
     """`directories`, unless nothing is known of any: then as many times "migrating" as there are replicas."""
+    if directories and directories[0] != MIGRATING_DIRECTORY_ID:
+        return share(directories)
     if all(directory == MIGRATING_DIRECTORY_ID for directory in directories):
         return share((MIGRATING_DIRECTORY_ID,) * count)
     return share(directories)

@@ -1,0 +1,170 @@
+"""What the image says of one partition directory on a broker's disk.
+
+Decides: whether a directory belongs where it is, from its name, its topic id and the image. Must not know: files, and
+what is done about a verdict: an agent stages STALE directories for deletion and sets aside what it does not understand,
+an audit only reports. Pure.
+
+The caller answers for the image being new enough: a directory made after the image's end would look stale. KIP-516
+gives the rule (an id that is gone never comes back, so what carries it is stale); Kafka's own brokers set aside all that
+is not KEEP here, and delete nothing of it.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Final
+
+import msgspec
+
+from metadata_log.ids import (
+    METADATA_TOPIC_NAME,
+    DirectoryId,
+    NodeId,
+    TopicId,
+    id_text,
+    is_reserved_directory_id,
+    is_reserved_topic_id,
+)
+from metadata_log.image.image import MetadataImage
+from metadata_log.image.topics import PartitionImage, TopicImage
+
+_PARTITION_NAME: Final = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>0|[1-9][0-9]{0,9})")
+_MARKED_NAME: Final = re.compile(r"(?P<name>.+)\.[0-9a-f]{32}-(?P<mark>future|delete|stray)")
+
+
+class Kind(Enum):
+    """What a directory is.
+
+    KEEP: a replica of this broker's. STALE: of a topic or partition that no longer exists. WRONG_ID: its name and its
+    id speak of two different topics, so one of them is wrong. MISSING_METADATA: it has no topic id, so that it cannot be
+    told from a stale one. NOT_A_REPLICA: the partition lives, on other brokers. UNKNOWN: not a partition's directory at
+    all, or one that was set aside already.
+    """
+
+    KEEP = "keep"
+    STALE = "stale"
+    WRONG_ID = "wrong id"
+    MISSING_METADATA = "missing metadata"
+    NOT_A_REPLICA = "not a replica"
+    UNKNOWN = "unknown"
+
+
+class DirectoryFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One entry of a log directory.
+
+    Attributes:
+        name: the entry's name as it stands on disk.
+        topic_name, partition: what the name says; both None when it is not that of a partition.
+        topic_id: from `partition.metadata` in it; None when there is none.
+        is_future: it is the growing copy of a replica that moves between two disks (`-future`).
+        is_deleted: a broker has marked it for deletion (`-delete`).
+        is_stray: a broker has set it aside before (`-stray`).
+    """
+
+    name: str
+    topic_name: str | None
+    partition: int | None
+    topic_id: TopicId | None
+    is_future: bool = False
+    is_deleted: bool = False
+    is_stray: bool = False
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The judgement and its reason, a sentence for logs and reports."""
+
+    kind: Kind
+    why: str
+
+
+def facts_of(name: str, topic_id: TopicId | None) -> DirectoryFacts:
+    """What a name says: `topic-partition`, which `.<32 hex digits>-future`, `-delete` or `-stray` may follow."""
+    marked = _MARKED_NAME.fullmatch(name)
+    parsed = _PARTITION_NAME.fullmatch(marked["name"] if marked else name)
+    mark = marked["mark"] if marked else None
+    return DirectoryFacts(
+        name=name,
+        topic_name=parsed["topic"] if parsed else None,
+        partition=int(parsed["partition"]) if parsed else None,
+        topic_id=topic_id,
+        is_future=mark == "future",
+        is_deleted=mark == "delete",
+        is_stray=mark == "stray",
+    )
+
+
+def judge(
+    directory: DirectoryFacts, image: MetadataImage, broker_id: NodeId, directory_id: DirectoryId | None = None
+) -> Verdict:
+    """The verdict on one directory of broker `broker_id`; `directory_id` is that of the log directory it stands in.
+
+    A replica that is assigned to another log directory of the same broker is kept, and the reason says so: the broker
+    reports where it really is (AssignReplicasToDirs, KIP-858).
+    """
+    topic_id, topic_name, partition_id = directory.topic_id, directory.topic_name, directory.partition
+    if topic_name is None or partition_id is None or topic_id is None or _is_told_by_name(directory):
+        return _without_image(directory)
+    if is_reserved_topic_id(topic_id):
+        return Verdict(kind=Kind.WRONG_ID, why=f"its partition.metadata holds the reserved id {id_text(topic_id)}")
+    topic = image.topics.topic(topic_id)
+    if topic is None:
+        return _of_unknown_id(topic_name, topic_id, image)
+    if topic.name != topic_name:
+        return Verdict(kind=Kind.WRONG_ID, why=f"its id {id_text(topic_id)} is that of topic {topic.name!r}")
+    partition = topic.partition(partition_id)
+    if partition is None:
+        return Verdict(
+            kind=Kind.STALE, why=f"topic {topic_name!r} has {len(topic.partitions)} partitions, and not this one"
+        )
+    return _of_replica(directory, topic, partition, broker_id, directory_id)
+
+
+def _is_told_by_name(directory: DirectoryFacts) -> bool:
+    return directory.is_stray or directory.is_deleted or directory.topic_name == METADATA_TOPIC_NAME
+
+
+def _without_image(directory: DirectoryFacts) -> Verdict:
+    if directory.is_stray:
+        return Verdict(kind=Kind.UNKNOWN, why="a broker set it aside as stray before")
+    if directory.is_deleted:
+        return Verdict(kind=Kind.STALE, why="a broker marked it for deletion before")
+    if directory.topic_name is None:
+        return Verdict(kind=Kind.UNKNOWN, why="its name is not that of a topic and a partition")
+    if directory.topic_name == METADATA_TOPIC_NAME:
+        return Verdict(kind=Kind.KEEP, why="it is the metadata log itself")
+    return Verdict(kind=Kind.MISSING_METADATA, why="it has no partition.metadata, so that its topic id is unknown")
+
+
+def _of_unknown_id(topic_name: str, topic_id: TopicId, image: MetadataImage) -> Verdict:
+    successor = image.topics.by_name.get(topic_name)
+    if successor is None:
+        return Verdict(kind=Kind.STALE, why=f"topic {topic_name!r} with id {id_text(topic_id)} is deleted")
+    return Verdict(
+        kind=Kind.STALE,
+        why=f"its id is {id_text(topic_id)}, of a deleted topic; {topic_name!r} is now {id_text(successor)}",
+    )
+
+
+def _of_replica(
+    directory: DirectoryFacts,
+    topic: TopicImage,
+    partition: PartitionImage,
+    broker_id: NodeId,
+    directory_id: DirectoryId | None,
+) -> Verdict:
+    assigned = partition.directory_of(broker_id)
+    if assigned is None:
+        replicas = ", ".join(map(str, partition.replicas))
+        return Verdict(
+            kind=Kind.NOT_A_REPLICA,
+            why=f"{topic.name}-{partition.partition_id} is on brokers {replicas}, not on {broker_id}",
+        )
+    if directory.is_future:
+        return Verdict(kind=Kind.KEEP, why="it is the copy of a replica that moves here from another log directory")
+    if directory_id is None or assigned == directory_id or is_reserved_directory_id(assigned):
+        return Verdict(kind=Kind.KEEP, why="it is a replica of this broker's")
+    return Verdict(
+        kind=Kind.KEEP,
+        why=f"it is a replica of this broker's, but assigned to its log directory {id_text(assigned)}: to be reported",
+    )
