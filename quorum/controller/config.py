@@ -20,6 +20,8 @@ class ControllerConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """No request of a user may need more records, nor ask for more partitions."""
     max_records_per_sweep: int = 2_000
     """How many partitions one turn may change for a broker that came or went; the rest follows in the next turns."""
+    kraft_version: int = 1
+    """The finalised `kraft.version`, which stands among the control records and not in the image."""
     delete_topic_enable: bool = True
     """`delete.topic.enable`."""
     unclean_leader_election_enable: bool = False

@@ -7,14 +7,12 @@ principal was found out.
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
+from metadata_log.image import MetadataImage
 from quorum.errors import Error
-
-if TYPE_CHECKING:
-    from metadata_log.image import MetadataImage
 
 ANONYMOUS: Final = "User:ANONYMOUS"
 CLUSTER_RESOURCE_NAME: Final = "kafka-cluster"

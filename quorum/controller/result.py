@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
+from metadata_log.records import MetadataRecord
 from quorum.controller.requests import Response
-
-if TYPE_CHECKING:
-    from metadata_log.records import MetadataRecord
 
 
 class ControllerResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -1,7 +1,8 @@
 """Every request that the controller answers, and its answer, in Kafka's terms and free of any wire format.
 
 Decides nothing but the shape. Doors translate to and from these; handlers decide. One module per subject; a new
-request is declared in a module of its own and named here.
+request is declared in a module of its own and named here. Each can say its own refusal, `refused(error, message)`: the
+answer that carries one error for the whole, in that request's shape.
 """
 
 from __future__ import annotations

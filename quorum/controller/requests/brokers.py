@@ -9,7 +9,7 @@ from quorum.errors import Error
 
 
 class Listener(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where a node listens; security protocols as Kafka numbers them: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
+    """Where a node listens. Security protocols: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
     name: str
     host: str
@@ -38,6 +38,10 @@ class RegisterBroker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     previous_broker_epoch: int = -1
     """The broker epoch of its last run after a clean stop, else -1 (KIP-966)."""
 
+    def refused(self, error: Error, message: str | None = None) -> RegisterBrokerResponse:
+        """The answer that refuses the whole request."""
+        return RegisterBrokerResponse(error=error, error_message=message)
+
 
 class RegisterBrokerResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`broker_epoch`: offset of the RegisterBrokerRecord, of the first one of this incarnation; -1 on error."""
@@ -59,6 +63,10 @@ class BrokerHeartbeat(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     offline_log_dirs: tuple[DirectoryId, ...] = ()
     cordoned_log_dirs: tuple[DirectoryId, ...] | None = None
     """Directories that take no new replicas (KIP-1066); None from a broker that has not caught up yet."""
+
+    def refused(self, error: Error, message: str | None = None) -> BrokerHeartbeatResponse:
+        """The answer that refuses the whole request."""
+        return BrokerHeartbeatResponse(error=error, error_message=message)
 
 
 class BrokerHeartbeatResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -17,6 +17,10 @@ class RegisterController(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     listeners: tuple[Listener, ...]
     features: tuple[FeatureRange, ...]
 
+    def refused(self, error: Error, message: str | None = None) -> RegisterControllerResponse:
+        """The answer that refuses the whole request."""
+        return RegisterControllerResponse(error=error, error_message=message)
+
 
 class RegisterControllerResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The answer to RegisterController."""

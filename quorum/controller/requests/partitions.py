@@ -40,6 +40,10 @@ class AlterPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     broker_epoch: int
     topics: tuple[TopicAlteration, ...]
 
+    def refused(self, error: Error, message: str | None = None) -> AlterPartitionResponse:
+        """The answer that refuses the whole request."""
+        return AlterPartitionResponse(error=error, error_message=message)
+
 
 class AlteredPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The partition's state after the change; fields other than the index mean nothing unless `error` is NONE."""

@@ -1,14 +1,14 @@
 """CreateTopics, DeleteTopics and DescribeTopics with their answers (KIP-4, KIP-516).
 
-Answers stand in the order of the request, one entry for each entry asked. `error` at the top speaks of the request as
-a whole; where it is not NONE, `topics` may be empty.
+Answers stand in the order of the request; a topic that was named twice is answered once, where it was first named.
+`error` at the top speaks of the request as a whole, and then each topic's entry repeats it.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from metadata_log.ids import TopicId
+from metadata_log.ids import ZERO_TOPIC_ID, TopicId
 from quorum.errors import Error
 
 
@@ -46,6 +46,15 @@ class CreateTopics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     timeout_ms: int = 60_000
     validate_only: bool = False
 
+    def refused(self, error: Error, message: str | None = None) -> CreateTopicsResponse:
+        """The answer that refuses each topic for the same reason."""
+        names = dict.fromkeys(topic.name for topic in self.topics)
+        topics = tuple(
+            CreatableTopicResult(name=name, error=error, topic_id=ZERO_TOPIC_ID, error_message=message)
+            for name in names
+        )
+        return CreateTopicsResponse(topics=topics, error=error, error_message=message)
+
 
 class CreatableTopicResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What became of one topic; id zero and numbers -1 unless `error` is NONE."""
@@ -79,6 +88,16 @@ class DeleteTopics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     topics: tuple[DeleteTopicState, ...]
     timeout_ms: int = 60_000
 
+    def refused(self, error: Error, message: str | None = None) -> DeleteTopicsResponse:
+        """The answer that refuses each topic for the same reason."""
+        topics = tuple(
+            DeletableTopicResult(
+                error=error, name=topic.name, topic_id=topic.topic_id or ZERO_TOPIC_ID, error_message=message
+            )
+            for topic in self.topics
+        )
+        return DeleteTopicsResponse(topics=topics, error=error, error_message=message)
+
 
 class DeletableTopicResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What became of one: both name and id where both are known."""
@@ -103,6 +122,10 @@ class DescribeTopics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     names: tuple[str, ...] = ()
     topic_ids: tuple[TopicId, ...] = ()
     all_topics: bool = False
+
+    def refused(self, error: Error, message: str | None = None) -> DescribeTopicsResponse:
+        """The answer that refuses the whole request."""
+        return DescribeTopicsResponse(error=error, error_message=message)
 
 
 class DescribedPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):

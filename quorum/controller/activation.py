@@ -1,0 +1,81 @@
+"""What a controller writes first when it becomes the active one.
+
+On an empty log: all that a cluster begins with, in one metadata transaction (KIP-868). Else an open transaction of its
+predecessor is aborted. And wherever the metadata topic has no id of its own yet, it gets one (KIP-516), within the same
+batch.
+"""
+
+from __future__ import annotations
+
+from metadata_log.errors import InvariantViolation
+from metadata_log.ids import METADATA_TOPIC_NAME, TopicId, is_assignable
+from metadata_log.image import MetadataImage, ResourceType
+from metadata_log.image.features import ELIGIBLE_LEADER_REPLICAS_VERSION, METADATA_VERSION
+from metadata_log.records import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    ConfigRecord,
+    EndTransactionRecord,
+    FeatureLevelRecord,
+    MetadataRecord,
+    TopicRecord,
+)
+from quorum.controller.config import ControllerConfig
+from quorum.controller.effective_configs import MIN_INSYNC_REPLICAS
+from quorum.controller.gates import TRANSACTIONS
+
+BOOTSTRAP_TRANSACTION = "Bootstrap records"
+ABORT_REASON = "Controller failover"
+
+
+def activation_records(
+    image: MetadataImage,
+    config: ControllerConfig,
+    bootstrap_values: tuple[MetadataRecord, ...],
+    *,
+    open_transaction: bool,
+    metadata_topic_id: TopicId,
+) -> tuple[MetadataRecord, ...]:
+    """The records, in order, for one atomic batch; none where nothing is to be done.
+
+    Raises:
+        InvariantViolation: the id handed in is reserved or taken, or an empty log was given no metadata.version to
+            begin with.
+    """
+    records: list[MetadataRecord] = [AbortTransactionRecord(reason=ABORT_REASON)] if open_transaction else []
+    is_empty = image.features.metadata_version is None
+    is_transaction = is_empty and _bootstrap_level(bootstrap_values, METADATA_VERSION) >= TRANSACTIONS
+    if is_transaction:
+        records.append(BeginTransactionRecord(name=BOOTSTRAP_TRANSACTION))
+    if is_empty:
+        records += bootstrap_values
+        records += _cluster_wide_minimum(bootstrap_values, config)
+    if METADATA_TOPIC_NAME not in image.topics.by_name:
+        if not is_assignable(metadata_topic_id) or metadata_topic_id in image.topics.by_id:
+            raise InvariantViolation("the id handed in for the metadata topic is reserved or another topic's")
+        records.append(TopicRecord(name=METADATA_TOPIC_NAME, topic_id=metadata_topic_id))
+    if is_transaction:
+        records.append(EndTransactionRecord())
+    return tuple(records)
+
+
+def _bootstrap_level(bootstrap_values: tuple[MetadataRecord, ...], feature: str) -> int:
+    level = 0
+    for record in bootstrap_values:
+        if isinstance(record, FeatureLevelRecord) and record.name == feature:
+            level = record.feature_level
+    if level == 0 and feature == METADATA_VERSION:
+        raise InvariantViolation("the log is empty and the bootstrap records name no metadata.version")
+    return level
+
+
+def _cluster_wide_minimum(
+    bootstrap_values: tuple[MetadataRecord, ...], config: ControllerConfig
+) -> tuple[MetadataRecord, ...]:
+    """Where partitions keep eligible leader replicas, the whole cluster must agree on the smallest ISR (KIP-966)."""
+    if _bootstrap_level(bootstrap_values, ELIGIBLE_LEADER_REPLICAS_VERSION) == 0:
+        return ()
+    if any(isinstance(record, ConfigRecord) and record.name == MIN_INSYNC_REPLICAS for record in bootstrap_values):
+        return ()
+    value = str(config.min_insync_replicas)
+    return (ConfigRecord(resource_type=ResourceType.BROKER, resource_name="", name=MIN_INSYNC_REPLICAS, value=value),)

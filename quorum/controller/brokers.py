@@ -1,0 +1,87 @@
+"""What a cluster of brokers offers to placement and elections, prepared once for each state of the cluster.
+
+Decides who is active, who may get new replicas and which directory such a replica is said to be in (KIP-841, KIP-858,
+KIP-1066). Knows no topic.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.ids import (
+    LOST_DIRECTORY_ID,
+    MIGRATING_DIRECTORY_ID,
+    UNASSIGNED_DIRECTORY_ID,
+    DirectoryId,
+    NodeId,
+)
+from metadata_log.image import BrokerRegistration, ClusterImage
+
+
+class RackBrokers(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The usable brokers of one rack, each list in ascending order."""
+
+    unfenced: tuple[NodeId, ...]
+    fenced: tuple[NodeId, ...]
+
+
+class Brokers(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One state of the cluster. `racks` are sorted by name, the brokers without one first."""
+
+    active: frozenset[NodeId]
+    """Neither fenced nor in controlled shutdown."""
+    racks: tuple[RackBrokers, ...]
+    usable: int
+    usable_unfenced: int
+    default_directories: dict[NodeId, DirectoryId]
+    """Of every registered broker."""
+
+
+def prepare(cluster: ClusterImage) -> Brokers:
+    """Look at all registrations once. A fenced broker is usable, but only behind those that are not."""
+    registrations = [broker for _, broker in sorted(cluster.brokers.items())]
+    usable = [broker for broker in registrations if _is_usable(broker)]
+    names = sorted({broker.rack for broker in usable}, key=lambda rack: (rack is not None, rack or ""))
+    racks = tuple(
+        RackBrokers(
+            unfenced=tuple(broker.broker_id for broker in usable if broker.rack == name and not broker.fenced),
+            fenced=tuple(broker.broker_id for broker in usable if broker.rack == name and broker.fenced),
+        )
+        for name in names
+    )
+    return Brokers(
+        active=frozenset(broker.broker_id for broker in registrations if is_active(broker)),
+        racks=racks,
+        usable=len(usable),
+        usable_unfenced=sum(len(rack.unfenced) for rack in racks),
+        default_directories={broker.broker_id: default_directory(broker) for broker in registrations},
+    )
+
+
+def is_active(broker: BrokerRegistration) -> bool:
+    """Whether the broker may lead: not fenced and not shutting down."""
+    return not broker.fenced and not broker.in_controlled_shutdown
+
+
+def _is_usable(broker: BrokerRegistration) -> bool:
+    # A broker that has shut down is fenced: it counts again, as one that may come back.
+    is_leaving = broker.in_controlled_shutdown and not broker.fenced
+    return not is_leaving and broker.has_uncordoned_directory
+
+
+def default_directory(broker: BrokerRegistration | None) -> DirectoryId:
+    """Where a new replica on this broker is: in its only directory, or where the broker will say itself."""
+    if broker is None:
+        return UNASSIGNED_DIRECTORY_ID
+    if not broker.directories:
+        return MIGRATING_DIRECTORY_ID
+    return broker.directories[0] if len(broker.directories) == 1 else UNASSIGNED_DIRECTORY_ID
+
+
+def has_online_directory(broker: BrokerRegistration, directory: DirectoryId) -> bool:
+    """Whether a replica in `directory` can be alive on this broker; one that nobody has placed yet may be anywhere."""
+    if directory in (UNASSIGNED_DIRECTORY_ID, MIGRATING_DIRECTORY_ID):
+        return True
+    if directory == LOST_DIRECTORY_ID:
+        return False
+    return not broker.directories or directory in broker.directories

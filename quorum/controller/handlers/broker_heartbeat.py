@@ -1,0 +1,176 @@
+"""BrokerHeartbeat: a broker lives, and may be unfenced, fenced, or shut down with its leaders moved first.
+
+Decides a broker's next state from its wish, from how far it has applied the log, and from whether it still leads
+(KIP-631, KIP-841). A heartbeat of a former incarnation is refused, so that two processes cannot share an id.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from metadata_log.ids import NodeId
+from metadata_log.image import BrokerRegistration
+from metadata_log.records import BrokerRegistrationChangeRecord, MetadataRecord
+from quorum.controller.context import CLUSTER, Operation, authorize
+from quorum.controller.gates import CORDONED_LOG_DIRS, DIRECTORY_ASSIGNMENT, level_of
+from quorum.controller.leadership import (
+    directory_offline,
+    elect_for_arrival,
+    forget_departure,
+    leads_any,
+    take_out_of_isrs,
+)
+from quorum.controller.requests import BrokerHeartbeat, BrokerHeartbeatResponse
+from quorum.controller.result import ControllerResult
+from quorum.controller.sessions import BrokerSession
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+FENCE = 1
+UNFENCE = -1
+ENTER_CONTROLLED_SHUTDOWN = 1
+
+
+class _State(enum.Enum):
+    FENCED = enum.auto()
+    UNFENCED = enum.auto()
+    CONTROLLED_SHUTDOWN = enum.auto()
+    SHUTDOWN_NOW = enum.auto()
+
+
+def handle_broker_heartbeat(request: BrokerHeartbeat, turn: Turn) -> ControllerResult:
+    """What the broker may do now, and the records that make it so; not one atomic batch."""
+    error = authorize(turn.context, Operation.CLUSTER_ACTION, CLUSTER, turn.image)
+    if error is not Error.NONE:
+        return ControllerResult(response=request.refused(error, "Authorization failed."))
+    broker = turn.image.cluster.brokers.get(NodeId(request.broker_id))
+    if broker is None or broker.epoch != request.broker_epoch:
+        return ControllerResult(response=request.refused(Error.STALE_BROKER_EPOCH, _why_stale(request, broker)))
+    session = turn.state.sessions.of(broker)
+    turn.state.sessions.touch(session, turn.now_ms)
+    current = _current_state(broker, session)
+    wanted = _next_state(request, turn, session, current)
+    records, reached = _transition(turn, broker, session, current, wanted)
+    session.metadata_offset = request.current_metadata_offset
+    records += _directory_changes(request, turn, broker, is_leaving=wanted in (_State.FENCED, _State.SHUTDOWN_NOW))
+    if reached is _State.CONTROLLED_SHUTDOWN and (records or session.controlled_shutdown_offset < 0):
+        session.controlled_shutdown_offset = turn.next_offset + len(records) - 1
+    if reached in (_State.FENCED, _State.SHUTDOWN_NOW):
+        session.controlled_shutdown_offset = -1
+    if reached is _State.SHUTDOWN_NOW:
+        turn.state.sessions.forget(broker.broker_id)
+    return ControllerResult(
+        records=tuple(records),
+        response=BrokerHeartbeatResponse(
+            is_caught_up=request.current_metadata_offset >= session.registration_offset,
+            is_fenced=reached in (_State.FENCED, _State.SHUTDOWN_NOW),
+            should_shut_down=reached is _State.SHUTDOWN_NOW,
+        ),
+        is_atomic=False,
+    )
+
+
+def touch_session(request: BrokerHeartbeat, turn: Turn) -> None:
+    """A heartbeat came too late to be acted upon; it proves all the same that the broker lives."""
+    broker = turn.image.cluster.brokers.get(NodeId(request.broker_id))
+    if broker is not None and broker.epoch == request.broker_epoch:
+        turn.state.sessions.touch(turn.state.sessions.of(broker), turn.now_ms)
+
+
+def _why_stale(request: BrokerHeartbeat, broker: BrokerRegistration | None) -> str:
+    if broker is None:
+        return f"No broker registration found for broker id {request.broker_id}"
+    return f"Expected broker epoch {broker.epoch}, but got broker epoch {request.broker_epoch}"
+
+
+def _current_state(broker: BrokerRegistration, session: BrokerSession) -> _State:
+    if broker.fenced:
+        return _State.FENCED
+    return _State.CONTROLLED_SHUTDOWN if session.controlled_shutdown_offset >= 0 else _State.UNFENCED
+
+
+def _next_state(request: BrokerHeartbeat, turn: Turn, session: BrokerSession, current: _State) -> _State:
+    if current is _State.FENCED:
+        if request.want_shut_down:
+            return _State.SHUTDOWN_NOW
+        is_caught_up = request.current_metadata_offset >= session.registration_offset
+        return _State.UNFENCED if is_caught_up and not request.want_fence else _State.FENCED
+    if current is _State.UNFENCED:
+        if request.want_fence:
+            return _State.SHUTDOWN_NOW if request.want_shut_down else _State.FENCED
+        if not request.want_shut_down:
+            return _State.UNFENCED
+        return _State.CONTROLLED_SHUTDOWN if leads_any(turn, NodeId(request.broker_id)) else _State.SHUTDOWN_NOW
+    return _State.SHUTDOWN_NOW if _may_stop(request, turn, session) else _State.CONTROLLED_SHUTDOWN
+
+
+def _may_stop(request: BrokerHeartbeat, turn: Turn, session: BrokerSession) -> bool:
+    """Whether all leaders have moved and every active broker has seen that they have."""
+    if leads_any(turn, NodeId(request.broker_id)):
+        return False
+    lowest = turn.state.sessions.lowest_offset(turn.brokers.active - {request.broker_id})
+    return lowest is None or session.controlled_shutdown_offset <= lowest
+
+
+def _transition(
+    turn: Turn, broker: BrokerRegistration, session: BrokerSession, current: _State, wanted: _State
+) -> tuple[list[MetadataRecord], _State]:
+    """The records of a change of state, and the state that this turn gets to: taking leave may need several."""
+    records: list[MetadataRecord] = []
+    if wanted is _State.UNFENCED:
+        forget_departure(turn, broker.broker_id)
+        if current is _State.FENCED:
+            records.append(_change(broker, fenced=UNFENCE))
+            records += elect_for_arrival(turn, broker.broker_id)
+        return records, wanted
+    if broker.fenced:
+        return records, wanted
+    if wanted is _State.CONTROLLED_SHUTDOWN:
+        if not broker.in_controlled_shutdown:
+            records.append(_change(broker, in_controlled_shutdown=ENTER_CONTROLLED_SHUTDOWN))
+        is_under_way = broker.broker_id in turn.state.departures
+        if current is not wanted or is_under_way or leads_any(turn, broker.broker_id):
+            records += take_out_of_isrs(turn, broker.broker_id)[0]
+        return records, wanted
+    changes, is_complete = take_out_of_isrs(turn, broker.broker_id)
+    records += changes
+    if not is_complete:
+        return records, current
+    records.append(_change(broker, fenced=FENCE))
+    return records, wanted
+
+
+def _change(broker: BrokerRegistration, *, fenced: int = 0, in_controlled_shutdown: int = 0) -> MetadataRecord:
+    return BrokerRegistrationChangeRecord(
+        broker_id=broker.broker_id,
+        broker_epoch=broker.epoch,
+        fenced=fenced,
+        in_controlled_shutdown=in_controlled_shutdown,
+    )
+
+
+def _directory_changes(
+    request: BrokerHeartbeat, turn: Turn, broker: BrokerRegistration, *, is_leaving: bool
+) -> list[MetadataRecord]:
+    """Directories that the broker has lost (KIP-858) or no longer fills (KIP-1066)."""
+    records: list[MetadataRecord] = []
+    level = level_of(turn.image)
+    lost = [directory for directory in broker.directories if directory in request.offline_log_dirs]
+    # A broker that goes is out of all ISRs already; one without any directory left stops by itself.
+    if level >= DIRECTORY_ASSIGNMENT and lost and not is_leaving and len(lost) < len(broker.directories):
+        for directory in lost:
+            records += directory_offline(turn, broker.broker_id, directory)
+        online = tuple(directory for directory in broker.directories if directory not in lost)
+        records.append(
+            BrokerRegistrationChangeRecord(broker_id=broker.broker_id, broker_epoch=broker.epoch, log_dirs=online)
+        )
+    cordoned = request.cordoned_log_dirs
+    if level >= CORDONED_LOG_DIRS and cordoned is not None:
+        known = broker.cordoned_directories
+        if known is None or set(known) != set(cordoned):
+            records.append(
+                BrokerRegistrationChangeRecord(
+                    broker_id=broker.broker_id, broker_epoch=broker.epoch, cordoned_log_dirs=cordoned
+                )
+            )
+    return records

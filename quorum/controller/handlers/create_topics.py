@@ -1,0 +1,154 @@
+"""CreateTopics: each topic of the batch is created or refused for itself, and all that are created stand in one batch.
+
+Sources: KIP-4 (the request), KIP-464 (defaults), KIP-516 (ids), TopicRecord, ConfigRecord, PartitionRecord. Topic,
+configs, partitions is the order of the records; a config `min.insync.replicas` is followed by ClearElr where
+partitions keep eligible leader replicas.
+"""
+
+from __future__ import annotations
+
+from metadata_log.ids import METADATA_TOPIC_NAME, ZERO_TOPIC_ID, TopicId
+from metadata_log.image import ResourceType
+from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord, PartitionRecord, TopicRecord
+from quorum.controller.context import CLUSTER, Operation, Resource, authorize
+from quorum.controller.context import ResourceType as AclResourceType
+from quorum.controller.effective_configs import MIN_INSYNC_REPLICAS
+from quorum.controller.handlers.new_topic import NewPartition, Refused, partitions_of
+from quorum.controller.names import may_collide, why_illegal
+from quorum.controller.requests import CreatableTopic, CreatableTopicResult, CreateTopics, CreateTopicsResponse
+from quorum.controller.result import ControllerResult
+from quorum.controller.topic_configs import why_invalid
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+_NEXT_DRAW = 0x9E3779B97F4A7C15
+
+
+def handle_create_topics(request: CreateTopics, turn: Turn) -> ControllerResult:
+    """Records for the topics that can be created, and what became of each.
+
+    Not transactional over the topics: one refused leaves the others be.
+    """
+    if not request.topics:
+        return ControllerResult(response=CreateTopicsResponse())
+    if request.timeout_ms <= 0:
+        return _refused(request, Error.REQUEST_TIMED_OUT, f"The timeout of {request.timeout_ms} ms has passed.")
+    if _most_partitions(request, turn) > turn.config.max_records_per_batch:
+        return _refused(request, Error.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+    batch = _Batch(turn)
+    names = [topic.name for topic in request.topics]
+    duplicates = {name for name in names if names.count(name) > 1} if len(set(names)) != len(names) else frozenset()
+    results: list[CreatableTopicResult] = []
+    answered: set[str] = set()
+    for topic in request.topics:
+        if topic.name in answered:
+            continue
+        if topic.name in duplicates:
+            answered.add(topic.name)
+            results.append(_failure(topic.name, Error.INVALID_REQUEST, "Duplicate topic name."))
+            continue
+        results.append(batch.add(topic, validate_only=request.validate_only))
+    if len(batch.records) > turn.config.max_records_per_batch:
+        return _refused(request, Error.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
+    records = () if request.validate_only else tuple(batch.records)
+    return ControllerResult(records=records, response=CreateTopicsResponse(topics=tuple(results)))
+
+
+def _refused(request: CreateTopics, error: Error, message: str) -> ControllerResult:
+    return ControllerResult(response=request.refused(error, message))
+
+
+def _failure(name: str, error: Error, message: str) -> CreatableTopicResult:
+    return CreatableTopicResult(name=name, error=error, topic_id=ZERO_TOPIC_ID, error_message=message)
+
+
+def _most_partitions(request: CreateTopics, turn: Turn) -> int:
+    """How many partitions are asked for, before anything is made of them."""
+    default = turn.config.default_num_partitions
+    return sum(
+        len(topic.assignments) or (default if topic.num_partitions == -1 else max(topic.num_partitions, 0))
+        for topic in request.topics
+    )
+
+
+class _Batch:
+    """The records of the request so far."""
+
+    __slots__ = ("_draw", "_may_create_any", "_taken_ids", "_turn", "records")
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._draw = turn.draw
+        self._taken_ids: set[TopicId] = set()
+        self._may_create_any = authorize(turn.context, Operation.CREATE, CLUSTER, turn.image) is Error.NONE
+        self.records: list[MetadataRecord] = []
+
+    def add(self, topic: CreatableTopic, *, validate_only: bool) -> CreatableTopicResult:
+        """Records for one topic and its answer; no records if it is refused."""
+        try:
+            self._check_name(topic.name)
+            if topic.configs and (why := why_invalid(topic.configs)) is not None:
+                raise Refused(Error.INVALID_CONFIG, why)
+            self._draw += _NEXT_DRAW
+            partitions = partitions_of(topic, self._turn, self._draw)
+        except Refused as refusal:
+            return _failure(topic.name, refusal.error, refusal.message)
+        topic_id = ZERO_TOPIC_ID if validate_only else self._turn.new_topic_id(self._taken_ids)
+        self._add_records(topic, topic_id, partitions)
+        return CreatableTopicResult(
+            name=topic.name,
+            error=Error.NONE,
+            topic_id=topic_id,
+            num_partitions=len(partitions),
+            replication_factor=len(partitions[0].replicas),
+        )
+
+    def _check_name(self, name: str) -> None:
+        turn = self._turn
+        if name == METADATA_TOPIC_NAME:
+            raise Refused(Error.INVALID_REQUEST, f"Creation of internal topic {METADATA_TOPIC_NAME} is prohibited.")
+        if not self._may_create_any:
+            resource = Resource(resource_type=AclResourceType.TOPIC, name=name)
+            if authorize(turn.context, Operation.CREATE, resource, turn.image) is not Error.NONE:
+                raise Refused(Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+        if name in turn.image.topics.by_name:
+            raise Refused(Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        why = why_illegal(name)
+        if why is not None:
+            raise Refused(Error.INVALID_TOPIC_EXCEPTION, why)
+        if may_collide(name):
+            other = turn.state.index.colliding_name(name, turn.image)
+            if other is not None:
+                raise Refused(Error.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
+
+    def _add_records(self, topic: CreatableTopic, topic_id: TopicId, partitions: list[NewPartition]) -> None:
+        records = self.records
+        records.append(TopicRecord(name=topic.name, topic_id=topic_id))
+        if topic.configs:
+            records.extend(self._config_records(topic))
+        for index, partition in enumerate(partitions):
+            records.append(
+                PartitionRecord(
+                    partition_id=index,
+                    topic_id=topic_id,
+                    replicas=partition.replicas,
+                    isr=partition.isr,
+                    removing_replicas=(),
+                    adding_replicas=(),
+                    leader=partition.isr[0],
+                    leader_epoch=0,
+                    partition_epoch=0,
+                    directories=partition.directories,
+                )
+            )
+
+    def _config_records(self, topic: CreatableTopic) -> list[MetadataRecord]:
+        # Named twice, the last value counts.
+        values = {config.name: config.value for config in topic.configs}
+        records: list[MetadataRecord] = [
+            ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=topic.name, name=name, value=value)
+            for name, value in values.items()
+        ]
+        if MIN_INSYNC_REPLICAS in values and self._turn.image.features.elr_enabled:
+            records.append(ClearElrRecord(topic_name=topic.name))
+        return records

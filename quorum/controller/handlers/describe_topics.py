@@ -1,0 +1,97 @@
+"""DescribeTopics: what the image says of topics, by name, by id, or all (KIP-516).
+
+An unknown id is said to be unknown before anyone's rights are looked at; a known one that the asker may not see keeps
+its name to itself. The metadata topic, which has no partitions, is described when asked for and never listed.
+"""
+
+from __future__ import annotations
+
+from metadata_log.ids import METADATA_TOPIC_NAME, ZERO_TOPIC_ID, TopicId
+from metadata_log.image import PartitionImage, TopicImage
+from quorum.controller.context import Operation, Resource, ResourceType, authorize
+from quorum.controller.names import INTERNAL_TOPICS
+from quorum.controller.requests import (
+    DescribedPartition,
+    DescribedTopic,
+    DescribeTopics,
+    DescribeTopicsResponse,
+)
+from quorum.controller.result import ControllerResult
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+
+def handle_describe_topics(request: DescribeTopics, turn: Turn) -> ControllerResult:
+    """No records; the answer is of the image as it is handed in."""
+    if sum((bool(request.names), bool(request.topic_ids), request.all_topics)) > 1:
+        why = "Ask by names, by ids or for all topics: only one of them."
+        return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
+    if request.all_topics:
+        topics = _all(turn)
+    elif request.topic_ids:
+        topics = tuple(_by_id(topic_id, turn) for topic_id in request.topic_ids)
+    else:
+        topics = tuple(_by_name(name, turn) for name in request.names)
+    return ControllerResult(response=DescribeTopicsResponse(topics=topics))
+
+
+def _may_describe(name: str, turn: Turn) -> bool:
+    resource = Resource(resource_type=ResourceType.TOPIC, name=name)
+    return authorize(turn.context, Operation.DESCRIBE, resource, turn.image) is Error.NONE
+
+
+def _all(turn: Turn) -> tuple[DescribedTopic, ...]:
+    topics = turn.image.topics
+    names = [name for name in topics.by_name if name != METADATA_TOPIC_NAME and _may_describe(name, turn)]
+    return tuple(_describe(topics.by_id[topics.by_name[name]], turn) for name in sorted(names))
+
+
+def _by_id(topic_id: TopicId, turn: Turn) -> DescribedTopic:
+    topic = turn.image.topics.topic(topic_id)
+    if topic is None:
+        why = "There is no topic with this id."
+        return DescribedTopic(error=Error.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id, error_message=why)
+    if not _may_describe(topic.name, turn):
+        why = "Authorization failed."
+        return DescribedTopic(error=Error.TOPIC_AUTHORIZATION_FAILED, name=None, topic_id=topic_id, error_message=why)
+    return _describe(topic, turn)
+
+
+def _by_name(name: str, turn: Turn) -> DescribedTopic:
+    error, why = Error.NONE, None
+    topic = turn.image.topics.named(name)
+    if not _may_describe(name, turn):
+        error, why = Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed."
+    elif topic is None:
+        error, why = Error.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic named '{name}'."
+    if topic is None or error is not Error.NONE:
+        return DescribedTopic(error=error, name=name, topic_id=ZERO_TOPIC_ID, error_message=why)
+    return _describe(topic, turn)
+
+
+def _describe(topic: TopicImage, turn: Turn) -> DescribedTopic:
+    return DescribedTopic(
+        error=Error.NONE,
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.name in INTERNAL_TOPICS,
+        partitions=tuple(_describe_partition(partition, turn) for partition in topic.partitions),
+    )
+
+
+def _describe_partition(partition: PartitionImage, turn: Turn) -> DescribedPartition:
+    brokers = turn.image.cluster.brokers
+    offline = tuple(
+        replica for replica in partition.replicas if (broker := brokers.get(replica)) is None or broker.fenced
+    )
+    return DescribedPartition(
+        partition_index=partition.partition_id,
+        leader_id=partition.leader,
+        leader_epoch=partition.leader_epoch,
+        partition_epoch=partition.partition_epoch,
+        replicas=partition.replicas,
+        isr=partition.isr,
+        eligible_leader_replicas=partition.elr,
+        last_known_elr=partition.last_known_elr,
+        offline_replicas=offline,
+    )

@@ -1,0 +1,130 @@
+"""Where the partitions of one new topic go: by hand or by the placer, with Kafka's refusals for both.
+
+Decides replicas, ISR, leader and directories of each partition. Names, configs and ids are `create_topics`' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from metadata_log.ids import DirectoryId, NodeId
+from quorum.controller.gates import DIRECTORY_ASSIGNMENT, level_of
+from quorum.controller.placement import PlacementError, place
+from quorum.controller.requests import CreatableReplicaAssignment, CreatableTopic
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+
+class Refused(Exception):
+    """One topic cannot be created; never leaves the handlers."""
+
+    def __init__(self, error: Error, message: str) -> None:
+        self.error = error
+        self.message = message
+        super().__init__(message)
+
+
+class NewPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A partition to be; the first of the ISR leads it. `directories` is empty below 3.7-IV2."""
+
+    replicas: tuple[NodeId, ...]
+    isr: tuple[NodeId, ...]
+    directories: tuple[DirectoryId, ...]
+
+
+def partitions_of(topic: CreatableTopic, turn: Turn, draw: int) -> list[NewPartition]:
+    """The partitions in the order of their ids.
+
+    Raises:
+        Refused: with the error that the topic is to be answered with.
+    """
+    if topic.assignments:
+        return _assigned(topic, turn)
+    return _placed(topic, turn, draw)
+
+
+def _placed(topic: CreatableTopic, turn: Turn, draw: int) -> list[NewPartition]:
+    config, factor, partitions = turn.config, topic.replication_factor, topic.num_partitions
+    if factor < -1 or factor == 0:
+        raise Refused(
+            Error.INVALID_REPLICATION_FACTOR,
+            f"Replication factor must be larger than 0, or -1 to use the default value, but is {factor}.",
+        )
+    if partitions < -1 or partitions == 0:
+        raise Refused(
+            Error.INVALID_PARTITIONS,
+            f"Number of partitions must be larger than 0, or -1 to use the default value, but is {partitions}.",
+        )
+    if factor == -1:
+        factor = config.default_replication_factor
+    if partitions == -1:
+        partitions = config.default_num_partitions
+    try:
+        placements = place(turn.brokers, partitions, factor, draw)
+    except PlacementError as error:
+        why = f"Unable to replicate the partition {factor} time(s): {error}."
+        raise Refused(Error.INVALID_REPLICATION_FACTOR, why) from error
+    # The first replica is unfenced and usable, so it is active: the ISR is never empty.
+    return _build(placements, turn)
+
+
+def _assigned(topic: CreatableTopic, turn: Turn) -> list[NewPartition]:
+    if topic.replication_factor != -1:
+        raise Refused(
+            Error.INVALID_REQUEST,
+            "A manual partition assignment was specified, but replication factor was not set to -1.",
+        )
+    if topic.num_partitions != -1:
+        raise Refused(
+            Error.INVALID_REQUEST, "A manual partition assignment was specified, but numPartitions was not set to -1."
+        )
+    by_index: dict[int, tuple[NodeId, ...]] = {}
+    for assignment in topic.assignments:
+        index = assignment.partition_index
+        if index in by_index:
+            raise Refused(
+                Error.INVALID_REPLICA_ASSIGNMENT, f"Found multiple manual partition assignments for partition {index}"
+            )
+        by_index[index] = _checked_replicas(assignment, topic.assignments[0], turn)
+    if any(index not in by_index for index in range(len(by_index))):
+        raise Refused(Error.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence")
+    return _build([by_index[index] for index in range(len(by_index))], turn)
+
+
+def _checked_replicas(
+    assignment: CreatableReplicaAssignment, first: CreatableReplicaAssignment, turn: Turn
+) -> tuple[NodeId, ...]:
+    replicas, index = assignment.broker_ids, assignment.partition_index
+    why: str | None = None
+    if not replicas:
+        why = f"The manual assignment of partition {index} includes an empty replica list."
+    elif unknown := sorted(broker for broker in replicas if NodeId(broker) not in turn.image.cluster.brokers):
+        why = f"The manual assignment of partition {index} includes broker {unknown[0]}, which is not registered."
+    elif len(set(replicas)) != len(replicas):
+        why = f"The manual assignment of partition {index} includes a broker more than once."
+    elif len(replicas) != len(first.broker_ids):
+        why = (
+            f"The manual assignment of partition {index} has {len(replicas)} replica(s), but that of partition"
+            f" {first.partition_index} has {len(first.broker_ids)}."
+        )
+    elif turn.brokers.active.isdisjoint(replicas):
+        why = f"All brokers specified for partition {index} are fenced or in controlled shutdown."
+    if why is not None:
+        raise Refused(Error.INVALID_REPLICA_ASSIGNMENT, why)
+    return tuple(NodeId(broker) for broker in replicas)
+
+
+def _build(placements: Sequence[tuple[NodeId, ...]], turn: Turn) -> list[NewPartition]:
+    brokers = turn.brokers
+    active, default = brokers.active, brokers.default_directories
+    has_directories = level_of(turn.image) >= DIRECTORY_ASSIGNMENT
+    return [
+        NewPartition(
+            replicas=replicas,
+            isr=replicas if active.issuperset(replicas) else tuple(broker for broker in replicas if broker in active),
+            directories=tuple([default[broker] for broker in replicas]) if has_directories else (),
+        )
+        for replicas in placements
+    ]

@@ -1,0 +1,161 @@
+"""RegisterBroker: a process becomes the broker of its id, fenced until it has caught up (KIP-631, KIP-858, KIP-966).
+
+Decides who may register and under which broker epoch: the offset of its RegisterBrokerRecord, or for a process that
+registers again, the epoch that it has. What a former process left in ISRs is cleaned up first, in the same answer.
+"""
+
+from __future__ import annotations
+
+from metadata_log.ids import NodeId, id_text, is_reserved_directory_id
+from metadata_log.image import BrokerRegistration, FeaturesImage
+from metadata_log.image.features import KRAFT_VERSION, METADATA_VERSION
+from metadata_log.records import BrokerEndpoint, BrokerFeature, MetadataRecord, RegisterBrokerRecord
+from quorum.controller.context import CLUSTER, Operation, authorize
+from quorum.controller.gates import DIRECTORY_ASSIGNMENT, level_of
+from quorum.controller.leadership import clean_up_after
+from quorum.controller.requests import RegisterBroker, RegisterBrokerResponse
+from quorum.controller.result import ControllerResult
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+_NO_STORED_EPOCH = -2
+
+
+def handle_register_broker(request: RegisterBroker, turn: Turn) -> ControllerResult:
+    """The registration, after the partition changes that a new incarnation entails; not one atomic batch."""
+    refusal = _validate(request, turn)
+    if refusal is not None:
+        return ControllerResult(response=refusal)
+    broker_id = NodeId(request.broker_id)
+    existing = turn.image.cluster.brokers.get(broker_id)
+    records: list[MetadataRecord] = []
+    if existing is not None and existing.incarnation_id == request.incarnation_id:
+        record = _record(request, turn, existing.epoch, existing)
+    else:
+        stored_epoch = _NO_STORED_EPOCH if existing is None else existing.epoch
+        records += clean_up_after(turn, broker_id, was_clean=stored_epoch == request.previous_broker_epoch)
+        record = _record(request, turn, turn.next_offset + len(records), None)
+        turn.state.departures.pop(broker_id, None)
+    turn.state.sessions.register(broker_id, record.broker_epoch, turn.next_offset + len(records))
+    records.append(record)
+    return ControllerResult(
+        records=tuple(records), response=RegisterBrokerResponse(broker_epoch=record.broker_epoch), is_atomic=False
+    )
+
+
+def _record(
+    request: RegisterBroker, turn: Turn, broker_epoch: int, existing: BrokerRegistration | None
+) -> RegisterBrokerRecord:
+    has_directories = level_of(turn.image) >= DIRECTORY_ASSIGNMENT
+    return RegisterBrokerRecord(
+        broker_id=NodeId(request.broker_id),
+        incarnation_id=request.incarnation_id,
+        broker_epoch=broker_epoch,
+        end_points=tuple(
+            BrokerEndpoint(
+                name=listener.name,
+                host=listener.host,
+                port=listener.port,
+                security_protocol=listener.security_protocol,
+            )
+            for listener in request.listeners
+        ),
+        features=tuple(
+            BrokerFeature(
+                name=feature.name,
+                min_supported_version=feature.min_supported_version,
+                max_supported_version=feature.max_supported_version,
+            )
+            for feature in request.features
+        ),
+        rack=request.rack,
+        fenced=True if existing is None else existing.fenced,
+        in_controlled_shutdown=False if existing is None else existing.in_controlled_shutdown,
+        log_dirs=request.log_dirs if has_directories else (),
+    )
+
+
+def _validate(request: RegisterBroker, turn: Turn) -> RegisterBrokerResponse | None:
+    error = authorize(turn.context, Operation.CLUSTER_ACTION, CLUSTER, turn.image)
+    if error is not Error.NONE:
+        return _refusal(error, "Authorization failed.")
+    if request.cluster_id != turn.config.cluster_id:
+        return _refusal(
+            Error.INCONSISTENT_CLUSTER_ID,
+            f"Expected cluster ID {turn.config.cluster_id}, but got cluster ID {request.cluster_id}",
+        )
+    existing = turn.image.cluster.brokers.get(NodeId(request.broker_id))
+    if (
+        existing is not None
+        and existing.incarnation_id != request.incarnation_id
+        and turn.state.sessions.is_live(existing, turn.now_ms)
+    ):
+        return _refusal(
+            Error.DUPLICATE_BROKER_REGISTRATION,
+            f"Another process is registered as broker {request.broker_id} and was heard of within the session timeout.",
+        )
+    return _validate_log_dirs(request, turn) or _validate_listeners(request) or _validate_features(request, turn)
+
+
+def _validate_log_dirs(request: RegisterBroker, turn: Turn) -> RegisterBrokerResponse | None:
+    if level_of(turn.image) < DIRECTORY_ASSIGNMENT:
+        return None
+    if not request.log_dirs:
+        return _refusal(Error.INVALID_REGISTRATION, "No directories specified in request")
+    if any(is_reserved_directory_id(directory) for directory in request.log_dirs):
+        return _refusal(Error.INVALID_REGISTRATION, "Reserved directory ID in request")
+    if len(set(request.log_dirs)) != len(request.log_dirs):
+        return _refusal(Error.INVALID_REGISTRATION, "Duplicate directory ID in request")
+    for other in turn.image.cluster.brokers.values():
+        if other.broker_id == request.broker_id:
+            continue
+        for directory in request.log_dirs:
+            if directory in other.directories:
+                why = f"Broker {other.broker_id} is already registered with directory {id_text(directory)}"
+                return _refusal(Error.INVALID_REGISTRATION, why)
+    return None
+
+
+def _validate_listeners(request: RegisterBroker) -> RegisterBrokerResponse | None:
+    names = [listener.name for listener in request.listeners]
+    if len(set(names)) != len(names):
+        return _refusal(Error.INVALID_REGISTRATION, "Duplicate listener name in request")
+    if any(not 0 <= listener.port <= 65535 for listener in request.listeners):
+        return _refusal(Error.INVALID_REGISTRATION, "A listener's port is not between 0 and 65535")
+    return None
+
+
+def _validate_features(request: RegisterBroker, turn: Turn) -> RegisterBrokerResponse | None:
+    """Every finalised level must be one that the broker can run; a feature that it does not name it has at 0 only."""
+    finalised = _finalised(turn.image.features, turn.config.kraft_version)
+    supported = {feature.name: feature for feature in request.features}
+    for name, feature in supported.items():
+        level = finalised.get(name, 0)
+        if not feature.min_supported_version <= level <= feature.max_supported_version:
+            return _refusal(
+                Error.UNSUPPORTED_VERSION,
+                f"Unable to register because the broker does not support finalized version {level} of {name}. It"
+                f" supports {feature.min_supported_version} to {feature.max_supported_version}.",
+            )
+    if METADATA_VERSION not in supported:
+        return _refusal(Error.INVALID_REGISTRATION, f"Request features do not contain '{METADATA_VERSION}'")
+    for name, level in sorted(finalised.items()):
+        if level != 0 and name not in supported:
+            return _refusal(
+                Error.UNSUPPORTED_VERSION,
+                f"Unable to register because the broker does not support finalized version {level} of {name}: it does"
+                " not name that feature.",
+            )
+    return None
+
+
+def _finalised(features: FeaturesImage, kraft_version: int) -> dict[str, int]:
+    return {
+        **dict(features.levels.items()),
+        METADATA_VERSION: features.metadata_version or 0,
+        KRAFT_VERSION: kraft_version,
+    }
+
+
+def _refusal(error: Error, message: str) -> RegisterBrokerResponse:
+    return RegisterBrokerResponse(error=error, error_message=message)

@@ -1,0 +1,58 @@
+"""RegisterController: a controller's listeners and features come into the log (KIP-919), once for each start of it."""
+
+from __future__ import annotations
+
+from metadata_log.ids import NodeId
+from metadata_log.records import ControllerEndpoint, ControllerFeature, RegisterControllerRecord
+from quorum.controller.context import CLUSTER, Operation, authorize
+from quorum.controller.gates import CONTROLLER_REGISTRATION, level_of
+from quorum.controller.requests import RegisterController, RegisterControllerResponse
+from quorum.controller.result import ControllerResult
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+
+def handle_register_controller(request: RegisterController, turn: Turn) -> ControllerResult:
+    """The registration; nothing if the image holds just this one."""
+    error = authorize(turn.context, Operation.CLUSTER_ACTION, CLUSTER, turn.image)
+    if error is not Error.NONE:
+        return ControllerResult(response=request.refused(error, "Authorization failed."))
+    if level_of(turn.image) < CONTROLLER_REGISTRATION:
+        why = "The current metadata.version is too old to support controller registrations: 3.7-IV0 is needed."
+        return ControllerResult(response=request.refused(Error.UNSUPPORTED_VERSION, why))
+    if _is_known(request, turn):
+        return ControllerResult(response=RegisterControllerResponse())
+    record = RegisterControllerRecord(
+        controller_id=NodeId(request.controller_id),
+        incarnation_id=request.incarnation_id,
+        zk_migration_ready=False,
+        end_points=tuple(
+            ControllerEndpoint(
+                name=listener.name,
+                host=listener.host,
+                port=listener.port,
+                security_protocol=listener.security_protocol,
+            )
+            for listener in request.listeners
+        ),
+        features=tuple(
+            ControllerFeature(
+                name=feature.name,
+                min_supported_version=feature.min_supported_version,
+                max_supported_version=feature.max_supported_version,
+            )
+            for feature in request.features
+        ),
+    )
+    return ControllerResult(records=(record,), response=RegisterControllerResponse())
+
+
+def _is_known(request: RegisterController, turn: Turn) -> bool:
+    known = turn.image.cluster.controllers.get(NodeId(request.controller_id))
+    if known is None or known.incarnation_id != request.incarnation_id:
+        return False
+    listeners = {(each.name, each.host, each.port, each.security_protocol) for each in request.listeners}
+    features = {(each.name, each.min_supported_version, each.max_supported_version) for each in request.features}
+    return listeners == {
+        (each.name, each.host, each.port, each.security_protocol) for each in known.listeners
+    } and features == {(each.name, each.min_version, each.max_version) for each in known.supported_features}

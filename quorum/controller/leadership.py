@@ -1,0 +1,194 @@
+"""Leaders and ISRs when a broker comes, goes or loses a directory: which partitions are concerned, and their records.
+
+Decides who is looked at and who may lead; what then becomes of one partition is `partition_change`'s. A broker that
+leaves goes out of the ISRs first and is fenced or let go last, so that each prefix of the records is a sound state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import msgspec
+
+from metadata_log.ids import DirectoryId, NodeId
+from metadata_log.image import NO_LEADER, PartitionImage, TopicImage
+from metadata_log.records import PartitionChangeRecord
+from quorum.controller.brokers import default_directory, has_online_directory
+from quorum.controller.effective_configs import allows_unclean_election, min_insync_replicas
+from quorum.controller.gates import DIRECTORY_ASSIGNMENT, NO_EPOCH_BUMP_ON_ISR_SHRINK, level_of
+from quorum.controller.partition_change import ElectionRules, change_of
+from quorum.controller.sweep import Sweep
+from quorum.controller.turn import Turn
+
+NO_LIMIT: Final = 1 << 62
+
+
+class BrokerEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What is about to happen to a broker, which the image does not show yet; -1 where it is nobody."""
+
+    removed: NodeId = NO_LEADER
+    """May not lead and leaves the ISR."""
+    added: NodeId = NO_LEADER
+    """May lead, though still fenced in the image."""
+    unclean: NodeId = NO_LEADER
+    """May not lead, leaves ISR and ELR: it may have lost what it had acknowledged."""
+
+
+NOTHING_HAPPENS: Final = BrokerEvent()
+
+
+def election_rules(turn: Turn, topic: TopicImage, event: BrokerEvent = NOTHING_HAPPENS) -> ElectionRules:
+    """What holds for the partitions of `topic` under an event."""
+    brokers = turn.image.cluster.brokers
+    active = (turn.brokers.active | {event.added}) - {event.removed, event.unclean}
+    level = level_of(turn.image)
+
+    def is_acceptable(partition: PartitionImage, broker_id: NodeId) -> bool:
+        if broker_id not in active:
+            return False
+        broker, directory = brokers.get(broker_id), partition.directory_of(broker_id)
+        return broker is not None and directory is not None and has_online_directory(broker, directory)
+
+    return ElectionRules(
+        is_acceptable=is_acceptable,
+        min_isr=min_insync_replicas(topic, turn.image, turn.config),
+        elr_enabled=turn.image.features.elr_enabled,
+        allows_unclean=allows_unclean_election(topic, turn.image, turn.config),
+        bumps_epoch_on_shrink=level < NO_EPOCH_BUMP_ON_ISR_SHRINK,
+        writes_directories=level >= DIRECTORY_ASSIGNMENT,
+        default_directory=lambda broker_id: default_directory(brokers.get(broker_id)),
+        unclean_shutdown=event.unclean,
+    )
+
+
+def _changes(
+    turn: Turn,
+    topics: Iterable[TopicImage],
+    event: BrokerEvent,
+    concerns: Callable[[PartitionImage], bool],
+    limit: int = NO_LIMIT,
+) -> list[PartitionChangeRecord]:
+    """The records for all partitions concerned; ends with the topic in which the limit is reached."""
+    records: list[PartitionChangeRecord] = []
+    gone = (event.removed, event.unclean)
+    for topic in topics:
+        concerned = [partition for partition in topic.partitions if concerns(partition)]
+        if not concerned:
+            continue
+        rules = election_rules(turn, topic, event)
+        for partition in concerned:
+            isr = tuple(replica for replica in partition.isr if replica not in gone)
+            record = change_of(topic.topic_id, partition, rules, isr=isr)
+            if record is not None:
+                records.append(record)
+        if len(records) >= limit:
+            break
+    return records
+
+
+def take_out_of_isrs(turn: Turn, broker_id: NodeId) -> tuple[list[PartitionChangeRecord], bool]:
+    """Take a leaving broker out of ISRs, as many as one turn may; the flag says whether none is left.
+
+    Called again in the next turns, it goes on where it stopped; `forget_departure` ends that.
+    """
+    departures = turn.state.departures
+    sweep = departures.get(broker_id)
+    if sweep is None:
+        topics = turn.state.index.topics_on(broker_id, turn.image)
+        sweep = departures[broker_id] = Sweep([topic.topic_id for topic in topics])
+    records = _changes(
+        turn,
+        sweep.remaining(turn.image),
+        BrokerEvent(removed=broker_id),
+        lambda partition: broker_id in partition.isr,
+        turn.config.max_records_per_sweep,
+    )
+    if not sweep.is_done:
+        sweep.is_first_turn = False
+        return records, False
+    forget_departure(turn, broker_id)
+    # A topic created meanwhile may not be on an old list: only a fresh one shows that none is left.
+    return records, sweep.is_first_turn
+
+
+def forget_departure(turn: Turn, broker_id: NodeId) -> None:
+    """The broker has left, or stays after all."""
+    turn.state.departures.pop(broker_id, None)
+
+
+def elect_for_arrival(turn: Turn, broker_id: NodeId) -> list[PartitionChangeRecord]:
+    """Leaders for partitions that have none and were waiting for this broker; what is too much for a turn follows."""
+    leaderless = [
+        topic.topic_id
+        for topic in turn.state.index.topics_on(broker_id, turn.image)
+        if any(partition.leader == NO_LEADER for partition in topic.partitions)
+    ]
+    sweep = Sweep(leaderless)
+    records = _elect(turn, sweep, BrokerEvent(added=broker_id))
+    if not sweep.is_done:
+        turn.state.elections.append(sweep)
+    return records
+
+
+def schedule_elections(turn: Turn) -> None:
+    """Look at every partition without a leader in the next turns: a predecessor may have stopped halfway."""
+    leaderless = [
+        topic.topic_id
+        for topic in turn.image.topics.by_id.values()
+        if any(partition.leader == NO_LEADER for partition in topic.partitions)
+    ]
+    if leaderless:
+        turn.state.elections.append(Sweep(sorted(leaderless)))
+
+
+def continue_elections(turn: Turn) -> list[PartitionChangeRecord]:
+    """One turn's part of the elections that were put off."""
+    elections = turn.state.elections
+    if not elections:
+        return []
+    records = _elect(turn, elections[0], NOTHING_HAPPENS)
+    if elections[0].is_done:
+        del elections[0]
+    return records
+
+
+def _elect(turn: Turn, sweep: Sweep, event: BrokerEvent) -> list[PartitionChangeRecord]:
+    return _changes(
+        turn,
+        sweep.remaining(turn.image),
+        event,
+        lambda partition: partition.leader == NO_LEADER,
+        turn.config.max_records_per_sweep,
+    )
+
+
+def clean_up_after(turn: Turn, broker_id: NodeId, *, was_clean: bool) -> list[PartitionChangeRecord]:
+    """A new incarnation registers: its predecessor leaves every ISR, and every ELR too if it did not stop cleanly.
+
+    All at once, because the registration must come after it. Without a clean stop, what was acknowledged may never have
+    reached the disk (KIP-966).
+    """
+    is_unclean = turn.image.features.elr_enabled and not was_clean
+    event = BrokerEvent(unclean=broker_id) if is_unclean else BrokerEvent(removed=broker_id)
+    topics = turn.state.index.topics_on(broker_id, turn.image)
+    records = _changes(turn, topics, event, lambda partition: broker_id in partition.isr)
+    if is_unclean:
+        records += _changes(turn, topics, event, lambda partition: broker_id in partition.elr)
+    return records
+
+
+def directory_offline(turn: Turn, broker_id: NodeId, directory: DirectoryId) -> list[PartitionChangeRecord]:
+    """A directory of a live broker is lost: its replicas there leave ISRs and leadership (KIP-858)."""
+    topics = turn.state.index.topics_on(broker_id, turn.image)
+    event = BrokerEvent(removed=broker_id)
+    return _changes(turn, topics, event, lambda partition: partition.directory_of(broker_id) == directory)
+
+
+def leads_any(turn: Turn, broker_id: NodeId) -> bool:
+    """Whether the broker leads a partition."""
+    return any(
+        partition.leader == broker_id
+        for topic in turn.state.index.topics_on(broker_id, turn.image)
+        for partition in topic.partitions
+    )

@@ -1,0 +1,203 @@
+"""The controller's state machine: takes requests and the passing of time, gives records and answers.
+
+Decides which handler answers what, and in which order the work that is due by itself is done. Keeps only soft state
+(broker sessions, an index of hosted topics, work put off to the next turns), all of which a new controller can do
+without. Must not know how records become durable, nor who is connected.
+
+Whoever drives it appends the records of every result, in order, or deactivates it: the soft state counts on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from metadata_log.errors import InvariantViolation
+from metadata_log.ids import TopicId
+from metadata_log.image import MetadataImage
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import MetadataRecord
+from quorum.controller.activation import activation_records
+from quorum.controller.config import ControllerConfig
+from quorum.controller.context import RequestContext
+from quorum.controller.fencing import fence_one_stale_broker
+from quorum.controller.handlers.alter_partition import handle_alter_partition
+from quorum.controller.handlers.broker_heartbeat import handle_broker_heartbeat, touch_session
+from quorum.controller.handlers.create_topics import handle_create_topics
+from quorum.controller.handlers.delete_topics import handle_delete_topics
+from quorum.controller.handlers.describe_topics import handle_describe_topics
+from quorum.controller.handlers.register_broker import handle_register_broker
+from quorum.controller.handlers.register_controller import handle_register_controller
+from quorum.controller.leadership import continue_elections, schedule_elections
+from quorum.controller.requests import (
+    AlterPartition,
+    BrokerHeartbeat,
+    CreateTopics,
+    DeleteTopics,
+    DescribeTopics,
+    RegisterBroker,
+    RegisterController,
+    Request,
+)
+from quorum.controller.result import NOTHING, ControllerResult
+from quorum.controller.turn import Clock, SoftState, Turn
+from quorum.errors import Error
+
+# The one place where a request meets its handler. Each handler takes the request that it is listed under.
+_HANDLERS: Final[dict[type[Request], Callable[[Any, Turn], ControllerResult]]] = {
+    CreateTopics: handle_create_topics,
+    DeleteTopics: handle_delete_topics,
+    DescribeTopics: handle_describe_topics,
+    RegisterBroker: handle_register_broker,
+    BrokerHeartbeat: handle_broker_heartbeat,
+    AlterPartition: handle_alter_partition,
+    RegisterController: handle_register_controller,
+}
+
+_NO_ONE: Final = RequestContext()
+
+
+class ControllerMachine:
+    """The active controller between `activate` and `deactivate`; a standby outside."""
+
+    def __init__(self, config: ControllerConfig) -> None:
+        self._config = config
+        self._state: SoftState | None = None
+        self._epoch = Epoch(-1)
+        self._has_to_look_for_leaderless = False
+        self._now_ms = 0
+
+    @property
+    def is_active(self) -> bool:
+        """Whether requests are taken."""
+        return self._state is not None
+
+    @property
+    def epoch(self) -> Epoch:
+        """The Raft epoch that it was last activated in; -1 before the first."""
+        return self._epoch
+
+    def activate(
+        self,
+        image: MetadataImage,
+        clock: Clock,
+        *,
+        epoch: Epoch,
+        bootstrap_values: tuple[MetadataRecord, ...],
+        open_transaction: bool,
+        metadata_topic_id: TopicId,
+    ) -> ControllerResult:
+        """Become the active controller of `epoch` over `image`, which holds all that is committed.
+
+        Every broker that is not fenced counts as heard of now. Returns what must be appended before anything else.
+
+        Raises:
+            InvariantViolation: see `activation_records`.
+        """
+        records = activation_records(
+            image,
+            self._config,
+            bootstrap_values,
+            open_transaction=open_transaction,
+            metadata_topic_id=metadata_topic_id,
+        )
+        state = SoftState(self._config)
+        for broker in image.cluster.brokers.values():
+            if not broker.fenced:
+                state.sessions.touch(state.sessions.of(broker), clock.monotonic_ms)
+        self._state = state
+        self._epoch = epoch
+        self._now_ms = clock.monotonic_ms
+        self._has_to_look_for_leaderless = True
+        return ControllerResult(records=records)
+
+    def deactivate(self) -> None:
+        """Stop being active: forget everything that is not in the log."""
+        self._state = None
+        self._has_to_look_for_leaderless = False
+
+    def on_request(
+        self,
+        request: Request,
+        context: RequestContext,
+        image: MetadataImage,
+        next_offset: Offset,
+        clock: Clock,
+        draw: int,
+        new_ids: Iterator[TopicId],
+    ) -> ControllerResult:
+        """Answer one request, with the records that it takes.
+
+        `image` is the newest, with all that was appended; `next_offset` is where the first record will stand; `draw`
+        places replicas; `new_ids` gives as many fresh random ids as there are topics to create.
+
+        Raises:
+            InvariantViolation: `new_ids` ran out.
+        """
+        state = self._state
+        if state is None:
+            return ControllerResult(
+                response=request.refused(Error.NOT_CONTROLLER, "This is not the active controller.")
+            )
+        now_ms = self._now_ms = clock.monotonic_ms
+        turn = Turn(
+            config=self._config,
+            state=state,
+            image=image,
+            next_offset=next_offset,
+            now_ms=now_ms,
+            context=context,
+            draw=draw,
+            new_ids=new_ids,
+        )
+        if context.deadline_ms is not None and now_ms >= context.deadline_ms:
+            if isinstance(request, BrokerHeartbeat):
+                touch_session(request, turn)
+            why = "The request's deadline passed before it could be looked at."
+            return ControllerResult(response=request.refused(Error.REQUEST_TIMED_OUT, why))
+        handler = _HANDLERS.get(type(request))
+        if handler is None:
+            raise InvariantViolation(f"no handler for {type(request).__name__}")
+        result = handler(request, turn)
+        state.index.observe(result.records, image)
+        return result
+
+    def on_elapsed(self, image: MetadataImage, next_offset: Offset, clock: Clock) -> ControllerResult:
+        """Do what is due: fence one stale broker, else go on with elections that were put off.
+
+        Call it again with the image that its records make for as long as `next_deadline_ms` is not in the future.
+        """
+        state = self._state
+        if state is None:
+            return NOTHING
+        self._now_ms = clock.monotonic_ms
+        turn = Turn(
+            config=self._config,
+            state=state,
+            image=image,
+            next_offset=next_offset,
+            now_ms=clock.monotonic_ms,
+            context=_NO_ONE,
+            draw=0,
+            new_ids=iter(()),
+        )
+        result = fence_one_stale_broker(turn)
+        if not result.records:
+            result = self._elect(turn)
+        state.index.observe(result.records, image)
+        return result
+
+    def _elect(self, turn: Turn) -> ControllerResult:
+        if self._has_to_look_for_leaderless:
+            self._has_to_look_for_leaderless = False
+            schedule_elections(turn)
+        return ControllerResult(records=tuple(continue_elections(turn)), is_atomic=False)
+
+    def next_deadline_ms(self) -> int | None:
+        """When `on_elapsed` has something to do next, on the monotonic clock; None when nothing is to come."""
+        state = self._state
+        if state is None:
+            return None
+        if self._has_to_look_for_leaderless or state.elections:
+            return self._now_ms
+        return state.sessions.next_deadline_ms()

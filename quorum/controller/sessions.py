@@ -1,0 +1,106 @@
+"""When each broker was last heard of, and how far it has got: what makes a broker live, stale, or free to stop.
+
+Soft state of the active controller. A new one counts the time from its own activation, because it cannot know when its
+predecessor heard from anyone (KIP-631). Whether a broker is fenced stands in the image, not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from metadata_log.ids import NodeId
+from metadata_log.image import BrokerRegistration
+
+NEVER = -1
+
+
+class BrokerSession:
+    """One broker's, for one broker epoch. Offsets are of the last record applied or written, -1 when there is none."""
+
+    __slots__ = (
+        "broker_epoch",
+        "controlled_shutdown_offset",
+        "last_contact_ms",
+        "metadata_offset",
+        "registration_offset",
+    )
+
+    def __init__(self, broker_epoch: int, registration_offset: int) -> None:
+        self.broker_epoch = broker_epoch
+        self.registration_offset = registration_offset
+        """Of its latest RegisterBrokerRecord: what the broker must have applied to be caught up."""
+        self.last_contact_ms: int | None = None
+        """On the monotonic clock; None before the first heartbeat."""
+        self.metadata_offset = NEVER
+        self.controlled_shutdown_offset = NEVER
+        """What every active broker must have applied before this one may stop; -1 when it is not stopping."""
+
+
+class BrokerSessions:
+    """All sessions, and the next moment at which one of them may have become stale."""
+
+    def __init__(self, timeout_ms: int) -> None:
+        self._timeout_ms = timeout_ms
+        self._sessions: dict[NodeId, BrokerSession] = {}
+        self._next_check_ms: int | None = None
+
+    def of(self, broker: BrokerRegistration) -> BrokerSession:
+        """The session of this very registration, a fresh one if there is none yet."""
+        session = self._sessions.get(broker.broker_id)
+        if session is None or session.broker_epoch != broker.epoch:
+            # Kafka may write an epoch a little below the record's offset; never above it.
+            session = self._sessions[broker.broker_id] = BrokerSession(broker.epoch, broker.epoch)
+        return session
+
+    def register(self, broker_id: NodeId, broker_epoch: int, offset: int) -> None:
+        """A RegisterBrokerRecord is being written at `offset`; a new broker epoch begins a new session."""
+        session = self._sessions.get(broker_id)
+        if session is None or session.broker_epoch != broker_epoch:
+            self._sessions[broker_id] = BrokerSession(broker_epoch, offset)
+        else:
+            session.registration_offset = offset
+
+    def touch(self, session: BrokerSession, now_ms: int) -> None:
+        """The broker was heard of."""
+        session.last_contact_ms = now_ms
+        expiry = now_ms + self._timeout_ms + 1
+        if self._next_check_ms is None or expiry < self._next_check_ms:
+            self._next_check_ms = expiry
+
+    def forget(self, broker_id: NodeId) -> None:
+        """The broker is dead, or was told that it may stop: its id is free for a new incarnation."""
+        self._sessions.pop(broker_id, None)
+
+    def is_live(self, broker: BrokerRegistration, now_ms: int) -> bool:
+        """Whether this registration was heard of within the session timeout."""
+        session = self._sessions.get(broker.broker_id)
+        return session is not None and session.broker_epoch == broker.epoch and self._is_fresh(session, now_ms)
+
+    def stale(self, now_ms: int) -> NodeId | None:
+        """The broker that has been silent for longest, if for longer than the timeout."""
+        if self._next_check_ms is None or now_ms < self._next_check_ms:
+            return None
+        contacts = [
+            (session.last_contact_ms, broker_id)
+            for broker_id, session in self._sessions.items()
+            if session.last_contact_ms is not None
+        ]
+        if not contacts:
+            self._next_check_ms = None
+            return None
+        oldest, broker_id = min(contacts)
+        self._next_check_ms = oldest + self._timeout_ms + 1
+        return broker_id if self._next_check_ms <= now_ms else None
+
+    def lowest_offset(self, broker_ids: Iterable[NodeId]) -> int | None:
+        """How far the slowest of these brokers has got: -1 if one has said nothing yet, None if there are none."""
+        sessions = self._sessions
+        offsets = [sessions[broker].metadata_offset if broker in sessions else NEVER for broker in broker_ids]
+        return min(offsets, default=None)
+
+    def next_deadline_ms(self) -> int | None:
+        """No session becomes stale before this; it may be early, never late."""
+        return self._next_check_ms
+
+    def _is_fresh(self, session: BrokerSession, now_ms: int) -> bool:
+        return session.last_contact_ms is not None and session.last_contact_ms + self._timeout_ms >= now_ms

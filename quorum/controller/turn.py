@@ -1,0 +1,87 @@
+"""What a handler is given: one request's surroundings, and the controller's soft state.
+
+Decides nothing. Handlers read the image and the settings, draw from what they are handed, and change soft state only
+through its own methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import msgspec
+
+from metadata_log.errors import InvariantViolation
+from metadata_log.ids import RESERVED_TOPIC_IDS, NodeId, TopicId
+from metadata_log.image import ClusterImage, MetadataImage
+from metadata_log.offsets import Offset
+from quorum.controller.brokers import Brokers, prepare
+from quorum.controller.config import ControllerConfig
+from quorum.controller.context import RequestContext
+from quorum.controller.index import TopicIndex
+from quorum.controller.sessions import BrokerSessions
+from quorum.controller.sweep import Sweep
+
+
+class Clock(Protocol):
+    """The time as it is handed in: monotonic for deadlines, wall for what is written or shown."""
+
+    @property
+    def monotonic_ms(self) -> int: ...
+
+    @property
+    def wall_ms(self) -> int: ...
+
+
+class SoftState:
+    """What the active controller knows beyond the image, and any successor can do without."""
+
+    def __init__(self, config: ControllerConfig) -> None:
+        self.sessions = BrokerSessions(config.session_timeout_ms)
+        self.index = TopicIndex()
+        self.departures: dict[NodeId, Sweep] = {}
+        """Brokers that are being taken out of ISRs, over several turns."""
+        self.elections: list[Sweep] = []
+        """Topics in which partitions without a leader may get one, over several turns; the first goes first."""
+        self._cluster: ClusterImage | None = None
+        self._brokers: Brokers | None = None
+
+    def brokers(self, cluster: ClusterImage) -> Brokers:
+        """The cluster as placement and elections see it; worked out anew only when it has changed."""
+        if self._brokers is None or cluster is not self._cluster:
+            self._brokers = prepare(cluster)
+            self._cluster = cluster
+        return self._brokers
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """One request, or one look at the time."""
+
+    config: ControllerConfig
+    state: SoftState
+    image: MetadataImage
+    next_offset: Offset
+    """Of the first record that this turn writes."""
+    now_ms: int
+    """On the monotonic clock."""
+    context: RequestContext
+    draw: int
+    new_ids: Iterator[TopicId]
+
+    @property
+    def brokers(self) -> Brokers:
+        """The cluster as placement and elections see it."""
+        return self.state.brokers(self.image.cluster)
+
+    def new_topic_id(self, taken: set[TopicId]) -> TopicId:
+        """An id that no topic has and that is not reserved, added to `taken`.
+
+        Raises:
+            InvariantViolation: the ids handed in ran out.
+        """
+        by_id = self.image.topics.by_id
+        for topic_id in self.new_ids:
+            if topic_id not in RESERVED_TOPIC_IDS and topic_id not in taken and topic_id not in by_id:
+                taken.add(topic_id)
+                return topic_id
+        raise InvariantViolation("fewer new topic ids were handed in than topics are to be created")
