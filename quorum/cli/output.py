@@ -33,7 +33,7 @@ def show_rows(
     if not rows:
         print(empty)
         return
-    _print_table(columns, rows)
+    print_table(columns, rows)
 
 
 def show_object(output: OutputFormat, fields: Mapping[str, object]) -> None:
@@ -62,7 +62,8 @@ def text_of(value: object) -> str:
     return str(value)
 
 
-def _print_table(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
+def print_table(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
+    """Print rows under their columns, numbers to the right."""
     cells = [[text_of(row.get(column)) for column in columns] for row in rows]
     numeric = [all(isinstance(row.get(column), int | None) for row in rows) for column in columns]
     widths = [max(len(line[i]) for line in [list(columns), *cells]) for i in range(len(columns))]
