@@ -5,8 +5,8 @@ what is done about a verdict: an agent stages STALE directories for deletion and
 an audit only reports. Pure.
 
 The caller answers for the image being new enough: a directory made after the image's end would look stale. KIP-516
-gives the rule (an id that is gone never comes back, so what carries it is stale); Kafka's own brokers set aside all that
-is not KEEP here, and delete nothing of it.
+gives the rule (an id that is gone never comes back, so what carries it is stale); Kafka's own brokers set aside all
+that is not KEEP here, and delete nothing of it.
 """
 
 from __future__ import annotations
