@@ -22,7 +22,7 @@ controller.listener.names=CONTROLLER,GRPC
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,GRPC:PLAINTEXT,PLAINTEXT:PLAINTEXT
 controller.quorum.bootstrap.servers=controller-1:9094,controller-2:9094,controller-3:9094
 log.dirs=/var/lib/kraft/data
-http.listener=0.0.0.0:9095
+http.listener=HTTP://0.0.0.0:9095
 EOF
 
 set -- storage format --ignore-formatted --config "$config" --cluster-id "$KRAFT_CLUSTER_ID"

@@ -238,7 +238,7 @@ class Cluster:
                 "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,GRPC:PLAINTEXT,PLAINTEXT:PLAINTEXT",
                 "controller.quorum.bootstrap.servers": self._bootstrap,
                 "log.dirs": str(root / "data"),
-                "http.listener": f"{LOOPBACK}:{ports['HTTP']}",
+                "http.listener": f"HTTP://{LOOPBACK}:{ports['HTTP']}",
                 **properties,
             },
         )  # fmt: skip

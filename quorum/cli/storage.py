@@ -1,0 +1,202 @@
+"""`kraft storage`: format a node's directories, look into them, make ids."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, read_meta_properties, read_quorum_state
+from metadata_log.errors import MetadataLogError
+from metadata_log.format import LogDirectory, format_directory
+from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, id_text, is_assignable, parse_id
+from metadata_log.os_files import OsFiles
+from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL, UnknownLevelError, metadata_version
+from metadata_log.records.levels import parse_metadata_version as parse_release
+from metadata_log.snapshot import newest_checkpoint
+from metadata_log.voters import InvalidVoterError, Voter, VoterSet, parse_voters
+from quorum.cli.errors import FAILED, wrong_use
+from quorum.cli.output import Output, OutputFormat, show_rows
+from quorum.node.config import NodeConfig, load_config
+
+app = typer.Typer(no_args_is_help=True)
+
+_SEGMENT = re.compile(r"\d{20}\.log")
+
+Config = Annotated[
+    Path,
+    typer.Option("-c", "--config", help="The node's .properties file.", exists=True, dir_okay=False, readable=True),
+]
+
+
+def random_id() -> bytes:
+    """16 random bytes that may become an id."""
+    while not is_assignable(value := secrets.token_bytes(16)):
+        pass
+    return value
+
+
+@app.command("random-uuid")
+def random_uuid() -> None:
+    """Print a new id, for a cluster or for a directory."""
+    print(id_text(random_id()))
+
+
+@app.command("format")
+def format_storage(
+    config: Config,
+    cluster_id: Annotated[
+        str, typer.Option("-t", "--cluster-id", help="Of the cluster: 22 characters, see random-uuid.")
+    ],
+    initial_controllers: Annotated[
+        str | None,
+        typer.Option(
+            "-I",
+            "--initial-controllers",
+            help="The first voters: id@host:port[/grpc-port]:directory-id, comma separated.",
+        ),
+    ] = None,
+    standalone: Annotated[bool, typer.Option("-s", "--standalone", help="This controller is the only voter.")] = False,
+    no_initial_controllers: Annotated[
+        bool, typer.Option("-N", "--no-initial-controllers", help="This controller joins a quorum that exists.")
+    ] = False,
+    release_version: Annotated[
+        str, typer.Option("-r", "--release-version", help="metadata.version of a new cluster, such as 4.3 or 4.3-IV0.")
+    ] = metadata_version(LATEST_PRODUCTION).name,
+    feature: Annotated[
+        list[str] | None, typer.Option("-f", "--feature", help="A feature's level, NAME=LEVEL; may be given again.")
+    ] = None,
+    ignore_formatted: Annotated[
+        bool, typer.Option("-g", "--ignore-formatted", help="Leave directories alone that are formatted already.")
+    ] = False,
+) -> None:
+    """Format the log directories of a node, once, before its first start.
+
+    Every controller of the first quorum is formatted with the same --cluster-id and the same --initial-controllers; a
+    broker agent with the same --cluster-id.
+    """
+    settings = load_config(config)
+    parse_id(cluster_id)
+    level, levels = _levels(release_version, feature or [])
+    own = DirectoryId(random_id())
+    voters = _voters(settings, own, initial_controllers, standalone, no_initial_controllers)
+    mine = None if voters is None else voters.get(NodeId(settings.node_id))
+    holder = mine.key.directory_id if mine is not None else own
+    done = format_directory(
+        OsFiles(),
+        [
+            LogDirectory(
+                path=path, directory_id=holder if path == settings.metadata_log_dir else DirectoryId(random_id())
+            )
+            for path in _all_directories(settings)
+        ],
+        settings.metadata_log_dir,
+        cluster_id=cluster_id,
+        node_id=NodeId(settings.node_id),
+        level=level,
+        now_ms=time.time_ns() // 1_000_000,
+        initial_voters=None if voters is None else tuple(voters),
+        features=levels,
+        ignore_formatted=ignore_formatted,
+    )
+    for path in done.formatted:
+        print(f"Formatting {path} with metadata.version {metadata_version(level)}.")
+    for path in done.already_formatted:
+        print(f"{path} is formatted already: left as it is.")
+
+
+def _all_directories(settings: NodeConfig) -> list[str]:
+    return list(dict.fromkeys([*settings.log_dirs, settings.metadata_log_dir]))
+
+
+def _levels(release: str, features: list[str]) -> tuple[int, dict[str, int]]:
+    levels: dict[str, int] = {}
+    for text in features:
+        name, separator, level = text.partition("=")
+        if not separator or not level.isdigit():
+            raise wrong_use(f"--feature {text!r} is not NAME=LEVEL")
+        levels[name] = int(level)
+    given = levels.pop("metadata.version", None)
+    try:
+        level_of_release = given if given is not None else parse_release(release).level
+        metadata_version(level_of_release)
+    except UnknownLevelError as error:
+        raise wrong_use(str(error)) from error
+    if not MINIMUM_LEVEL <= level_of_release <= LATEST_PRODUCTION:
+        raise wrong_use(f"metadata.version {metadata_version(level_of_release)} is not in production yet")
+    return level_of_release, levels
+
+
+def _voters(
+    settings: NodeConfig, own: DirectoryId, initial: str | None, standalone: bool, none: bool
+) -> VoterSet | None:
+    ways = sum((initial is not None, standalone, none))
+    if not settings.is_controller:
+        if ways:
+            raise wrong_use("a broker agent has no vote: leave the initial controllers out")
+        return None
+    if ways != 1:
+        raise wrong_use(
+            "say which controllers vote at first: one of --initial-controllers, --standalone, --no-initial-controllers"
+        )
+    if initial is not None:
+        try:
+            return parse_voters(initial)
+        except InvalidVoterError as error:
+            raise wrong_use(f"--initial-controllers: {error}") from error
+    key = ReplicaKey(node_id=NodeId(settings.node_id), directory_id=own)
+    return VoterSet.of([Voter(key=key, endpoints=settings.controller_endpoints)]) if standalone else None
+
+
+@app.command()
+def info(config: Config, output: Output = OutputFormat.TABLE) -> None:
+    """Say what a node's log directories hold, and what is wrong with them. Exit status 1 when anything is."""
+    settings = load_config(config)
+    rows = [_describe(settings, path) for path in _all_directories(settings)]
+    show_rows(
+        output, ("directory", "cluster_id", "node_id", "directory_id", "log", "epoch", "checkpoint", "problem"), rows
+    )
+    if any(row["problem"] for row in rows):
+        raise typer.Exit(FAILED)
+
+
+def _describe(settings: NodeConfig, path: str) -> dict[str, object]:
+    files = OsFiles()
+    row: dict[str, object] = dict.fromkeys(
+        ("cluster_id", "node_id", "directory_id", "log", "epoch", "leader_id", "voted_for", "checkpoint", "problem")
+    )
+    row = {"directory": path, **row}
+    try:
+        if not files.exists(f"{path}/{META_PROPERTIES_FILE}"):
+            there = "is not formatted" if files.exists(path) else "does not exist"
+            return {**row, "problem": f"it {there}: kraft storage format"}
+        found = read_meta_properties(files, path)
+        row |= {
+            "cluster_id": found.cluster_id,
+            "node_id": found.node_id,
+            "directory_id": None if found.directory_id is None else id_text(found.directory_id),
+        }
+        found.check_own(path, node_id=settings.node_id)
+        metadata = f"{path}/{METADATA_DIRECTORY}"
+        if files.exists(metadata):
+            row |= _describe_log(files, metadata)
+    except (MetadataLogError, OSError) as error:
+        row["problem"] = str(error)
+    return row
+
+
+def _describe_log(files: OsFiles, metadata: str) -> dict[str, object]:
+    segments = [name for name in files.listdir(metadata) if _SEGMENT.fullmatch(name)]
+    state, checkpoint = read_quorum_state(files, metadata), newest_checkpoint(files, metadata)
+    size = sum(Path(metadata, name).stat().st_size for name in segments)
+    return {
+        "log": f"{len(segments)} segment{'s' * (len(segments) != 1)}, {size} bytes",
+        "epoch": None if state is None else state.leader_epoch,
+        "leader_id": None if state is None else state.leader_id,
+        "voted_for": None if state is None or state.voted_key is None else str(state.voted_key),
+        "checkpoint": None if checkpoint is None else str(checkpoint),
+    }
