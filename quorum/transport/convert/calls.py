@@ -1,0 +1,252 @@
+"""Client requests and answers on the wire: which message carries which request, and the outcome around an answer.
+
+Decides: the table of requests, one row for each. A new request is a row here and a field in `Call` and `Answer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+from google.protobuf.message import Message
+
+from kraft.v1 import controller_pb2 as pb
+from metadata_log.offsets import Epoch, Offset
+from quorum.controller.requests import (
+    AlterPartition,
+    BrokerHeartbeat,
+    CreateTopics,
+    DeleteTopics,
+    DescribeTopics,
+    RegisterBroker,
+    RegisterController,
+    Request,
+)
+from quorum.errors import Error
+from quorum.node.ports import NO_OFFSET, ClientAnswer
+from quorum.transport.convert import nodes, partition_changes, topics
+from quorum.transport.convert.common import BadMessage, endpoint_from, endpoints_to, error_from
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of request: `name` is its field in `Call` and `Answer`, and the functions are its conversions.
+
+    `is_repeatable`: asking it twice does no harm that asking it once does not, so that it may be sent again when it is
+    not known what became of the first.
+    """
+
+    name: str
+    request: type[Request]
+    response_message: type[Any]
+    request_to: Callable[[Any], Message]
+    request_from: Callable[[Any], Request]
+    response_to: Callable[[Any], Any]
+    response_from: Callable[[Any], object]
+    is_repeatable: bool
+
+
+KINDS: Final = (
+    Kind(
+        name="create_topics",
+        request=CreateTopics,
+        response_message=pb.CreateTopicsResponse,
+        request_to=topics.create_topics_to,
+        request_from=topics.create_topics_from,
+        response_to=topics.create_topics_response_to,
+        response_from=topics.create_topics_response_from,
+        is_repeatable=False,
+    ),
+    Kind(
+        name="delete_topics",
+        request=DeleteTopics,
+        response_message=pb.DeleteTopicsResponse,
+        request_to=topics.delete_topics_to,
+        request_from=topics.delete_topics_from,
+        response_to=topics.delete_topics_response_to,
+        response_from=topics.delete_topics_response_from,
+        is_repeatable=False,
+    ),
+    Kind(
+        name="describe_topics",
+        request=DescribeTopics,
+        response_message=pb.DescribeTopicsResponse,
+        request_to=topics.describe_topics_to,
+        request_from=topics.describe_topics_from,
+        response_to=topics.describe_topics_response_to,
+        response_from=topics.describe_topics_response_from,
+        is_repeatable=True,
+    ),
+    Kind(
+        name="register_broker",
+        request=RegisterBroker,
+        response_message=pb.RegisterBrokerResponse,
+        request_to=nodes.register_broker_to,
+        request_from=nodes.register_broker_from,
+        response_to=nodes.register_broker_response_to,
+        response_from=nodes.register_broker_response_from,
+        is_repeatable=True,
+    ),
+    Kind(
+        name="broker_heartbeat",
+        request=BrokerHeartbeat,
+        response_message=pb.BrokerHeartbeatResponse,
+        request_to=nodes.heartbeat_to,
+        request_from=nodes.heartbeat_from,
+        response_to=nodes.heartbeat_response_to,
+        response_from=nodes.heartbeat_response_from,
+        is_repeatable=True,
+    ),
+    Kind(
+        name="alter_partition",
+        request=AlterPartition,
+        response_message=pb.AlterPartitionResponse,
+        request_to=partition_changes.alter_partition_to,
+        request_from=partition_changes.alter_partition_from,
+        response_to=partition_changes.alter_partition_response_to,
+        response_from=partition_changes.alter_partition_response_from,
+        is_repeatable=False,
+    ),
+    Kind(
+        name="register_controller",
+        request=RegisterController,
+        response_message=pb.RegisterControllerResponse,
+        request_to=nodes.register_controller_to,
+        request_from=nodes.register_controller_from,
+        response_to=nodes.register_controller_response_to,
+        response_from=nodes.register_controller_response_from,
+        is_repeatable=True,
+    ),
+)
+
+KIND_BY_NAME: Final[Mapping[str, Kind]] = {kind.name: kind for kind in KINDS}
+_KIND_BY_REQUEST: Final[Mapping[type, Kind]] = {kind.request: kind for kind in KINDS}
+
+
+def kind_of(request: object) -> Kind:
+    """The row of a request.
+
+    Raises:
+        TypeError: it is no request to a controller.
+    """
+    kind = _KIND_BY_REQUEST.get(type(request))
+    if kind is None:
+        raise TypeError(f"{type(request).__name__} is no request to a controller")
+    return kind
+
+
+def request_to(request: object, at_least_offset: Offset = NO_OFFSET) -> Message:
+    """The request on the wire, as a single call takes it."""
+    if isinstance(request, DescribeTopics):
+        return topics.describe_topics_to(request, at_least_offset)
+    return kind_of(request).request_to(request)
+
+
+def call_to(request_id: int, request: object, *, timeout_ms: int = 0, at_least_offset: Offset = NO_OFFSET) -> pb.Call:
+    """The request as a call of a Session."""
+    fields: dict[str, Any] = {kind_of(request).name: request_to(request, at_least_offset)}
+    return pb.Call(request_id=request_id, timeout_ms=timeout_ms, **fields)
+
+
+def kind_in(call: pb.Call) -> Kind:
+    """The row of the request in a call.
+
+    Raises:
+        BadMessage: it holds none that this version knows.
+    """
+    name = call.WhichOneof("request")
+    if name is None:
+        raise BadMessage(Error.UNSUPPORTED_VERSION, "the call holds no request that this controller knows")
+    return KIND_BY_NAME[name]
+
+
+def at_least_offset_in(message: Message) -> Offset:
+    """What a read asks of the image that answers it; -1: that it be the active controller's.
+
+    Raises:
+        BadMessage: it is negative.
+    """
+    if not isinstance(message, pb.DescribeTopicsRequest) or not message.HasField("at_least_offset"):
+        return NO_OFFSET
+    if message.at_least_offset < 0:
+        raise BadMessage(
+            Error.INVALID_REQUEST, f"at_least_offset is {message.at_least_offset}: it must not be negative"
+        )
+    return Offset(message.at_least_offset)
+
+
+def response_to(kind: Kind, answer: ClientAnswer) -> Any:
+    """The answer on the wire, with its outcome."""
+    message = kind.response_message() if answer.response is None else kind.response_to(answer.response)
+    set_outcome(message.outcome, answer)
+    return message
+
+
+def set_outcome(outcome: pb.Outcome, answer: ClientAnswer) -> None:
+    """Tell how the node dealt with a request; the leader's listeners only where the answer is an error."""
+    outcome.image_offset = answer.image_offset
+    outcome.image_epoch = answer.image_epoch
+    outcome.leader_id = answer.leader_id
+    outcome.leader_epoch = answer.leader_epoch
+    if answer.error is not Error.NONE:
+        outcome.error_code = answer.error
+        outcome.leader_endpoints.extend(endpoints_to(answer.leader_endpoints))
+        if answer.message is not None:
+            outcome.error_message = answer.message
+
+
+def answer_to(request_id: int, kind: Kind, answer: ClientAnswer) -> pb.Answer:
+    """The answer as one of a Session."""
+    fields: dict[str, Any] = {kind.name: response_to(kind, answer)}
+    return pb.Answer(request_id=request_id, **fields)
+
+
+def unknown_answer_to(request_id: int, refusal: ClientAnswer) -> pb.Answer:
+    """The answer to a call whose kind is not known."""
+    answer = pb.Answer(request_id=request_id)
+    set_outcome(answer.unknown, refusal)
+    return answer
+
+
+def answer_from(message: pb.Answer) -> ClientAnswer:
+    """What an answer of a Session says.
+
+    Raises:
+        BadMessage: it holds no answer that this version knows, or one that cannot be understood.
+    """
+    name = message.WhichOneof("response")
+    if name is None:
+        raise BadMessage(Error.UNSUPPORTED_VERSION, "the answer is of a kind that this client does not know")
+    if name == "unknown":
+        return _answer_of(message.unknown, None)
+    return response_from(KIND_BY_NAME[name], getattr(message, name))
+
+
+def response_from(kind: Kind, message: Any) -> ClientAnswer:
+    """What the answer to a single call says.
+
+    Raises:
+        BadMessage: it cannot be understood.
+    """
+    outcome = message.outcome
+    return _answer_of(outcome, None if outcome.error_code else kind.response_from(message))
+
+
+def _answer_of(outcome: pb.Outcome, response: object | None) -> ClientAnswer:
+    if not outcome.error_code:
+        return ClientAnswer(
+            response=response,
+            image_offset=Offset(outcome.image_offset),
+            image_epoch=Epoch(outcome.image_epoch),
+            leader_id=outcome.leader_id,
+            leader_epoch=Epoch(outcome.leader_epoch),
+        )
+    return ClientAnswer(
+        error=error_from(outcome.error_code),
+        message=outcome.error_message if outcome.HasField("error_message") else None,
+        image_offset=Offset(outcome.image_offset),
+        image_epoch=Epoch(outcome.image_epoch),
+        leader_id=outcome.leader_id,
+        leader_epoch=Epoch(outcome.leader_epoch),
+        leader_endpoints=tuple(endpoint_from(endpoint) for endpoint in outcome.leader_endpoints),
+    )

@@ -1,0 +1,237 @@
+"""Vote, BeginQuorumEpoch and EndQuorumEpoch on the wire (KIP-595, KIP-853, KIP-996)."""
+
+from __future__ import annotations
+
+from kraft.v1 import common_pb2, quorum_pb2
+from metadata_log.ids import NodeId, TopicId
+from metadata_log.offsets import NO_EPOCH, Epoch, Offset
+from quorum.node.ports import PeerCall
+from quorum.raft.messages import (
+    NO_LEADER,
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
+    VoteRequest,
+    VoteResponse,
+)
+from quorum.transport.convert.common import endpoints_from, endpoints_to, error_from
+from quorum.transport.convert.partitions import (
+    TOP_LEVEL_ERRORS,
+    cluster_id_of,
+    nodes_from,
+    nodes_to,
+    only_partition,
+    replica_key,
+)
+
+# --- Vote
+
+
+def vote_request_to(request: VoteRequest, *, cluster_id: str | None, topic_id: TopicId) -> quorum_pb2.VoteRequest:
+    """The request on the wire."""
+    partition = quorum_pb2.VoteRequest.Partition(
+        replica_epoch=request.candidate_epoch,
+        replica_id=request.candidate.node_id,
+        replica_directory_id=request.candidate.directory_id,
+        voter_directory_id=request.voter.directory_id,
+        last_offset_epoch=request.last_epoch,
+        last_offset=request.last_epoch_end_offset,
+        pre_vote=request.pre_vote,
+    )
+    topic = quorum_pb2.VoteRequest.Topic(topic_id=topic_id, partitions=[partition])
+    return quorum_pb2.VoteRequest(cluster_id=cluster_id, voter_id=request.voter.node_id, topics=[topic])
+
+
+def vote_request_from(message: quorum_pb2.VoteRequest) -> PeerCall:
+    """What `message` asks.
+
+    Raises:
+        BadMessage: it names more or less than one partition, or an id has not 16 bytes.
+    """
+    topic_id, partition = only_partition(message.topics)
+    request = VoteRequest(
+        candidate=replica_key(partition.replica_id, partition.replica_directory_id),
+        voter=replica_key(message.voter_id, partition.voter_directory_id),
+        candidate_epoch=Epoch(partition.replica_epoch),
+        last_epoch=Epoch(partition.last_offset_epoch),
+        last_epoch_end_offset=Offset(partition.last_offset),
+        pre_vote=partition.pre_vote,
+    )
+    return PeerCall(
+        request=request, cluster_id=cluster_id_of(message), topic_id=topic_id, partition=partition.partition_index
+    )
+
+
+def vote_response_to(response: VoteResponse, topic_id: TopicId) -> quorum_pb2.VoteResponse:
+    """The answer on the wire; `topic_id` as the request named it."""
+    if response.error in TOP_LEVEL_ERRORS:
+        return quorum_pb2.VoteResponse(error_code=response.error)
+    partition = quorum_pb2.VoteResponse.Partition(
+        error_code=response.error,
+        leader_id=response.leader_id,
+        leader_epoch=response.leader_epoch,
+        vote_granted=response.vote_granted,
+    )
+    return quorum_pb2.VoteResponse(
+        topics=[quorum_pb2.VoteResponse.Topic(topic_id=topic_id, partitions=[partition])],
+        node_endpoints=nodes_to(response.leader_id, response.leader_endpoints),
+    )
+
+
+def vote_response_from(message: quorum_pb2.VoteResponse) -> VoteResponse:
+    """What `message` answers.
+
+    Raises:
+        BadMessage: it is no answer for one partition.
+    """
+    if message.error_code:
+        return VoteResponse(error=error_from(message.error_code), leader_id=NO_LEADER, leader_epoch=NO_EPOCH)
+    _, partition = only_partition(message.topics)
+    return VoteResponse(
+        error=error_from(partition.error_code),
+        leader_id=NodeId(partition.leader_id),
+        leader_epoch=Epoch(partition.leader_epoch),
+        vote_granted=partition.vote_granted,
+        leader_endpoints=nodes_from(partition.leader_id, message.node_endpoints),
+    )
+
+
+# --- BeginQuorumEpoch
+
+
+def begin_request_to(
+    request: BeginQuorumEpochRequest, *, cluster_id: str | None, topic_id: TopicId
+) -> quorum_pb2.BeginQuorumEpochRequest:
+    """The request on the wire."""
+    partition = quorum_pb2.BeginQuorumEpochRequest.Partition(
+        voter_directory_id=request.voter.directory_id,
+        leader_id=request.leader_id,
+        leader_epoch=request.leader_epoch,
+    )
+    topic = quorum_pb2.BeginQuorumEpochRequest.Topic(topic_id=topic_id, partitions=[partition])
+    return quorum_pb2.BeginQuorumEpochRequest(
+        cluster_id=cluster_id,
+        voter_id=request.voter.node_id,
+        topics=[topic],
+        leader_endpoints=endpoints_to(request.leader_endpoints),
+    )
+
+
+def begin_request_from(message: quorum_pb2.BeginQuorumEpochRequest) -> PeerCall:
+    """What `message` asks.
+
+    Raises:
+        BadMessage: it names more or less than one partition, or an id has not 16 bytes.
+    """
+    topic_id, partition = only_partition(message.topics)
+    request = BeginQuorumEpochRequest(
+        leader_id=NodeId(partition.leader_id),
+        leader_epoch=Epoch(partition.leader_epoch),
+        voter=replica_key(message.voter_id, partition.voter_directory_id),
+        leader_endpoints=endpoints_from(message.leader_endpoints),
+    )
+    return PeerCall(
+        request=request, cluster_id=cluster_id_of(message), topic_id=topic_id, partition=partition.partition_index
+    )
+
+
+def begin_response_to(response: BeginQuorumEpochResponse, topic_id: TopicId) -> quorum_pb2.BeginQuorumEpochResponse:
+    """The answer on the wire; `topic_id` as the request named it."""
+    if response.error in TOP_LEVEL_ERRORS:
+        return quorum_pb2.BeginQuorumEpochResponse(error_code=response.error)
+    partition = quorum_pb2.BeginQuorumEpochResponse.Partition(
+        error_code=response.error, leader_id=response.leader_id, leader_epoch=response.leader_epoch
+    )
+    return quorum_pb2.BeginQuorumEpochResponse(
+        topics=[quorum_pb2.BeginQuorumEpochResponse.Topic(topic_id=topic_id, partitions=[partition])],
+        node_endpoints=nodes_to(response.leader_id, response.leader_endpoints),
+    )
+
+
+def begin_response_from(message: quorum_pb2.BeginQuorumEpochResponse) -> BeginQuorumEpochResponse:
+    """What `message` answers.
+
+    Raises:
+        BadMessage: it is no answer for one partition.
+    """
+    if message.error_code:
+        return BeginQuorumEpochResponse(error=error_from(message.error_code), leader_epoch=NO_EPOCH)
+    _, partition = only_partition(message.topics)
+    return BeginQuorumEpochResponse(
+        error=error_from(partition.error_code),
+        leader_id=NodeId(partition.leader_id),
+        leader_epoch=Epoch(partition.leader_epoch),
+        leader_endpoints=nodes_from(partition.leader_id, message.node_endpoints),
+    )
+
+
+# --- EndQuorumEpoch
+
+
+def end_request_to(
+    request: EndQuorumEpochRequest, *, cluster_id: str | None, topic_id: TopicId
+) -> quorum_pb2.EndQuorumEpochRequest:
+    """The request on the wire."""
+    partition = quorum_pb2.EndQuorumEpochRequest.Partition(
+        leader_id=request.leader_id,
+        leader_epoch=request.leader_epoch,
+        preferred_candidates=[
+            common_pb2.ReplicaKey(node_id=key.node_id, directory_id=key.directory_id)
+            for key in request.preferred_candidates
+        ],
+    )
+    topic = quorum_pb2.EndQuorumEpochRequest.Topic(topic_id=topic_id, partitions=[partition])
+    return quorum_pb2.EndQuorumEpochRequest(
+        cluster_id=cluster_id, topics=[topic], leader_endpoints=endpoints_to(request.leader_endpoints)
+    )
+
+
+def end_request_from(message: quorum_pb2.EndQuorumEpochRequest) -> PeerCall:
+    """What `message` asks.
+
+    Raises:
+        BadMessage: it names more or less than one partition, or an id has not 16 bytes.
+    """
+    topic_id, partition = only_partition(message.topics)
+    request = EndQuorumEpochRequest(
+        leader_id=NodeId(partition.leader_id),
+        leader_epoch=Epoch(partition.leader_epoch),
+        preferred_candidates=tuple(
+            replica_key(key.node_id, key.directory_id) for key in partition.preferred_candidates
+        ),
+        leader_endpoints=endpoints_from(message.leader_endpoints),
+    )
+    return PeerCall(
+        request=request, cluster_id=cluster_id_of(message), topic_id=topic_id, partition=partition.partition_index
+    )
+
+
+def end_response_to(response: EndQuorumEpochResponse, topic_id: TopicId) -> quorum_pb2.EndQuorumEpochResponse:
+    """The answer on the wire; `topic_id` as the request named it."""
+    if response.error in TOP_LEVEL_ERRORS:
+        return quorum_pb2.EndQuorumEpochResponse(error_code=response.error)
+    partition = quorum_pb2.EndQuorumEpochResponse.Partition(
+        error_code=response.error, leader_id=response.leader_id, leader_epoch=response.leader_epoch
+    )
+    return quorum_pb2.EndQuorumEpochResponse(
+        topics=[quorum_pb2.EndQuorumEpochResponse.Topic(topic_id=topic_id, partitions=[partition])],
+        node_endpoints=nodes_to(response.leader_id, response.leader_endpoints),
+    )
+
+
+def end_response_from(message: quorum_pb2.EndQuorumEpochResponse) -> EndQuorumEpochResponse:
+    """What `message` answers.
+
+    Raises:
+        BadMessage: it is no answer for one partition.
+    """
+    if message.error_code:
+        return EndQuorumEpochResponse(error=error_from(message.error_code), leader_epoch=NO_EPOCH)
+    _, partition = only_partition(message.topics)
+    return EndQuorumEpochResponse(
+        error=error_from(partition.error_code),
+        leader_id=NodeId(partition.leader_id),
+        leader_epoch=Epoch(partition.leader_epoch),
+        leader_endpoints=nodes_from(partition.leader_id, message.node_endpoints),
+    )

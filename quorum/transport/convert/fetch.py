@@ -1,0 +1,116 @@
+"""Fetch on the wire (KIP-595, KIP-853, KIP-1166)."""
+
+from __future__ import annotations
+
+from kraft.v1 import common_pb2, quorum_pb2
+from metadata_log.ids import NodeId, TopicId
+from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
+from quorum.node.ports import PeerCall
+from quorum.raft.messages import (
+    UNKNOWN_OFFSET,
+    FetchRequest,
+    FetchResponse,
+)
+from quorum.transport.convert.common import error_from
+from quorum.transport.convert.partitions import (
+    TOP_LEVEL_ERRORS,
+    cluster_id_of,
+    nodes_from,
+    nodes_to,
+    only_partition,
+    replica_key,
+)
+
+
+def fetch_request_to(
+    request: FetchRequest, *, cluster_id: str | None, topic_id: TopicId, correlation_id: int
+) -> quorum_pb2.FetchRequest:
+    """The request on the wire."""
+    partition = quorum_pb2.FetchRequest.Partition(
+        current_leader_epoch=request.current_leader_epoch,
+        fetch_offset=request.fetch_offset,
+        last_fetched_epoch=request.last_fetched_epoch,
+        replica_directory_id=request.replica.directory_id,
+        high_watermark=None if request.high_watermark == UNKNOWN_OFFSET else request.high_watermark,
+    )
+    topic = quorum_pb2.FetchRequest.Topic(topic_id=topic_id, partitions=[partition])
+    return quorum_pb2.FetchRequest(
+        correlation_id=correlation_id,
+        cluster_id=cluster_id,
+        replica_id=request.replica.node_id,
+        max_wait_ms=request.max_wait_ms,
+        max_bytes=request.max_bytes,
+        topics=[topic],
+    )
+
+
+def fetch_request_from(message: quorum_pb2.FetchRequest) -> PeerCall:
+    """What `message` asks.
+
+    Raises:
+        BadMessage: it names more or less than one partition, or an id has not 16 bytes.
+    """
+    topic_id, partition = only_partition(message.topics)
+    request = FetchRequest(
+        replica=replica_key(message.replica_id, partition.replica_directory_id),
+        current_leader_epoch=Epoch(partition.current_leader_epoch),
+        fetch_offset=Offset(partition.fetch_offset),
+        last_fetched_epoch=Epoch(partition.last_fetched_epoch),
+        max_bytes=message.max_bytes,
+        max_wait_ms=message.max_wait_ms,
+        high_watermark=Offset(partition.high_watermark) if partition.HasField("high_watermark") else UNKNOWN_OFFSET,
+    )
+    return PeerCall(
+        request=request, cluster_id=cluster_id_of(message), topic_id=topic_id, partition=partition.partition_index
+    )
+
+
+def _end_to(end: OffsetAndEpoch | None) -> common_pb2.OffsetAndEpoch | None:
+    return None if end is None else common_pb2.OffsetAndEpoch(offset=end.offset, epoch=end.epoch)
+
+
+def _end_from(message: common_pb2.OffsetAndEpoch) -> OffsetAndEpoch:
+    return OffsetAndEpoch(offset=Offset(message.offset), epoch=Epoch(message.epoch))
+
+
+def fetch_response_to(response: FetchResponse, topic_id: TopicId, correlation_id: int) -> quorum_pb2.FetchResponse:
+    """The answer on the wire; `topic_id` and `correlation_id` as the request named them."""
+    if response.error in TOP_LEVEL_ERRORS:
+        return quorum_pb2.FetchResponse(correlation_id=correlation_id, error_code=response.error)
+    partition = quorum_pb2.FetchResponse.Partition(
+        error_code=response.error,
+        high_watermark=response.high_watermark,
+        log_start_offset=response.log_start_offset,
+        diverging_epoch=_end_to(response.diverging),
+        leader_id=response.leader_id,
+        leader_epoch=response.leader_epoch,
+        snapshot_id=_end_to(response.snapshot_id),
+        records=response.records,
+    )
+    return quorum_pb2.FetchResponse(
+        correlation_id=correlation_id,
+        topics=[quorum_pb2.FetchResponse.Topic(topic_id=topic_id, partitions=[partition])],
+        node_endpoints=nodes_to(response.leader_id, response.leader_endpoints),
+    )
+
+
+def fetch_response_from(message: quorum_pb2.FetchResponse) -> FetchResponse:
+    """What `message` answers.
+
+    Raises:
+        BadMessage: it is no answer for one partition.
+    """
+    if message.error_code:
+        return FetchResponse(error=error_from(message.error_code), leader_epoch=NO_EPOCH)
+    _, partition = only_partition(message.topics)
+    return FetchResponse(
+        error=error_from(partition.error_code),
+        leader_id=NodeId(partition.leader_id),
+        leader_epoch=Epoch(partition.leader_epoch),
+        leader_endpoints=nodes_from(partition.leader_id, message.node_endpoints),
+        high_watermark=Offset(partition.high_watermark),
+        log_start_offset=Offset(partition.log_start_offset),
+        diverging=_end_from(partition.diverging_epoch) if partition.HasField("diverging_epoch") else None,
+        snapshot_id=_end_from(partition.snapshot_id) if partition.HasField("snapshot_id") else None,
+        records=partition.records,
+    )

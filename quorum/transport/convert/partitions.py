@@ -1,0 +1,59 @@
+"""What the Raft RPCs share: one topic and its one partition, and the leader that an answer names.
+
+Decides: that a request names one topic and its one partition, and where in an answer an error stands: a wrong cluster
+id at the top, without topics; everything else at the partition, beside leader and epoch. Must not know: which cluster
+or topic id is the right one (the node's gate does).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Protocol, TypeVar
+
+from kraft.v1 import quorum_pb2
+from metadata_log.ids import NodeId, ReplicaKey, TopicId
+from metadata_log.voters import Endpoint
+from quorum.errors import Error
+from quorum.transport.convert.common import BadMessage, directory_id_from, endpoint_from, endpoint_to, topic_id_from
+
+TOP_LEVEL_ERRORS: Final = frozenset({Error.INCONSISTENT_CLUSTER_ID, Error.CLUSTER_AUTHORIZATION_FAILED})
+"""Errors of a request as a whole, beside which no leader is told."""
+
+P_co = TypeVar("P_co", covariant=True)
+
+
+class Topic(Protocol[P_co]):
+    @property
+    def topic_id(self) -> bytes: ...
+    @property
+    def partitions(self) -> Sequence[P_co]: ...
+
+
+def only_partition(topics: Sequence[Topic[P_co]]) -> tuple[TopicId, P_co]:
+    """The one topic's id and the one partition.
+
+    Raises:
+        BadMessage: there is not exactly one of each.
+    """
+    if len(topics) != 1:
+        raise BadMessage(Error.INVALID_REQUEST, f"{len(topics)} topics are named, not one: the metadata topic")
+    partitions = topics[0].partitions
+    if len(partitions) != 1:
+        raise BadMessage(Error.INVALID_REQUEST, f"{len(partitions)} partitions are named, not one: partition 0")
+    return topic_id_from(topics[0].topic_id), partitions[0]
+
+
+def cluster_id_of(message: Any) -> str | None:
+    return message.cluster_id if message.HasField("cluster_id") else None
+
+
+def replica_key(node_id: int, directory_id: bytes) -> ReplicaKey:
+    return ReplicaKey(node_id=NodeId(node_id), directory_id=directory_id_from(directory_id))
+
+
+def nodes_to(leader_id: int, endpoints: tuple[Endpoint, ...]) -> list[quorum_pb2.NodeEndpoint]:
+    return [quorum_pb2.NodeEndpoint(node_id=leader_id, endpoint=endpoint_to(endpoint)) for endpoint in endpoints]
+
+
+def nodes_from(leader_id: int, nodes: Sequence[quorum_pb2.NodeEndpoint]) -> tuple[Endpoint, ...]:
+    return tuple(endpoint_from(node.endpoint) for node in nodes if node.node_id == leader_id)
