@@ -1,0 +1,164 @@
+"""Copying a replica's log out of its directory, unchanged, with a manifest, for analysis, archives and bug reports.
+
+Decides: what belongs to an export, and that it is consistent. Must not know: what is checked in it afterwards.
+
+A live directory is only read, and not locked. Segments and checkpoints come and go meanwhile: files that vanish or
+shrink make the copy start over; what is appended meanwhile may be missing. The last segment ends with a whole batch:
+bytes of an unfinished write at its end are left out and counted in the manifest; any other damage is copied as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+from metadata_log.errors import DirectoryError
+from metadata_log.ids import id_text
+from metadata_log.os_files import OsFiles
+from metadata_log.segment import segment_bases, segment_file
+from metadata_log.tools.contents import LogContents, data_files, metadata_directory, read_contents, read_identity
+from metadata_log.tools.manifest import MANIFEST_FILE, Manifest, ManifestFile, ManifestVoter, write_manifest
+from metadata_log.tools.scan import Damage, Fault, scan
+
+_ATTEMPTS: Final = 5
+_COPY_BYTES: Final = 4 << 20
+
+
+class ExportError(DirectoryError):
+    """The directory cannot be exported, or not to there."""
+
+
+def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | None = None) -> Manifest:
+    """Copy the segments and checkpoints of a replica into a new directory, and write its manifest there.
+
+    Args:
+        source_dir: a node's log directory, or the `__cluster_metadata-0` in it.
+        target_dir: does not exist yet, or is empty. It appears whole or not at all.
+        high_watermark: the live one, learned from the node *before* this call; None when unknown.
+
+    Raises:
+        ExportError: there is no metadata log at `source_dir`, something is at `target_dir`, or the log kept changing.
+        NotFormattedError, CorruptFileError: nobody can say whose directory it is.
+        OSError: a file cannot be read or written.
+    """
+    directory = metadata_directory(source_dir)
+    if directory is None:
+        raise ExportError(f"{source_dir} holds no metadata log: give the log directory that has __cluster_metadata-0")
+    if target_dir.exists() and (not target_dir.is_dir() or any(target_dir.iterdir())):
+        raise ExportError(f"{target_dir} exists and is not empty: give the export a directory of its own")
+    identity = read_identity(directory)
+    beside = target_dir.parent / f".{target_dir.name}.unfinished"
+    target_dir.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(beside, ignore_errors=True)
+    try:
+        names = _copy_until_stable(directory, beside)
+        cut = _cut_tail(beside, names)
+        contents = read_contents(OsFiles(), str(beside))
+        manifest = Manifest(
+            cluster_id=identity.cluster_id,
+            node_id=identity.node_id,
+            directory_id=None if identity.directory_id is None else id_text(identity.directory_id),
+            start_offset=contents.start_offset,
+            end_offset=contents.end_offset,
+            epoch=contents.last_epoch,
+            voters=_voters(contents, directory),
+            high_watermark=high_watermark,
+            cut_tail_bytes=cut,
+            files=tuple(_describe(beside / name) for name in names),
+        )
+        write_manifest(beside, manifest)
+        _sync(beside, [*names, MANIFEST_FILE])
+        os.rename(beside, target_dir)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    OsFiles().fsync_dir(str(target_dir.parent))
+    return manifest
+
+
+def _voters(contents: LogContents, directory: Path) -> tuple[ManifestVoter, ...]:
+    """Those that the copied records name; else the static ones of quorum-state, which is not copied."""
+    voters = contents.voters or read_contents(OsFiles(), str(directory)).voters or ()
+    return tuple(ManifestVoter.of(voter) for voter in voters)
+
+
+def _copy_until_stable(source: Path, target: Path) -> list[str]:
+    for _ in range(_ATTEMPTS):
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir()
+        before = _sizes(source)
+        if not before:
+            raise ExportError(f"{source} holds no segment and no checkpoint")
+        if not all(_copy(source / name, target / name, size) for name, size in before.items()):
+            continue
+        after = _sizes(source)
+        if all(after.get(name, -1) >= size for name, size in before.items()):
+            return sorted(before)
+    raise ExportError(f"{source} changed during each of {_ATTEMPTS} attempts to copy it: try again when it is calmer")
+
+
+def _sizes(directory: Path) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for name in data_files(os.listdir(directory)):
+        try:
+            sizes[name] = (directory / name).stat().st_size
+        except FileNotFoundError:
+            # Deleted since it was listed: retention at work. The caller compares what it saw before and after.
+            continue
+    return sizes
+
+
+def _copy(source: Path, target: Path, size: int) -> bool:
+    """Copy the first `size` bytes; False when the file is gone or has fewer by now."""
+    try:
+        with source.open("rb") as reading, target.open("wb") as writing:
+            left = size
+            while left and (chunk := reading.read(min(left, _COPY_BYTES))):
+                writing.write(chunk)
+                left -= len(chunk)
+    except FileNotFoundError:
+        if source.exists():
+            raise
+        return False
+    return left == 0
+
+
+def _cut_tail(directory: Path, names: list[str]) -> int:
+    """Cut an unfinished write, or space claimed ahead, off the last segment; how many bytes of an unfinished write."""
+    bases = segment_bases(names)
+    if not bases:
+        return 0
+    path = directory / segment_file(bases[-1])
+    handle = OsFiles().open(str(path))
+    try:
+        sound_end = 0
+        last: Damage | None = None
+        for found in scan(handle):
+            last = found if isinstance(found, Damage) else None
+            sound_end = found.end if isinstance(found, Damage) else found.position + found.header.size_in_bytes
+        torn = last.size if last is not None and last.fault is Fault.TORN else 0
+        handle.truncate(sound_end - torn)
+        return torn
+    finally:
+        handle.close()
+
+
+def _describe(path: Path) -> ManifestFile:
+    digest = hashlib.sha256()
+    with path.open("rb") as reading:
+        while chunk := reading.read(_COPY_BYTES):
+            digest.update(chunk)
+    return ManifestFile(name=path.name, size=path.stat().st_size, sha256=digest.hexdigest())
+
+
+def _sync(directory: Path, names: list[str]) -> None:
+    files = OsFiles()
+    for name in names:
+        handle = files.open(str(directory / name))
+        try:
+            handle.fdatasync()
+        finally:
+            handle.close()
+    files.fsync_dir(str(directory))
