@@ -178,15 +178,19 @@ def _names(verb: str, record: type[msgspec.Struct], versions: range) -> str:
     return " ".join(f"_{verb}_{record.__name__}_{version}," for version in versions)
 
 
+def is_fresh(path: Path = CODEC_PATH) -> bool:
+    """Whether the file holds what the declarations ask for."""
+    return path.read_text(encoding="utf-8") == codec_text()
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Writes or checks `codec.py`; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m metadata_log.records.generate", description="Write codec.py.")
     parser.add_argument("--check", action="store_true", help="compare only; exit code 1 if codec.py is stale")
-    text = codec_text()
     if not parser.parse_args(arguments).check:
-        CODEC_PATH.write_text(text, encoding="utf-8")
+        CODEC_PATH.write_text(codec_text(), encoding="utf-8")
         return 0
-    if CODEC_PATH.read_text(encoding="utf-8") != text:
+    if not is_fresh():
         print(f"{CODEC_PATH.name} is stale: run python -m metadata_log.records.generate", file=sys.stderr)
         return 1
     return 0

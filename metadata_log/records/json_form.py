@@ -71,10 +71,9 @@ def java_double(value: float) -> str:
         return "Infinity" if value > 0 else "-Infinity"
     sign = "-" if math.copysign(1.0, value) < 0 else ""
     magnitude = abs(value)
-    if magnitude == 0 or _PLAIN_FROM <= magnitude < _PLAIN_BELOW:
-        plain = format(Decimal(repr(magnitude)), "f")
-        return sign + (plain if "." in plain else plain + ".0")
     shortest = repr(magnitude)
+    if magnitude == 0 or _PLAIN_FROM <= magnitude < _PLAIN_BELOW:
+        return sign + shortest
     digits, exponent = Decimal(shortest).normalize().as_tuple()[1:]
     if len(digits) == 1:
         head, power = f"{magnitude:.1e}".split("e")
