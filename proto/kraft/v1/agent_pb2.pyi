@@ -20,6 +20,181 @@ else:
 DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
+class FetchPartitionsRequest(_message.Message):
+    """A follower reads partitions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class FetchTopic(_message.Message):
+        """The partitions of one topic."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        TOPIC_ID_FIELD_NUMBER: _builtins.int
+        PARTITIONS_FIELD_NUMBER: _builtins.int
+        topic_id: _builtins.bytes
+        """Id of the topic, 16 bytes."""
+        @_builtins.property
+        def partitions(self) -> _containers.RepeatedCompositeFieldContainer[Global___FetchPartitionsRequest.FetchPartition]:
+            """At least one."""
+
+        def __init__(
+            self,
+            *,
+            topic_id: _builtins.bytes = ...,
+            partitions: _abc.Iterable[Global___FetchPartitionsRequest.FetchPartition] | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["partitions", b"partitions", "topic_id", b"topic_id"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class FetchPartition(_message.Message):
+        """One partition."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        PARTITION_INDEX_FIELD_NUMBER: _builtins.int
+        CURRENT_LEADER_EPOCH_FIELD_NUMBER: _builtins.int
+        FETCH_OFFSET_FIELD_NUMBER: _builtins.int
+        partition_index: _builtins.int
+        """Index of the partition."""
+        current_leader_epoch: _builtins.int
+        """The leader epoch that the follower knows."""
+        fetch_offset: _builtins.int
+        """The follower's log end."""
+        def __init__(
+            self,
+            *,
+            partition_index: _builtins.int = ...,
+            current_leader_epoch: _builtins.int = ...,
+            fetch_offset: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["current_leader_epoch", b"current_leader_epoch", "fetch_offset", b"fetch_offset", "partition_index", b"partition_index"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    BROKER_ID_FIELD_NUMBER: _builtins.int
+    BROKER_EPOCH_FIELD_NUMBER: _builtins.int
+    TOPICS_FIELD_NUMBER: _builtins.int
+    broker_id: _builtins.int
+    """Node id of the follower."""
+    broker_epoch: _builtins.int
+    """Broker epoch of the follower's registration."""
+    @_builtins.property
+    def topics(self) -> _containers.RepeatedCompositeFieldContainer[Global___FetchPartitionsRequest.FetchTopic]:
+        """The partitions, by topic."""
+
+    def __init__(
+        self,
+        *,
+        broker_id: _builtins.int = ...,
+        broker_epoch: _builtins.int = ...,
+        topics: _abc.Iterable[Global___FetchPartitionsRequest.FetchTopic] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["broker_epoch", b"broker_epoch", "broker_id", b"broker_id", "topics", b"topics"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FetchPartitionsRequest: _TypeAlias = FetchPartitionsRequest  # noqa: Y015
+
+@_typing.final
+class FetchPartitionsResponse(_message.Message):
+    """The answer to FetchPartitions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class FetchedTopic(_message.Message):
+        """The partitions of one topic."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        TOPIC_ID_FIELD_NUMBER: _builtins.int
+        PARTITIONS_FIELD_NUMBER: _builtins.int
+        topic_id: _builtins.bytes
+        """Id of the topic, 16 bytes."""
+        @_builtins.property
+        def partitions(self) -> _containers.RepeatedCompositeFieldContainer[Global___FetchPartitionsResponse.FetchedPartition]:
+            """As asked, in the same order."""
+
+        def __init__(
+            self,
+            *,
+            topic_id: _builtins.bytes = ...,
+            partitions: _abc.Iterable[Global___FetchPartitionsResponse.FetchedPartition] | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["partitions", b"partitions", "topic_id", b"topic_id"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class FetchedPartition(_message.Message):
+        """One partition."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        PARTITION_INDEX_FIELD_NUMBER: _builtins.int
+        ERROR_CODE_FIELD_NUMBER: _builtins.int
+        LEADER_ID_FIELD_NUMBER: _builtins.int
+        LEADER_EPOCH_FIELD_NUMBER: _builtins.int
+        LOG_END_OFFSET_FIELD_NUMBER: _builtins.int
+        partition_index: _builtins.int
+        """Index of the partition."""
+        error_code: _builtins.int
+        """Kafka's error code; 0 is none: UNKNOWN_TOPIC_ID (100) no topic has this id, NOT_LEADER_OR_FOLLOWER (6),
+        UNKNOWN_TOPIC_OR_PARTITION (3), FENCED_LEADER_EPOCH (74) and UNKNOWN_LEADER_EPOCH (75) the epochs differ,
+        OFFSET_OUT_OF_RANGE (1), INCONSISTENT_TOPIC_ID (103) the agent's own directory has another id.
+        """
+        leader_id: _builtins.int
+        """The leader that the agent knows, or -1."""
+        leader_epoch: _builtins.int
+        """Epoch of that leader."""
+        log_end_offset: _builtins.int
+        """End (exclusive) of the leader's log."""
+        def __init__(
+            self,
+            *,
+            partition_index: _builtins.int = ...,
+            error_code: _builtins.int = ...,
+            leader_id: _builtins.int = ...,
+            leader_epoch: _builtins.int = ...,
+            log_end_offset: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["error_code", b"error_code", "leader_epoch", b"leader_epoch", "leader_id", b"leader_id", "log_end_offset", b"log_end_offset", "partition_index", b"partition_index"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    TOPICS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def topics(self) -> _containers.RepeatedCompositeFieldContainer[Global___FetchPartitionsResponse.FetchedTopic]:
+        """As asked, in the same order."""
+
+    def __init__(
+        self,
+        *,
+        topics: _abc.Iterable[Global___FetchPartitionsResponse.FetchedTopic] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["topics", b"topics"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FetchPartitionsResponse: _TypeAlias = FetchPartitionsResponse  # noqa: Y015
+
+@_typing.final
 class DescribeAgentRequest(_message.Message):
     """Asks an agent for its state."""
 

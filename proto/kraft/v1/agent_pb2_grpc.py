@@ -40,6 +40,11 @@ class AgentStub:
                 request_serializer=kraft_dot_v1_dot_agent__pb2.DescribeAgentRequest.SerializeToString,
                 response_deserializer=kraft_dot_v1_dot_agent__pb2.DescribeAgentResponse.FromString,
                 _registered_method=True)
+        self.FetchPartitions = channel.unary_unary(
+                '/kraft.v1.Agent/FetchPartitions',
+                request_serializer=kraft_dot_v1_dot_agent__pb2.FetchPartitionsRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_agent__pb2.FetchPartitionsResponse.FromString,
+                _registered_method=True)
 
 
 class AgentServicer:
@@ -53,6 +58,14 @@ class AgentServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def FetchPartitions(self, request, context):
+        """A read of partitions that this agent leads, as a follower makes it. Partitions are named by topic id, so that who
+        still believes in a deleted topic is refused, though another of the same name has taken its place (KIP-516).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AgentServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -60,6 +73,11 @@ def add_AgentServicer_to_server(servicer, server):
                     servicer.Describe,
                     request_deserializer=kraft_dot_v1_dot_agent__pb2.DescribeAgentRequest.FromString,
                     response_serializer=kraft_dot_v1_dot_agent__pb2.DescribeAgentResponse.SerializeToString,
+            ),
+            'FetchPartitions': grpc.unary_unary_rpc_method_handler(
+                    servicer.FetchPartitions,
+                    request_deserializer=kraft_dot_v1_dot_agent__pb2.FetchPartitionsRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_agent__pb2.FetchPartitionsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -90,6 +108,33 @@ class Agent:
             '/kraft.v1.Agent/Describe',
             kraft_dot_v1_dot_agent__pb2.DescribeAgentRequest.SerializeToString,
             kraft_dot_v1_dot_agent__pb2.DescribeAgentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FetchPartitions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Agent/FetchPartitions',
+            kraft_dot_v1_dot_agent__pb2.FetchPartitionsRequest.SerializeToString,
+            kraft_dot_v1_dot_agent__pb2.FetchPartitionsResponse.FromString,
             options,
             channel_credentials,
             insecure,

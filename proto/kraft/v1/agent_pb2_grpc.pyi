@@ -35,6 +35,10 @@ class AgentStub:
     def __new__(cls, channel: _aio.Channel) -> AgentAsyncStub: ...
     Describe: _grpc.UnaryUnaryMultiCallable[_agent_pb2.DescribeAgentRequest, _agent_pb2.DescribeAgentResponse]
     """The agent's state and its partition directories."""
+    FetchPartitions: _grpc.UnaryUnaryMultiCallable[_agent_pb2.FetchPartitionsRequest, _agent_pb2.FetchPartitionsResponse]
+    """A read of partitions that this agent leads, as a follower makes it. Partitions are named by topic id, so that who
+    still believes in a deleted topic is refused, though another of the same name has taken its place (KIP-516).
+    """
 
 @_typing.type_check_only
 class AgentAsyncStub(AgentStub):
@@ -43,6 +47,10 @@ class AgentAsyncStub(AgentStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     Describe: _aio.UnaryUnaryMultiCallable[_agent_pb2.DescribeAgentRequest, _agent_pb2.DescribeAgentResponse]  # type: ignore[assignment]
     """The agent's state and its partition directories."""
+    FetchPartitions: _aio.UnaryUnaryMultiCallable[_agent_pb2.FetchPartitionsRequest, _agent_pb2.FetchPartitionsResponse]  # type: ignore[assignment]
+    """A read of partitions that this agent leads, as a follower makes it. Partitions are named by topic id, so that who
+    still believes in a deleted topic is refused, though another of the same name has taken its place (KIP-516).
+    """
 
 class AgentServicer(metaclass=_abc_1.ABCMeta):
     """Served by every broker agent, on its GRPC listener."""
@@ -54,5 +62,15 @@ class AgentServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_agent_pb2.DescribeAgentResponse, _abc.Awaitable[_agent_pb2.DescribeAgentResponse]]:
         """The agent's state and its partition directories."""
+
+    @_abc_1.abstractmethod
+    def FetchPartitions(
+        self,
+        request: _agent_pb2.FetchPartitionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_agent_pb2.FetchPartitionsResponse, _abc.Awaitable[_agent_pb2.FetchPartitionsResponse]]:
+        """A read of partitions that this agent leads, as a follower makes it. Partitions are named by topic id, so that who
+        still believes in a deleted topic is refused, though another of the same name has taken its place (KIP-516).
+        """
 
 def add_AgentServicer_to_server(servicer: AgentServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
