@@ -188,6 +188,11 @@ def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     )
 
 
+def computed_checksum(buffer: Buffer, header: BatchHeader, position: int = 0) -> int:
+    """CRC-32C of what a whole batch's checksum covers: equal to `header.crc` unless the bytes were changed."""
+    return crc32c(memoryview(buffer)[position + CRC_COVERS_FROM : position + header.size_in_bytes])
+
+
 def check_batch(buffer: Buffer, position: int = 0) -> BatchHeader:
     """The header of the batch at `position`, once its checksum, counts and records' framing are found right.
 
@@ -199,7 +204,7 @@ def check_batch(buffer: Buffer, position: int = 0) -> BatchHeader:
     end = position + header.size_in_bytes
     if end > len(buffer):
         _refuse(header, position, f"it has {header.size_in_bytes} bytes, of which {len(buffer) - position} are there")
-    checksum = crc32c(memoryview(buffer)[position + CRC_COVERS_FROM : end])
+    checksum = computed_checksum(buffer, header, position)
     if checksum != header.crc:
         _refuse(header, position, f"its checksum is {checksum:#010x}, but {header.crc:#010x} is written")
     if header.count < 1 or header.last_offset_delta != header.count - 1:

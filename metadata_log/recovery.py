@@ -21,7 +21,7 @@ from metadata_log.errors import CorruptBatchError, CorruptFileError
 from metadata_log.files import FileHandle, Files, read_file, replace_file
 from metadata_log.log_writer import remove_segment
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.segment import Expected, Segment, SegmentIndex, next_sound_batch, read_batches, segment_bases
+from metadata_log.segment import Expected, Segment, SegmentIndex, next_sealed_batch, read_batches, segment_bases
 from metadata_log.segment import segment_file as file_of
 
 _REFUSED: Final = (
@@ -158,7 +158,7 @@ class _Scan:
 
     def _torn(self, handle: FileHandle, segment: Segment, fault: CorruptBatchError) -> TornTail:
         size = handle.size()
-        found = next_sound_batch(handle, segment.size, size, 0)
+        found = next_sealed_batch(handle, segment.size, size)
         if found is not None:
             raise _refusal(fault, f"position {found[0]} holds a sound batch of offset {found[1].base_offset}")
         zeros = not any(handle.pread(size - segment.size, segment.size))
@@ -175,7 +175,7 @@ class _Scan:
         for base in later:
             handle = self._open(base)
             try:
-                found = next_sound_batch(handle, 0, handle.size(), 0)
+                found = next_sealed_batch(handle, 0, handle.size())
             finally:
                 handle.close()
             if found is not None:

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import HEADER_SIZE, BatchHeader, check_batch
+from metadata_log.batch import HEADER_SIZE, BatchHeader, check_batch, computed_checksum, parse_header
 from metadata_log.errors import CorruptBatchError
 from metadata_log.files import FileHandle
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset
@@ -102,17 +102,17 @@ def _load(handle: FileHandle, position: int, size: int) -> bytes:
     return buffer
 
 
-def next_sound_batch(handle: FileHandle, start: int, size: int, least_offset: int) -> tuple[int, BatchHeader] | None:
-    """The first sound batch, of `least_offset` or more, that begins at any byte from `start` on, or None.
+def next_sealed_batch(handle: FileHandle, start: int, size: int) -> tuple[int, BatchHeader] | None:
+    """The first batch with a right checksum that begins at any byte from `start` on, or None.
 
-    What a torn write leaves has none after it; what damage in the middle leaves has.
+    What a torn write leaves has none, there or after it; what damage in the middle leaves has.
     """
     position = start
     while size - position >= HEADER_SIZE:
         chunk = handle.pread(min(_CHUNK_BYTES, size - position), position)
         at = chunk.find(b"\x02", 16)
         while at >= 0:
-            found = _sound_batch_at(handle, position + at - 16, size, least_offset)
+            found = _sealed_batch_at(handle, position + at - 16, size)
             if found is not None:
                 return position + at - 16, found
             at = chunk.find(b"\x02", at + 1)
@@ -120,15 +120,13 @@ def next_sound_batch(handle: FileHandle, start: int, size: int, least_offset: in
     return None
 
 
-def _sound_batch_at(handle: FileHandle, position: int, size: int, least_offset: int) -> BatchHeader | None:
-    head = handle.pread(12, position)
-    base_offset, length = struct.unpack(">qi", head)
-    if base_offset < least_offset or not HEADER_SIZE - 12 <= length <= size - position - 12:
+def _sealed_batch_at(handle: FileHandle, position: int, size: int) -> BatchHeader | None:
+    length = int.from_bytes(handle.pread(4, position + 8), "big", signed=True)
+    if not HEADER_SIZE - 12 <= length <= size - position - 12:
         return None
-    try:
-        return check_batch(handle.pread(12 + length, position))
-    except CorruptBatchError:
-        return None
+    whole = handle.pread(12 + length, position)
+    header = parse_header(whole)
+    return header if computed_checksum(whole, header) == header.crc else None
 
 
 class SegmentIndex:

@@ -1,0 +1,243 @@
+"""Opening damaged logs: a torn tail is cut and reported, damage is refused by name, nothing is lost silently."""
+
+from __future__ import annotations
+
+import pytest
+
+from metadata_log.errors import CorruptBatchError, CorruptFileError, UnsupportedBatchError
+from metadata_log.offsets import Offset
+from metadata_log.simulated_files import SimulatedFiles
+from tests.unit.metadata_log.log_support import DIRECTORY, FIRST_SEGMENT, bounds, contents, open_at
+from tests.unit.metadata_log.test_batch import batch_of, resealed
+
+EPOCHS = f"{DIRECTORY}/leader-epoch-checkpoint"
+BATCHES = [(1, [b"a"] * 2), (1, [b"bb"]), (2, [b"ccc"] * 3), (2, [b"d"])]
+BOUNDS = [0, 2, 3, 6, 7]
+
+
+def filled(segment_bytes: int = 1 << 20) -> SimulatedFiles:
+    """Files with a log of `BATCHES`, stopped."""
+    files = SimulatedFiles()
+    opened = open_at(files, segment_bytes=segment_bytes)
+    for batch in BATCHES:
+        opened.append(batch)
+    opened.stop()
+    return files
+
+
+def write(files: SimulatedFiles, path: str, data: bytes) -> None:
+    handle = files.open(path, create=True)
+    handle.truncate(0)
+    handle.pwrite(data, 0)
+    handle.fdatasync()
+    files.fsync_dir(DIRECTORY)
+
+
+WHOLE = filled().content(FIRST_SEGMENT)
+POSITIONS = [0]
+for _count in BOUNDS[1:]:
+    POSITIONS.append(POSITIONS[-1] + 12 + int.from_bytes(WHOLE[POSITIONS[-1] + 8 : POSITIONS[-1] + 12], "big"))
+
+
+def test_positions_are_those_of_the_batches() -> None:
+    assert POSITIONS[-1] == len(WHOLE)
+
+
+@pytest.mark.parametrize("rest", [b"", b"\x00" * 300, b"\x02" * 300, b"\xff" * 9])
+def test_a_log_cut_anywhere_keeps_every_whole_batch(rest: bytes) -> None:
+    for size in range(len(WHOLE) + 1):
+        files = filled()
+        write(files, FIRST_SEGMENT, WHOLE[:size] + rest)
+        # The zeros may be just those that were cut off.
+        whole = max(
+            index for index, position in enumerate(POSITIONS) if (WHOLE[:size] + rest)[:position] == WHOLE[:position]
+        )
+        opened = open_at(files)
+        assert bounds(opened.log) == BOUNDS[: whole + 1]
+        cut = size + len(rest) - POSITIONS[whole]
+        torn = opened.report.torn_tail
+        if cut == 0:
+            assert opened.report.warnings == ()
+            continue
+        assert torn is not None
+        assert (torn.position, torn.size, torn.offset) == (POSITIONS[whole], cut, BOUNDS[whole])
+        assert str(torn.position) in opened.report.warnings[0]
+        assert files.content(FIRST_SEGMENT) == WHOLE[: POSITIONS[whole]]
+        opened.append((3, [b"after"]))
+        again = open_at(files)
+        assert (contents(again.log), again.report.warnings) == (contents(opened.log), ())
+
+
+def test_a_tail_of_zeros_says_so() -> None:
+    files = filled()
+    write(files, FIRST_SEGMENT, WHOLE + bytes(4096))
+    assert open_at(files).report.warnings == (
+        f"torn tail cut: 00000000000000000000.log: 4096 bytes from position {len(WHOLE)} on (offset 7): zeros",
+    )
+
+
+@pytest.mark.parametrize("bit", range(8))
+def test_no_flipped_bit_loses_a_batch_silently(bit: int) -> None:
+    for position in range(len(WHOLE)):
+        files = filled()
+        files.rot(FIRST_SEGMENT, position, 1 << bit)
+        hit = max(index for index, start in enumerate(POSITIONS) if start <= position)
+        within = position - POSITIONS[hit]
+        if hit == len(BATCHES) - 1 and not (within < 8 or 12 <= within < 16):
+            # Only the last batch can look torn, and then its loss is reported.
+            opened = open_at(files)
+            assert bounds(opened.log) == BOUNDS[:-1]
+            assert opened.report.torn_tail is not None
+            assert opened.report.torn_tail.position == POSITIONS[hit]
+            continue
+        with pytest.raises(CorruptBatchError, match="nothing was cut") as caught:
+            open_at(files)
+        # An epoch that is too high is noticed at the next batch.
+        named = (hit, hit + 1) if 12 <= within < 16 else (hit,)
+        assert caught.value.file == "00000000000000000000.log"
+        assert caught.value.base_offset in [BOUNDS[index] for index in named]
+        assert caught.value.position in [POSITIONS[index] for index in named]
+        assert len(files.content(FIRST_SEGMENT)) == len(WHOLE)
+
+
+def test_damage_in_the_middle_is_refused_by_file_position_and_offset() -> None:
+    files = filled()
+    files.rot(FIRST_SEGMENT, POSITIONS[2] - 1, 0x10)
+    with pytest.raises(
+        CorruptBatchError,
+        match=rf"at 00000000000000000000\.log, position {POSITIONS[1]}, offset 2: its checksum is .*"
+        rf"position {POSITIONS[2]} holds a sound batch of offset 3, so nothing was cut",
+    ):
+        open_at(files)
+
+
+def test_damage_before_a_later_segment_is_refused() -> None:
+    files = filled(segment_bytes=1)
+    path = f"{DIRECTORY}/00000000000000000003.log"
+    files.rot(path, 70, 1)
+    before = {name: files.content(f"{DIRECTORY}/{name}") for name in files.listdir(DIRECTORY)}
+    with pytest.raises(CorruptBatchError, match=r"00000000000000000006\.log holds a sound batch of offset 6") as caught:
+        open_at(files)
+    assert (caught.value.file, caught.value.position, caught.value.base_offset) == ("00000000000000000003.log", 0, 3)
+    assert {name: files.content(f"{DIRECTORY}/{name}") for name in files.listdir(DIRECTORY)} == before
+
+
+def test_a_torn_tail_before_empty_segments_is_cut_with_them() -> None:
+    files = filled(segment_bytes=1)
+    files.rot(f"{DIRECTORY}/00000000000000000006.log", 65, 1)
+    write(files, f"{DIRECTORY}/00000000000000000007.log", b"")
+    opened = open_at(files)
+    assert bounds(opened.log) == BOUNDS[:-1]
+    assert [line.partition(":")[0] for line in opened.report.warnings] == [
+        "torn tail cut",
+        "segment without a sound batch, cut",
+    ]
+    assert not files.exists(f"{DIRECTORY}/00000000000000000007.log")
+
+
+def test_a_missing_segment_is_refused() -> None:
+    files = filled(segment_bytes=1)
+    files.unlink(f"{DIRECTORY}/00000000000000000002.log")
+    with pytest.raises(CorruptBatchError, match="the segment before it ends at offset 2: what was between is missing"):
+        open_at(files)
+
+
+def test_a_log_may_start_anywhere() -> None:
+    files = filled(segment_bytes=1)
+    files.unlink(f"{DIRECTORY}/00000000000000000000.log")
+    files.unlink(f"{DIRECTORY}/00000000000000000002.log")
+    write(files, EPOCHS, b"0\n1\n2 3\n")
+    opened = open_at(files)
+    assert (opened.log.start_offset, bounds(opened.log), opened.report.warnings) == (3, [3, 6, 7], ())
+
+
+def test_a_sound_batch_in_the_wrong_place_is_refused() -> None:
+    files = filled()
+    write(files, FIRST_SEGMENT, WHOLE + WHOLE[POSITIONS[3] :])
+    with pytest.raises(CorruptBatchError, match="a batch of offset 6 stands where 7 is due"):
+        open_at(files)
+
+
+def test_an_epoch_that_goes_back_is_refused() -> None:
+    files = filled()
+    data = bytearray(WHOLE)
+    data[POSITIONS[3] + 15] = 1
+    write(files, FIRST_SEGMENT, bytes(data))
+    with pytest.raises(CorruptBatchError, match="its epoch 1 comes after 2"):
+        open_at(files)
+
+
+def test_a_compressed_batch_is_refused_and_not_cut() -> None:
+    files = SimulatedFiles()
+    open_at(files)
+    data = bytearray(batch_of(b"x", base_offset=0))
+    data[22] |= 1
+    write(files, FIRST_SEGMENT, resealed(data))
+    with pytest.raises(UnsupportedBatchError, match="gzip"):
+        open_at(files)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"), [(None, "it is missing"), (b"0\n0\n", "it is empty"), (b"?", "it is no leader")]
+)
+def test_a_lost_epoch_history_is_rebuilt_and_reported(data: bytes | None, why: str) -> None:
+    files = filled()
+    good = files.content(EPOCHS)
+    if data is None:
+        files.unlink(EPOCHS)
+    else:
+        write(files, EPOCHS, data)
+    opened = open_at(files)
+    assert opened.report.warnings[0].startswith(f"leader-epoch-checkpoint rebuilt from the log: {why}")
+    assert files.content(EPOCHS) == good
+
+
+def test_a_history_that_contradicts_the_log_is_refused() -> None:
+    files = filled()
+    for wrong in (b"0\n2\n1 0\n3 3\n", b"0\n1\n1 0\n", b"0\n3\n1 0\n2 3\n3 6\n", b"0\n1\n2 0\n"):
+        write(files, EPOCHS, wrong)
+        with pytest.raises(CorruptBatchError, match="leader-epoch-checkpoint has"):
+            open_at(files)
+
+
+def test_a_history_may_begin_after_the_log_and_end_after_it() -> None:
+    files = filled()
+    for known, after in ((b"0\n2\n1 2\n2 3\n", b"0\n2\n1 2\n2 3\n"), (b"0\n3\n1 0\n2 3\n9 7\n", b"0\n2\n1 0\n2 3\n")):
+        write(files, EPOCHS, known)
+        opened = open_at(files)
+        assert opened.report.warnings == ()
+        assert opened.log.epochs.epoch_at(Offset(0)) == 1
+        assert files.content(EPOCHS) == after
+
+
+def test_reading_without_recovery_leaves_everything_as_it_is() -> None:
+    files = filled()
+    write(files, FIRST_SEGMENT, WHOLE[:-3])
+    files.unlink(EPOCHS)
+    before = files.changes
+    opened = open_at(files, recover=False)
+    assert bounds(opened.log) == BOUNDS[:-1]
+    assert opened.report.warnings[0].startswith("torn tail not read")
+    assert files.changes == before
+    assert len(contents(opened.log)) == POSITIONS[-2]
+
+
+def test_stale_index_files_of_the_active_segment_go() -> None:
+    files = filled()
+    assert files.exists(f"{DIRECTORY}/00000000000000000000.index")
+    open_at(files)
+    assert not files.exists(f"{DIRECTORY}/00000000000000000000.index")
+    assert not files.exists(f"{DIRECTORY}/00000000000000000000.timeindex")
+
+
+def test_other_files_are_left_alone() -> None:
+    files = filled()
+    for name in ("00000000000000000003.log.deleted", "00000000000000000095.snapshot", "partition.metadata"):
+        write(files, f"{DIRECTORY}/{name}", b"kept")
+    assert bounds(open_at(files).log) == BOUNDS
+    assert files.content(f"{DIRECTORY}/00000000000000000003.log.deleted") == b"kept"
+
+
+def test_a_broken_epoch_file_is_named() -> None:
+    error = CorruptFileError("there", "what")
+    assert (str(error), error.path) == ("there: what", "there")
