@@ -7,11 +7,15 @@ Built when first asked for, then kept up from the records that the controller wr
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.image import MetadataImage, TopicImage
 from metadata_log.records import MetadataRecord, PartitionChangeRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
 from quorum.controller.names import may_collide, unified
+
+_REMOVALS_KEPT: Final = 10_000
+"""Removed topics stay listed, at no harm; when they are more than this and than the topics left, it starts anew."""
 
 
 class TopicIndex:
@@ -20,6 +24,7 @@ class TopicIndex:
     def __init__(self) -> None:
         self._by_broker: dict[NodeId, set[TopicId]] | None = None
         self._by_unified: dict[str, tuple[str, ...]] | None = None
+        self._removed = 0
 
     def topics_on(self, broker_id: NodeId, image: MetadataImage) -> list[TopicImage]:
         """The topics that have or had a replica on the broker, ordered by id."""
@@ -55,7 +60,10 @@ class TopicIndex:
                 if record.replicas is not None:
                     self._host(record.topic_id, record.replicas)
             elif isinstance(record, RemoveTopicRecord):
-                self._remove(record.topic_id, image)
+                self._removed += 1
+        if self._removed > _REMOVALS_KEPT + len(image.topics):
+            self._by_broker = self._by_unified = None
+            self._removed = 0
 
     def _host(self, topic_id: TopicId, replicas: tuple[NodeId, ...]) -> None:
         by_broker = self._by_broker
@@ -73,18 +81,3 @@ class TopicIndex:
             others = self._by_unified.get(key, ())
             if name not in others:
                 self._by_unified[key] = (*others, name)
-
-    def _remove(self, topic_id: TopicId, image: MetadataImage) -> None:
-        topic = image.topics.by_id.get(topic_id)
-        if topic is None:
-            return
-        if self._by_broker is not None:
-            for replica in {replica for partition in topic.partitions for replica in partition.replicas}:
-                self._by_broker.get(replica, set()).discard(topic_id)
-        if self._by_unified is not None and may_collide(topic.name):
-            key = unified(topic.name)
-            others = tuple(other for other in self._by_unified.get(key, ()) if other != topic.name)
-            if others:
-                self._by_unified[key] = others
-            else:
-                self._by_unified.pop(key, None)
