@@ -1,0 +1,71 @@
+"""How gRPC connections are set up, on both ends, and how an address is written.
+
+Decides: message limits, keepalive, reconnect backoff, proxies (none). Must not know: what is said over a connection.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import grpc
+
+from metadata_log.voters import GRPC_LISTENER, Endpoint
+
+LARGEST_BATCH_BYTES: Final = 8 * 1024 * 1024
+MESSAGE_LIMIT_BYTES: Final = LARGEST_BATCH_BYTES + 1024 * 1024
+"""The largest batch and room for what stands around it."""
+
+Options = tuple[tuple[str, int], ...]
+
+_COMMON: Final[Options] = (
+    ("grpc.max_receive_message_length", MESSAGE_LIMIT_BYTES),
+    ("grpc.max_send_message_length", MESSAGE_LIMIT_BYTES),
+    # A peer whose host is gone sends nothing, not even a reset: its streams end after 10 + 5 s.
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+)
+CHANNEL_OPTIONS: Final[Options] = (
+    *_COMMON,
+    ("grpc.enable_http_proxy", 0),
+    # Whether a request may be sent twice is decided by the caller, never by the channel.
+    ("grpc.enable_retries", 0),
+    # A restarted controller is found at once, not after gRPC's usual second.
+    ("grpc.initial_reconnect_backoff_ms", 20),
+    ("grpc.min_reconnect_backoff_ms", 500),
+    ("grpc.max_reconnect_backoff_ms", 200),
+    # Each channel has its own connection, so that closing it closes that, and its backoff is its own.
+    ("grpc.use_local_subchannel_pool", 1),
+)
+SERVER_OPTIONS: Final[Options] = (
+    *_COMMON,
+    # Otherwise a second process could bind the same port and take half of the connections.
+    ("grpc.so_reuseport", 0),
+    ("grpc.http2.min_ping_interval_without_data_ms", 1_000),
+    ("grpc.http2.max_ping_strikes", 0),
+)
+
+
+def address_of(endpoint: Endpoint) -> str:
+    """`host:port`, an IPv6 host in brackets."""
+    return f"[{endpoint.host}]:{endpoint.port}" if ":" in endpoint.host else f"{endpoint.host}:{endpoint.port}"
+
+
+def grpc_address(endpoints: tuple[Endpoint, ...]) -> str | None:
+    """The address of the GRPC listener; of an endpoint without a name (a bootstrap server's) else; or None."""
+    for name in (GRPC_LISTENER, ""):
+        for endpoint in endpoints:
+            if endpoint.name == name:
+                return address_of(endpoint)
+    return None
+
+
+def open_channel(address: str) -> grpc.aio.Channel:
+    """A channel to `host:port`; it connects with its first call."""
+    return grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS)
+
+
+def is_disconnect(code: grpc.StatusCode | None) -> bool:
+    """Whether a call ended because the connection was refused or broke, which says that the process there is gone."""
+    return code is grpc.StatusCode.UNAVAILABLE

@@ -1,0 +1,150 @@
+"""The outgoing Fetch stream to one address: one request in flight, answered by its correlation id.
+
+Decides: when the stream is opened and given up, and what its end means for the request in flight. Must not know: what
+is fetched, and whether to ask again.
+
+A reader and a writer task live as long as the stream; a request costs neither a task nor a wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+import grpc
+import msgspec
+
+from kraft.v1 import quorum_pb2, quorum_pb2_grpc
+from quorum.raft.messages import FetchResponse
+from quorum.transport.channel import is_disconnect
+from quorum.transport.convert.common import BadMessage
+from quorum.transport.convert.fetch import fetch_response_from
+
+
+class FetchReplies(Protocol):
+    """Where answers and failures go (a part of the node's `Replies`)."""
+
+    def on_peer_response(self, destination_id: int, correlation: int, response: FetchResponse) -> None:
+        """The answer."""
+
+    def on_peer_failure(self, destination_id: int, correlation: int, *, disconnected: bool) -> None:
+        """None will come."""
+
+
+class _InFlight(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    destination_id: int
+    correlation: int
+    timer: asyncio.TimerHandle
+
+
+class FetchStream:
+    """Sends Fetches to one address; a second one replaces the first, which then fails without suspicion."""
+
+    def __init__(
+        self,
+        stub: quorum_pb2_grpc.QuorumAsyncStub,
+        replies: FetchReplies,
+        *,
+        on_bad_answer: Callable[[str], None],
+    ) -> None:
+        self._stub = stub
+        self._replies = replies
+        self._on_bad_answer = on_bad_answer
+        self._loop = asyncio.get_running_loop()
+        self._in_flight: _InFlight | None = None
+        self._outgoing: quorum_pb2.FetchRequest | None = None
+        self._wake = asyncio.Event()
+        self._tasks: tuple[asyncio.Task[None], ...] = ()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no answer is awaited."""
+        return self._in_flight is None
+
+    def send(self, message: quorum_pb2.FetchRequest, *, destination_id: int, correlation: int, timeout_ms: int) -> None:
+        """Send, opening the stream if there is none. One answer or failure follows, in a later turn."""
+        if self._in_flight is not None:
+            self._loop.call_soon(self._report, self._take_in_flight(), False)
+        timer = self._loop.call_later(timeout_ms / 1000, self._on_timeout)
+        self._in_flight = _InFlight(destination_id=destination_id, correlation=correlation, timer=timer)
+        self._outgoing = message
+        self._wake.set()
+        if not self._tasks:
+            call = self._stub.Fetch(None)
+            self._tasks = (
+                self._loop.create_task(self._write(call), name="fetch-writer"),
+                self._loop.create_task(self._read(call), name="fetch-reader"),
+            )
+
+    async def close(self) -> None:
+        """End the stream; nothing is reported."""
+        if self._in_flight is not None:
+            self._take_in_flight()
+        tasks, self._tasks = self._tasks, ()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _write(self, call: grpc.aio.StreamStreamCall[quorum_pb2.FetchRequest, quorum_pb2.FetchResponse]) -> None:
+        try:
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                message, self._outgoing = self._outgoing, None
+                if message is not None:
+                    await call.write(message)
+        except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            # The stream has ended; the reader learns why and reports it.
+            return
+
+    async def _read(self, call: grpc.aio.StreamStreamCall[quorum_pb2.FetchRequest, quorum_pb2.FetchResponse]) -> None:
+        disconnected = False
+        try:
+            while True:
+                answer = await call.read()
+                if not isinstance(answer, quorum_pb2.FetchResponse):
+                    break
+                self._on_answer(answer)
+        except grpc.aio.AioRpcError as error:
+            disconnected = is_disconnect(error.code())
+        finally:
+            call.cancel()
+        self._on_end(disconnected)
+
+    def _on_answer(self, answer: quorum_pb2.FetchResponse) -> None:
+        waiting = self._in_flight
+        if waiting is None or answer.correlation_id != waiting.correlation:
+            return
+        self._take_in_flight()
+        try:
+            response = fetch_response_from(answer)
+        except BadMessage as bad:
+            self._on_bad_answer(f"Fetch: {bad.why}")
+            self._report(waiting, False)
+            return
+        self._replies.on_peer_response(waiting.destination_id, waiting.correlation, response)
+
+    def _on_end(self, disconnected: bool) -> None:
+        writer, self._tasks = self._tasks[:1], ()
+        for task in writer:
+            task.cancel()
+        self._outgoing = None
+        self._wake.clear()
+        if self._in_flight is not None:
+            self._report(self._take_in_flight(), disconnected)
+
+    def _on_timeout(self) -> None:
+        if self._in_flight is not None:
+            self._report(self._take_in_flight(), False)
+
+    def _take_in_flight(self) -> _InFlight:
+        waiting = self._in_flight
+        if waiting is None:
+            raise RuntimeError("no Fetch is in flight")
+        self._in_flight = None
+        waiting.timer.cancel()
+        return waiting
+
+    def _report(self, waiting: _InFlight, disconnected: bool) -> None:
+        self._replies.on_peer_failure(waiting.destination_id, waiting.correlation, disconnected=disconnected)

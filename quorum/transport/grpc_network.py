@@ -1,0 +1,185 @@
+"""The node's network port over gRPC: requests to other replicas and to the active controller.
+
+Decides: which channel a request takes, and what a gRPC status means for it. Must not know: Raft, and whether to ask
+again. Fetch takes a stream, everything else is rare and takes a single call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
+
+import grpc
+import structlog
+
+from kraft.v1 import controller_pb2_grpc, quorum_pb2_grpc
+from quorum.node.ports import ControllerCall, OutgoingRequest, PeerResponse, Replies
+from quorum.raft.messages import BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, VoteRequest
+from quorum.transport.channel import grpc_address, is_disconnect, open_channel
+from quorum.transport.convert import elections
+from quorum.transport.convert.calls import kind_of, request_to, response_from
+from quorum.transport.convert.common import BadMessage
+from quorum.transport.convert.fetch import fetch_request_to
+from quorum.transport.fetch_stream import FetchStream
+from quorum.transport.methods import controller_method
+
+MAX_CALLS_IN_FLIGHT: Final = 64
+"""Single calls to one address; one more fails."""
+MAX_PEERS: Final = 64
+"""Addresses with an open channel; beyond, the one used longest ago is closed if it is idle."""
+
+_LOG = structlog.get_logger("quorum.transport")
+
+
+class _Peer:
+    """One address: its channel, its Fetch stream, its single calls."""
+
+    def __init__(self, address: str, replies: Replies) -> None:
+        self.address = address
+        self.channel = open_channel(address)
+        self.quorum: quorum_pb2_grpc.QuorumAsyncStub = quorum_pb2_grpc.QuorumStub(self.channel)
+        self.controller: controller_pb2_grpc.ControllerAsyncStub = controller_pb2_grpc.ControllerStub(self.channel)
+        self.fetches = FetchStream(self.quorum, replies, on_bad_answer=self.warn_of_answer)
+        self.calls: set[asyncio.Task[None]] = set()
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.calls and self.fetches.is_idle
+
+    def warn_of_answer(self, why: str) -> None:
+        _LOG.warning("a peer's answer cannot be understood", address=self.address, why=why)
+
+    def start(self, call: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(call, name=f"call-{self.address}")
+        self.calls.add(task)
+        task.add_done_callback(self.calls.discard)
+
+    async def close(self) -> None:
+        calls = tuple(self.calls)
+        for task in calls:
+            task.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        await self.fetches.close()
+        await self.channel.close(None)
+
+
+class GrpcNetwork:
+    """Implements `quorum.node.ports.Network`. All calls are made from the loop's thread; `close` ends it."""
+
+    def __init__(self) -> None:
+        self._peers: dict[str, _Peer] = {}
+        self._replies: Replies | None = None
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def attach(self, replies: Replies) -> None:
+        """Called once, before anything is sent: where answers and failures go."""
+        self._replies = replies
+
+    def send(self, request: OutgoingRequest) -> None:
+        """Send; the answer or the failure is reported in a later turn."""
+        peer = self._peer_of(grpc_address(request.destination.endpoints))
+        if peer is None or len(peer.calls) >= MAX_CALLS_IN_FLIGHT:
+            self._later(self._fail, request, False)
+        elif isinstance(request.request, FetchRequest):
+            message = fetch_request_to(
+                request.request,
+                cluster_id=request.cluster_id,
+                topic_id=request.topic_id,
+                correlation_id=request.correlation,
+            )
+            peer.fetches.send(
+                message,
+                destination_id=request.destination.node_id,
+                correlation=request.correlation,
+                timeout_ms=request.timeout_ms,
+            )
+        else:
+            peer.start(self._call_peer(peer, request))
+
+    def send_to_controller(self, call: ControllerCall) -> None:
+        """Send to a controller's door; the answer, or None, is reported in a later turn."""
+        peer = self._peer_of(grpc_address(call.destination.endpoints))
+        if peer is None or len(peer.calls) >= MAX_CALLS_IN_FLIGHT:
+            self._later(self._attached.on_controller_answer, call.correlation, None)
+        else:
+            peer.start(self._call_controller(peer, call))
+
+    async def close(self) -> None:
+        """Close every connection; nothing is reported any more."""
+        peers, self._peers = tuple(self._peers.values()), {}
+        await asyncio.gather(*(peer.close() for peer in peers), *self._closing)
+
+    @property
+    def _attached(self) -> Replies:
+        if self._replies is None:
+            raise RuntimeError("nobody is attached to the network")
+        return self._replies
+
+    def _later(self, function: Callable[..., None], *arguments: object) -> None:
+        asyncio.get_running_loop().call_soon(function, *arguments)
+
+    def _fail(self, request: OutgoingRequest, disconnected: bool) -> None:
+        self._attached.on_peer_failure(request.destination.node_id, request.correlation, disconnected=disconnected)
+
+    def _peer_of(self, address: str | None) -> _Peer | None:
+        if address is None:
+            return None
+        peer = self._peers.pop(address, None)
+        if peer is None:
+            self._make_room()
+            peer = _Peer(address, self._attached)
+        self._peers[address] = peer
+        return peer
+
+    def _make_room(self) -> None:
+        if len(self._peers) < MAX_PEERS:
+            return
+        for address, peer in self._peers.items():
+            if peer.is_idle:
+                del self._peers[address]
+                task = asyncio.get_running_loop().create_task(peer.close(), name=f"close-{address}")
+                self._closing.add(task)
+                task.add_done_callback(self._closing.discard)
+                return
+
+    async def _call_peer(self, peer: _Peer, request: OutgoingRequest) -> None:
+        try:
+            response = await _single_call(peer.quorum, request)
+        except grpc.aio.AioRpcError as error:
+            self._fail(request, is_disconnect(error.code()))
+        except BadMessage as bad:
+            peer.warn_of_answer(f"{type(request.request).__name__}: {bad.why}")
+            self._fail(request, False)
+        else:
+            self._attached.on_peer_response(request.destination.node_id, request.correlation, response)
+
+    async def _call_controller(self, peer: _Peer, call: ControllerCall) -> None:
+        kind = kind_of(call.request)
+        try:
+            message = await controller_method(peer.controller, kind)(
+                request_to(call.request), timeout=call.timeout_ms / 1000
+            )
+            answer = response_from(kind, message)
+        except grpc.aio.AioRpcError:
+            self._attached.on_controller_answer(call.correlation, None)
+        except BadMessage as bad:
+            peer.warn_of_answer(f"{type(call.request).__name__}: {bad.why}")
+            self._attached.on_controller_answer(call.correlation, None)
+        else:
+            self._attached.on_controller_answer(call.correlation, answer)
+
+
+async def _single_call(stub: quorum_pb2_grpc.QuorumAsyncStub, outgoing: OutgoingRequest) -> PeerResponse:
+    request, timeout = outgoing.request, outgoing.timeout_ms / 1000
+    cluster_id, topic_id = outgoing.cluster_id, outgoing.topic_id
+    if isinstance(request, VoteRequest):
+        vote = elections.vote_request_to(request, cluster_id=cluster_id, topic_id=topic_id)
+        return elections.vote_response_from(await stub.Vote(vote, timeout=timeout))
+    if isinstance(request, BeginQuorumEpochRequest):
+        begin = elections.begin_request_to(request, cluster_id=cluster_id, topic_id=topic_id)
+        return elections.begin_response_from(await stub.BeginQuorumEpoch(begin, timeout=timeout))
+    if isinstance(request, EndQuorumEpochRequest):
+        end = elections.end_request_to(request, cluster_id=cluster_id, topic_id=topic_id)
+        return elections.end_response_from(await stub.EndQuorumEpoch(end, timeout=timeout))
+    raise TypeError(f"{type(request).__name__} is no single call")

@@ -1,0 +1,26 @@
+"""Which gRPC method carries a request as a single call."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any, Protocol, cast
+
+from kraft.v1 import controller_pb2_grpc
+from quorum.transport.convert.calls import Kind
+
+
+class SingleCall(Protocol):
+    """A method of a stub."""
+
+    def __call__(self, request: Any, *, timeout: float) -> Awaitable[Any]:
+        """Call it; `timeout` in seconds."""
+
+
+def method_name(kind: Kind) -> str:
+    """The method's name in the Controller service: create_topics is CreateTopics."""
+    return "".join(word.capitalize() for word in kind.name.split("_"))
+
+
+def controller_method(stub: controller_pb2_grpc.ControllerAsyncStub, kind: Kind) -> SingleCall:
+    """The method of the Controller service that carries this kind of request."""
+    return cast(SingleCall, getattr(stub, method_name(kind)))
