@@ -1,1 +1,1 @@
-"""What runs a replica, observers and controllers alike: the executor, the asyncio driver, config, health and metrics."""
+"""What runs a replica, observers and controllers alike: executor, asyncio driver, config, health and metrics."""

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
+from metadata_log.cold_read import ColdRead
 from metadata_log.directory import QuorumState
-from metadata_log.file_log import WriteOp
 from metadata_log.ids import METADATA_TOPIC_ID, TopicId
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset
 from metadata_log.voters import Endpoint
+from metadata_log.write_ops import WriteOp
 from quorum.errors import Error
 from quorum.raft.inputs import Clock
 from quorum.raft.messages import (
@@ -33,7 +34,7 @@ from quorum.raft.messages import (
 from quorum.raft.ready import Destination
 
 if TYPE_CHECKING:
-    from metadata_log.image import MetadataImage
+    from metadata_log.image import ImageChanges, MetadataImage
     from quorum.controller.context import RequestContext
 
 PeerRequest = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
@@ -74,7 +75,8 @@ class OutgoingRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class ControllerCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A request of this node to the active controller's door (RegisterController).
 
-    `request` is one of `quorum.controller.requests`. One `on_controller_answer` with the same `correlation` is due within `timeout_ms`.
+    `request` is one of `quorum.controller.requests`. One `on_controller_answer` with the same `correlation` is due
+    within `timeout_ms`.
     """
 
     destination: Destination
@@ -113,10 +115,10 @@ class Doors(Protocol):
     """What the incoming sides call. The driver implements it."""
 
     def peer_request(self, call: PeerCall, respond: Callable[[PeerResponse], None]) -> int:
-        """Hand in a peer's request. `respond` is called once at most, in a later turn; returns an id for `peer_gone`."""
+        """Hand in a peer's request; `respond` is called once at most, in a later turn. The id is for `peer_gone`."""
 
     def peer_gone(self, request_id: int) -> None:
-        """The stream that the request came on is broken: whatever is parked for it is dropped, `respond` never called."""
+        """The stream that the request came on is broken: what is parked for it is dropped, `respond` never called."""
 
     def client_request(self, call: ClientCall) -> None:
         """Hand in a client's request. `call.respond` is called exactly once, unless the node stops by a fault."""
@@ -175,12 +177,11 @@ class StateWrite(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 DiskJob = LogWrite | StateWrite
 
 
-class ColdRead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class LogRead(msgspec.Struct, frozen=True, kw_only=True):
     """Whole batches to read from the files because memory no longer has them."""
 
     read_id: int
-    offset: Offset
-    max_bytes: int
+    plan: ColdRead
 
 
 class Disk(Protocol):
@@ -192,8 +193,8 @@ class Disk(Protocol):
     def write(self, jobs: Sequence[DiskJob]) -> None:
         """Take jobs, whose sequences rise by one; several calls may be made durable by one sync."""
 
-    def read(self, read: ColdRead) -> None:
-        """Read; `ReadDone` follows."""
+    def read(self, read: LogRead) -> None:
+        """Read; `ReadDone` follows, or `DiskFailed`."""
 
 
 # --- clock and chance
@@ -319,10 +320,14 @@ class RoleChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ImagePublished(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The committed image moved. Told once for each move, in order; several batches may be in one."""
+    """The committed image moved. Told once for each move, in order; several batches may be in one.
+
+    `changes` says of each batch what may differ, oldest first: look it up in both images.
+    """
 
     before: MetadataImage
     after: MetadataImage
+    changes: tuple[ImageChanges, ...]
 
 
 class ControllerActivated(msgspec.Struct, frozen=True, kw_only=True, gc=False):

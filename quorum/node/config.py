@@ -1,0 +1,263 @@
+"""The configuration of a controller or an agent, in Kafka's key names.
+
+Decides: which keys there are, what their values may be, and what must fit together. Every fault is one `ConfigError`
+that names the key, its value and what to do. Must not know: what the settings are used for.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from metadata_log.file_log import LogConfig
+from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
+from quorum.node.config_values import (
+    SUPPORTED_PROTOCOL,
+    ConfigError,
+    boolean,
+    host_port_list,
+    integer,
+    listener_list,
+    name_list,
+    one_listener,
+    path_list,
+    protocol_map,
+    text,
+)
+from quorum.node.properties import PropertiesError, parse_properties
+from quorum.raft.config import RaftConfig
+
+CONTROLLER_ROLE: Final = "controller"
+BROKER_ROLE: Final = "broker"
+_ROLES: Final = frozenset({CONTROLLER_ROLE, BROKER_ROLE})
+_LARGEST_INT32: Final = (1 << 31) - 1
+_LARGEST_MS: Final = (1 << 53) - 1
+_FETCH_MAX_WAIT_MS: Final = 500
+_RAFT_FIELDS: Final = (
+    "election_timeout_ms",
+    "election_backoff_max_ms",
+    "fetch_timeout_ms",
+    "request_timeout_ms",
+    "retry_backoff_ms",
+)
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """One configuration key: its field in `NodeConfig`, how its value is read, and its default as text (None: must be
+    given, or is derived)."""
+
+    field: str
+    parse: Callable[[str], object]
+    default: str | None
+
+
+def _milliseconds(field: str, default: int, *, least: int = 1) -> Key:
+    """A time that a process can wait: a smaller one than `least` would make it spin."""
+    return Key(field=field, parse=integer(least, _LARGEST_INT32), default=str(default))
+
+
+KEYS: Final[Mapping[str, Key]] = {
+    "process.roles": Key(field="roles", parse=name_list, default=None),
+    "node.id": Key(field="node_id", parse=integer(0, _LARGEST_INT32), default=None),
+    "listeners": Key(field="listeners", parse=listener_list, default=None),
+    "advertised.listeners": Key(field="advertised_listeners", parse=listener_list, default=""),
+    "controller.listener.names": Key(field="controller_listener_names", parse=name_list, default=""),
+    "listener.security.protocol.map": Key(field="security_protocols", parse=protocol_map, default=""),
+    "inter.broker.listener.name": Key(field="inter_broker_listener_name", parse=text, default=""),
+    "broker.rack": Key(field="rack", parse=text, default=""),
+    "log.dirs": Key(field="log_dirs", parse=path_list, default=None),
+    "metadata.log.dir": Key(field="metadata_log_dir", parse=text, default=""),
+    "metadata.log.segment.bytes": Key(
+        field="segment_bytes", parse=integer(8 << 20, _LARGEST_INT32), default=str(1 << 30)
+    ),
+    "controller.quorum.bootstrap.servers": Key(field="bootstrap_servers", parse=host_port_list, default=""),
+    "controller.quorum.election.timeout.ms": _milliseconds("election_timeout_ms", 1000),
+    "controller.quorum.election.backoff.max.ms": _milliseconds("election_backoff_max_ms", 1000),
+    "controller.quorum.fetch.timeout.ms": _milliseconds("fetch_timeout_ms", 2000, least=10),
+    "controller.quorum.request.timeout.ms": _milliseconds("request_timeout_ms", 2000),
+    "controller.quorum.retry.backoff.ms": _milliseconds("retry_backoff_ms", 20),
+    "broker.session.timeout.ms": _milliseconds("session_timeout_ms", 9000),
+    "broker.heartbeat.interval.ms": _milliseconds("heartbeat_interval_ms", 2000),
+    "initial.broker.registration.timeout.ms": _milliseconds("initial_registration_timeout_ms", 60_000),
+    "num.partitions": Key(field="num_partitions", parse=integer(1, _LARGEST_INT32), default="1"),
+    "default.replication.factor": Key(field="default_replication_factor", parse=integer(1, 32767), default="1"),
+    "min.insync.replicas": Key(field="min_insync_replicas", parse=integer(1, 32767), default="1"),
+    "delete.topic.enable": Key(field="delete_topic_enable", parse=boolean, default="true"),
+    "unclean.leader.election.enable": Key(field="unclean_leader_election_enable", parse=boolean, default="false"),
+    "delete.topic.delay.ms": Key(
+        field="delete_topic_delay_ms", parse=integer(0, _LARGEST_MS), default=str(4 * 3600 * 1000)
+    ),
+    "http.listener": Key(field="http_listener", parse=one_listener, default=""),
+}
+"""All of them. Those that are ours, not Kafka's: `delete.topic.delay.ms` (KIP-516 names it) and `http.listener`."""
+
+
+class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """A checked configuration. Times are in ms, sizes in bytes; each field's key stands in `KEYS`."""
+
+    roles: tuple[str, ...]
+    node_id: int
+    listeners: tuple[Endpoint, ...]
+    advertised_listeners: tuple[Endpoint, ...]
+    """What others are told: as configured, else the listeners themselves."""
+    controller_listener_names: tuple[str, ...]
+    inter_broker_listener_name: str
+    rack: str | None
+    log_dirs: tuple[str, ...]
+    metadata_log_dir: str
+    """The directory (one of `log.dirs`, or another) that holds `__cluster_metadata-0`."""
+    bootstrap_servers: tuple[Endpoint, ...]
+    raft: RaftConfig
+    log: LogConfig
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    initial_registration_timeout_ms: int
+    num_partitions: int
+    default_replication_factor: int
+    min_insync_replicas: int
+    delete_topic_enable: bool
+    unclean_leader_election_enable: bool
+    delete_topic_delay_ms: int
+    http_listener: Endpoint | None
+
+    @property
+    def is_controller(self) -> bool:
+        """Whether this node may vote and lead."""
+        return CONTROLLER_ROLE in self.roles
+
+    def listener(self, name: str) -> Endpoint | None:
+        """Where this node binds that listener, or None."""
+        return next((endpoint for endpoint in self.listeners if endpoint.name == name), None)
+
+    @property
+    def controller_endpoints(self) -> tuple[Endpoint, ...]:
+        """This node's advertised controller listeners, for the voter set and its registration."""
+        names = self.controller_listener_names
+        return tuple(endpoint for endpoint in self.advertised_listeners if endpoint.name in names)
+
+
+def load_config(path: str | Path, overrides: Mapping[str, str] | None = None) -> NodeConfig:
+    """Read and check a configuration file; `overrides` replace what it says, key by key.
+
+    Raises:
+        ConfigError: the file cannot be read, or anything in it is wrong.
+    """
+    try:
+        content = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the configuration {path}: {error}") from error
+    try:
+        found = parse_properties(content, source=str(path))
+    except PropertiesError as error:
+        raise ConfigError(str(error)) from error
+    return config_of({**found, **(overrides or {})}, source=str(path))
+
+
+def config_of(properties: Mapping[str, str], *, source: str = "configuration") -> NodeConfig:
+    """Check keys and values, and that they fit together.
+
+    Raises:
+        ConfigError: naming source, key, value and what to do.
+    """
+    try:
+        values = _parsed(properties)
+        return _assembled(values)
+    except ConfigError as error:
+        raise ConfigError(f"{source}: {error}") from error
+
+
+def _parsed(properties: Mapping[str, str]) -> dict[str, Any]:
+    for name in properties:
+        if name not in KEYS:
+            near = difflib.get_close_matches(name, KEYS, n=1, cutoff=0.6)
+            hint = f"did you mean {near[0]}?" if near else "remove it: this node does not use it"
+            raise ConfigError(f"unknown key {name}: {hint}")
+    values: dict[str, Any] = {}
+    for name, key in KEYS.items():
+        given = properties.get(name, key.default)
+        if given is None or (key.default is None and not given):
+            raise ConfigError(f"{name} is missing: it must be set")
+        try:
+            values[key.field] = key.parse(given)
+        except ValueError as error:
+            raise ConfigError(f"{name}={given}: {error}") from error
+    return values
+
+
+def _assembled(values: dict[str, Any]) -> NodeConfig:
+    raft = {field: values.pop(field) for field in _RAFT_FIELDS}
+    security, segment_bytes = values.pop("security_protocols"), values.pop("segment_bytes")
+    listeners = values["listeners"]
+    config = NodeConfig(
+        **{
+            **values,
+            "raft": RaftConfig(**raft, fetch_max_wait_ms=min(_FETCH_MAX_WAIT_MS, raft["fetch_timeout_ms"] // 2)),
+            "log": LogConfig(segment_bytes=segment_bytes),
+            "rack": values["rack"] or None,
+            "metadata_log_dir": values["metadata_log_dir"] or values["log_dirs"][0],
+            "advertised_listeners": values["advertised_listeners"] or listeners,
+            "controller_listener_names": values["controller_listener_names"] or _controller_listeners(listeners),
+        }
+    )
+    _check_roles(config)
+    _check_listeners(config, security)
+    _check_times(config)
+    return config
+
+
+def _controller_listeners(listeners: tuple[Endpoint, ...]) -> tuple[str, ...]:
+    return tuple(at.name for at in listeners if at.name in (CONTROLLER_LISTENER, GRPC_LISTENER))
+
+
+def _check_roles(config: NodeConfig) -> None:
+    for role in config.roles:
+        if role not in _ROLES:
+            raise ConfigError(
+                f"process.roles={','.join(config.roles)}: {role!r} is no role: write controller or broker"
+            )
+    if len(config.roles) != 1:
+        raise ConfigError(
+            f"process.roles={','.join(config.roles)}: a node has one role here: run the controller and the broker's "
+            "agent as two processes"
+        )
+    if not config.is_controller and not config.bootstrap_servers:
+        raise ConfigError("controller.quorum.bootstrap.servers is missing: an agent finds the controllers by it")
+
+
+def _check_listeners(config: NodeConfig, security: dict[str, str]) -> None:
+    bound = {endpoint.name for endpoint in config.listeners}
+    for name in sorted(bound.union(config.controller_listener_names) & security.keys()):
+        if security[name] != SUPPORTED_PROTOCOL:
+            raise ConfigError(
+                f"listener.security.protocol.map: {security[name]} for {name} is not supported: only "
+                f"{SUPPORTED_PROTOCOL} is, so far"
+            )
+    for endpoint in config.advertised_listeners:
+        if endpoint.name not in bound:
+            raise ConfigError(f"advertised.listeners: {endpoint} has no listener of that name in listeners")
+        if endpoint.host in ("", "0.0.0.0", "::"):
+            raise ConfigError(
+                f"advertised.listeners: nobody can connect to {endpoint.name}://{endpoint.host}:{endpoint.port}: set "
+                "advertised.listeners to an address that other nodes reach"
+            )
+    if GRPC_LISTENER not in bound:
+        raise ConfigError(f"listeners: the listener {GRPC_LISTENER} is missing: add {GRPC_LISTENER}://host:port")
+    if not config.is_controller:
+        if CONTROLLER_LISTENER in bound:
+            raise ConfigError(f"listeners: a broker has no {CONTROLLER_LISTENER} listener: remove it")
+        return
+    for name in config.controller_listener_names:
+        if name not in bound:
+            raise ConfigError(f"controller.listener.names: there is no listener {name}: add it to listeners")
+
+
+def _check_times(config: NodeConfig) -> None:
+    if config.heartbeat_interval_ms >= config.session_timeout_ms:
+        raise ConfigError(
+            f"broker.heartbeat.interval.ms={config.heartbeat_interval_ms}: it must be below "
+            f"broker.session.timeout.ms={config.session_timeout_ms}, or every broker is fenced between two heartbeats"
+        )

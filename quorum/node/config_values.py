@@ -1,0 +1,136 @@
+"""How the value of a configuration key is read from its text.
+
+Decides: the forms. Every function raises `ConfigError` (a ValueError) saying what is wrong with the text and how it is
+written; the caller names the key. Must not know: keys.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from metadata_log.voters import Endpoint
+
+_LISTENER: Final = re.compile(
+    r"(?P<name>[A-Za-z][A-Za-z0-9_.-]*)://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]*):(?P<port>\d+)", re.ASCII
+)
+_HOST_PORT: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]+):(?P<port>\d+)", re.ASCII)
+_LARGEST_PORT: Final = 65535
+SUPPORTED_PROTOCOL: Final = "PLAINTEXT"
+_PROTOCOLS: Final = (SUPPORTED_PROTOCOL, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+
+
+class ConfigError(ValueError):
+    """A configuration is wrong; the message names the key, the value and what to do."""
+
+
+def text(value: str) -> str:
+    """Any text, without the white space around it."""
+    return value.strip()
+
+
+def integer(least: int, most: int) -> Callable[[str], int]:
+    """A whole number within bounds, both inclusive."""
+
+    def parse(value: str) -> int:
+        try:
+            number = int(value.strip())
+        except ValueError as error:
+            raise ConfigError(f"it is not a whole number: write one from {least} to {most}") from error
+        if not least <= number <= most:
+            raise ConfigError(f"it is out of bounds: write a number from {least} to {most}")
+        return number
+
+    return parse
+
+
+def boolean(value: str) -> bool:
+    """`true` or `false`."""
+    known = {"true": True, "false": False}
+    if value.strip().lower() not in known:
+        raise ConfigError("write true or false")
+    return known[value.strip().lower()]
+
+
+def name_list(value: str) -> tuple[str, ...]:
+    """Names between commas; none stands twice."""
+    return _without_repeats(tuple(part.strip() for part in value.split(",") if part.strip()))
+
+
+def path_list(value: str) -> tuple[str, ...]:
+    """Directories between commas; none stands twice, with or without a closing slash."""
+    paths = tuple(part.strip().rstrip("/") or "/" for part in value.split(",") if part.strip())
+    if not paths:
+        raise ConfigError("name at least one directory")
+    return _without_repeats(paths)
+
+
+def listener_list(value: str) -> tuple[Endpoint, ...]:
+    """`NAME://host:port` between commas; an empty host binds every interface; no name or port stands twice."""
+    found = tuple(_listener(part.strip()) for part in value.split(",") if part.strip())
+    _without_repeats(tuple(endpoint.name for endpoint in found))
+    ports = [endpoint.port for endpoint in found if endpoint.port]
+    for port in ports:
+        if ports.count(port) > 1 and len({e.host for e in found if e.port == port}) == 1:
+            raise ConfigError(f"two listeners have port {port}: give each its own")
+    return found
+
+
+def one_listener(value: str) -> Endpoint | None:
+    """One `HTTP://host:port`, or nothing."""
+    found = listener_list(value)
+    if len(found) > 1:
+        raise ConfigError("name one address, HTTP://host:port")
+    return found[0] if found else None
+
+
+def host_port_list(value: str) -> tuple[Endpoint, ...]:
+    """`host:port` between commas, an IPv6 host in brackets. The endpoints have no name: the protocol gives it."""
+    found = []
+    for part in (part.strip() for part in value.split(",")):
+        if not part:
+            continue
+        match = _HOST_PORT.fullmatch(part)
+        if match is None:
+            raise ConfigError(f"{part!r} is not an address: write host:port (an IPv6 host in brackets)")
+        found.append(Endpoint(name="", host=match["host"].strip("[]"), port=_port(match["port"], least=1)))
+    return tuple(found)
+
+
+def protocol_map(value: str) -> dict[str, str]:
+    """`LISTENER:PROTOCOL` between commas, in Kafka's four protocols; listeners not ours may stand there too."""
+    found: dict[str, str] = {}
+    for part in (part.strip() for part in value.split(",")):
+        if not part:
+            continue
+        name, separator, protocol = part.partition(":")
+        if not separator or not name:
+            raise ConfigError(f"{part!r} is not LISTENER:PROTOCOL")
+        if protocol not in _PROTOCOLS:
+            raise ConfigError(f"{protocol!r} for {name} is not a protocol: known are {', '.join(_PROTOCOLS)}")
+        if name in found:
+            raise ConfigError(f"{name} stands twice")
+        found[name] = protocol
+    return found
+
+
+def _listener(part: str) -> Endpoint:
+    match = _LISTENER.fullmatch(part)
+    if match is None:
+        raise ConfigError(f"{part!r} is not a listener: write NAME://host:port (an IPv6 host in brackets)")
+    return Endpoint(name=match["name"], host=match["host"].strip("[]"), port=_port(match["port"], least=0))
+
+
+def _port(digits: str, *, least: int) -> int:
+    port = int(digits)
+    if not least <= port <= _LARGEST_PORT:
+        raise ConfigError(f"{digits} is not a port: write a number from {least} to {_LARGEST_PORT}")
+    return port
+
+
+def _without_repeats(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"{name} stands twice")
+    return names

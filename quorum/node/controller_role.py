@@ -1,0 +1,288 @@
+"""What makes a replica a controller: it takes clients' requests while it is the active one, and answers after commit.
+
+Decides: when this node is the active controller, which requests share a batch, when an answer may leave, and what is
+told to whoever cannot be answered. Must not know: what a request means (`quorum.controller` does), Raft, the disk.
+
+Active from the moment that the committed image holds the LeaderChange of its epoch, so that nothing of earlier epochs
+is missing from it. Appended when leadership is lost: the outcome is unknown (REQUEST_TIMED_OUT). Not appended:
+NOT_CONTROLLER, safe to send again elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+import msgspec
+
+from metadata_log.ids import TopicId
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import MetadataRecord
+from quorum.controller.machine import ControllerMachine
+from quorum.controller.requests import DescribeTopics, RegisterController
+from quorum.controller.result import ControllerResult
+from quorum.errors import Error
+from quorum.node.executor import Executor
+from quorum.node.ports import (
+    ClientAnswer,
+    ClientCall,
+    ControllerActivated,
+    ControllerAnswered,
+    ControllerDeactivated,
+)
+from quorum.node.purgatory import CommitPurgatory, ReadPurgatory, WaitingAnswer
+from quorum.node.registration import Registration
+from quorum.node.tail import Tail, TooLargeError
+
+_READS: Final = (DescribeTopics,)
+"""Requests that any replica may answer from its image."""
+
+
+class RoleConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Bounds: of one batch, and of the answers that may wait at once; and how long one waits that names no deadline."""
+
+    max_records_per_batch: int = 10_000
+    max_batch_bytes: int = 8 << 20
+    max_waiting: int = 20_000
+    default_timeout_ms: int = 30_000
+
+
+class ControllerRole:
+    """The application of a controller's executor."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        machine: ControllerMachine,
+        config: RoleConfig,
+        registration: RegisterController,
+        bootstrap_records: tuple[MetadataRecord, ...],
+    ) -> None:
+        self._executor = executor
+        self._machine = machine
+        self._config = config
+        self._registration = Registration(executor, registration)
+        self._bootstrap_records = bootstrap_records
+        self._tail: Tail | None = None
+        self._commits = CommitPurgatory()
+        self._reads = ReadPurgatory()
+        self._new_ids = self._ids()
+
+    @property
+    def active_epoch(self) -> Epoch | None:
+        """The epoch in which this node is the active controller; None on a standby."""
+        return None if self._tail is None else self._tail.epoch
+
+    @property
+    def waiting(self) -> int:
+        """How many answers wait."""
+        return len(self._commits) + len(self._reads)
+
+    # --- called by the executor
+
+    def on_turn(self, calls: list[ClientCall]) -> None:
+        """See `executor.Application`."""
+        if self._tail is None:
+            self._maybe_activate()
+        own = self._registration.maybe_register(is_active=self._tail is not None)
+        if own is not None:
+            calls = [*calls, own]
+        for call in calls:
+            self._handle(call)
+        if self._tail is not None:
+            self._on_time(self._tail)
+            if not self._tail.flush():
+                self.on_lost_leadership()
+        self._expire()
+
+    def on_published(self) -> None:
+        """See `executor.Application`."""
+        end = self._executor.image.offset_and_epoch.offset
+        for answer in self._commits.take_committed(end):
+            answer.call.respond(self._answer(answer.response, answer.offset))
+        for call in self._reads.take_reached(end):
+            self._read(call)
+
+    def on_lost_leadership(self) -> None:
+        """See `executor.Application`."""
+        if self._tail is None:
+            return
+        epoch, self._tail = self._tail.epoch, None
+        self._machine.deactivate()
+        unknown = 0
+        for answer in self._commits.take_all():
+            unknown += answer.wrote
+            answer.call.respond(self._unknown_outcome() if answer.wrote else self._not_controller())
+        self._executor.tell(ControllerDeactivated(epoch=epoch, unknown_outcomes=unknown))
+
+    def on_controller_answer(self, answered: ControllerAnswered) -> None:
+        """See `executor.Application`."""
+        self._registration.on_controller_answer(answered)
+
+    def next_deadline_ms(self) -> int | None:
+        """See `executor.Application`."""
+        deadlines = [self._commits.next_deadline_ms(), self._reads.next_deadline_ms()]
+        deadlines.append(self._registration.next_deadline_ms())
+        if self._tail is not None:
+            deadlines.append(self._machine.next_deadline_ms())
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+
+    # --- becoming the active one
+
+    def _maybe_activate(self) -> None:
+        executor = self._executor
+        start, replayer = executor.epoch_start_offset, executor.replayer
+        if start is None or not executor.machine.is_leader or replayer.end.offset <= start:
+            return
+        if replayer.end.offset != executor.machine.log_end_offset:
+            return
+        epoch = executor.machine.epoch
+        self._tail = Tail(
+            replayer,
+            epoch,
+            propose=executor.propose,
+            remember=executor.remember,
+            max_records=self._config.max_records_per_batch,
+            max_bytes=self._config.max_batch_bytes,
+        )
+        result = self._machine.activate(
+            replayer.image,
+            executor.clock,
+            epoch=epoch,
+            bootstrap_values=self._bootstrap_records,
+            open_transaction=replayer.in_transaction,
+            metadata_topic_id=next(self._new_ids),
+        )
+        executor.tell(ControllerActivated(epoch=epoch))
+        if not self._write(self._tail, result):
+            self.on_lost_leadership()
+
+    def _ids(self) -> Iterator[TopicId]:
+        while True:
+            yield TopicId(self._executor.ports.entropy.new_id())
+
+    # --- requests
+
+    def _handle(self, call: ClientCall) -> None:
+        if call.at_least_offset >= 0 and type(call.request) in _READS:
+            self._handle_read(call)
+        elif self._tail is None:
+            call.respond(self._not_controller())
+        elif self.waiting >= self._config.max_waiting:
+            call.respond(self._too_many())
+        else:
+            self._handle_active(call, self._tail)
+
+    def _handle_active(self, call: ClientCall, tail: Tail) -> None:
+        executor = self._executor
+        result = self._machine.on_request(
+            cast("Any", call.request),
+            call.context,
+            tail.image,
+            tail.next_offset,
+            executor.clock,
+            executor.ports.entropy.draw(),
+            self._new_ids,
+        )
+        try:
+            is_leading = self._write(tail, result)
+        except TooLargeError as error:
+            call.respond(executor.leader_hint(Error.RECORD_LIST_TOO_LARGE, str(error)))
+            return
+        if not is_leading:
+            self.on_lost_leadership()
+            call.respond(self._not_controller())
+            return
+        self._answer_after(call, result, tail.next_offset)
+
+    def _answer_after(self, call: ClientCall, result: ControllerResult, offset: Offset) -> None:
+        """Answer once everything up to `offset` is committed, which is at once where it is so already."""
+        if not result.records and offset <= self._executor.image.offset_and_epoch.offset:
+            call.respond(self._answer(result.response, offset))
+            return
+        self._commits.add(
+            WaitingAnswer(
+                call=call,
+                response=result.response,
+                offset=offset,
+                deadline_ms=self._deadline_of(call),
+                wrote=bool(result.records),
+            )
+        )
+
+    def _write(self, tail: Tail, result: ControllerResult) -> bool:
+        if not result.records:
+            return True
+        return tail.add(result.records, self._executor.clock.wall_ms, is_atomic=result.is_atomic)
+
+    def _on_time(self, tail: Tail) -> None:
+        """Fence what has become stale; one step a turn, the next turn follows at once if there is more."""
+        due = self._machine.next_deadline_ms()
+        if due is None or due > self._executor.clock.monotonic_ms:
+            return
+        result = self._machine.on_elapsed(tail.image, tail.next_offset, self._executor.clock)
+        if not self._write(tail, result):
+            self.on_lost_leadership()
+
+    # --- reads at any replica
+
+    def _handle_read(self, call: ClientCall) -> None:
+        if call.at_least_offset <= self._executor.image.offset_and_epoch.offset:
+            self._read(call)
+        elif self.waiting >= self._config.max_waiting:
+            call.respond(self._too_many())
+        else:
+            self._reads.add(call, self._deadline_of(call))
+
+    def _read(self, call: ClientCall) -> None:
+        executor = self._executor
+        end = executor.image.offset_and_epoch
+        result = self._machine.on_request(
+            cast("Any", call.request),
+            call.context,
+            executor.image,
+            end.offset,
+            executor.clock,
+            executor.ports.entropy.draw(),
+            self._new_ids,
+        )
+        call.respond(self._answer(result.response, end.offset))
+
+    # --- answers
+
+    def _expire(self) -> None:
+        now_ms = self._executor.clock.monotonic_ms
+        for answer in self._commits.take_expired(now_ms):
+            answer.call.respond(self._unknown_outcome())
+        for call in self._reads.take_expired(now_ms):
+            hint = f"this replica's image ends before offset {call.at_least_offset}"
+            call.respond(self._executor.leader_hint(Error.OFFSET_NOT_AVAILABLE, hint))
+
+    def _deadline_of(self, call: ClientCall) -> int:
+        named = call.context.deadline_ms
+        return self._executor.clock.monotonic_ms + self._config.default_timeout_ms if named is None else named
+
+    def _answer(self, response: object, offset: Offset) -> ClientAnswer:
+        executor = self._executor
+        machine = executor.machine
+        return ClientAnswer(
+            response=response,
+            image_offset=offset,
+            image_epoch=executor.image.offset_and_epoch.epoch,
+            leader_id=-1 if machine.leader_id is None else machine.leader_id,
+            leader_epoch=machine.epoch,
+            leader_endpoints=machine.leader_endpoints,
+        )
+
+    def _not_controller(self) -> ClientAnswer:
+        return self._executor.leader_hint(Error.NOT_CONTROLLER, "this node is not the active controller")
+
+    def _unknown_outcome(self) -> ClientAnswer:
+        return self._executor.leader_hint(
+            Error.REQUEST_TIMED_OUT, "it was written but not seen committed: whether it holds is not known yet"
+        )
+
+    def _too_many(self) -> ClientAnswer:
+        return self._executor.leader_hint(
+            Error.THROTTLING_QUOTA_EXCEEDED, "too many requests wait for their answer here: try again later"
+        )

@@ -1,0 +1,94 @@
+"""The node's log: one line a transition, one a refusal, always the same fields in the same order.
+
+Decides: which events are worth a line, and its fields. Must not know: where lines go beyond the stream it is given. The
+cores do not log; what they did is told by the executor's events.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any, TextIO
+
+import structlog
+
+from quorum.node.ports import (
+    ControllerActivated,
+    ControllerDeactivated,
+    NodeEvent,
+    Refused,
+    RoleChanged,
+    Watcher,
+)
+
+
+def configure_logging(*, level: str = "INFO", as_json: bool = False, stream: TextIO | None = None) -> None:
+    """Set up structlog for the process: text for people, or one JSON object a line.
+
+    Raises:
+        ValueError: `level` is none of DEBUG, INFO, WARNING, ERROR.
+    """
+    known = {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARNING": logging.WARNING, "ERROR": logging.ERROR}
+    if level not in known:
+        raise ValueError(f"log level {level!r} is none of {', '.join(known)}")
+    target = stream or sys.stderr
+    renderer: Any = (
+        structlog.processors.JSONRenderer()
+        if as_json
+        else structlog.dev.ConsoleRenderer(colors=target.isatty(), pad_event_to=0, sort_keys=False)
+    )
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(known[level]),
+        logger_factory=structlog.PrintLoggerFactory(target),
+        cache_logger_on_first_use=False,
+    )
+
+
+class LogWatcher:
+    """Writes the events of one node to the log."""
+
+    def __init__(self, node_id: int) -> None:
+        self._log = structlog.get_logger().bind(node_id=node_id)
+
+    def on_event(self, event: NodeEvent) -> None:
+        """See `ports.Watcher`. The image's moves are counted by the metrics, not logged."""
+        if isinstance(event, RoleChanged):
+            self._log.info(
+                "transition",
+                role=event.role,
+                epoch=event.epoch,
+                leader_id=event.leader_id,
+                log_end_offset=event.log_end_offset,
+                high_watermark=event.high_watermark,
+                cause=event.cause,
+            )
+        elif isinstance(event, Refused):
+            self._log.warning(
+                "refusal",
+                request=event.request,
+                error=event.error.name,
+                by_us=event.by_us,
+                peer=event.peer,
+                why=event.why,
+            )
+        elif isinstance(event, ControllerActivated):
+            self._log.info("active controller", epoch=event.epoch)
+        elif isinstance(event, ControllerDeactivated):
+            self._log.info("standby controller", epoch=event.epoch, unknown_outcomes=event.unknown_outcomes)
+
+
+class Watchers:
+    """Several watchers as one, told in order."""
+
+    def __init__(self, *watchers: Watcher) -> None:
+        self._watchers = watchers
+
+    def on_event(self, event: NodeEvent) -> None:
+        """See `ports.Watcher`."""
+        for watcher in self._watchers:
+            watcher.on_event(event)

@@ -1,0 +1,103 @@
+"""The executor's side towards other replicas: their requests through the gate to the core, their answers likewise.
+
+Decides: what a refusal by either gate means for the core, which knows nothing of cluster and topic ids. Must not know:
+how messages travel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from quorum.errors import Error
+from quorum.node.effects import Effects
+from quorum.node.gate import ID_ERRORS, Refusal
+from quorum.node.ports import PeerAnswered, PeerFailed, PeerGone, PeerRequested, Refused
+from quorum.raft.inputs import Input, RequestDropped, RequestFailed, RequestReceived, ResponseReceived
+from quorum.raft.messages import FetchResponse
+from quorum.raft.ready import Ready
+
+if TYPE_CHECKING:
+    from quorum.node.executor import Executor
+
+
+class Peers:
+    """Events from and about peers.
+
+    Attributes:
+        last_fetched_ms: when a leader last answered our Fetch without an error; monotonic.
+    """
+
+    def __init__(self, executor: Executor, effects: Effects, feed: Callable[[Input], Ready]) -> None:
+        self._executor = executor
+        self._effects = effects
+        self._feed = feed
+        self.last_fetched_ms: int | None = None
+
+    def on_requested(self, event: PeerRequested) -> None:
+        """A peer asks: it must name our cluster and the metadata topic."""
+        executor = self._executor
+        refusal = executor.gate.validate(event.call)
+        if refusal is not None:
+            self._refuse(event, refusal)
+            return
+        self._effects.expect_answer(event.request_id, event.respond)
+        draw = executor.ports.entropy.draw()
+        self._feed(RequestReceived(request_id=event.request_id, request=event.call.request, draw=draw))
+
+    def on_gone(self, event: PeerGone) -> None:
+        """Nobody waits for the answer; a no-op when it has been given."""
+        if self._effects.drop_answer(event.request_id):
+            self._feed(RequestDropped(request_id=event.request_id))
+
+    def on_answered(self, event: PeerAnswered) -> None:
+        """A peer answered; errors of its gate are ours to deal with."""
+        executor, response = self._executor, event.response
+        if response.error in ID_ERRORS or response.error is Error.INCONSISTENT_CLUSTER_ID:
+            self._on_refused(event)
+            return
+        if type(response) is FetchResponse and response.error is Error.NONE:
+            self.last_fetched_ms = executor.clock.monotonic_ms
+            executor.gate.on_fetch_answered(event.destination_id)
+        self._feed(
+            ResponseReceived(
+                destination_id=event.destination_id,
+                correlation=event.correlation,
+                response=response,
+                draw=executor.ports.entropy.draw(),
+            )
+        )
+
+    def on_failed(self, event: PeerFailed) -> None:
+        """A peer will not answer."""
+        self._feed(
+            RequestFailed(
+                destination_id=event.destination_id,
+                correlation=event.correlation,
+                disconnected=event.disconnected,
+                draw=self._executor.ports.entropy.draw(),
+            )
+        )
+
+    def _refuse(self, event: PeerRequested, refusal: Refusal) -> None:
+        executor, request = self._executor, type(event.call.request).__name__
+        executor.tell(Refused(request=request, error=refusal.error, why=refusal.why, by_us=True, peer=""))
+        event.respond(refusal.response_to(event.call.request, executor.machine.epoch))
+
+    def _on_refused(self, event: PeerAnswered) -> None:
+        """For the core it is a failure that says nothing of the peer's life: it asks again after its backoff."""
+        error = event.response.error
+        if error in ID_ERRORS:
+            self._executor.gate.on_id_error(event.destination_id)
+        self._executor.tell(
+            Refused(
+                request=type(event.response).__name__.replace("Response", "Request"),
+                error=error,
+                why="the peer does not take the cluster id or the topic id that we named",
+                by_us=False,
+                peer=str(event.destination_id),
+            )
+        )
+        self.on_failed(
+            PeerFailed(destination_id=event.destination_id, correlation=event.correlation, disconnected=False)
+        )

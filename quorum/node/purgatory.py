@@ -1,0 +1,105 @@
+"""Answers that wait: for their records to be committed, or for the image to reach what a read asks for.
+
+Decides: which answer is due, and which has waited too long. Must not know: what is asked. Bounded by its owner, who
+refuses more when `len()` has reached its bound.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterator
+
+import msgspec
+
+from metadata_log.offsets import Offset
+from quorum.node.ports import ClientCall
+
+
+class WaitingAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer that is true once everything before `offset` is committed."""
+
+    call: ClientCall
+    response: object
+    offset: Offset
+    deadline_ms: int
+    wrote: bool
+    """Whether records of its own are not committed yet: if leadership is lost, the outcome is not known."""
+
+
+class CommitPurgatory:
+    """Answers in the order of their offsets, which never falls."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[WaitingAnswer] = deque()
+        self._earliest_deadline_ms: int | None = None
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, answer: WaitingAnswer) -> None:
+        """Keep it until `take_committed` or `take_expired` or `take_all` gives it back."""
+        self._waiting.append(answer)
+        earliest = self._earliest_deadline_ms
+        if earliest is None or answer.deadline_ms < earliest:
+            self._earliest_deadline_ms = answer.deadline_ms
+
+    def take_committed(self, offset: Offset) -> Iterator[WaitingAnswer]:
+        """Those that are true now."""
+        waiting = self._waiting
+        while waiting and waiting[0].offset <= offset:
+            yield waiting.popleft()
+
+    def take_all(self) -> list[WaitingAnswer]:
+        """All of them: they will not become true here."""
+        taken = list(self._waiting)
+        self._waiting.clear()
+        self._earliest_deadline_ms = None
+        return taken
+
+    def take_expired(self, now_ms: int) -> list[WaitingAnswer]:
+        """Those whose deadline has come. Looks through all, but only when the earliest deadline has passed."""
+        earliest = self._earliest_deadline_ms
+        if earliest is None or now_ms < earliest:
+            return []
+        expired = [answer for answer in self._waiting if answer.deadline_ms <= now_ms]
+        self._waiting = deque(answer for answer in self._waiting if answer.deadline_ms > now_ms)
+        self._earliest_deadline_ms = min((answer.deadline_ms for answer in self._waiting), default=None)
+        return expired
+
+    def next_deadline_ms(self) -> int | None:
+        """When the next may expire; may be early."""
+        return self._earliest_deadline_ms if self._waiting else None
+
+
+class ReadPurgatory:
+    """Reads that wait for the image to reach an offset, by that offset."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Offset, int, ClientCall, int]] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, call: ClientCall, deadline_ms: int) -> None:
+        """Keep it until the image has reached `call.at_least_offset`."""
+        self._count += 1
+        heapq.heappush(self._waiting, (call.at_least_offset, self._count, call, deadline_ms))
+
+    def take_reached(self, offset: Offset) -> Iterator[ClientCall]:
+        """Those that an image ending at `offset` may answer."""
+        while self._waiting and self._waiting[0][0] <= offset:
+            yield heapq.heappop(self._waiting)[2]
+
+    def take_expired(self, now_ms: int) -> list[ClientCall]:
+        """Those whose deadline has come."""
+        expired = [entry for entry in self._waiting if entry[3] <= now_ms]
+        if expired:
+            self._waiting = [entry for entry in self._waiting if entry[3] > now_ms]
+            heapq.heapify(self._waiting)
+        return [entry[2] for entry in expired]
+
+    def next_deadline_ms(self) -> int | None:
+        """When the next expires."""
+        return min((entry[3] for entry in self._waiting), default=None)

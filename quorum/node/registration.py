@@ -1,0 +1,117 @@
+"""A controller registers itself with the active one, and keeps at it until the image says so (KIP-919).
+
+Decides: when to ask, and whom. Must not know: how it gets there. The committed image is the only acknowledgement that
+counts: an answer alone may come from a leader that loses its epoch before the record is known here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from metadata_log.ids import Uuid
+from metadata_log.voters import Endpoint
+from quorum.controller.context import RequestContext
+from quorum.controller.gates import CONTROLLER_REGISTRATION, level_of
+from quorum.controller.requests import FeatureRange, Listener, RegisterController
+from quorum.node.ports import ClientAnswer, ClientCall, ControllerAnswered, ControllerCall
+from quorum.raft.ready import Destination
+
+if TYPE_CHECKING:
+    from quorum.node.executor import Executor
+
+_AGAIN_MS: Final = 250
+"""Between two attempts."""
+_TIMEOUT_MS: Final = 2000
+
+SUPPORTED_FEATURES: Final = tuple(
+    FeatureRange(name=name, min_supported_version=least, max_supported_version=most)
+    for name, least, most in (
+        ("group.version", 0, 1),
+        ("kraft.version", 0, 1),
+        ("metadata.version", 7, 30),
+        ("share.version", 0, 1),
+        ("streams.version", 0, 1),
+        ("transaction.version", 0, 2),
+        ("eligible.leader.replicas.version", 0, 1),
+    )
+)
+"""What this software can run, as Kafka 4.3's controllers register."""
+
+
+def registration_of(node_id: int, incarnation_id: Uuid, endpoints: tuple[Endpoint, ...]) -> RegisterController:
+    """What a controller says of itself; `incarnation_id` is new with each start of the process."""
+    return RegisterController(
+        controller_id=node_id,
+        incarnation_id=incarnation_id,
+        listeners=tuple(Listener(name=at.name, host=at.host, port=at.port) for at in endpoints),
+        features=SUPPORTED_FEATURES,
+    )
+
+
+class Registration:
+    """One controller's, for one run of its process."""
+
+    def __init__(self, executor: Executor, request: RegisterController) -> None:
+        self._executor = executor
+        self._request = request
+        self._correlation = 0
+        self._is_asking = False
+        self._not_before_ms = 0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the committed image lacks this very registration, and could hold it."""
+        image = self._executor.image
+        if level_of(image) < CONTROLLER_REGISTRATION:
+            return False
+        known = image.cluster.controllers.get(self._executor.replica.node_id)
+        return known is None or known.incarnation_id != self._request.incarnation_id
+
+    def next_deadline_ms(self) -> int | None:
+        """When the next attempt is due."""
+        if self._is_asking or self._executor.machine.leader_id is None or not self.is_due:
+            return None
+        return self._not_before_ms
+
+    def maybe_register(self, *, is_active: bool) -> ClientCall | None:
+        """Ask the active controller; when that is this node, the request is returned to be handled here."""
+        executor = self._executor
+        now_ms = executor.clock.monotonic_ms
+        leader_id = executor.machine.leader_id
+        if self._is_asking or leader_id is None or now_ms < self._not_before_ms or not self.is_due:
+            return None
+        if leader_id == executor.replica.node_id:
+            if is_active:
+                return self._own_call(now_ms)
+            self._not_before_ms = now_ms + _AGAIN_MS
+            return None
+        self._is_asking = True
+        self._correlation += 1
+        executor.ports.network.send_to_controller(
+            ControllerCall(
+                destination=Destination(node_id=leader_id, endpoints=executor.machine.leader_endpoints),
+                correlation=self._correlation,
+                request=self._request,
+                timeout_ms=_TIMEOUT_MS,
+            )
+        )
+        return None
+
+    def on_controller_answer(self, answered: ControllerAnswered) -> None:
+        """Whatever was answered: look at the image again in a moment."""
+        if answered.correlation == self._correlation:
+            self._done(self._executor.clock.monotonic_ms)
+
+    def _own_call(self, now_ms: int) -> ClientCall:
+        self._is_asking = True
+
+        def respond(answer: ClientAnswer) -> None:
+            self._done(self._executor.clock.monotonic_ms)
+
+        return ClientCall(
+            request=self._request, context=RequestContext(deadline_ms=now_ms + _TIMEOUT_MS), respond=respond
+        )
+
+    def _done(self, now_ms: int) -> None:
+        self._is_asking = False
+        self._not_before_ms = now_ms + _AGAIN_MS

@@ -1,0 +1,147 @@
+"""The active controller's view past the high watermark: the image of all that it has appended or is about to.
+
+Decides: how the records of a turn's requests become batches (as few as the bounds allow, one request's in one batch
+unless it says otherwise), and keeps the outcome of each for publication. Must not know: requests, clients, Raft.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from metadata_log.errors import InvariantViolation
+from metadata_log.image import METADATA_VERSION, MetadataImage, ReplayError
+from metadata_log.image.replayer import Replayer
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import FeatureLevelRecord, MetadataRecord, encode_record, write_version
+from quorum.raft.ready import AppendBatches
+
+_RECORD_OVERHEAD: Final = 24
+"""At most what a record's frame in a batch adds to its value."""
+_BATCH_OVERHEAD: Final = 64
+
+Propose = Callable[[Epoch, tuple[bytes, ...]], AppendBatches | None]
+
+
+class TooLargeError(Exception):
+    """One request's records do not fit into one batch."""
+
+
+class Tail:
+    """One epoch's; dropped with it."""
+
+    def __init__(
+        self,
+        replayer: Replayer,
+        epoch: Epoch,
+        *,
+        propose: Propose,
+        remember: Callable[[Replayer], None],
+        max_records: int,
+        max_bytes: int,
+    ) -> None:
+        self.epoch = epoch
+        self._replayer = replayer
+        self._propose = propose
+        self._remember = remember
+        self._max_records = max_records
+        self._max_bytes = max_bytes - _BATCH_OVERHEAD
+        self._values: list[bytes] = []
+        self._size = 0
+        self._staged: list[Replayer] = []
+        self._level: int | None = None
+        self._versions: dict[type[MetadataRecord], int] = {}
+
+    @property
+    def image(self) -> MetadataImage:
+        """With everything appended and staged in it."""
+        return self._replayer.image
+
+    @property
+    def next_offset(self) -> Offset:
+        """What the next record will get."""
+        return self._replayer.end.offset
+
+    def add(self, records: Sequence[MetadataRecord], wall_ms: int, *, is_atomic: bool) -> bool:
+        """Stage records; false when an append that this needed was refused: leadership is lost.
+
+        Raises:
+            TooLargeError: `is_atomic`, and they do not fit into one batch; nothing was staged.
+            InvariantViolation: they make no sense after the image.
+        """
+        values = self._encode(records)
+        limit = self._max_records
+        if not is_atomic and len(values) > limit:
+            return all(
+                self._stage(records[at : at + limit], values[at : at + limit], wall_ms)
+                for at in range(0, len(values), limit)
+            )
+        return self._stage(records, values, wall_ms)
+
+    def flush(self) -> bool:
+        """Append what is staged, as one batch; false when it was refused."""
+        if not self._values:
+            return True
+        values, self._values, self._size = tuple(self._values), [], 0
+        staged, self._staged = self._staged, []
+        base = Offset(self.next_offset - len(values))
+        appended = self._propose(self.epoch, values)
+        if appended is None:
+            return False
+        if (appended.base_offset, appended.end_offset) != (base, self.next_offset):
+            raise InvariantViolation(
+                f"records were staged for offsets {base} to {self.next_offset}, but appended at "
+                f"{appended.base_offset} to {appended.end_offset}"
+            )
+        for replayer in staged:
+            self._remember(replayer)
+        return True
+
+    def _stage(self, records: Sequence[MetadataRecord], values: list[bytes], wall_ms: int) -> bool:
+        size = sum(map(len, values)) + _RECORD_OVERHEAD * len(values)
+        if len(values) > self._max_records or size > self._max_bytes:
+            raise TooLargeError(
+                f"it needs {len(values)} records of {size} bytes; one batch holds {self._max_records} records of "
+                f"{self._max_bytes} bytes"
+            )
+        is_full = len(self._values) + len(values) > self._max_records or self._size + size > self._max_bytes
+        if is_full and not self.flush():
+            return False
+        self._replay(records, wall_ms)
+        self._values += values
+        self._size += size
+        self._staged.append(self._replayer)
+        return True
+
+    def _replay(self, records: Sequence[MetadataRecord], wall_ms: int) -> None:
+        base = self._replayer.end.offset
+        try:
+            self._replayer = self._replayer.on_records(
+                records, base_offset=base, next_offset=base + len(records), epoch=self.epoch, timestamp_ms=wall_ms
+            )
+        except ReplayError as error:
+            raise InvariantViolation(f"the controller wrote what cannot be replayed: {error}") from error
+
+    def _encode(self, records: Sequence[MetadataRecord]) -> list[bytes]:
+        level = self.image.features.metadata_version
+        if level is None:
+            level = _first_level(records)
+        if level != self._level:
+            self._level, self._versions = level, {}
+        versions = self._versions
+        values = []
+        for record in records:
+            kind = type(record)
+            version = versions.get(kind)
+            if version is None:
+                version = versions[kind] = write_version(kind, level)
+            values.append(encode_record(record, version))
+        return values
+
+
+def _first_level(records: Sequence[MetadataRecord]) -> int:
+    """The level that the bootstrap records themselves set: the log's first record is written at it (KIP-778)."""
+    for record in records:
+        if isinstance(record, FeatureLevelRecord) and record.name == METADATA_VERSION:
+            return record.feature_level
+    raise InvariantViolation("records were to be written before any metadata.version is known")

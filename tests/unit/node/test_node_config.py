@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from metadata_log.voters import Endpoint
+from quorum.node.config import KEYS, NodeConfig, config_of, load_config
+from quorum.node.config_values import ConfigError
+
+CONTROLLER = {
+    "process.roles": "controller",
+    "node.id": "1",
+    "listeners": "CONTROLLER://c1:9093,GRPC://c1:9094",
+    "log.dirs": "/data",
+}
+BROKER = {
+    "process.roles": "broker",
+    "node.id": "11",
+    "listeners": "PLAINTEXT://b1:9092,GRPC://b1:9096",
+    "log.dirs": "/a,/b/",
+    "controller.quorum.bootstrap.servers": "c1:9094,[::1]:9095",
+}
+
+
+def controller(**changes: str) -> NodeConfig:
+    return config_of({**CONTROLLER, **_dotted(changes)})
+
+
+def _dotted(changes: Mapping[str, str]) -> dict[str, str]:
+    return {name.replace("_", "."): value for name, value in changes.items()}
+
+
+def test_defaults_are_kafkas() -> None:
+    config = controller()
+    assert config.is_controller
+    assert (config.raft.election_timeout_ms, config.raft.fetch_timeout_ms) == (1000, 2000)
+    assert (config.raft.request_timeout_ms, config.raft.retry_backoff_ms) == (2000, 20)
+    assert (config.session_timeout_ms, config.heartbeat_interval_ms) == (9000, 2000)
+    assert config.log.segment_bytes == 1 << 30
+    assert config.delete_topic_delay_ms == 14_400_000
+    assert config.metadata_log_dir == "/data"
+    assert config.advertised_listeners == config.listeners
+    assert config.controller_listener_names == ("CONTROLLER", "GRPC")
+    assert config.http_listener is None
+
+
+def test_a_brokers_directories_and_servers() -> None:
+    config = config_of(BROKER)
+    assert config.log_dirs == ("/a", "/b")
+    assert config.bootstrap_servers == (
+        Endpoint(name="", host="c1", port=9094),
+        Endpoint(name="", host="::1", port=9095),
+    )
+
+
+def test_a_short_fetch_timeout_shortens_the_parking_of_fetches() -> None:
+    assert controller(**{"controller_quorum_fetch_timeout_ms": "400"}).raft.fetch_max_wait_ms == 200
+
+
+def test_overrides_replace_what_the_file_says(tmp_path: Path) -> None:
+    path = tmp_path / "c.properties"
+    path.write_text("\n".join(f"{key}={value}" for key, value in CONTROLLER.items()))
+    assert load_config(path, {"node.id": "7"}).node_id == 7
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cannot read the configuration .*none\.properties"):
+        load_config(tmp_path / "none.properties")
+
+
+def test_a_repeated_key_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "c.properties"
+    path.write_text("node.id=1\nnode.id=2\n")
+    with pytest.raises(ConfigError, match=r"c\.properties, line 2: node\.id stands in line 1 already"):
+        load_config(path)
+
+
+def test_an_unknown_key_suggests_the_nearest() -> None:
+    with pytest.raises(ConfigError, match=r"unknown key controller\.quorum\.electon\.timeout: did you mean controller"):
+        config_of({**CONTROLLER, "controller.quorum.electon.timeout": "5"})
+
+
+def test_an_unknown_key_like_no_other_is_to_be_removed() -> None:
+    with pytest.raises(ConfigError, match=r"unknown key zookeeper\.connect: remove it"):
+        config_of({**CONTROLLER, "zookeeper.connect": "z:2181"})
+
+
+@pytest.mark.parametrize("key", [name for name, key in KEYS.items() if key.default is None])
+def test_each_required_key_is_missed_by_name(key: str) -> None:
+    with pytest.raises(ConfigError, match=f"{key} is missing"):
+        config_of({name: value for name, value in CONTROLLER.items() if name != key})
+
+
+WRONG = [
+    ("process.roles", "leader", r"'leader' is no role: write controller or broker"),
+    ("process.roles", "broker,controller", r"a node has one role here"),
+    ("process.roles", "broker", r"controller\.quorum\.bootstrap\.servers is missing"),
+    ("node.id", "one", r"node\.id=one: it is not a whole number"),
+    ("node.id", "-1", r"node\.id=-1: it is out of bounds"),
+    ("listeners", "CONTROLLER:9093", r"'CONTROLLER:9093' is not a listener: write NAME://host:port"),
+    ("listeners", "CONTROLLER://h:70000", r"70000 is not a port"),
+    ("listeners", "CONTROLLER://h:1,CONTROLLER://h:2", r"CONTROLLER stands twice"),
+    ("listeners", "CONTROLLER://h:1,GRPC://h:1", r"two listeners have port 1"),
+    ("listeners", "CONTROLLER://h:9093", r"the listener GRPC is missing"),
+    ("listeners", "CONTROLLER://:9093,GRPC://h:9094", r"nobody can connect to CONTROLLER://:9093"),
+    ("advertised.listeners", "OTHER://h:1", r"has no listener of that name"),
+    ("advertised.listeners", "GRPC://0.0.0.0:9094", r"nobody can connect to GRPC://0\.0\.0\.0:9094"),
+    ("controller.listener.names", "SSL", r"there is no listener SSL"),
+    ("listener.security.protocol.map", "GRPC:SSL", r"SSL for GRPC is not supported: only PLAINTEXT"),
+    ("listener.security.protocol.map", "GRPC", r"'GRPC' is not LISTENER:PROTOCOL"),
+    ("listener.security.protocol.map", "GRPC:TLS", r"'TLS' for GRPC is not a protocol"),
+    ("log.dirs", "/a,/a/", r"/a stands twice"),
+    ("log.dirs", " , ", r"name at least one directory"),
+    ("metadata.log.segment.bytes", "100", r"it is out of bounds: write a number from 8388608"),
+    ("controller.quorum.bootstrap.servers", "nowhere", r"'nowhere' is not an address"),
+    ("controller.quorum.election.timeout.ms", "0", r"out of bounds"),
+    ("broker.heartbeat.interval.ms", "9000", r"must be below broker\.session\.timeout\.ms=9000"),
+    ("delete.topic.enable", "yes", r"write true or false"),
+    ("num.partitions", "0", r"out of bounds"),
+    ("default.replication.factor", "40000", r"out of bounds"),
+    ("http.listener", "localhost", r"is not a listener"),
+    ("http.listener", "A://h:1,B://h:2", r"name one address"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "message"), WRONG)
+def test_a_wrong_value_is_refused_by_key_and_value(key: str, value: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as raised:
+        config_of({**CONTROLLER, key: value}, source="c.properties")
+    assert "c.properties: " in str(raised.value)
+
+
+def test_a_broker_has_no_controller_listener() -> None:
+    with pytest.raises(ConfigError, match="a broker has no CONTROLLER listener"):
+        config_of({**BROKER, "listeners": "CONTROLLER://h:1,GRPC://h:2"})
