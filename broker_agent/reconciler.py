@@ -1,0 +1,137 @@
+"""What an agent's partition directories should be: the image against what lies on disk. Pure.
+
+Decides: which directories are made, staged for deletion or set aside, and why. Must not know: files, or the time.
+
+A plan is made only of an image that is new enough: the caller waits until it holds the agent's own registration, which
+this start of the process made. A copy of the log that was lost would otherwise make every directory look stale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from broker_agent.storage import PartitionDirectory
+from metadata_log.ids import DirectoryId, NodeId, TopicId, is_reserved_directory_id
+from metadata_log.image import MetadataImage, PartitionImage, TopicImage
+from metadata_log.reconcile import Kind, facts_of, judge
+
+
+class Make(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Make the directory of a replica that has none."""
+
+    log_dir: str
+    topic: str
+    partition: int
+    topic_id: TopicId
+
+
+class Stage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Stage a stale directory for deletion."""
+
+    directory: PartitionDirectory
+    why: str
+
+
+class SetAside(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Quarantine a directory that we do not understand."""
+
+    directory: PartitionDirectory
+    why: str
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do, in this order: what must go, goes before what takes its name."""
+
+    stage: tuple[Stage, ...] = ()
+    set_aside: tuple[SetAside, ...] = ()
+    make: tuple[Make, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.stage or self.set_aside or self.make)
+
+
+_STALE = (Kind.STALE, Kind.NOT_A_REPLICA)
+
+
+def plan(
+    image: MetadataImage,
+    broker_id: NodeId,
+    log_dirs: Mapping[DirectoryId, str],
+    present: Iterable[PartitionDirectory],
+    topic_ids: Iterable[TopicId],
+) -> Plan:
+    """The plan for the directories `present` and for the replicas that `topic_ids` give this broker.
+
+    Args:
+        log_dirs: the agent's log directories that work, by their ids.
+        present: partition directories to judge: all of them at the start, later those of changed topics.
+        topic_ids: topics whose replicas should be there: all of the image's at the start, later those that changed.
+    """
+    stage: list[Stage] = []
+    aside: list[SetAside] = []
+    kept: dict[tuple[TopicId, int], PartitionDirectory] = {}
+    ids_by_path = {path: directory_id for directory_id, path in log_dirs.items()}
+    for directory in present:
+        facts = facts_of(directory.name, directory.topic_id)
+        verdict = judge(facts, image, broker_id, ids_by_path.get(directory.log_dir))
+        if verdict.kind in _STALE:
+            stage.append(Stage(directory=directory, why=verdict.why))
+        elif verdict.kind is not Kind.KEEP or directory.topic_id is None:
+            aside.append(SetAside(directory=directory, why=directory.fault or verdict.why))
+        elif (held := kept.get((directory.topic_id, directory.partition))) is not None:
+            aside.append(SetAside(directory=directory, why=f"the same replica lies in {held.log_dir} already"))
+        else:
+            kept[(directory.topic_id, directory.partition)] = directory
+    return Plan(
+        stage=tuple(stage), set_aside=tuple(aside), make=tuple(_missing(image, broker_id, log_dirs, kept, topic_ids))
+    )
+
+
+def _missing(
+    image: MetadataImage,
+    broker_id: NodeId,
+    log_dirs: Mapping[DirectoryId, str],
+    kept: Mapping[tuple[TopicId, int], PartitionDirectory],
+    topic_ids: Iterable[TopicId],
+) -> list[Make]:
+    load = dict.fromkeys(log_dirs.values(), 0)
+    for directory in kept.values():
+        load[directory.log_dir] += 1
+    made: list[Make] = []
+    for topic in _in_order(image, topic_ids):
+        for partition in topic.partitions:
+            assigned = partition.directory_of(broker_id)
+            if assigned is None or (topic.topic_id, partition.partition_id) in kept:
+                continue
+            path = _place(assigned, log_dirs, load)
+            if path is None:
+                continue
+            load[path] += 1
+            made.append(Make(log_dir=path, topic=topic.name, partition=partition.partition_id, topic_id=topic.topic_id))
+    return made
+
+
+def _in_order(image: MetadataImage, topic_ids: Iterable[TopicId]) -> Sequence[TopicImage]:
+    found = (image.topics.topic(topic_id) for topic_id in topic_ids)
+    return sorted((topic for topic in found if topic is not None), key=lambda topic: topic.name)
+
+
+def _place(assigned: DirectoryId, log_dirs: Mapping[DirectoryId, str], load: Mapping[str, int]) -> str | None:
+    """The directory that the image assigns; where it assigns none, the emptiest; None: one that failed, so wait."""
+    if assigned in log_dirs:
+        return log_dirs[assigned]
+    if not is_reserved_directory_id(assigned) or not load:
+        return None
+    return min(load, key=lambda path: (load[path], path))
+
+
+def followed(image: MetadataImage, broker_id: NodeId) -> dict[NodeId, list[tuple[TopicImage, PartitionImage]]]:
+    """The partitions that this broker follows, by their leader."""
+    found: dict[NodeId, list[tuple[TopicImage, PartitionImage]]] = {}
+    for topic in image.topics.by_id.values():
+        for partition in topic.partitions:
+            if partition.leader not in (-1, broker_id) and broker_id in partition.replicas:
+                found.setdefault(partition.leader, []).append((topic, partition))
+    return found
