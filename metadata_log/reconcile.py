@@ -37,8 +37,8 @@ class Kind(Enum):
     """What a directory is.
 
     KEEP: a replica of this broker's. STALE: of a topic or partition that no longer exists. WRONG_ID: its name and its
-    id speak of two different topics, so one of them is wrong. MISSING_METADATA: it has no topic id, so that it cannot be
-    told from a stale one. NOT_A_REPLICA: the partition lives, on other brokers. UNKNOWN: not a partition's directory at
+    id speak of two different topics, so one of them is wrong. MISSING_METADATA: without a topic id it cannot be told
+    from a stale one. NOT_A_REPLICA: the partition lives, on other brokers. UNKNOWN: not a partition's directory at
     all, or one that was set aside already.
     """
 
