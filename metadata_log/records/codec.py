@@ -19,7 +19,7 @@ from metadata_log.records.primitives import (
     PACK_TAGGED_INT32S,
     READ_INT32S,
     READ_UUIDS,
-    SMALL,
+    TAGGED,
     array_length,
     long_string_length,
     newer_field,
@@ -95,6 +95,10 @@ from metadata_log.records.declarations.topics import (
     PartitionRecord,
     RemoveTopicRecord,
     TopicRecord,
+)
+from metadata_log.records.registry import (
+    ControlRecord,
+    MetadataRecord,
 )
 
 _S_H: Final = Struct('>H')
@@ -353,9 +357,9 @@ def _read_RegisterBrokerRecord_3(v: bytes) -> RegisterBrokerRecord:
                 tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 n = v[p]
-                if 0 < n < SMALL:
+                if n < 128:
                     log_dirs = READ_UUIDS[n](v, p + 1)
-                    p = p + 16 * n - 15
+                    p += 16 * n - 15
                 else:
                     log_dirs, p = read_uuids(v, p)
             elif tag in (1,):
@@ -414,16 +418,16 @@ def _read_RegisterBrokerRecord_4(v: bytes) -> RegisterBrokerRecord:
                 tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 n = v[p]
-                if 0 < n < SMALL:
+                if n < 128:
                     log_dirs = READ_UUIDS[n](v, p + 1)
-                    p = p + 16 * n - 15
+                    p += 16 * n - 15
                 else:
                     log_dirs, p = read_uuids(v, p)
             elif tag == 1:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     cordoned_log_dirs = READ_UUIDS[n](v, p + 1)
-                    p = p + 16 * n - 15
+                    p += 16 * n - 15
                 else:
                     cordoned_log_dirs, p = read_nullable_uuids(v, p)
             else:
@@ -490,27 +494,27 @@ def _write_TopicRecord_0(r: TopicRecord) -> bytes:
 def _read_PartitionRecord_0(v: bytes) -> PartitionRecord:
     partition_id, topic_id = _S_iu.unpack_from(v, 3)
     n = v[23]
-    if 0 < n < SMALL:
+    if n < 128:
         replicas = READ_INT32S[n](v, 24)
         p = 23 + 4 * n - 3
     else:
         replicas, p = read_int32s(v, 23)
     n = v[p]
-    if 0 < n < SMALL:
+    if n < 128:
         isr = READ_INT32S[n](v, p + 1)
-        p = p + 4 * n - 3
+        p += 4 * n - 3
     else:
         isr, p = read_int32s(v, p)
     n = v[p]
-    if 0 < n < SMALL:
+    if n < 128:
         removing_replicas = READ_INT32S[n](v, p + 1)
-        p = p + 4 * n - 3
+        p += 4 * n - 3
     else:
         removing_replicas, p = read_int32s(v, p)
     n = v[p]
-    if 0 < n < SMALL:
+    if n < 128:
         adding_replicas = READ_INT32S[n](v, p + 1)
-        p = p + 4 * n - 3
+        p += 4 * n - 3
     else:
         adding_replicas, p = read_int32s(v, p)
     leader, leader_epoch, partition_epoch = _S_iii.unpack_from(v, p)
@@ -555,16 +559,16 @@ def _write_PartitionRecord_0(r: PartitionRecord) -> bytes:
         raise wrong_id(topic_id)
     replicas = r.replicas
     n = len(replicas) + 1
-    replicas = PACK_INT32S[n](n, *replicas) if n < SMALL else write_int32s(replicas)
+    replicas = PACK_INT32S[n](n, *replicas) if n < 128 else write_int32s(replicas)
     isr = r.isr
     n = len(isr) + 1
-    isr = PACK_INT32S[n](n, *isr) if n < SMALL else write_int32s(isr)
+    isr = PACK_INT32S[n](n, *isr) if n < 128 else write_int32s(isr)
     removing_replicas = r.removing_replicas
     n = len(removing_replicas) + 1
-    removing_replicas = PACK_INT32S[n](n, *removing_replicas) if n < SMALL else write_int32s(removing_replicas)
+    removing_replicas = PACK_INT32S[n](n, *removing_replicas) if n < 128 else write_int32s(removing_replicas)
     adding_replicas = r.adding_replicas
     n = len(adding_replicas) + 1
-    adding_replicas = PACK_INT32S[n](n, *adding_replicas) if n < SMALL else write_int32s(adding_replicas)
+    adding_replicas = PACK_INT32S[n](n, *adding_replicas) if n < 128 else write_int32s(adding_replicas)
     count = 0
     tags = b''
     leader_recovery_state = r.leader_recovery_state
@@ -576,35 +580,35 @@ def _write_PartitionRecord_0(r: PartitionRecord) -> bytes:
 def _read_PartitionRecord_1(v: bytes) -> PartitionRecord:
     partition_id, topic_id = _S_iu.unpack_from(v, 3)
     n = v[23]
-    if 0 < n < SMALL:
+    if n < 128:
         replicas = READ_INT32S[n](v, 24)
         p = 23 + 4 * n - 3
     else:
         replicas, p = read_int32s(v, 23)
     n = v[p]
-    if 0 < n < SMALL:
+    if n < 128:
         isr = READ_INT32S[n](v, p + 1)
-        p = p + 4 * n - 3
+        p += 4 * n - 3
     else:
         isr, p = read_int32s(v, p)
     n = v[p]
-    if 0 < n < SMALL:
+    if n < 128:
         removing_replicas = READ_INT32S[n](v, p + 1)
-        p = p + 4 * n - 3
+        p += 4 * n - 3
     else:
         removing_replicas, p = read_int32s(v, p)
     n = v[p]
-    if 0 < n < SMALL:
+    if n < 128:
         adding_replicas = READ_INT32S[n](v, p + 1)
-        p = p + 4 * n - 3
+        p += 4 * n - 3
     else:
         adding_replicas, p = read_int32s(v, p)
     leader, leader_epoch, partition_epoch = _S_iii.unpack_from(v, p)
     p += 12
     n = v[p]
-    if 0 < n < SMALL:
+    if n < 128:
         directories = READ_UUIDS[n](v, p + 1)
-        p = p + 16 * n - 15
+        p += 16 * n - 15
     else:
         directories, p = read_uuids(v, p)
     leader_recovery_state = 0
@@ -645,16 +649,16 @@ def _write_PartitionRecord_1(r: PartitionRecord) -> bytes:
         raise wrong_id(topic_id)
     replicas = r.replicas
     n = len(replicas) + 1
-    replicas = PACK_INT32S[n](n, *replicas) if n < SMALL else write_int32s(replicas)
+    replicas = PACK_INT32S[n](n, *replicas) if n < 128 else write_int32s(replicas)
     isr = r.isr
     n = len(isr) + 1
-    isr = PACK_INT32S[n](n, *isr) if n < SMALL else write_int32s(isr)
+    isr = PACK_INT32S[n](n, *isr) if n < 128 else write_int32s(isr)
     removing_replicas = r.removing_replicas
     n = len(removing_replicas) + 1
-    removing_replicas = PACK_INT32S[n](n, *removing_replicas) if n < SMALL else write_int32s(removing_replicas)
+    removing_replicas = PACK_INT32S[n](n, *removing_replicas) if n < 128 else write_int32s(removing_replicas)
     adding_replicas = r.adding_replicas
     n = len(adding_replicas) + 1
-    adding_replicas = PACK_INT32S[n](n, *adding_replicas) if n < SMALL else write_int32s(adding_replicas)
+    adding_replicas = PACK_INT32S[n](n, *adding_replicas) if n < 128 else write_int32s(adding_replicas)
     count = 0
     tags = b''
     leader_recovery_state = r.leader_recovery_state
@@ -666,35 +670,35 @@ def _write_PartitionRecord_1(r: PartitionRecord) -> bytes:
 def _read_PartitionRecord_2(v: bytes) -> PartitionRecord:
     partition_id, topic_id = _S_iu.unpack_from(v, 3)
     n = v[23]
-    if 0 < n < SMALL:
+    if n < 128:
         replicas = READ_INT32S[n](v, 24)
         p = 23 + 4 * n - 3
     else:
         replicas, p = read_int32s(v, 23)
     n = v[p]
-    if 0 < n < SMALL:
+    if n < 128:
         isr = READ_INT32S[n](v, p + 1)
-        p = p + 4 * n - 3
+        p += 4 * n - 3
     else:
         isr, p = read_int32s(v, p)
     n = v[p]
-    if 0 < n < SMALL:
+    if n < 128:
         removing_replicas = READ_INT32S[n](v, p + 1)
-        p = p + 4 * n - 3
+        p += 4 * n - 3
     else:
         removing_replicas, p = read_int32s(v, p)
     n = v[p]
-    if 0 < n < SMALL:
+    if n < 128:
         adding_replicas = READ_INT32S[n](v, p + 1)
-        p = p + 4 * n - 3
+        p += 4 * n - 3
     else:
         adding_replicas, p = read_int32s(v, p)
     leader, leader_epoch, partition_epoch = _S_iii.unpack_from(v, p)
     p += 12
     n = v[p]
-    if 0 < n < SMALL:
+    if n < 128:
         directories = READ_UUIDS[n](v, p + 1)
-        p = p + 16 * n - 15
+        p += 16 * n - 15
     else:
         directories, p = read_uuids(v, p)
     leader_recovery_state = 0
@@ -717,16 +721,16 @@ def _read_PartitionRecord_2(v: bytes) -> PartitionRecord:
                 p += 1
             elif tag == 1:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     eligible_leader_replicas = READ_INT32S[n](v, p + 1)
-                    p = p + 4 * n - 3
+                    p += 4 * n - 3
                 else:
                     eligible_leader_replicas, p = read_nullable_int32s(v, p)
             elif tag == 2:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     last_known_elr = READ_INT32S[n](v, p + 1)
-                    p = p + 4 * n - 3
+                    p += 4 * n - 3
                 else:
                     last_known_elr, p = read_nullable_int32s(v, p)
             else:
@@ -745,16 +749,16 @@ def _write_PartitionRecord_2(r: PartitionRecord) -> bytes:
         raise wrong_id(topic_id)
     replicas = r.replicas
     n = len(replicas) + 1
-    replicas = PACK_INT32S[n](n, *replicas) if n < SMALL else write_int32s(replicas)
+    replicas = PACK_INT32S[n](n, *replicas) if n < 128 else write_int32s(replicas)
     isr = r.isr
     n = len(isr) + 1
-    isr = PACK_INT32S[n](n, *isr) if n < SMALL else write_int32s(isr)
+    isr = PACK_INT32S[n](n, *isr) if n < 128 else write_int32s(isr)
     removing_replicas = r.removing_replicas
     n = len(removing_replicas) + 1
-    removing_replicas = PACK_INT32S[n](n, *removing_replicas) if n < SMALL else write_int32s(removing_replicas)
+    removing_replicas = PACK_INT32S[n](n, *removing_replicas) if n < 128 else write_int32s(removing_replicas)
     adding_replicas = r.adding_replicas
     n = len(adding_replicas) + 1
-    adding_replicas = PACK_INT32S[n](n, *adding_replicas) if n < SMALL else write_int32s(adding_replicas)
+    adding_replicas = PACK_INT32S[n](n, *adding_replicas) if n < 128 else write_int32s(adding_replicas)
     count = 0
     tags = b''
     leader_recovery_state = r.leader_recovery_state
@@ -765,12 +769,12 @@ def _write_PartitionRecord_2(r: PartitionRecord) -> bytes:
     if eligible_leader_replicas is not None:
         count += 1
         n = len(eligible_leader_replicas) + 1
-        tags += PACK_TAGGED_INT32S[n](1, 4 * n - 3, n, *eligible_leader_replicas) if n < SMALL else tagged(b'\x01', write_int32s(eligible_leader_replicas))
+        tags += PACK_TAGGED_INT32S[n](1, 4 * n - 3, n, *eligible_leader_replicas) if n < TAGGED else tagged(b'\x01', write_int32s(eligible_leader_replicas))
     last_known_elr = r.last_known_elr
     if last_known_elr is not None:
         count += 1
         n = len(last_known_elr) + 1
-        tags += PACK_TAGGED_INT32S[n](2, 4 * n - 3, n, *last_known_elr) if n < SMALL else tagged(b'\x02', write_int32s(last_known_elr))
+        tags += PACK_TAGGED_INT32S[n](2, 4 * n - 3, n, *last_known_elr) if n < TAGGED else tagged(b'\x02', write_int32s(last_known_elr))
     return b''.join((b'\x01\x03\x02', _S_iu.pack(r.partition_id, topic_id), replicas, isr, removing_replicas, adding_replicas, _S_iii.pack(r.leader, r.leader_epoch, r.partition_epoch), write_uuids(r.directories), ONE[count], tags,))
 
 def _read_ConfigRecord_0(v: bytes) -> ConfigRecord:
@@ -833,9 +837,9 @@ def _read_PartitionChangeRecord_0(v: bytes) -> PartitionChangeRecord:
                 tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     isr = READ_INT32S[n](v, p + 1)
-                    p = p + 4 * n - 3
+                    p += 4 * n - 3
                 else:
                     isr, p = read_nullable_int32s(v, p)
             elif tag == 1:
@@ -843,23 +847,23 @@ def _read_PartitionChangeRecord_0(v: bytes) -> PartitionChangeRecord:
                 p += 4
             elif tag == 2:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     replicas = READ_INT32S[n](v, p + 1)
-                    p = p + 4 * n - 3
+                    p += 4 * n - 3
                 else:
                     replicas, p = read_nullable_int32s(v, p)
             elif tag == 3:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     removing_replicas = READ_INT32S[n](v, p + 1)
-                    p = p + 4 * n - 3
+                    p += 4 * n - 3
                 else:
                     removing_replicas, p = read_nullable_int32s(v, p)
             elif tag == 4:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     adding_replicas = READ_INT32S[n](v, p + 1)
-                    p = p + 4 * n - 3
+                    p += 4 * n - 3
                 else:
                     adding_replicas, p = read_nullable_int32s(v, p)
             elif tag == 5:
@@ -893,7 +897,7 @@ def _write_PartitionChangeRecord_0(r: PartitionChangeRecord) -> bytes:
     if isr is not None:
         count += 1
         n = len(isr) + 1
-        tags += PACK_TAGGED_INT32S[n](0, 4 * n - 3, n, *isr) if n < SMALL else tagged(b'\x00', write_int32s(isr))
+        tags += PACK_TAGGED_INT32S[n](0, 4 * n - 3, n, *isr) if n < TAGGED else tagged(b'\x00', write_int32s(isr))
     leader = r.leader
     if leader != -2:
         count += 1
@@ -902,17 +906,17 @@ def _write_PartitionChangeRecord_0(r: PartitionChangeRecord) -> bytes:
     if replicas is not None:
         count += 1
         n = len(replicas) + 1
-        tags += PACK_TAGGED_INT32S[n](2, 4 * n - 3, n, *replicas) if n < SMALL else tagged(b'\x02', write_int32s(replicas))
+        tags += PACK_TAGGED_INT32S[n](2, 4 * n - 3, n, *replicas) if n < TAGGED else tagged(b'\x02', write_int32s(replicas))
     removing_replicas = r.removing_replicas
     if removing_replicas is not None:
         count += 1
         n = len(removing_replicas) + 1
-        tags += PACK_TAGGED_INT32S[n](3, 4 * n - 3, n, *removing_replicas) if n < SMALL else tagged(b'\x03', write_int32s(removing_replicas))
+        tags += PACK_TAGGED_INT32S[n](3, 4 * n - 3, n, *removing_replicas) if n < TAGGED else tagged(b'\x03', write_int32s(removing_replicas))
     adding_replicas = r.adding_replicas
     if adding_replicas is not None:
         count += 1
         n = len(adding_replicas) + 1
-        tags += PACK_TAGGED_INT32S[n](4, 4 * n - 3, n, *adding_replicas) if n < SMALL else tagged(b'\x04', write_int32s(adding_replicas))
+        tags += PACK_TAGGED_INT32S[n](4, 4 * n - 3, n, *adding_replicas) if n < TAGGED else tagged(b'\x04', write_int32s(adding_replicas))
     leader_recovery_state = r.leader_recovery_state
     if leader_recovery_state != -1:
         count += 1
@@ -942,9 +946,9 @@ def _read_PartitionChangeRecord_1(v: bytes) -> PartitionChangeRecord:
                 tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     isr = READ_INT32S[n](v, p + 1)
-                    p = p + 4 * n - 3
+                    p += 4 * n - 3
                 else:
                     isr, p = read_nullable_int32s(v, p)
             elif tag == 1:
@@ -952,23 +956,23 @@ def _read_PartitionChangeRecord_1(v: bytes) -> PartitionChangeRecord:
                 p += 4
             elif tag == 2:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     replicas = READ_INT32S[n](v, p + 1)
-                    p = p + 4 * n - 3
+                    p += 4 * n - 3
                 else:
                     replicas, p = read_nullable_int32s(v, p)
             elif tag == 3:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     removing_replicas = READ_INT32S[n](v, p + 1)
-                    p = p + 4 * n - 3
+                    p += 4 * n - 3
                 else:
                     removing_replicas, p = read_nullable_int32s(v, p)
             elif tag == 4:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     adding_replicas = READ_INT32S[n](v, p + 1)
-                    p = p + 4 * n - 3
+                    p += 4 * n - 3
                 else:
                     adding_replicas, p = read_nullable_int32s(v, p)
             elif tag == 5:
@@ -976,9 +980,9 @@ def _read_PartitionChangeRecord_1(v: bytes) -> PartitionChangeRecord:
                 p += 1
             elif tag == 8:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     directories = READ_UUIDS[n](v, p + 1)
-                    p = p + 16 * n - 15
+                    p += 16 * n - 15
                 else:
                     directories, p = read_nullable_uuids(v, p)
             elif tag in (6, 7):
@@ -1007,7 +1011,7 @@ def _write_PartitionChangeRecord_1(r: PartitionChangeRecord) -> bytes:
     if isr is not None:
         count += 1
         n = len(isr) + 1
-        tags += PACK_TAGGED_INT32S[n](0, 4 * n - 3, n, *isr) if n < SMALL else tagged(b'\x00', write_int32s(isr))
+        tags += PACK_TAGGED_INT32S[n](0, 4 * n - 3, n, *isr) if n < TAGGED else tagged(b'\x00', write_int32s(isr))
     leader = r.leader
     if leader != -2:
         count += 1
@@ -1016,17 +1020,17 @@ def _write_PartitionChangeRecord_1(r: PartitionChangeRecord) -> bytes:
     if replicas is not None:
         count += 1
         n = len(replicas) + 1
-        tags += PACK_TAGGED_INT32S[n](2, 4 * n - 3, n, *replicas) if n < SMALL else tagged(b'\x02', write_int32s(replicas))
+        tags += PACK_TAGGED_INT32S[n](2, 4 * n - 3, n, *replicas) if n < TAGGED else tagged(b'\x02', write_int32s(replicas))
     removing_replicas = r.removing_replicas
     if removing_replicas is not None:
         count += 1
         n = len(removing_replicas) + 1
-        tags += PACK_TAGGED_INT32S[n](3, 4 * n - 3, n, *removing_replicas) if n < SMALL else tagged(b'\x03', write_int32s(removing_replicas))
+        tags += PACK_TAGGED_INT32S[n](3, 4 * n - 3, n, *removing_replicas) if n < TAGGED else tagged(b'\x03', write_int32s(removing_replicas))
     adding_replicas = r.adding_replicas
     if adding_replicas is not None:
         count += 1
         n = len(adding_replicas) + 1
-        tags += PACK_TAGGED_INT32S[n](4, 4 * n - 3, n, *adding_replicas) if n < SMALL else tagged(b'\x04', write_int32s(adding_replicas))
+        tags += PACK_TAGGED_INT32S[n](4, 4 * n - 3, n, *adding_replicas) if n < TAGGED else tagged(b'\x04', write_int32s(adding_replicas))
     leader_recovery_state = r.leader_recovery_state
     if leader_recovery_state != -1:
         count += 1
@@ -1062,9 +1066,9 @@ def _read_PartitionChangeRecord_2(v: bytes) -> PartitionChangeRecord:
                 tag, end, p = read_tag_head(v, p)
             if tag == 0:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     isr = READ_INT32S[n](v, p + 1)
-                    p = p + 4 * n - 3
+                    p += 4 * n - 3
                 else:
                     isr, p = read_nullable_int32s(v, p)
             elif tag == 1:
@@ -1072,23 +1076,23 @@ def _read_PartitionChangeRecord_2(v: bytes) -> PartitionChangeRecord:
                 p += 4
             elif tag == 2:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     replicas = READ_INT32S[n](v, p + 1)
-                    p = p + 4 * n - 3
+                    p += 4 * n - 3
                 else:
                     replicas, p = read_nullable_int32s(v, p)
             elif tag == 3:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     removing_replicas = READ_INT32S[n](v, p + 1)
-                    p = p + 4 * n - 3
+                    p += 4 * n - 3
                 else:
                     removing_replicas, p = read_nullable_int32s(v, p)
             elif tag == 4:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     adding_replicas = READ_INT32S[n](v, p + 1)
-                    p = p + 4 * n - 3
+                    p += 4 * n - 3
                 else:
                     adding_replicas, p = read_nullable_int32s(v, p)
             elif tag == 5:
@@ -1096,23 +1100,23 @@ def _read_PartitionChangeRecord_2(v: bytes) -> PartitionChangeRecord:
                 p += 1
             elif tag == 6:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     eligible_leader_replicas = READ_INT32S[n](v, p + 1)
-                    p = p + 4 * n - 3
+                    p += 4 * n - 3
                 else:
                     eligible_leader_replicas, p = read_nullable_int32s(v, p)
             elif tag == 7:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     last_known_elr = READ_INT32S[n](v, p + 1)
-                    p = p + 4 * n - 3
+                    p += 4 * n - 3
                 else:
                     last_known_elr, p = read_nullable_int32s(v, p)
             elif tag == 8:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     directories = READ_UUIDS[n](v, p + 1)
-                    p = p + 16 * n - 15
+                    p += 16 * n - 15
                 else:
                     directories, p = read_nullable_uuids(v, p)
             else:
@@ -1135,7 +1139,7 @@ def _write_PartitionChangeRecord_2(r: PartitionChangeRecord) -> bytes:
     if isr is not None:
         count += 1
         n = len(isr) + 1
-        tags += PACK_TAGGED_INT32S[n](0, 4 * n - 3, n, *isr) if n < SMALL else tagged(b'\x00', write_int32s(isr))
+        tags += PACK_TAGGED_INT32S[n](0, 4 * n - 3, n, *isr) if n < TAGGED else tagged(b'\x00', write_int32s(isr))
     leader = r.leader
     if leader != -2:
         count += 1
@@ -1144,17 +1148,17 @@ def _write_PartitionChangeRecord_2(r: PartitionChangeRecord) -> bytes:
     if replicas is not None:
         count += 1
         n = len(replicas) + 1
-        tags += PACK_TAGGED_INT32S[n](2, 4 * n - 3, n, *replicas) if n < SMALL else tagged(b'\x02', write_int32s(replicas))
+        tags += PACK_TAGGED_INT32S[n](2, 4 * n - 3, n, *replicas) if n < TAGGED else tagged(b'\x02', write_int32s(replicas))
     removing_replicas = r.removing_replicas
     if removing_replicas is not None:
         count += 1
         n = len(removing_replicas) + 1
-        tags += PACK_TAGGED_INT32S[n](3, 4 * n - 3, n, *removing_replicas) if n < SMALL else tagged(b'\x03', write_int32s(removing_replicas))
+        tags += PACK_TAGGED_INT32S[n](3, 4 * n - 3, n, *removing_replicas) if n < TAGGED else tagged(b'\x03', write_int32s(removing_replicas))
     adding_replicas = r.adding_replicas
     if adding_replicas is not None:
         count += 1
         n = len(adding_replicas) + 1
-        tags += PACK_TAGGED_INT32S[n](4, 4 * n - 3, n, *adding_replicas) if n < SMALL else tagged(b'\x04', write_int32s(adding_replicas))
+        tags += PACK_TAGGED_INT32S[n](4, 4 * n - 3, n, *adding_replicas) if n < TAGGED else tagged(b'\x04', write_int32s(adding_replicas))
     leader_recovery_state = r.leader_recovery_state
     if leader_recovery_state != -1:
         count += 1
@@ -1163,12 +1167,12 @@ def _write_PartitionChangeRecord_2(r: PartitionChangeRecord) -> bytes:
     if eligible_leader_replicas is not None:
         count += 1
         n = len(eligible_leader_replicas) + 1
-        tags += PACK_TAGGED_INT32S[n](6, 4 * n - 3, n, *eligible_leader_replicas) if n < SMALL else tagged(b'\x06', write_int32s(eligible_leader_replicas))
+        tags += PACK_TAGGED_INT32S[n](6, 4 * n - 3, n, *eligible_leader_replicas) if n < TAGGED else tagged(b'\x06', write_int32s(eligible_leader_replicas))
     last_known_elr = r.last_known_elr
     if last_known_elr is not None:
         count += 1
         n = len(last_known_elr) + 1
-        tags += PACK_TAGGED_INT32S[n](7, 4 * n - 3, n, *last_known_elr) if n < SMALL else tagged(b'\x07', write_int32s(last_known_elr))
+        tags += PACK_TAGGED_INT32S[n](7, 4 * n - 3, n, *last_known_elr) if n < TAGGED else tagged(b'\x07', write_int32s(last_known_elr))
     directories = r.directories
     if directories is not None:
         count += 1
@@ -1479,9 +1483,9 @@ def _read_BrokerRegistrationChangeRecord_2(v: bytes) -> BrokerRegistrationChange
                 p += 1
             elif tag == 2:
                 n = v[p]
-                if 0 < n < SMALL:
+                if n < 128:
                     log_dirs = READ_UUIDS[n](v, p + 1)
-                    p = p + 16 * n - 15
+                    p += 16 * n - 15
                 else:
                     log_dirs, p = read_uuids(v, p)
             elif tag in (3,):
@@ -1541,16 +1545,16 @@ def _read_BrokerRegistrationChangeRecord_3(v: bytes) -> BrokerRegistrationChange
                 p += 1
             elif tag == 2:
                 n = v[p]
-                if 0 < n < SMALL:
+                if n < 128:
                     log_dirs = READ_UUIDS[n](v, p + 1)
-                    p = p + 16 * n - 15
+                    p += 16 * n - 15
                 else:
                     log_dirs, p = read_uuids(v, p)
             elif tag == 3:
                 n = v[p]
-                if 0 < n < SMALL:
+                if 0 < n < 128:
                     cordoned_log_dirs = READ_UUIDS[n](v, p + 1)
-                    p = p + 16 * n - 15
+                    p += 16 * n - 15
                 else:
                     cordoned_log_dirs, p = read_nullable_uuids(v, p)
             else:
@@ -2040,7 +2044,7 @@ def _read_VotersRecord_0(v: bytes) -> VotersRecord:
 def _write_VotersRecord_0(r: VotersRecord) -> bytes:
     return b''.join((_S_h.pack(r.version), array_length(len(r.voters)) + b''.join([_write_VotersRecordVoter_0(x) for x in r.voters]), b'\0',))
 
-READERS: Final[dict[bytes, Callable[[bytes], Any]]] = {
+READERS: Final[dict[bytes, Callable[[bytes], MetadataRecord]]] = {
     b'\x01\x00\x00': _read_RegisterBrokerRecord_0,
     b'\x01\x00\x01': _read_RegisterBrokerRecord_1,
     b'\x01\x00\x02': _read_RegisterBrokerRecord_2,
@@ -2081,42 +2085,42 @@ READERS: Final[dict[bytes, Callable[[bytes], Any]]] = {
 }
 """Reader of a value that begins with these three bytes: frame version, api key, version."""
 
-WRITERS: Final[dict[type, tuple[Callable[[Any], bytes], ...]]] = {
-    RegisterBrokerRecord: (_write_RegisterBrokerRecord_0, _write_RegisterBrokerRecord_1, _write_RegisterBrokerRecord_2, _write_RegisterBrokerRecord_3, _write_RegisterBrokerRecord_4,),
-    UnregisterBrokerRecord: (_write_UnregisterBrokerRecord_0,),
-    TopicRecord: (_write_TopicRecord_0,),
-    PartitionRecord: (_write_PartitionRecord_0, _write_PartitionRecord_1, _write_PartitionRecord_2,),
-    ConfigRecord: (_write_ConfigRecord_0,),
-    PartitionChangeRecord: (_write_PartitionChangeRecord_0, _write_PartitionChangeRecord_1, _write_PartitionChangeRecord_2,),
-    FenceBrokerRecord: (_write_FenceBrokerRecord_0,),
-    UnfenceBrokerRecord: (_write_UnfenceBrokerRecord_0,),
-    RemoveTopicRecord: (_write_RemoveTopicRecord_0,),
-    DelegationTokenRecord: (_write_DelegationTokenRecord_0,),
-    UserScramCredentialRecord: (_write_UserScramCredentialRecord_0,),
-    FeatureLevelRecord: (_write_FeatureLevelRecord_0,),
-    ClientQuotaRecord: (_write_ClientQuotaRecord_0,),
-    ProducerIdsRecord: (_write_ProducerIdsRecord_0,),
-    BrokerRegistrationChangeRecord: (_write_BrokerRegistrationChangeRecord_0, _write_BrokerRegistrationChangeRecord_1, _write_BrokerRegistrationChangeRecord_2, _write_BrokerRegistrationChangeRecord_3,),
-    AccessControlEntryRecord: (_write_AccessControlEntryRecord_0,),
-    RemoveAccessControlEntryRecord: (_write_RemoveAccessControlEntryRecord_0,),
-    NoOpRecord: (_write_NoOpRecord_0,),
-    ZkMigrationStateRecord: (_write_ZkMigrationStateRecord_0,),
-    RemoveUserScramCredentialRecord: (_write_RemoveUserScramCredentialRecord_0,),
-    BeginTransactionRecord: (_write_BeginTransactionRecord_0,),
-    EndTransactionRecord: (_write_EndTransactionRecord_0,),
-    AbortTransactionRecord: (_write_AbortTransactionRecord_0,),
-    RemoveDelegationTokenRecord: (_write_RemoveDelegationTokenRecord_0,),
-    RegisterControllerRecord: (_write_RegisterControllerRecord_0,),
-    ClearElrRecord: (_write_ClearElrRecord_0,),
-    LeaderChangeMessage: (_write_LeaderChangeMessage_0, _write_LeaderChangeMessage_1,),
-    SnapshotHeaderRecord: (_write_SnapshotHeaderRecord_0,),
-    SnapshotFooterRecord: (_write_SnapshotFooterRecord_0,),
-    KRaftVersionRecord: (_write_KRaftVersionRecord_0,),
-    VotersRecord: (_write_VotersRecord_0,),
+WRITERS: Final[dict[type, dict[int, Callable[[Any], bytes]]]] = {
+    RegisterBrokerRecord: {0: _write_RegisterBrokerRecord_0, 1: _write_RegisterBrokerRecord_1, 2: _write_RegisterBrokerRecord_2, 3: _write_RegisterBrokerRecord_3, 4: _write_RegisterBrokerRecord_4},
+    UnregisterBrokerRecord: {0: _write_UnregisterBrokerRecord_0},
+    TopicRecord: {0: _write_TopicRecord_0},
+    PartitionRecord: {0: _write_PartitionRecord_0, 1: _write_PartitionRecord_1, 2: _write_PartitionRecord_2},
+    ConfigRecord: {0: _write_ConfigRecord_0},
+    PartitionChangeRecord: {0: _write_PartitionChangeRecord_0, 1: _write_PartitionChangeRecord_1, 2: _write_PartitionChangeRecord_2},
+    FenceBrokerRecord: {0: _write_FenceBrokerRecord_0},
+    UnfenceBrokerRecord: {0: _write_UnfenceBrokerRecord_0},
+    RemoveTopicRecord: {0: _write_RemoveTopicRecord_0},
+    DelegationTokenRecord: {0: _write_DelegationTokenRecord_0},
+    UserScramCredentialRecord: {0: _write_UserScramCredentialRecord_0},
+    FeatureLevelRecord: {0: _write_FeatureLevelRecord_0},
+    ClientQuotaRecord: {0: _write_ClientQuotaRecord_0},
+    ProducerIdsRecord: {0: _write_ProducerIdsRecord_0},
+    BrokerRegistrationChangeRecord: {0: _write_BrokerRegistrationChangeRecord_0, 1: _write_BrokerRegistrationChangeRecord_1, 2: _write_BrokerRegistrationChangeRecord_2, 3: _write_BrokerRegistrationChangeRecord_3},
+    AccessControlEntryRecord: {0: _write_AccessControlEntryRecord_0},
+    RemoveAccessControlEntryRecord: {0: _write_RemoveAccessControlEntryRecord_0},
+    NoOpRecord: {0: _write_NoOpRecord_0},
+    ZkMigrationStateRecord: {0: _write_ZkMigrationStateRecord_0},
+    RemoveUserScramCredentialRecord: {0: _write_RemoveUserScramCredentialRecord_0},
+    BeginTransactionRecord: {0: _write_BeginTransactionRecord_0},
+    EndTransactionRecord: {0: _write_EndTransactionRecord_0},
+    AbortTransactionRecord: {0: _write_AbortTransactionRecord_0},
+    RemoveDelegationTokenRecord: {0: _write_RemoveDelegationTokenRecord_0},
+    RegisterControllerRecord: {0: _write_RegisterControllerRecord_0},
+    ClearElrRecord: {0: _write_ClearElrRecord_0},
+    LeaderChangeMessage: {0: _write_LeaderChangeMessage_0, 1: _write_LeaderChangeMessage_1},
+    SnapshotHeaderRecord: {0: _write_SnapshotHeaderRecord_0},
+    SnapshotFooterRecord: {0: _write_SnapshotFooterRecord_0},
+    KRaftVersionRecord: {0: _write_KRaftVersionRecord_0},
+    VotersRecord: {0: _write_VotersRecord_0},
 }
 """Writers of a class, by version."""
 
-CONTROL_READERS: Final[dict[int, tuple[Callable[[bytes], Any], ...]]] = {
+CONTROL_READERS: Final[dict[int, tuple[Callable[[bytes], ControlRecord], ...]]] = {
     2: (_read_LeaderChangeMessage_0, _read_LeaderChangeMessage_1,),
     3: (_read_SnapshotHeaderRecord_0,),
     4: (_read_SnapshotFooterRecord_0,),

@@ -47,7 +47,7 @@ from metadata_log.records.primitives import (
     PACK_TAGGED_INT32S,
     READ_INT32S,
     READ_UUIDS,
-    SMALL,
+    TAGGED,
     array_length,
     long_string_length,
     newer_field,
@@ -108,7 +108,7 @@ def _inside(record: type[msgspec.Struct], version: int) -> Iterator[tuple[type[m
 
 
 def _imports() -> Iterator[str]:
-    by_module: dict[str, set[str]] = {}
+    by_module: dict[str, set[str]] = {"metadata_log.records.registry": {"ControlRecord", "MetadataRecord"}}
     for record, _ in _shapes():
         by_module.setdefault(record.__module__, set()).add(record.__name__)
     for module, names in sorted(by_module.items()):
@@ -153,7 +153,7 @@ def _struct_functions(element: type[msgspec.Struct], version: int) -> Iterable[L
 
 
 def _tables() -> Iterator[str]:
-    yield "READERS: Final[dict[bytes, Callable[[bytes], Any]]] = {"
+    yield "READERS: Final[dict[bytes, Callable[[bytes], MetadataRecord]]] = {"
     for record in (METADATA_RECORDS[key] for key in sorted(METADATA_RECORDS)):
         for version in record.VERSIONS:
             frame = bytes((FRAME_VERSION, record.API_KEY, version))
@@ -161,21 +161,19 @@ def _tables() -> Iterator[str]:
     yield "}"
     yield '"""Reader of a value that begins with these three bytes: frame version, api key, version."""'
     yield ""
-    yield "WRITERS: Final[dict[type, tuple[Callable[[Any], bytes], ...]]] = {"
+    yield "WRITERS: Final[dict[type, dict[int, Callable[[Any], bytes]]]] = {"
     for any_record, versions, _, _ in _records():
-        yield f"    {any_record.__name__}: ({_names('write', any_record, versions)}),"
+        writers = ", ".join(f"{version}: _write_{any_record.__name__}_{version}" for version in versions)
+        yield f"    {any_record.__name__}: {{{writers}}},"
     yield "}"
     yield '"""Writers of a class, by version."""'
     yield ""
-    yield "CONTROL_READERS: Final[dict[int, tuple[Callable[[bytes], Any], ...]]] = {"
+    yield "CONTROL_READERS: Final[dict[int, tuple[Callable[[bytes], ControlRecord], ...]]] = {"
     for control in (CONTROL_RECORDS[key] for key in sorted(CONTROL_RECORDS)):
-        yield f"    {control.CONTROL_TYPE}: ({_names('read', control, control.VERSIONS)}),"
+        readers = " ".join(f"_read_{control.__name__}_{version}," for version in control.VERSIONS)
+        yield f"    {control.CONTROL_TYPE}: ({readers}),"
     yield "}"
     yield '"""Readers of a control record type, by version."""'
-
-
-def _names(verb: str, record: type[msgspec.Struct], versions: range) -> str:
-    return " ".join(f"_{verb}_{record.__name__}_{version}," for version in versions)
 
 
 def is_fresh(path: Path = CODEC_PATH) -> bool:

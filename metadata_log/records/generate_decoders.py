@@ -142,9 +142,9 @@ def _string(lines: Lines, field: Field, here: str, after: str) -> None:
 def _small_array(lines: Lines, field: Field, here: str, after: str) -> None:
     table, size = _SMALL_ARRAYS[field.wire_type]
     lines.add(f"n = v[{here}]")
-    with lines.block("if 0 < n < SMALL:"):
+    with lines.block("if 0 < n < 128:" if field.nullable else "if n < 128:"):
         lines.add(f"{field.name} = {table}[n](v, {after})")
-        lines.add(f"p = {here} + {size} * n - {size - 1}")
+        lines.add(f"p {'+=' if here == 'p' else f'= {here} +'} {size} * n - {size - 1}")
     with lines.block("else:"):
         lines.add(f"{field.name}, p = {_reader(field)}(v, {here})")
 

@@ -83,7 +83,7 @@ def _variable(lines: Lines, field: Field, version: int) -> str:
         lines.add(f"{field.name} = {value}")
         lines.add(f"n = len({field.name}) + 1")
         lines.add(
-            f"{field.name} = PACK_INT32S[n](n, *{field.name}) if n < SMALL else {_written(field, field.name, version)}"
+            f"{field.name} = PACK_INT32S[n](n, *{field.name}) if n < 128 else {_written(field, field.name, version)}"
         )
         return field.name
     return _written(field, value, version)
@@ -125,6 +125,6 @@ def _tag(lines: Lines, field: Field, version: int) -> None:
     if field.wire_type == "int32":
         lines.add(f"n = len({field.name}) + 1")
         packed = f"PACK_TAGGED_INT32S[n]({field.tag}, 4 * n - 3, n, *{field.name})"
-        lines.add(f"tags += {packed} if n < SMALL else {general}")
+        lines.add(f"tags += {packed} if n < TAGGED else {general}")
     else:
         lines.add(f"tags += {general}")

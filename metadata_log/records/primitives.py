@@ -1,22 +1,19 @@
-"""What the generated codec calls: lengths, strings, arrays and tags of Kafka's flexible messages (KIP-482), and its
-refusals.
+"""What the generated codec calls: lengths, strings, arrays and tags of Kafka's flexible messages, and its refusals.
 
-The generated code takes the short way inline (lengths of one byte, arrays of up to 15) and comes here for the rest, so
-the functions that read take the position of the length and return the value and the position after it. They may raise
-IndexError, struct.error and UnicodeDecodeError besides MalformedRecordError; `serde` turns all of them into one error.
+The generated code takes the short way inline (lengths of one byte) and comes here for the rest, so the functions that
+read take the position of the length and return the value and the position after it. They may raise IndexError,
+struct.error and UnicodeDecodeError besides MalformedRecordError; `serde` turns all of them into one error.
 
-Lengths of strings and arrays stand on the wire plus one: 0 is null.
+Lengths of strings and arrays stand on the wire plus one: 0 is null (KIP-482).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import Struct
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from metadata_log.errors import InvariantViolation, MalformedRecordError
-
-SMALL: Final = 16
-"""Lengths plus one below this have a prepared Struct."""
 
 MAX_STRING: Final = 32767
 """Bytes of UTF-8: Kafka refuses a longer string, read or written."""
@@ -27,11 +24,28 @@ _MAX_LENGTH: Final = 2**31 - 1
 ONE: Final = tuple(bytes((value,)) for value in range(128))
 """The numbers that an unsigned varint holds in one byte."""
 
-READ_INT32S: Final = tuple(Struct(f">{max(count - 1, 0)}i").unpack_from for count in range(SMALL))
-READ_UUIDS: Final = tuple(Struct(">" + "16s" * (count - 1)).unpack_from for count in range(SMALL))
-PACK_INT32S: Final = tuple(Struct(f">B{max(count - 1, 0)}i").pack for count in range(SMALL))
-PACK_TAGGED_INT32S: Final = tuple(Struct(f">BBB{max(count - 1, 0)}i").pack for count in range(SMALL))
-"""The same behind a tag and the size of the whole."""
+_Read: TypeAlias = Callable[[bytes, int], tuple[Any, ...]]
+
+_INT32S: Final = [Struct(f">{count}i").unpack_from for count in range(127)]
+_UUIDS: Final = [Struct("16s" * count).unpack_from for count in range(127)]
+
+
+def _refuse_null(v: bytes, p: int) -> tuple[int, ...]:
+    raise MalformedRecordError(f"null before byte {p}, where an array must stand")
+
+
+READ_INT32S: Final[tuple[_Read, ...]] = (_refuse_null, *_INT32S)
+READ_UUIDS: Final[tuple[_Read, ...]] = (_refuse_null, *_UUIDS)
+"""Readers of arrays by the length on the wire, where it takes one byte."""
+
+PACK_INT32S: Final = tuple(Struct(f">B{max(length - 1, 0)}i").pack for length in range(128))
+"""Writers of arrays with their length, by the length on the wire."""
+
+TAGGED: Final = 33
+"""A tagged array of int32 with a length on the wire below this has a size of one byte."""
+
+PACK_TAGGED_INT32S: Final = tuple(Struct(f">BBB{max(length - 1, 0)}i").pack for length in range(TAGGED))
+"""Writers of arrays behind tag and size."""
 
 
 def uvarint(value: int) -> bytes:

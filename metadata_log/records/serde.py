@@ -25,7 +25,7 @@ _FRAME_BYTES: Final = 3
 _CONTROL_KEY: Final = struct.Struct(">hh")
 _INT16: Final = struct.Struct(">h")
 _READ_ERRORS: Final = (struct.error, IndexError, UnicodeDecodeError, MalformedRecordError)
-_WRITE_ERRORS: Final = (struct.error, UnicodeEncodeError, MalformedRecordError)
+_WRITE_ERRORS: Final = (KeyError, struct.error, UnicodeEncodeError, MalformedRecordError)
 
 
 def decode_record(value: bytes) -> MetadataRecord:
@@ -39,7 +39,7 @@ def decode_record(value: bytes) -> MetadataRecord:
     if read is None:
         return decode_versioned(value)[0]
     try:
-        return cast(MetadataRecord, read(value))
+        return read(value)
     except _READ_ERRORS as error:
         raise _malformed(value[1], value[2], error) from error
 
@@ -73,7 +73,10 @@ def encode_record(record: MetadataRecord, version: int) -> bytes:
         InvariantViolation: the record has no such version, or has a field set that this version lacks.
         MalformedRecordError: a number, a string or an id does not fit its place on the wire.
     """
-    return _encode(record, version)
+    try:
+        return WRITERS[type(record)][version](record)
+    except _WRITE_ERRORS as error:
+        raise _unwritable(record, version, error) from error
 
 
 def encode_control(record: ControlRecord) -> tuple[bytes, bytes]:
@@ -82,7 +85,11 @@ def encode_control(record: ControlRecord) -> tuple[bytes, bytes]:
     Raises:
         InvariantViolation, MalformedRecordError: as `encode_record`.
     """
-    return _CONTROL_KEY.pack(0, record.CONTROL_TYPE), _encode(record, record.version)
+    try:
+        value = WRITERS[type(record)][record.version](record)
+    except _WRITE_ERRORS as error:
+        raise _unwritable(record, record.version, error) from error
+    return _CONTROL_KEY.pack(0, record.CONTROL_TYPE), value
 
 
 def control_type_of(key: bytes) -> int:
@@ -109,24 +116,20 @@ def decode_control(key: bytes, value: bytes) -> ControlRecord:
     control_type = control_type_of(key)
     if len(value) < _INT16.size:
         raise MalformedRecordError(f"a control record of type {control_type} has no version")
-    version = _INT16.unpack_from(value)[0]
+    version: int = _INT16.unpack_from(value)[0]
     readers = CONTROL_READERS.get(control_type, ())
     if not 0 <= version < len(readers):
         raise UnknownRecordError(control_type, version)
     try:
-        return cast(ControlRecord, readers[version](value))
+        return readers[version](value)
     except _READ_ERRORS as error:
         raise MalformedRecordError(f"control record of type {control_type}, version {version}: {error}") from error
 
 
-def _encode(record: MetadataRecord | ControlRecord, version: int) -> bytes:
-    writers = WRITERS.get(type(record), ())
-    if not 0 <= version < len(writers):
-        raise InvariantViolation(f"{type(record).__name__} has no version {version}")
-    try:
-        return writers[version](record)
-    except _WRITE_ERRORS as error:
-        raise MalformedRecordError(f"{type(record).__name__}, version {version}: {error}") from error
+def _unwritable(record: MetadataRecord | ControlRecord, version: int, error: Exception) -> Exception:
+    if isinstance(error, KeyError):
+        return InvariantViolation(f"{type(record).__name__} has no version {version}")
+    return MalformedRecordError(f"{type(record).__name__}, version {version}: {error}")
 
 
 def _frame(value: bytes) -> tuple[int, int, int]:
