@@ -1,0 +1,290 @@
+"""meta.properties, quorum-state, partition.metadata and the lock: Kafka's bytes, crashes, and other processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metadata_log.directory import (
+    DirectoryLock,
+    MetaProperties,
+    QuorumState,
+    format_meta_properties,
+    format_partition_metadata,
+    format_quorum_state,
+    parse_meta_properties,
+    parse_partition_metadata,
+    parse_quorum_state,
+    read_meta_properties,
+    read_partition_metadata,
+    read_quorum_state,
+    write_meta_properties,
+    write_partition_metadata,
+    write_quorum_state,
+)
+from metadata_log.errors import (
+    CorruptFileError,
+    DirectoryError,
+    DirectoryLockedError,
+    ForeignDirectoryError,
+    NotFormattedError,
+)
+from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId, ReplicaKey, TopicId, parse_directory_id
+from metadata_log.offsets import Epoch
+from metadata_log.os_files import OsFiles
+from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+PROPERTIES = sorted(FIXTURES.glob("*/node-*/data/meta.properties"))
+STATES = sorted(FIXTURES.glob("*/node-*/data/__cluster_metadata-0/quorum-state"))
+DIRECTORY_1 = parse_directory_id("ZGlyZWN0b3J5LWlkLTAwMQ")
+MINE = MetaProperties(cluster_id="MkU3OEVBNTcwNTJENDM2Qg", node_id=NodeId(1), directory_id=DIRECTORY_1)
+
+ids = st.binary(min_size=16, max_size=16)
+node_ids = st.integers(0, 2**31 - 1).map(NodeId)
+
+
+def lines_but_the_date(data: bytes) -> list[bytes]:
+    return [line for index, line in enumerate(data.splitlines(keepends=True)) if index != 1]
+
+
+def test_there_are_files_of_kafka() -> None:
+    assert len(PROPERTIES) >= 3
+    assert len(STATES) >= 3
+
+
+@pytest.mark.parametrize("path", PROPERTIES, ids=lambda path: "-".join(path.parts[-4:-2]))
+def test_kafkas_meta_properties_are_rewritten_alike(path: Path) -> None:
+    data = path.read_bytes()
+    ours = format_meta_properties(parse_meta_properties(data, str(path)), 1_795_216_087_000)
+    assert lines_but_the_date(ours) == lines_but_the_date(data)
+
+
+def test_the_date_is_written_as_kafka_writes_it() -> None:
+    data = (FIXTURES / "basic/node-1/data/meta.properties").read_bytes()
+    assert format_meta_properties(MINE, 1_795_216_087_655) == data
+
+
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1), node_ids, st.none() | ids)
+def test_meta_properties_come_back(cluster_id: str, node_id: NodeId, directory_id: bytes | None) -> None:
+    directory = None if directory_id is None else DirectoryId(directory_id)
+    properties = MetaProperties(cluster_id=cluster_id, node_id=node_id, directory_id=directory)
+    assert parse_meta_properties(format_meta_properties(properties, 0), "there") == properties
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        (b"", "it has no version"),
+        (b"version=0\nbroker.id=1\n", "it is of version 0"),
+        (b"version=one\n", "version is 'one', not a number"),
+        (b"version=1\nnode.id=1\n", "it has no cluster.id"),
+        (b"version=1\ncluster.id=c\nnode.id=-1\n", "node.id is '-1'"),
+        (b"version=1\ncluster.id=c\nnode.id=1\ndirectory.id=x\n", "directory.id: 'x' is not an id"),
+    ],
+)
+def test_wrong_meta_properties_are_named(data: bytes, fault: str) -> None:
+    with pytest.raises(CorruptFileError, match=f"^there: {fault}"):
+        parse_meta_properties(data, "there")
+
+
+def test_an_unformatted_directory_says_what_to_do() -> None:
+    with pytest.raises(NotFormattedError, match=r"/data is not formatted: run `kraft storage format`"):
+        read_meta_properties(SimulatedFiles(), "/data")
+
+
+def test_a_foreign_directory_names_both_sides() -> None:
+    files = SimulatedFiles()
+    files.mkdirs("/data")
+    write_meta_properties(files, "/data", MINE, written_at_ms=0)
+    found = read_meta_properties(files, "/data")
+    found.check_own("/data", cluster_id=MINE.cluster_id, node_id=1)
+    with pytest.raises(ForeignDirectoryError, match="belongs to cluster MkU3OEVBNTcwNTJENDM2Qg, not to other"):
+        found.check_own("/data", cluster_id="other")
+    with pytest.raises(ForeignDirectoryError, match=r"belongs to node 1, but node\.id is 2"):
+        found.check_own("/data", node_id=2)
+
+
+@pytest.mark.parametrize("path", STATES, ids=lambda path: "-".join(path.parts[-5:-3]))
+def test_kafkas_quorum_states_are_rewritten_byte_for_byte(path: Path) -> None:
+    data = path.read_bytes()
+    assert format_quorum_state(parse_quorum_state(data, str(path))) == data
+
+
+def test_both_versions_of_quorum_state_are_met() -> None:
+    assert {parse_quorum_state(path.read_bytes(), "").data_version for path in STATES} == {0, 1}
+
+
+@given(st.integers(-1, 99), st.integers(0, 2**31 - 1), st.none() | st.tuples(node_ids, ids), st.sampled_from([0, 1]))
+def test_quorum_states_come_back(leader: int, epoch: int, vote: tuple[NodeId, bytes] | None, version: int) -> None:
+    directory = bytes(16) if vote is None or version == 0 else vote[1]
+    key = None if vote is None else ReplicaKey(node_id=vote[0], directory_id=DirectoryId(directory))
+    state = QuorumState(leader_id=leader, leader_epoch=Epoch(epoch), voted_key=key, data_version=version)
+    assert parse_quorum_state(format_quorum_state(state), "there") == state
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{}", b"[]", b"null", b'{"data_version":7}', b'{"data_version":1,"leaderId":1}', b'{"data_version"']
+)
+def test_a_broken_quorum_state_is_an_error_never_an_empty_one(data: bytes) -> None:
+    files = SimulatedFiles()
+    files.mkdirs("/data")
+    handle = files.open("/data/quorum-state", create=True)
+    handle.pwrite(data, 0)
+    with pytest.raises(CorruptFileError, match=r"^/data/quorum-state: "):
+        read_quorum_state(files, "/data")
+
+
+def test_a_vote_is_there_or_not_after_a_crash_at_any_call() -> None:
+    old = QuorumState(leader_id=3, leader_epoch=Epoch(4))
+    new = QuorumState(leader_epoch=Epoch(5), voted_key=ReplicaKey(node_id=NodeId(2), directory_id=DIRECTORY_1))
+
+    def start() -> SimulatedFiles:
+        files = SimulatedFiles()
+        files.mkdirs("/data")
+        assert read_quorum_state(files, "/data") is None
+        write_quorum_state(files, "/data", old)
+        files.changes = 0
+        return files
+
+    counted = start()
+    write_quorum_state(counted, "/data", new)
+    met = set()
+    for change in range(1, counted.changes + 1):
+        for draw in range(40):
+            files = start()
+            files.crash_at = change
+            with pytest.raises(SimulatedCrash):
+                write_quorum_state(files, "/data", new)
+            files.crash(draw)
+            found = read_quorum_state(files, "/data")
+            assert found in (old, new)
+            met.add(found == new)
+            write_quorum_state(files, "/data", new)
+            files.crash(draw)
+            assert read_quorum_state(files, "/data") == new
+    assert met == {True, False}
+
+
+def test_a_vote_that_was_written_survives_any_crash() -> None:
+    state = QuorumState(leader_epoch=Epoch(5), voted_key=ReplicaKey(node_id=NodeId(2), directory_id=DIRECTORY_1))
+    for draw in range(200):
+        files = SimulatedFiles()
+        files.mkdirs("/data")
+        write_quorum_state(files, "/data", state)
+        files.crash(draw)
+        assert read_quorum_state(files, "/data") == state
+
+
+def test_a_failed_sync_keeps_the_old_vote() -> None:
+    files = SimulatedFiles()
+    files.mkdirs("/data")
+    old = QuorumState(leader_epoch=Epoch(4))
+    write_quorum_state(files, "/data", old)
+    files.fail_next_fsync()
+    with pytest.raises(OSError, match="injected"):
+        write_quorum_state(files, "/data", QuorumState(leader_epoch=Epoch(5)))
+    assert read_quorum_state(files, "/data") == old
+
+
+def test_partition_metadata_is_kafkas() -> None:
+    data = (FIXTURES / "basic/node-1/data/__cluster_metadata-0/partition.metadata").read_bytes()
+    assert format_partition_metadata(METADATA_TOPIC_ID) == data
+    assert parse_partition_metadata(data, "") == METADATA_TOPIC_ID
+
+
+@given(ids.filter(any))
+def test_topic_ids_come_back(topic_id: bytes) -> None:
+    files = SimulatedFiles()
+    files.mkdirs("/data/t-0")
+    write_partition_metadata(files, "/data/t-0", TopicId(topic_id))
+    assert read_partition_metadata(files, "/data/t-0") == topic_id
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"version: 0\n",
+        b"version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ",
+        b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA",
+        b"version: 0\ntopic_id: short",
+        b"\xff",
+    ],
+)
+def test_wrong_partition_metadata_is_named(data: bytes) -> None:
+    with pytest.raises(CorruptFileError, match=r"^there: "):
+        parse_partition_metadata(data, "there")
+
+
+HOLD = (
+    "import sys, fcntl, os; fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT); {take}; "
+    "print('held', flush=True); sys.stdin.read()"
+)
+TAKE = "fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)"
+TAKE_AS_JAVA = "import struct; fcntl.fcntl(fd, fcntl.F_SETLK, struct.pack('hhqqi', fcntl.F_WRLCK, 0, 0, 2**63 - 1, 0))"
+
+
+@pytest.mark.parametrize("take", [TAKE, TAKE_AS_JAVA], ids=["lockf", "as Java's FileChannel.lock"])
+def test_a_directory_is_for_one_process(tmp_path: Path, take: str) -> None:
+    path = tmp_path / ".lock"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD.format(take=take), str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(DirectoryLockedError, match=rf"{path} is locked: another process, one of ours or a Kafka"):
+            DirectoryLock(OsFiles(), str(tmp_path))
+        other.communicate("")
+    lock = DirectoryLock(OsFiles(), str(tmp_path))
+    lock.release()
+
+
+def attempt(path: Path) -> str:
+    """What another process that tries to take the lock is told."""
+    script = HOLD.format(take=TAKE).replace("sys.stdin.read()", "")
+    result = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
+    return result.stdout + result.stderr
+
+
+def test_our_lock_keeps_others_out_and_a_second_attempt_of_ours_does_not_drop_it(tmp_path: Path) -> None:
+    lock = DirectoryLock(OsFiles(), str(tmp_path))
+    with pytest.raises(DirectoryLockedError):
+        DirectoryLock(OsFiles(), str(tmp_path))
+    assert "BlockingIOError" in attempt(tmp_path / ".lock")
+    lock.release()
+    lock.release()
+    assert attempt(tmp_path / ".lock") == "held\n"
+    DirectoryLock(OsFiles(), str(tmp_path)).release()
+
+
+def test_a_simulated_lock_is_void_after_a_crash() -> None:
+    files = SimulatedFiles()
+    files.mkdirs("/data")
+    DirectoryLock(files, "/data")
+    with pytest.raises(DirectoryLockedError):
+        DirectoryLock(files, "/data")
+    files.crash(0)
+    DirectoryLock(files, "/data").release()
+    DirectoryLock(files, "/data")
+
+
+@pytest.mark.parametrize("spoil", [lambda files: setattr(files, "read_only", True), lambda files: None])
+def test_a_lock_that_cannot_be_made_says_why(spoil: Callable[[SimulatedFiles], None]) -> None:
+    files = SimulatedFiles()
+    spoil(files)
+    if files.read_only:
+        files.read_only = False
+        files.mkdirs("/data")
+        files.read_only = True
+    with pytest.raises(DirectoryError, match=r"/data/\.lock cannot be locked: "):
+        DirectoryLock(files, "/data")
