@@ -63,7 +63,7 @@ def records_of(image: MetadataImage) -> Iterator[RecordAndVersion]:
     """What a checkpoint of `image` holds, record by record with the version that its finalised level asks for.
 
     Resumable: the image is immutable, so that it can be walked while newer ones are made. Nothing in it depends on the
-    hash seed. All topics' names are sorted before the first of them (100,000: 35 ms).
+    hash seed. All topics' names are sorted before the first of them (100,000: 20 ms).
 
     Raises:
         UnwritableMetadataError: when there is no metadata.version yet, or the image holds what its level cannot say.

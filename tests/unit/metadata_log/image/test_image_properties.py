@@ -57,8 +57,8 @@ _records = st.one_of(
     ),
     st.builds(
         lambda number, index, leader, elr: change(number, index, leader=NodeId(leader), eligible_leader_replicas=elr),
-        _small,
-        _small,
+        st.integers(0, 2),
+        st.integers(0, 2),
         st.sampled_from([-2, -1, 1, 2]),
         st.none() | _replicas,
     ),
@@ -86,9 +86,15 @@ def _append(replayer: Replayer, records: Sequence[MetadataRecord]) -> Replayer:
 @st.composite
 def _logs(draw: st.DrawFn) -> list[MetadataRecord]:
     """A log that replays: of random records those that make sense; an open transaction is ended."""
-    kept: list[MetadataRecord] = [level("metadata.version", 30)]
+    kept: list[MetadataRecord] = [
+        level("metadata.version", 30),
+        *(topic(number) for number in range(3)),
+        *(partition(number, index) for number in range(3) for index in range(2)),
+        broker(1, 1),
+        config("t1", "a", "x"),
+    ]
     replayer = _append(Replayer.start(MetadataImage.empty()), kept)
-    for record in draw(st.lists(_records, max_size=60)):
+    for record in draw(st.lists(_records, min_size=15, max_size=60)):
         try:
             replayer = _append(replayer, [record])
         except ReplayError:
@@ -107,9 +113,9 @@ def _replay(log: list[MetadataRecord], cuts: set[int]) -> list[Replayer]:
 
 
 @settings(max_examples=150, deadline=None)
-@given(_logs(), st.sets(st.integers(0, 60)))
+@given(_logs(), st.sets(st.integers(0, 72)))
 def test_any_cut_into_batches_gives_the_same_image(log: list[MetadataRecord], cuts: set[int]) -> None:
-    (_, whole), single, some = _replay(log, set()), _replay(log, set(range(61))), _replay(log, cuts)
+    (_, whole), single, some = _replay(log, set()), _replay(log, set(range(73))), _replay(log, cuts)
     assert whole.image == single[-1].image == some[-1].image
     assert not whole.in_transaction
     by_end = {step.end: step for step in single}
@@ -120,7 +126,7 @@ def test_any_cut_into_batches_gives_the_same_image(log: list[MetadataRecord], cu
 
 
 @settings(max_examples=100, deadline=None)
-@given(_logs(), st.sets(st.integers(0, 60)))
+@given(_logs(), st.sets(st.integers(0, 72)))
 def test_changes_name_every_difference(log: list[MetadataRecord], cuts: set[int]) -> None:
     steps = _replay(log, cuts)
     for before, after in itertools.pairwise(steps):
@@ -140,7 +146,7 @@ def test_changes_name_every_difference(log: list[MetadataRecord], cuts: set[int]
 
 
 @settings(max_examples=100, deadline=None)
-@given(_logs(), st.sets(st.integers(0, 60)))
+@given(_logs(), st.sets(st.integers(0, 72)))
 def test_an_image_never_changes_once_it_is_there(log: list[MetadataRecord], cuts: set[int]) -> None:
     replayer = Replayer.start(MetadataImage.empty())
     seen: list[tuple[MetadataImage, str]] = []
