@@ -4,8 +4,8 @@ Controllers, agents, tools and tests share it. Pure: no clock, no randomness, no
 record by record, and refuses what makes no sense (`ReplayError`).
 
 Measured with 100,000 one-partition topics, three replicas each, Python 3.11: 434 bytes resident a topic, all told; its
-two records 2 µs in a large batch and 5.3 in one of their own, besides decoding; a change of one partition 2.8 µs, a NoOp
-0.9, a config 1.7; a checkpoint's records 0.4 µs each.
+two records 2 µs in a large batch and 5.3 in one of their own, besides decoding; a change of one partition 2.8 µs, a
+NoOp 0.9, a config 1.7; a checkpoint's records 0.4 µs each.
 """
 
 from __future__ import annotations
