@@ -134,7 +134,7 @@ def _parse_form(where: str, form: str) -> tuple[bool, str, bool]:
     if match is None or match[2] not in WIRE_TYPES:
         raise DeclarationError(f"{where} has the wire form {form!r}, which is none")
     is_array, nullable = match[1] is not None, match[3] is not None
-    if nullable and not is_array and match[2] not in ("string", "bytes"):
+    if nullable and (match[2] == "struct" or not (is_array or match[2] in ("string", "bytes"))):
         raise DeclarationError(f"{where} is of a form that has no null: {form!r}")
     return is_array, match[2], nullable
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -78,11 +77,6 @@ def bare_record(record: type[msgspec.Struct], version: int) -> Any:
     if "version" in record.__struct_fields__:
         values["version"] = version
     return record(**values)
-
-
-def fields_of(record: msgspec.Struct) -> Iterator[tuple[str, Any]]:
-    """Name and value of each field."""
-    return ((name, getattr(record, name)) for name in record.__struct_fields__)
 
 
 def _strategy(record: type[msgspec.Struct], field: Field, version: int) -> st.SearchStrategy[Any]:

@@ -72,6 +72,10 @@ class NullOfNumber(msgspec.Struct):
     number: Annotated[int | None, Wire("int32?")]
 
 
+class NullOfStructs(msgspec.Struct):
+    parts: Annotated[tuple[NoMark, ...] | None, Wire("[]struct?")]
+
+
 class NullInOnePlace(msgspec.Struct):
     name: Annotated[str, Wire("string?")]
 
@@ -95,6 +99,7 @@ class NotAStruct(msgspec.Struct):
         (NoMark, "exactly one Wire"),
         (NoSuchForm, "int31"),
         (NullOfNumber, "no null"),
+        (NullOfStructs, "no null"),
         (NullInOnePlace, "not in both"),
         (NoDefault, "needs a default"),
         (SameTagTwice, "one tag to two fields"),
