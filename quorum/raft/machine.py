@@ -1,22 +1,31 @@
 """The Raft replica: `on_input(input, clock) -> Ready`.
 
-Decides: which handler an input goes to. Must not know: time, randomness, disks, networks (DESIGN 1).
+Decides: nothing; it is the one door to the core and what may be read of it. Must not know: time, randomness, disks,
+networks (DESIGN 1).
 """
 
 from __future__ import annotations
 
-from metadata_log.errors import InvariantViolation
 from metadata_log.ids import NodeId, ReplicaKey
-from metadata_log.offsets import Epoch, Offset
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint, VoterSet
+from quorum.raft import deadlines, description
 from quorum.raft.config import RaftConfig, StorageState
+from quorum.raft.core import Core
+from quorum.raft.dispatch import dispatch
 from quorum.raft.inputs import Clock, Input
 from quorum.raft.quorum_description import QuorumDescription
 from quorum.raft.ready import Destination, Ready
+from quorum.raft.transitions import Role
 
 
 class RaftMachine:
-    """One replica of the metadata log; voter or observer is looked up in the log's latest voter set."""
+    """One replica of the metadata log; voter or observer is looked up in the log's latest voter set.
+
+    Raises:
+        InvariantViolation: from `on_input`, when an input breaks its contract (a completion that is not due, a second
+            Start) or the core breaks its own. The node must stop. No message of a peer raises.
+    """
 
     def __init__(
         self,
@@ -28,36 +37,82 @@ class RaftMachine:
         *,
         can_vote: bool = True,
     ) -> None:
+        """`endpoints`: this replica's own. `bootstrap`: where to look for the quorum besides its voters."""
         self.replica = replica
         self.config = config
-        self._storage = storage
-        self._endpoints = endpoints
-        self._bootstrap = bootstrap
-        self._can_vote = can_vote
-
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...]
-    role: str
-    """`unattached`, `prospective`, `candidate`, `follower`, `leader` or `resigned`."""
-    is_leader: bool
-    log_end_offset: Offset
-    flushed_offset: Offset
-    high_watermark: Offset
-    voters: VoterSet
+        self._core = Core(replica, config, storage, endpoints, bootstrap, can_vote=can_vote)
 
     def on_input(self, received: Input, clock: Clock) -> Ready:
         """Take one input; the answer is what to write and what to send."""
-        raise InvariantViolation(f"no handler for {received!r} at {clock!r}")
+        core = self._core
+        core.now_ms = clock.monotonic_ms
+        core.wall_ms = clock.wall_ms
+        dispatch(core, received)
+        return core.finish()
 
     def next_deadline_ms(self) -> int | None:
         """When `Elapsed` is due, in the clock's `monotonic_ms`; None when nothing is."""
-        raise InvariantViolation("no handler")
+        return deadlines.next_deadline_ms(self._core)
+
+    @property
+    def epoch(self) -> Epoch:
+        """The highest epoch that this replica knows."""
+        return self._core.epoch
+
+    @property
+    def leader_id(self) -> NodeId | None:
+        """Of the present epoch, where it is known; its own id only while it leads."""
+        return self._core.leader_id
+
+    @property
+    def leader_endpoints(self) -> tuple[Endpoint, ...]:
+        """Where that leader listens."""
+        return self._core.leader_endpoints if self._core.leader_id is not None else ()
+
+    @property
+    def role(self) -> Role:
+        """The epoch state; a string: `unattached`, `prospective`, `candidate`, `follower`, `leader`, `resigned`."""
+        return self._core.role
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether it leads its epoch."""
+        return self._core.role is Role.LEADER
+
+    @property
+    def is_voter(self) -> bool:
+        """Whether the latest voter set holds it."""
+        return self._core.members.is_voter
+
+    @property
+    def log_end_offset(self) -> Offset:
+        """One past the last record, durable or not."""
+        return self._core.log.end_offset
+
+    @property
+    def log_end(self) -> OffsetAndEpoch:
+        """The same with the epoch of the last record, 0 in an empty log."""
+        return self._core.log.end
+
+    @property
+    def flushed_offset(self) -> Offset:
+        """The log is durable up to here."""
+        return self._core.log.flushed_offset
+
+    @property
+    def high_watermark(self) -> Offset:
+        """The log is known to be committed up to here; it never goes back."""
+        return self._core.log.high_watermark
+
+    @property
+    def voters(self) -> VoterSet:
+        """The latest set in the log, committed or not."""
+        return self._core.members.latest
 
     def describe(self) -> str:
         """One line of stable text."""
-        raise InvariantViolation("no handler")
+        return description.describe(self._core)
 
     def describe_quorum(self) -> QuorumDescription:
         """What DescribeQuorum answers."""
-        raise InvariantViolation("no handler")
+        return description.describe_quorum(self._core)

@@ -13,7 +13,7 @@ from metadata_log.voters import Endpoint
 
 
 class ReplicaDescription(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One replica. Timestamps are in ms since 1970, -1 when it has not fetched yet; a voter's end may be -1, unknown."""
+    """One replica. Timestamps are in ms since 1970; they and the end are -1 until it has fetched."""
 
     replica: ReplicaKey
     log_end_offset: Offset

@@ -178,7 +178,7 @@ Effect = (
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """See the module's docstring. `after` pairs the token of a write, of this Ready or an earlier one, with an effect."""
+    """See the module's docstring. `after`: the token of a write, of this Ready or an earlier one, and an effect."""
 
     writes: tuple[Write, ...] = ()
     at_once: tuple[Effect, ...] = ()

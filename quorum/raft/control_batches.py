@@ -1,0 +1,127 @@
+"""The control records that Raft itself writes, and those it reads.
+
+Decides: what opens an epoch (KIP-595, KIP-853), and which fetched bytes may be appended. Must not know: roles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from metadata_log.batch import HEADER_SIZE, BatchHeader, batch_records, build_control_batch, check_batch, parse_header
+from metadata_log.errors import CorruptBatchError, MalformedRecordError
+from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import (
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    LeaderChangeVoter,
+    VotersRecord,
+    decode_control,
+    encode_control,
+)
+from metadata_log.voters import NO_OFFSET, VoterHistory, VoterSet
+from quorum.raft.log_state import EpochStartsAt
+
+_VOTERS_IN_THE_LOG = 1
+"""The kraft.version that keeps voters in the log."""
+
+
+class OpeningBatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The batch that opens an epoch. `voters_offset` is where it carries the voter set, if it does."""
+
+    data: bytes
+    end_offset: Offset
+    voters_offset: Offset | None
+
+
+class Fetched(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Batches that may be appended: they continue the log, are whole and sound, and of no future epoch."""
+
+    data: bytes
+    end_offset: Offset
+    starts: tuple[EpochStartsAt, ...]
+    voters: tuple[tuple[Offset, VoterSet], ...]
+
+
+def opening_batch(
+    *,
+    base_offset: Offset,
+    epoch: Epoch,
+    timestamp_ms: int,
+    leader_id: NodeId,
+    history: VoterHistory,
+    granting: Iterable[NodeId],
+) -> OpeningBatch:
+    """LeaderChange; and kraft.version and the voters, where they are dynamic and no record carried them yet."""
+    voters = history.latest
+    change = LeaderChangeMessage(
+        leader_id=leader_id,
+        voters=tuple(LeaderChangeVoter(voter_id=node_id) for node_id in voters.node_ids),
+        granting_voters=tuple(LeaderChangeVoter(voter_id=node_id) for node_id in granting),
+    )
+    records = [encode_control(change)]
+    voters_offset = None
+    if history.latest_offset == NO_OFFSET and _are_dynamic(voters):
+        records.append(encode_control(KRaftVersionRecord(kraft_version=_VOTERS_IN_THE_LOG)))
+        voters_offset = Offset(base_offset + len(records))
+        records.append(encode_control(voters.to_record()))
+    data = build_control_batch(base_offset=base_offset, epoch=epoch, timestamp_ms=timestamp_ms, records=records)
+    return OpeningBatch(data=data, end_offset=Offset(base_offset + len(records)), voters_offset=voters_offset)
+
+
+def _are_dynamic(voters: VoterSet) -> bool:
+    """Static voters (kraft.version 0) are those of the configuration, which knows no directory ids."""
+    return all(voter.key.directory_id != ZERO_DIRECTORY_ID for voter in voters)
+
+
+def check_fetched(records: bytes, *, base_offset: Offset, last_epoch: Epoch, leader_epoch: Epoch) -> Fetched:
+    """The whole batches of `records`, checked; a last one that was cut off is left out, as Kafka may send it.
+
+    Raises:
+        MetadataLogError, InvalidVoterError: naming what is wrong with them; nothing of them may be appended.
+    """
+    position, expected, epoch = 0, base_offset, last_epoch
+    starts: list[EpochStartsAt] = []
+    voters: list[tuple[Offset, VoterSet]] = []
+    while not _is_cut_off(records, position):
+        header = check_batch(records, position)
+        _check_place(header, position, expected, epoch, leader_epoch)
+        if header.partition_leader_epoch != epoch or not starts:
+            epoch = header.partition_leader_epoch
+            starts.append(EpochStartsAt(epoch=epoch, start_offset=expected))
+        if header.is_control:
+            voters.extend(_voters_in(records, header, position))
+        position += header.size_in_bytes
+        expected = header.next_offset
+    if position == 0:
+        raise CorruptBatchError("there is no whole batch", position=0, base_offset=base_offset)
+    data = records if position == len(records) else records[:position]
+    return Fetched(data=data, end_offset=expected, starts=tuple(starts), voters=tuple(voters))
+
+
+def _is_cut_off(records: bytes, position: int) -> bool:
+    left = len(records) - position
+    return left < HEADER_SIZE or parse_header(records, position).size_in_bytes > left
+
+
+def _check_place(header: BatchHeader, position: int, expected: Offset, epoch: Epoch, leader_epoch: Epoch) -> None:
+    if header.base_offset != expected:
+        what = f"it begins at offset {header.base_offset}, where {expected} is due"
+    elif not epoch <= header.partition_leader_epoch <= leader_epoch:
+        what = f"its epoch is {header.partition_leader_epoch}, after {epoch} and under a leader of {leader_epoch}"
+    else:
+        return
+    raise CorruptBatchError(what, position=position, base_offset=header.base_offset)
+
+
+def _voters_in(records: bytes, header: BatchHeader, position: int) -> list[tuple[Offset, VoterSet]]:
+    found: list[tuple[Offset, VoterSet]] = []
+    for record in batch_records(records, header, position):
+        if record.key is None or record.value is None:
+            raise MalformedRecordError(f"the control record at offset {record.offset} has no key or no value")
+        control = decode_control(record.key, record.value)
+        if isinstance(control, VotersRecord):
+            found.append((record.offset, VoterSet.from_record(control)))
+    return found

@@ -1,0 +1,146 @@
+"""What all handlers of one replica share.
+
+Decides: the present epoch state, and what of it is persisted when. Must not know: what any message means. Handlers
+change the state through `roles` only, the log through `LogState`, the world through `Outbox`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metadata_log.errors import InvariantViolation
+from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.offsets import Epoch
+from metadata_log.voters import Endpoint
+from quorum.raft.config import RaftConfig, StorageState
+from quorum.raft.draws import NO_DRAWS, Draws
+from quorum.raft.log_state import LogState
+from quorum.raft.membership import Membership
+from quorum.raft.outbox import Outbox
+from quorum.raft.ready import Destination, PeerRefused, QuorumStateData, Ready
+from quorum.raft.states import EpochState, FetchLoop, Standing, Suspicion, Unattached
+from quorum.raft.transitions import Role, check_transition
+
+MAX_EPOCH: Final = Epoch((1 << 31) - 2)
+"""The last epoch that can be left again: epochs are int32 in every file and message."""
+QUICK_ATTEMPTS: Final = 20
+"""So many elections are asked for at the short pace before each wait doubles."""
+PATIENCE_FACTOR: Final = 10
+"""An answer that decides an election is awaited so many times the longest suspicion backoff."""
+
+
+class Core:
+    """One replica's position. Times are taken from the input under way."""
+
+    def __init__(
+        self,
+        me: ReplicaKey,
+        config: RaftConfig,
+        storage: StorageState,
+        endpoints: tuple[Endpoint, ...],
+        bootstrap: tuple[Destination, ...],
+        *,
+        can_vote: bool,
+    ) -> None:
+        self.me = me
+        self.config = config
+        self.endpoints = endpoints
+        self.bootstrap = bootstrap
+        self.can_vote = can_vote
+        self.log = LogState(storage)
+        self.members = Membership(me, storage.voters, can_vote=can_vote)
+        self.outbox = Outbox()
+        self.suspicion = Suspicion()
+        self.now_ms = 0
+        self.wall_ms = 0
+        self.draws: Draws = NO_DRAWS
+        self.is_shutting_down = False
+        self.is_shut = False
+        self.is_started = False
+        self._persisted = storage.quorum_state or QuorumStateData()
+        self._written = Standing(epoch=self._persisted.leader_epoch, voted=_vote_in(self._persisted, me))
+        self.standing = _standing_at_start(self._persisted, self.log.last_epoch, me)
+        self.leader_endpoints: tuple[Endpoint, ...] = ()
+        self.state: EpochState = Unattached(election_deadline_ms=None, fetch=FetchLoop())
+
+    @property
+    def role(self) -> Role:
+        """Of the present state."""
+        return self.state.role
+
+    @property
+    def epoch(self) -> Epoch:
+        """The present one; it never goes back."""
+        return self.standing.epoch
+
+    @property
+    def leader_id(self) -> NodeId | None:
+        """The leader to tell others of: not this replica once it has resigned."""
+        leader_id = self.standing.leader_id
+        return None if leader_id == self.me.node_id and self.state.role is not Role.LEADER else leader_id
+
+    def enter(self, state: EpochState, standing: Standing, leader_endpoints: tuple[Endpoint, ...]) -> None:
+        """Change the state; whatever was asked in the old one no longer matters."""
+        is_voter = self.members.is_voter
+        check_transition(self.state.role, self.epoch, state.role, standing.epoch, is_voter=is_voter)
+        if standing.epoch == self.epoch and self.standing.voted not in (None, standing.voted):
+            raise InvariantViolation(f"the vote for {self.standing.voted} in epoch {self.epoch} would be forgotten")
+        self.state = state
+        self.standing = standing
+        self.leader_endpoints = leader_endpoints
+        self.outbox.in_flight.clear()
+
+    def finish(self) -> Ready:
+        """The input is done: persist what of the standing is new, then all that the input caused."""
+        if self.standing is not self._written:
+            self._persist(self.standing)
+        return self.outbox.take()
+
+    def _persist(self, standing: Standing) -> None:
+        leads = standing.leader_id == self.me.node_id
+        # A leader's own file names no vote (Kafka's do not either): that it led says for whom it voted.
+        wanted = QuorumStateData(
+            leader_id=standing.leader_id, leader_epoch=standing.epoch, voted=None if leads else standing.voted
+        )
+        is_new = (standing.epoch, standing.voted) != (self._written.epoch, self._written.voted)
+        self._written = standing
+        if wanted != self._persisted:
+            self._persisted = wanted
+            self.outbox.persist(wanted, gates=is_new)
+
+    def refuse(self, node_id: int, what: str) -> None:
+        """Tell that a peer's message makes no sense."""
+        self.outbox.add(PeerRefused(node_id=node_id, what=what))
+
+    def random_election_timeout_ms(self) -> int:
+        """From one election timeout to two."""
+        timeout = self.config.election_timeout_ms
+        return self.draws.between(timeout, 2 * timeout - 1)
+
+    def election_backoff_ms(self) -> int:
+        """The wait before an election is asked for again: short at first, doubling once that has not helped."""
+        config = self.config
+        backoff = self.draws.between(config.suspicion_backoff_min_ms, config.suspicion_backoff_max_ms)
+        return min(backoff << self._doublings, max(config.election_backoff_max_ms, config.suspicion_backoff_max_ms))
+
+    def patience_ms(self) -> int:
+        """How long one answer is awaited while the leader is suspected: a silent peer holds up nobody."""
+        config = self.config
+        patience = PATIENCE_FACTOR * config.suspicion_backoff_max_ms + self.draws.between(
+            0, config.suspicion_backoff_max_ms
+        )
+        return min(patience << self._doublings, config.election_timeout_ms)
+
+    @property
+    def _doublings(self) -> int:
+        return min(max(0, self.suspicion.attempts - QUICK_ATTEMPTS), 16)
+
+
+def _vote_in(persisted: QuorumStateData, me: ReplicaKey) -> ReplicaKey | None:
+    return me if persisted.leader_id == me.node_id else persisted.voted
+
+
+def _standing_at_start(persisted: QuorumStateData, last_epoch: Epoch, me: ReplicaKey) -> Standing:
+    if last_epoch > persisted.leader_epoch:
+        return Standing(epoch=last_epoch)
+    return Standing(epoch=persisted.leader_epoch, leader_id=persisted.leader_id, voted=_vote_in(persisted, me))

@@ -1,0 +1,31 @@
+"""When a replica next has to be woken.
+
+Decides: which deadline of the present state comes first. Must not know: what is done then.
+"""
+
+from __future__ import annotations
+
+from quorum.raft.core import Core
+from quorum.raft.fetching import fetch_loop_of, next_fetch_ms
+from quorum.raft.states import Candidate, Follower, Leader, Prospective, Resigned
+
+
+def next_deadline_ms(core: Core) -> int | None:
+    """In monotonic ms; None when nothing is due, ever, without another input."""
+    state = core.state
+    if not core.is_started or core.is_shut:
+        return None
+    if isinstance(state, Leader):
+        return _earliest(state.check_quorum_deadline_ms, state.begin_deadline_ms, state.parked_deadline_ms)
+    if isinstance(state, Follower):
+        return _earliest(state.fetch_deadline_ms, next_fetch_ms(core, state.fetch))
+    if isinstance(state, Prospective):
+        return _earliest(state.election_deadline_ms, state.defer_until_ms)
+    if isinstance(state, Candidate | Resigned):
+        return _earliest(state.election_deadline_ms, state.retry_at_ms)
+    loop = fetch_loop_of(core)
+    return state.election_deadline_ms if loop is None else next_fetch_ms(core, loop)
+
+
+def _earliest(*deadlines: int | None) -> int | None:
+    return min((deadline for deadline in deadlines if deadline is not None), default=None)

@@ -1,0 +1,183 @@
+"""Which handler an input goes to, by its type, the message in it, and the present epoch state.
+
+Decides: nothing else. Must not know: what a handler does.
+"""
+
+from __future__ import annotations
+
+from metadata_log.errors import InvariantViolation
+from quorum.raft.core import Core
+from quorum.raft.draws import NO_DRAWS, Draws
+from quorum.raft.elections import (
+    handle_vote,
+    on_elapsed_candidate,
+    on_elapsed_prospective,
+    on_elapsed_unattached,
+    on_own_vote_durable,
+    on_vote_failed,
+    on_vote_response,
+)
+from quorum.raft.fetching import maybe_send_fetch
+from quorum.raft.following import (
+    handle_begin,
+    handle_end,
+    on_elapsed_follower,
+    on_fetch_failed,
+    on_fetch_response,
+)
+from quorum.raft.inputs import (
+    Elapsed,
+    Flushed,
+    Input,
+    Persisted,
+    Propose,
+    RequestDropped,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+    Shutdown,
+    Start,
+)
+from quorum.raft.leadership import (
+    handle_propose,
+    handle_shutdown,
+    on_begin_response,
+    on_elapsed_leader,
+    on_elapsed_resigned,
+    on_end_failed,
+    on_end_response,
+)
+from quorum.raft.leading import on_own_flush
+from quorum.raft.messages import (
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    EndQuorumEpochResponse,
+    FetchRequest,
+    FetchResponse,
+    VoteRequest,
+    VoteResponse,
+)
+from quorum.raft.serving import handle_fetch, on_request_dropped
+from quorum.raft.starting import start
+from quorum.raft.states import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+
+
+def dispatch(core: Core, received: Input) -> None:
+    """The most frequent first."""
+    if not core.is_started and type(received) is not Start:
+        raise InvariantViolation(f"{type(received).__name__} came before Start")
+    if isinstance(received, Flushed | Propose | Persisted | RequestDropped):
+        core.draws = NO_DRAWS
+        _dispatch_without_draw(core, received)
+        return
+    core.draws = Draws(received.draw)
+    if isinstance(received, RequestReceived):
+        _on_request(core, received)
+    elif isinstance(received, ResponseReceived):
+        _on_response(core, received)
+    elif isinstance(received, RequestFailed):
+        _on_failure(core, received)
+    elif isinstance(received, Elapsed):
+        _on_elapsed(core)
+    elif isinstance(received, Shutdown):
+        handle_shutdown(core)
+    else:
+        start(core)
+
+
+def _dispatch_without_draw(core: Core, received: Flushed | Propose | Persisted | RequestDropped) -> None:
+    if isinstance(received, Flushed):
+        _on_flushed(core, received)
+    elif isinstance(received, Propose):
+        handle_propose(core, received)
+    elif isinstance(received, Persisted):
+        core.outbox.complete_persist(received.token)
+        if not core.outbox.is_gated:
+            on_own_vote_durable(core)
+    else:
+        on_request_dropped(core, received.request_id)
+
+
+def _on_flushed(core: Core, received: Flushed) -> None:
+    grew = core.log.complete(received.token, received.epoch, received.end_offset)
+    state = core.state
+    if type(state) is not Leader:
+        maybe_send_fetch(core)
+    elif grew:
+        on_own_flush(core, state)
+
+
+def _on_request(core: Core, received: RequestReceived) -> None:
+    request = received.request
+    if isinstance(request, FetchRequest):
+        handle_fetch(core, received.request_id, request)
+    elif isinstance(request, VoteRequest):
+        handle_vote(core, received.request_id, request)
+    elif isinstance(request, BeginQuorumEpochRequest):
+        handle_begin(core, received.request_id, request)
+    else:
+        handle_end(core, received.request_id, request)
+
+
+_ANSWERS: dict[type, type] = {
+    Unattached: FetchResponse,
+    Prospective: VoteResponse,
+    Candidate: VoteResponse,
+    Follower: FetchResponse,
+    Leader: BeginQuorumEpochResponse,
+    Resigned: EndQuorumEpochResponse,
+}
+"""Every state asks one kind of question, and forgets the questions of the state before."""
+
+
+def _on_response(core: Core, received: ResponseReceived) -> None:
+    destination = core.outbox.in_flight.pop(received.correlation, None)
+    if destination is None or destination != received.destination_id:
+        return
+    response = received.response
+    if not isinstance(response, _ANSWERS[type(core.state)]):
+        core.refuse(destination, f"it answers with {type(response).__name__}, which a {core.role} did not ask for")
+        _on_failure_of(core, destination, received.correlation, disconnected=False)
+    elif isinstance(response, FetchResponse):
+        on_fetch_response(core, destination, received.correlation, response)
+    elif isinstance(response, VoteResponse):
+        on_vote_response(core, destination, response)
+    elif isinstance(response, BeginQuorumEpochResponse):
+        on_begin_response(core, destination, response)
+    else:
+        on_end_response(core, destination, response)
+
+
+def _on_failure(core: Core, received: RequestFailed) -> None:
+    destination = core.outbox.in_flight.pop(received.correlation, None)
+    if destination is not None and destination == received.destination_id:
+        _on_failure_of(core, destination, received.correlation, disconnected=received.disconnected)
+
+
+def _on_failure_of(core: Core, destination: int, correlation: int, *, disconnected: bool) -> None:
+    """A leader does nothing of it: it tells silent voters again at its own interval."""
+    state = core.state
+    if isinstance(state, Prospective | Candidate):
+        on_vote_failed(core, destination)
+    elif isinstance(state, Resigned):
+        on_end_failed(core, destination)
+    elif isinstance(state, Follower | Unattached):
+        on_fetch_failed(core, destination, correlation, disconnected=disconnected)
+
+
+def _on_elapsed(core: Core) -> None:
+    state = core.state
+    if isinstance(state, Leader):
+        on_elapsed_leader(core, state)
+    elif isinstance(state, Follower):
+        on_elapsed_follower(core, state)
+    elif isinstance(state, Prospective):
+        on_elapsed_prospective(core, state)
+    elif isinstance(state, Candidate):
+        on_elapsed_candidate(core, state)
+    elif isinstance(state, Resigned):
+        on_elapsed_resigned(core, state)
+    elif core.members.is_voter:
+        on_elapsed_unattached(core, state)
+    else:
+        maybe_send_fetch(core)

@@ -1,0 +1,160 @@
+"""Elections: the Vote RPC from both sides, and the deadlines of those who wait for one or stand in one.
+
+Decides: who is voted for and what a round of votes comes to. Must not know: the log beyond its end; Fetch.
+"""
+
+from __future__ import annotations
+
+from metadata_log.ids import NodeId
+from metadata_log.offsets import OffsetAndEpoch
+from quorum.errors import Error
+from quorum.raft.ballots import goes_first, may_grant
+from quorum.raft.core import MAX_EPOCH, Core
+from quorum.raft.messages import VoteRequest, VoteResponse
+from quorum.raft.peers import News, learn, told_leader
+from quorum.raft.roles import (
+    become_candidate,
+    become_doubting_follower,
+    become_leader,
+    become_prospective,
+    become_unattached,
+    become_voted,
+)
+from quorum.raft.states import Candidate, Prospective, Unattached
+
+
+def handle_vote(core: Core, request_id: int, request: VoteRequest) -> None:
+    """Answer a Vote or pre-vote; a vote that is given leaves once it is durable."""
+    error = _validate(core, request)
+    if error is not Error.NONE:
+        _answer(core, request_id, error, granted=False)
+        return
+    if request.candidate_epoch > core.epoch:
+        become_unattached(core, request.candidate_epoch)
+    end = OffsetAndEpoch(offset=request.last_epoch_end_offset, epoch=request.last_epoch)
+    granted = may_grant(core, request.candidate, end, pre_vote=request.pre_vote)
+    if granted and not request.pre_vote and core.standing.voted is None:
+        become_voted(core, request.candidate)
+    state = core.state
+    if granted and type(state) is Prospective and goes_first(core, request.candidate, end):
+        state.defer_until_ms = core.now_ms + core.election_backoff_ms()
+    _answer(core, request_id, Error.NONE, granted=granted)
+
+
+def _validate(core: Core, request: VoteRequest) -> Error:
+    epoch = request.candidate_epoch
+    is_ahead_of_itself = request.last_epoch > epoch if request.pre_vote else request.last_epoch >= epoch
+    if request.last_epoch < 0 or request.last_epoch_end_offset < 0 or is_ahead_of_itself or epoch > MAX_EPOCH:
+        return Error.INVALID_REQUEST
+    if request.candidate.node_id < 0 or request.candidate.node_id == core.me.node_id or not core.can_vote:
+        return Error.INVALID_REQUEST
+    if epoch < core.epoch:
+        return Error.FENCED_LEADER_EPOCH
+    return Error.NONE if is_addressed(core, request.voter.node_id, request.voter.directory_id) else _WRONG_VOTER
+
+
+def is_addressed(core: Core, node_id: int, directory_id: bytes) -> bool:
+    """Whether a voter key in a request means this replica; an older peer leaves the node id (-1) or directory out."""
+    is_directory = directory_id in (core.me.directory_id, _NO_DIRECTORY)
+    return node_id < 0 or (node_id == core.me.node_id and is_directory)
+
+
+_WRONG_VOTER = Error.INVALID_VOTER_KEY
+_NO_DIRECTORY = bytes(16)
+
+
+def _answer(core: Core, request_id: int, error: Error, *, granted: bool) -> None:
+    leader_id, endpoints = told_leader(core)
+    response = VoteResponse(
+        error=error,
+        leader_id=leader_id,
+        leader_epoch=core.epoch,
+        vote_granted=granted,
+        leader_endpoints=endpoints,
+    )
+    core.outbox.respond(request_id, response)
+
+
+def on_vote_response(core: Core, node_id: int, response: VoteResponse) -> None:
+    """Count one answer, unless what it tells of the epoch and its leader ends the election."""
+    news = learn(core, node_id, response)
+    state = core.state
+    if news is News.CHANGED or not isinstance(state, Prospective | Candidate):
+        return
+    if news is News.STALE or response.error is not Error.NONE:
+        state.tally.unreachable.add(NodeId(node_id))
+    elif response.vote_granted:
+        state.tally.grant(NodeId(node_id))
+    else:
+        state.tally.rejected.add(NodeId(node_id))
+    maybe_decide(core)
+
+
+def on_vote_failed(core: Core, node_id: int) -> None:
+    """That voter cannot be reached: this round does without it."""
+    state = core.state
+    if isinstance(state, Prospective | Candidate):
+        state.tally.unreachable.add(NodeId(node_id))
+        maybe_decide(core)
+
+
+def on_own_vote_durable(core: Core) -> None:
+    """A candidate's own vote counts from now on."""
+    state = core.state
+    if type(state) is Candidate:
+        state.tally.grant(core.me.node_id)
+        maybe_decide(core)
+
+
+def maybe_decide(core: Core) -> None:
+    """Go on if the round is won, start over soon if it is lost."""
+    state = core.state
+    if type(state) is Candidate:
+        if state.tally.is_won:
+            become_leader(core, tuple(state.tally.granted))
+        elif state.tally.is_lost:
+            _try_again_in(core, state, core.election_backoff_ms())
+        elif state.tally.rejected:
+            _try_again_in(core, state, core.patience_ms())
+    elif type(state) is Prospective:
+        if state.tally.is_won:
+            if state.defer_until_ms is None or state.defer_until_ms <= core.now_ms:
+                _stand(core)
+        elif state.tally.is_lost:
+            become_doubting_follower(core)
+
+
+def _try_again_in(core: Core, state: Candidate, wait_ms: int) -> None:
+    """A vote was split: one that stays silent does not hold up the next round."""
+    at_ms = core.now_ms + wait_ms
+    state.retry_at_ms = at_ms if state.retry_at_ms is None else min(state.retry_at_ms, at_ms)
+
+
+def _stand(core: Core) -> None:
+    if core.epoch < MAX_EPOCH and not core.is_shutting_down:
+        become_candidate(core)
+
+
+def on_elapsed_unattached(core: Core, state: Unattached) -> None:
+    """Nobody has won: ask for pre-votes."""
+    deadline_ms = state.election_deadline_ms
+    if deadline_ms is None or core.is_shutting_down:
+        state.election_deadline_ms = None
+    elif deadline_ms <= core.now_ms:
+        become_prospective(core)
+
+
+def on_elapsed_prospective(core: Core, state: Prospective) -> None:
+    """The one that was let go first has had its time, or the round has."""
+    if state.defer_until_ms is not None and state.defer_until_ms <= core.now_ms:
+        state.defer_until_ms = None
+        maybe_decide(core)
+    elif state.election_deadline_ms <= core.now_ms:
+        become_doubting_follower(core)
+
+
+def on_elapsed_candidate(core: Core, state: Candidate) -> None:
+    """The round is lost, or nobody has answered in time."""
+    is_due = state.retry_at_ms is not None and state.retry_at_ms <= core.now_ms
+    if is_due or state.election_deadline_ms <= core.now_ms:
+        become_prospective(core)

@@ -1,0 +1,71 @@
+"""Sending Fetch: to the leader, or, while an observer does not know or reach it, to each other replica in turn.
+
+Decides: when the next Fetch leaves and to whom. Must not know: what an answer means.
+
+A Fetch states that the log up to its offset is durable here, so none leaves while a write to the log is under way.
+"""
+
+from __future__ import annotations
+
+from quorum.raft.core import Core
+from quorum.raft.membership import destination_of
+from quorum.raft.messages import FetchRequest
+from quorum.raft.ready import Destination
+from quorum.raft.states import FetchLoop, Follower, Unattached
+
+
+def fetch_loop_of(core: Core) -> FetchLoop | None:
+    """The loop of a state that fetches: a follower's, or an unattached observer's."""
+    state = core.state
+    if type(state) is Follower:
+        return state.fetch
+    return state.fetch if type(state) is Unattached and not core.members.is_voter else None
+
+
+def maybe_send_fetch(core: Core) -> None:
+    """Send the next Fetch if it is time, none is under way and the log is durable to its end."""
+    loop = fetch_loop_of(core)
+    if loop is None or loop.correlation is not None or core.now_ms < loop.retry_at_ms or core.is_shutting_down:
+        return
+    log = core.log
+    if not log.is_flushed:
+        return
+    destination = _next_destination(core, loop)
+    if destination is None:
+        loop.retry_at_ms = core.now_ms + core.config.fetch_timeout_ms
+        return
+    end = log.end
+    request = FetchRequest(
+        replica=core.me,
+        current_leader_epoch=core.epoch,
+        fetch_offset=end.offset,
+        last_fetched_epoch=end.epoch,
+        max_bytes=core.config.fetch_max_bytes,
+        max_wait_ms=0 if core.suspicion.is_active else core.config.fetch_max_wait_ms,
+        high_watermark=log.high_watermark,
+    )
+    loop.correlation = core.outbox.send(destination, request, core.config.request_timeout_ms)
+
+
+def next_fetch_ms(core: Core, loop: FetchLoop) -> int | None:
+    """When the next Fetch may leave; None while one is under way or the log's own write is awaited."""
+    return loop.retry_at_ms if loop.correlation is None and core.log.is_flushed else None
+
+
+def retry_fetch(core: Core, loop: FetchLoop, wait_ms: int) -> None:
+    """The last Fetch is done with; the next leaves in `wait_ms`."""
+    loop.correlation = None
+    loop.retry_at_ms = core.now_ms + wait_ms
+    maybe_send_fetch(core)
+
+
+def _next_destination(core: Core, loop: FetchLoop) -> Destination | None:
+    state = core.state
+    if type(state) is Follower and not state.is_leader_out_of_reach and core.leader_id is not None:
+        return Destination(node_id=core.leader_id, endpoints=core.leader_endpoints)
+    others = [destination_of(voter) for voter in core.members.peers if voter.endpoints]
+    others += [server for server in core.bootstrap if server.endpoints != core.endpoints]
+    if not others:
+        return None
+    loop.turn += 1
+    return others[loop.turn % len(others)]

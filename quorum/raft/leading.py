@@ -1,0 +1,170 @@
+"""What a leader does to its log and its followers: append, answer parked Fetches, move the high watermark.
+
+Decides: what is committed (KIP-595). Must not know: how one becomes a leader or ceases to be.
+"""
+
+from __future__ import annotations
+
+from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.offsets import Offset
+from metadata_log.voters import VoterSet
+from quorum.raft.control_batches import opening_batch
+from quorum.raft.core import Core
+from quorum.raft.log_state import EpochStartsAt
+from quorum.raft.membership import destination_of
+from quorum.raft.messages import UNKNOWN_OFFSET, BeginQuorumEpochRequest, FetchResponse
+from quorum.raft.ready import HighWatermarkAdvanced, SendRecords, VotersChanged
+from quorum.raft.states import Leader, ParkedFetch, Progress
+
+CHECK_QUORUM_FACTOR = 1.5
+
+
+def check_quorum_timeout_ms(core: Core) -> int:
+    """How long a leader goes on without a majority's Fetches."""
+    return int(core.config.fetch_timeout_ms * CHECK_QUORUM_FACTOR)
+
+
+def begin_interval_ms(core: Core) -> int:
+    """How often voters that do not fetch are told of the leader."""
+    return core.config.fetch_timeout_ms // 2
+
+
+def new_leader_state(core: Core) -> Leader:
+    """The state of a leader whose epoch begins at the log's end."""
+    has_peers = bool(core.members.peers)
+    state = Leader(
+        epoch_start_offset=core.log.end_offset,
+        voters={},
+        observers={},
+        answer=FetchResponse(leader_epoch=core.epoch),
+        heard=set(),
+        check_quorum_deadline_ms=core.now_ms + check_quorum_timeout_ms(core) if has_peers else None,
+        begin_deadline_ms=core.now_ms + begin_interval_ms(core) if has_peers else None,
+        parked={},
+    )
+    _follow_membership(core, state)
+    return state
+
+
+def _follow_membership(core: Core, leader: Leader) -> None:
+    """Keep progress of exactly the present voters."""
+    known = leader.voters
+    leader.voters = {}
+    for key in core.members.latest.keys:
+        old = known.get(key.node_id)
+        leader.voters[key.node_id] = old if old is not None and old.key == key else Progress(key=key)
+    own = leader.voters.get(core.me.node_id)
+    if own is not None and core.members.is_voter:
+        own.log_end_offset = core.log.flushed_offset
+
+
+def open_epoch(core: Core, leader: Leader, granting: tuple[NodeId, ...]) -> None:
+    """Append the records that open this leader's epoch, and tell the voters."""
+    _renew_answer(core, leader)
+    opening = opening_batch(
+        base_offset=core.log.end_offset,
+        epoch=core.epoch,
+        timestamp_ms=core.wall_ms,
+        leader_id=core.me.node_id,
+        history=core.members.history,
+        granting=granting,
+    )
+    append(core, leader, opening.end_offset, opening.data)
+    if opening.voters_offset is not None:
+        take_voters(core, opening.voters_offset, core.members.latest)
+    send_begin(core, leader)
+
+
+def take_voters(core: Core, offset: Offset, voters: VoterSet) -> None:
+    """The record at `offset` carries `voters`: they are in force from now on, committed or not (KIP-853)."""
+    if core.members.take(core.members.history.append(offset, voters)):
+        core.outbox.add(VotersChanged(voters=voters))
+
+
+def append(core: Core, leader: Leader, end_offset: Offset, data: bytes) -> None:
+    """Write one batch of this epoch at the log's end, and send it to whoever waits, before it is durable here."""
+    log = core.log
+    base_offset = log.end_offset
+    token = core.outbox.append(base_offset, end_offset, core.standing.epoch, data)
+    log.append(token, end_offset, (EpochStartsAt(epoch=core.standing.epoch, start_offset=base_offset),))
+    if leader.parked:
+        answer_parked(core, leader)
+
+
+def answer_parked(core: Core, leader: Leader) -> None:
+    """Everyone who waits hears what is new: records, or the high watermark."""
+    parked, leader.parked, leader.parked_deadline_ms = leader.parked, {}, None
+    for request_id, fetch in parked.items():
+        answer_fetch(core, leader, request_id, fetch)
+
+
+def answer_fetch(core: Core, leader: Leader, request_id: int, fetch: ParkedFetch) -> None:
+    """Answer with the log from the position that was found valid."""
+    request = fetch.request
+    if request.fetch_offset < core.log.end_offset:
+        core.outbox.add(
+            SendRecords(
+                request_id=request_id,
+                response=leader.answer,
+                read_from=request.fetch_offset,
+                max_bytes=request.max_bytes,
+            )
+        )
+    else:
+        core.outbox.respond(request_id, leader.answer)
+
+
+def _renew_answer(core: Core, leader: Leader) -> None:
+    log = core.log
+    leader.answer = FetchResponse(
+        leader_id=core.me.node_id,
+        leader_epoch=core.epoch,
+        leader_endpoints=core.endpoints,
+        high_watermark=log.high_watermark if leader.has_committed else UNKNOWN_OFFSET,
+        log_start_offset=log.start_offset,
+    )
+
+
+def maybe_advance_high_watermark(core: Core, leader: Leader) -> None:
+    """Commit what a majority holds durably, once that includes a record of this very epoch.
+
+    An older record on a majority may still be replaced by another leader (Raft, 5.4.2).
+    """
+    offsets = sorted(progress.log_end_offset for progress in leader.voters.values())
+    committed = offsets[len(offsets) - core.members.majority]
+    if committed <= leader.epoch_start_offset or not core.log.advance_high_watermark(committed):
+        return
+    leader.has_committed = True
+    _renew_answer(core, leader)
+    core.outbox.add(HighWatermarkAdvanced(offset=committed))
+    if leader.parked:
+        answer_parked(core, leader)
+
+
+def on_own_flush(core: Core, leader: Leader) -> None:
+    """The leader counts its own log only as far as it is durable."""
+    own = leader.voters.get(core.me.node_id)
+    if own is not None and core.members.is_voter:
+        own.log_end_offset = core.log.flushed_offset
+        maybe_advance_high_watermark(core, leader)
+
+
+def send_begin(core: Core, leader: Leader) -> None:
+    """BeginQuorumEpoch to each voter that has not fetched within the interval, unless it is being told already."""
+    heard_since = core.now_ms - begin_interval_ms(core)
+    asked = set(core.outbox.in_flight.values())
+    for voter in core.members.peers:
+        fetched_at_ms = leader.voters[voter.key.node_id].fetched_at_ms
+        if voter.key.node_id in asked or (fetched_at_ms is not None and fetched_at_ms > heard_since):
+            continue
+        request = BeginQuorumEpochRequest(
+            leader_id=core.me.node_id, leader_epoch=core.epoch, voter=voter.key, leader_endpoints=core.endpoints
+        )
+        core.outbox.send(destination_of(voter), request, core.config.request_timeout_ms)
+
+
+def successors(leader: Leader, me: ReplicaKey) -> tuple[ReplicaKey, ...]:
+    """The other voters, the longest log first, as EndQuorumEpoch names them."""
+    others = [progress for progress in leader.voters.values() if progress.key.node_id != me.node_id]
+    others.sort(key=lambda progress: (-progress.log_end_offset, progress.key.node_id))
+    return tuple(progress.key for progress in others)

@@ -1,0 +1,53 @@
+"""Who votes, as this replica knows it: the latest voter set in its log, committed or not (KIP-853).
+
+Decides: whether this replica is a voter, and who the others are. Must not know: records, epochs, messages.
+"""
+
+from __future__ import annotations
+
+from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet
+from quorum.raft.ready import Destination
+
+
+class Membership:
+    """Derived from the history whenever that changes, so that asking is free."""
+
+    __slots__ = ("_can_vote", "_me", "history", "is_voter", "latest", "majority", "peers")
+
+    def __init__(self, me: ReplicaKey, history: VoterHistory, *, can_vote: bool) -> None:
+        self._me = me
+        self._can_vote = can_vote
+        self.take(history)
+
+    def take(self, history: VoterHistory) -> bool:
+        """Go by `history` from now on; whether the latest set has changed."""
+        changed = not hasattr(self, "latest") or history.latest != self.latest
+        self.history: VoterHistory = history
+        self.latest: VoterSet = history.latest
+        self.majority: int = self.latest.majority
+        self.is_voter: bool = self._can_vote and self.latest.is_voter(self._me)
+        self.peers: tuple[Voter, ...] = tuple(
+            voter for voter in self.latest if not (self.is_voter and voter.key.node_id == self._me.node_id)
+        )
+        """The voters that are not this replica; a former self with another directory is one of them."""
+        return changed
+
+    @property
+    def is_only_voter(self) -> bool:
+        """Whether this replica is the whole quorum."""
+        return self.is_voter and len(self.latest) == 1
+
+    def endpoints_of(self, node_id: NodeId) -> tuple[Endpoint, ...]:
+        """Where the voter set says that node listens; nowhere for one that it does not hold."""
+        voter = self.latest.get(node_id)
+        return voter.endpoints if voter else ()
+
+    def is_key_of(self, voter: Voter, key: ReplicaKey) -> bool:
+        """Whether `key` is that voter."""
+        return self.latest.is_voter(key) and voter.key.node_id == key.node_id
+
+
+def destination_of(voter: Voter) -> Destination:
+    """Where a request to that voter goes."""
+    return Destination(node_id=voter.key.node_id, endpoints=voter.endpoints)

@@ -1,0 +1,105 @@
+"""What every message tells besides its own matter: the sender's epoch and the leader that it knows (KIP-595).
+
+Decides: whether such news changes this replica's state, and what of it cannot be true. Must not know: what the message
+asks for.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from metadata_log.ids import NodeId
+from metadata_log.offsets import Epoch
+from metadata_log.voters import Endpoint
+from quorum.errors import Error
+from quorum.raft.core import MAX_EPOCH, Core
+from quorum.raft.messages import NO_LEADER, Response
+from quorum.raft.roles import become_follower, become_unattached
+from quorum.raft.transitions import Role
+
+
+class News(enum.Enum):
+    """What a response's epoch and leader came to."""
+
+    CHANGED = enum.auto()
+    """This replica is in another state now; the response has no further meaning."""
+    STALE = enum.auto()
+    """It is of an older epoch, or makes no sense; nothing has changed."""
+    CURRENT = enum.auto()
+    """It speaks of the present epoch, and nothing in it contradicts what is known."""
+
+
+def told_leader(core: Core) -> tuple[NodeId, tuple[Endpoint, ...]]:
+    """The leader id and endpoints that an answer carries."""
+    leader_id = core.leader_id
+    return (NO_LEADER, ()) if leader_id is None else (leader_id, core.leader_endpoints)
+
+
+def validate_leader_request(core: Core, leader_id: NodeId, epoch: Epoch) -> Error:
+    """NONE if a request of the leader of `epoch` can be true."""
+    if leader_id < 0 or leader_id == core.me.node_id or not 0 <= epoch <= MAX_EPOCH:
+        return Error.INVALID_REQUEST
+    if epoch < core.epoch:
+        return Error.FENCED_LEADER_EPOCH
+    known = core.standing.leader_id
+    if epoch == core.epoch and known is not None and known != leader_id:
+        core.refuse(leader_id, f"it says that it leads epoch {epoch}, which {known} does")
+        return Error.INVALID_REQUEST
+    return Error.NONE
+
+
+def learn_leader(core: Core, leader_id: NodeId, epoch: Epoch, endpoints: tuple[Endpoint, ...]) -> bool:
+    """Take over that `leader_id` leads `epoch`, not below ours; whether that changed the state."""
+    where = endpoints or core.members.endpoints_of(leader_id)
+    if epoch > core.epoch:
+        if where:
+            become_follower(core, epoch, leader_id, where)
+        else:
+            become_unattached(core, epoch)
+        return True
+    if where and _is_news(core, where):
+        become_follower(core, epoch, leader_id, where)
+        return True
+    return False
+
+
+def _is_news(core: Core, where: tuple[Endpoint, ...]) -> bool:
+    if core.standing.leader_id is None:
+        return True
+    return core.role is Role.FOLLOWER and len(where) > len(core.leader_endpoints)
+
+
+def learn(core: Core, destination_id: int, response: Response) -> News:
+    """Take over what a response says of epoch and leader."""
+    epoch = response.leader_epoch
+    if not 0 <= epoch <= MAX_EPOCH:
+        core.refuse(destination_id, f"it answers with epoch {epoch}")
+        return News.STALE
+    if epoch < core.epoch:
+        return News.STALE
+    leader_id = response.leader_id
+    if leader_id < 0 or (leader_id == core.me.node_id and (epoch > core.epoch or core.role is not Role.LEADER)):
+        # That this replica leads is known from before it lost or was restarted: nobody else can tell it so.
+        return _learn_epoch(core, epoch)
+    known = core.standing.leader_id
+    if epoch == core.epoch and known is not None and known != leader_id:
+        core.refuse(destination_id, f"it says that {leader_id} leads epoch {epoch}, which {known} does")
+        return News.STALE
+    if learn_leader(core, leader_id, epoch, response.leader_endpoints):
+        return News.CHANGED
+    return _learn_alive(core, destination_id, leader_id)
+
+
+def _learn_epoch(core: Core, epoch: Epoch) -> News:
+    if epoch == core.epoch:
+        return News.CURRENT
+    become_unattached(core, epoch)
+    return News.CHANGED
+
+
+def _learn_alive(core: Core, destination_id: int, leader_id: NodeId) -> News:
+    """A leader that itself refuses a pre-vote lives."""
+    if core.role is not Role.PROSPECTIVE or destination_id != leader_id:
+        return News.CURRENT
+    become_follower(core, core.epoch, leader_id, core.leader_endpoints)
+    return News.CHANGED

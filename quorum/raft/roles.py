@@ -1,0 +1,178 @@
+"""Entering each epoch state, and what a replica does on entering it.
+
+Decides: the new state's data and its first acts. Must not know: which message or deadline brought it about. Nothing
+else changes the state.
+"""
+
+from __future__ import annotations
+
+from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.offsets import Epoch
+from metadata_log.voters import Endpoint
+from quorum.errors import Error
+from quorum.raft.ballots import ask_for_votes
+from quorum.raft.core import Core
+from quorum.raft.fetching import maybe_send_fetch
+from quorum.raft.leading import new_leader_state, open_epoch, successors
+from quorum.raft.membership import destination_of
+from quorum.raft.messages import NO_LEADER, EndQuorumEpochRequest, FetchResponse
+from quorum.raft.ready import BecameLeader, LeaderChanged, LostLeadership, Shut
+from quorum.raft.states import (
+    Candidate,
+    EpochState,
+    FetchLoop,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    Standing,
+    Tally,
+    Unattached,
+)
+
+
+def _enter(core: Core, state: EpochState, standing: Standing, endpoints: tuple[Endpoint, ...] = ()) -> None:
+    old, told = core.state, (core.leader_id, core.epoch, core.leader_endpoints)
+    core.enter(state, standing, endpoints)
+    if type(old) is Leader:
+        core.outbox.add(LostLeadership(epoch=told[1]))
+        _turn_away(core, old)
+    if (core.leader_id, core.epoch, core.leader_endpoints) != told:
+        core.outbox.add(LeaderChanged(leader_id=core.leader_id, epoch=core.epoch, endpoints=core.leader_endpoints))
+    if core.is_shutting_down and type(state) is not Resigned:
+        shut(core)
+
+
+def _turn_away(core: Core, leader: Leader) -> None:
+    """Whoever waits for a Fetch is told that this is no leader any more."""
+    leader_id = core.leader_id
+    answer = FetchResponse(
+        error=Error.NOT_LEADER_OR_FOLLOWER,
+        leader_id=NO_LEADER if leader_id is None else leader_id,
+        leader_epoch=core.epoch,
+        leader_endpoints=core.leader_endpoints,
+    )
+    for request_id in leader.parked:
+        core.outbox.respond(request_id, answer)
+    leader.parked = {}
+
+
+def shut(core: Core) -> None:
+    """The clean stop is done; said once."""
+    if not core.is_shut:
+        core.is_shut = True
+        core.outbox.add(Shut())
+
+
+def become_unattached(core: Core, epoch: Epoch, *, wait_ms: int | None = None) -> None:
+    """Know no leader in `epoch`. A voter asks for pre-votes in `wait_ms`: by default soon, as nobody leads."""
+    is_same = epoch == core.epoch
+    standing = Standing(epoch=epoch, voted=core.standing.voted if is_same else None)
+    state = Unattached(election_deadline_ms=None, fetch=_new_loop(core))
+    if core.members.is_voter:
+        state.election_deadline_ms = core.now_ms + (core.election_backoff_ms() if wait_ms is None else wait_ms)
+    _enter(core, state, standing)
+    maybe_send_fetch(core)
+
+
+def become_voted(core: Core, candidate: ReplicaKey) -> None:
+    """Give the vote of the present epoch to `candidate`, and leave it the time to win."""
+    state = Unattached(election_deadline_ms=core.now_ms + core.random_election_timeout_ms(), fetch=_new_loop(core))
+    _enter(core, state, Standing(epoch=core.epoch, voted=candidate))
+
+
+def become_follower(core: Core, epoch: Epoch, leader_id: NodeId, endpoints: tuple[Endpoint, ...]) -> None:
+    """Follow a leader that has just been heard of, or has shown that it lives."""
+    core.suspicion.clear()
+    _follow(core, epoch, leader_id, endpoints, core.config.fetch_timeout_ms, retry_in_ms=0)
+
+
+def become_doubting_follower(core: Core) -> None:
+    """Refused by the others: follow the known leader again, still suspecting it, for as long as one Fetch may take."""
+    leader_id = core.standing.leader_id
+    wait_ms = core.election_backoff_ms()
+    if leader_id is None or not core.leader_endpoints:
+        become_unattached(core, core.epoch, wait_ms=wait_ms)
+    else:
+        _follow(core, core.epoch, leader_id, core.leader_endpoints, wait_ms + core.patience_ms(), retry_in_ms=wait_ms)
+
+
+def _follow(
+    core: Core, epoch: Epoch, leader_id: NodeId, endpoints: tuple[Endpoint, ...], timeout_ms: int, *, retry_in_ms: int
+) -> None:
+    voted = core.standing.voted if epoch == core.epoch else None
+    loop = _new_loop(core)
+    loop.retry_at_ms = core.now_ms + retry_in_ms
+    state = Follower(fetch_deadline_ms=core.now_ms + timeout_ms, fetch=loop)
+    _enter(core, state, Standing(epoch=epoch, leader_id=leader_id, voted=voted), endpoints)
+    maybe_send_fetch(core)
+
+
+def _new_loop(core: Core) -> FetchLoop:
+    """Begins with any of the others, lest all agents ask the same voter first."""
+    return FetchLoop(retry_at_ms=core.now_ms, turn=core.draws.between(0, 1 << 16))
+
+
+def become_prospective(core: Core) -> None:
+    """Ask whether there would be a majority. The leader is held for dead from here on."""
+    core.suspicion.is_active = True
+    core.suspicion.attempts += 1
+    tally = Tally.of(core.members.latest)
+    tally.grant(core.me.node_id)
+    deadline_ms = core.now_ms + core.patience_ms()
+    _enter(core, Prospective(tally=tally, election_deadline_ms=deadline_ms), core.standing, core.leader_endpoints)
+    if tally.is_won:
+        become_candidate(core)
+    else:
+        ask_for_votes(core, pre_vote=True)
+
+
+def become_candidate(core: Core) -> None:
+    """Stand for the next epoch. The own vote is given here, and counts once `Persisted` says that it is durable."""
+    state = Candidate(
+        tally=Tally.of(core.members.latest), election_deadline_ms=core.now_ms + core.random_election_timeout_ms()
+    )
+    _enter(core, state, Standing(epoch=Epoch(core.epoch + 1), voted=core.me))
+    ask_for_votes(core, pre_vote=False)
+
+
+def become_leader(core: Core, granting: tuple[NodeId, ...]) -> None:
+    """Lead the epoch that a majority, `granting`, has voted for."""
+    core.suspicion.clear()
+    state = new_leader_state(core)
+    standing = Standing(epoch=core.epoch, leader_id=core.me.node_id, voted=core.standing.voted)
+    _enter(core, state, standing, core.endpoints)
+    core.outbox.add(BecameLeader(epoch=core.epoch, epoch_start_offset=state.epoch_start_offset))
+    open_epoch(core, state, granting)
+
+
+def become_resigned(core: Core, leader: Leader) -> None:
+    """Lead no more, and say so to the voters, the best successor first."""
+    enter_resigned(core, successors(leader, core.me), core.random_election_timeout_ms())
+
+
+def enter_resigned(core: Core, preferred: tuple[ReplicaKey, ...], wait_ms: int) -> None:
+    """Leave it to the others for `wait_ms`. `preferred` is empty where no follower's log is known, after a restart."""
+    state = Resigned(
+        unacknowledged={voter.key.node_id for voter in core.members.peers},
+        preferred_successors=preferred,
+        election_deadline_ms=core.now_ms + wait_ms,
+    )
+    _enter(core, state, core.standing)
+    send_end(core, state)
+
+
+def send_end(core: Core, state: Resigned) -> None:
+    """EndQuorumEpoch to each voter that has not acknowledged one."""
+    state.retry_at_ms = None
+    asked = set(core.outbox.in_flight.values())
+    for voter in core.members.peers:
+        if voter.key.node_id not in state.unacknowledged or voter.key.node_id in asked:
+            continue
+        request = EndQuorumEpochRequest(
+            leader_id=core.me.node_id,
+            leader_epoch=core.epoch,
+            preferred_candidates=state.preferred_successors,
+            leader_endpoints=core.endpoints,
+        )
+        core.outbox.send(destination_of(voter), request, core.config.request_timeout_ms)

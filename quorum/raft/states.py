@@ -1,0 +1,171 @@
+"""The data of each epoch state, and nothing that outlives it.
+
+Decides: nothing. Must not know: how states follow each other (`transitions`), what a message does. These structs change
+in place: they belong to one core, and a new one is made at every transition. Times are monotonic ms.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.voters import VoterSet
+from quorum.raft.messages import FetchRequest, FetchResponse
+from quorum.raft.transitions import Role
+
+
+class Tally(msgspec.Struct, kw_only=True, gc=False):
+    """One round of votes. `granted` stands in the order of granting; the unreachable may yet answer a later round."""
+
+    voters: frozenset[NodeId]
+    majority: int
+    granted: list[NodeId] = []
+    rejected: set[NodeId] = set()
+    unreachable: set[NodeId] = set()
+
+    @classmethod
+    def of(cls, voters: VoterSet) -> Tally:
+        """An empty tally of these voters."""
+        return cls(voters=frozenset(voters.node_ids), majority=voters.majority)
+
+    def grant(self, node_id: NodeId) -> None:
+        """It gives its vote."""
+        if node_id in self.voters and node_id not in self.granted:
+            self.granted.append(node_id)
+
+    @property
+    def is_won(self) -> bool:
+        """A majority has granted."""
+        return len(self.granted) >= self.majority
+
+    @property
+    def is_lost(self) -> bool:
+        """Without those that refused or cannot be reached there is no majority."""
+        out = {node_id for node_id in self.rejected | self.unreachable if node_id not in self.granted}
+        return len(self.voters) - len(out & self.voters) < self.majority
+
+
+class FetchLoop(msgspec.Struct, kw_only=True, gc=False):
+    """The one Fetch that a follower or observer has under way, or when it sends the next."""
+
+    correlation: int | None = None
+    retry_at_ms: int = 0
+    turn: int = 0
+    """Which of the other voters and bootstrap servers is asked next, while looking for the leader."""
+
+
+class Unattached(msgspec.Struct, kw_only=True, gc=False):
+    """Knows no leader. A voter waits for `election_deadline_ms`; an observer looks for the leader."""
+
+    role: ClassVar[Role] = Role.UNATTACHED
+
+    election_deadline_ms: int | None
+    fetch: FetchLoop = msgspec.field(default_factory=FetchLoop)
+
+
+class Prospective(msgspec.Struct, kw_only=True, gc=False):
+    """Asks whether it would get the votes (KIP-996). `defer_until_ms`: it has granted one who should go first."""
+
+    role: ClassVar[Role] = Role.PROSPECTIVE
+
+    tally: Tally
+    election_deadline_ms: int
+    defer_until_ms: int | None = None
+
+
+class Candidate(msgspec.Struct, kw_only=True, gc=False):
+    """Asks for votes. Its own counts once it is durable. `retry_at_ms`: a voter refused, another round begins then."""
+
+    role: ClassVar[Role] = Role.CANDIDATE
+
+    tally: Tally
+    election_deadline_ms: int
+    retry_at_ms: int | None = None
+
+
+class Follower(msgspec.Struct, kw_only=True, gc=False):
+    """Fetches from the leader. `has_fetched`: it has answered since; `is_leader_out_of_reach`: observers only."""
+
+    role: ClassVar[Role] = Role.FOLLOWER
+
+    fetch_deadline_ms: int
+    has_fetched: bool = False
+    is_leader_out_of_reach: bool = False
+    needed_snapshot: OffsetAndEpoch | None = None
+    """The leader's log begins past the end of ours: this snapshot has to be installed."""
+    fetch: FetchLoop = msgspec.field(default_factory=FetchLoop)
+
+
+class Progress(msgspec.Struct, kw_only=True, gc=False):
+    """What the leader knows of one replica. Timestamps are wall ms, for showing; `fetched_at_ms` is monotonic."""
+
+    key: ReplicaKey
+    log_end_offset: Offset = Offset(-1)
+    fetched_at_ms: int | None = None
+    last_fetch_timestamp_ms: int = -1
+    last_caught_up_timestamp_ms: int = -1
+    leader_end_at_last_fetch: Offset = Offset(0)
+
+
+class ParkedFetch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A Fetch with nothing to answer yet."""
+
+    request: FetchRequest
+    deadline_ms: int
+
+
+class Leader(msgspec.Struct, kw_only=True, gc=False):
+    """Serves the log. `answer` is what every Fetch is answered with, but for its records."""
+
+    role: ClassVar[Role] = Role.LEADER
+
+    epoch_start_offset: Offset
+    voters: dict[NodeId, Progress]
+    observers: dict[ReplicaKey, Progress]
+    answer: FetchResponse
+    has_committed: bool = False
+    """A record of this epoch is committed: only now does it know how far the log is."""
+    heard: set[NodeId]
+    """The other voters that fetched since the check-quorum deadline was last moved."""
+    check_quorum_deadline_ms: int | None
+    begin_deadline_ms: int | None
+    parked: dict[int, ParkedFetch]
+    parked_deadline_ms: int | None = None
+    """Not after the first deadline among `parked`."""
+
+
+class Resigned(msgspec.Struct, kw_only=True, gc=False):
+    """Led this epoch and will not again. Tells the voters, then waits for one of them to win."""
+
+    role: ClassVar[Role] = Role.RESIGNED
+
+    unacknowledged: set[NodeId]
+    preferred_successors: tuple[ReplicaKey, ...]
+    election_deadline_ms: int
+    retry_at_ms: int | None = None
+
+
+EpochState = Unattached | Prospective | Candidate | Follower | Leader | Resigned
+
+
+class Suspicion(msgspec.Struct, kw_only=True, gc=False):
+    """Whether this replica holds the leader for dead, and how often it has asked for an election since (DESIGN 5)."""
+
+    is_active: bool = False
+    attempts: int = 0
+
+    def clear(self) -> None:
+        """The leader lives."""
+        self.is_active = False
+        self.attempts = 0
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The part of a replica's position that outlives the state: epoch, its leader, and the vote given in it."""
+
+    epoch: Epoch
+    leader_id: NodeId | None = None
+    voted: ReplicaKey | None = None
