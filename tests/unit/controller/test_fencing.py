@@ -1,0 +1,112 @@
+"""Silence: after the session timeout a broker is fenced, the one that has been silent for longest first."""
+
+from __future__ import annotations
+
+import pytest
+
+from metadata_log.records import BrokerRegistrationChangeRecord, PartitionChangeRecord
+from quorum.controller.config import ControllerConfig
+from tests.support.controller import CLUSTER_ID, ControlledCluster
+
+
+@pytest.fixture
+def cluster() -> ControlledCluster:
+    cluster = ControlledCluster()
+    cluster.start(11, 12)
+    cluster.settle()
+    return cluster
+
+
+def fenced(cluster: ControlledCluster) -> set[int]:
+    return {broker_id for broker_id, broker in cluster.image.cluster.brokers.items() if broker.fenced}
+
+
+def test_not_before_the_timeout_and_then_at_once(cluster: ControlledCluster) -> None:
+    topic_id = cluster.place("t", (11, 12))
+    cluster.elapse(4_000)
+    cluster.beat(12)
+    cluster.elapse(5_000)
+    assert cluster.look() == ()
+    cluster.elapse(1)
+    deadline = cluster.machine.next_deadline_ms()
+    assert deadline is not None
+    assert deadline <= cluster.time.monotonic_ms
+    records = cluster.look()
+    assert [type(record) for record in records] == [PartitionChangeRecord, BrokerRegistrationChangeRecord]
+    assert fenced(cluster) == {11}
+    assert cluster.partition(topic_id).leader == 12
+    assert cluster.look() == ()
+    assert cluster.machine.next_deadline_ms() == cluster.time.monotonic_ms + 4_000
+
+
+def test_one_broker_a_turn_the_longest_silent_first(cluster: ControlledCluster) -> None:
+    cluster.elapse(10)
+    cluster.beat(11)
+    cluster.elapse(9_002)
+    cluster.look()
+    assert fenced(cluster) == {12}
+    cluster.look()
+    assert fenced(cluster) == {11, 12}
+
+
+def test_a_new_controller_counts_from_its_own_activation(cluster: ControlledCluster) -> None:
+    cluster.elapse(8_999)
+    cluster.fail_over()
+    cluster.elapse(9_000)
+    cluster.settle()
+    assert fenced(cluster) == set()
+    cluster.elapse(1)
+    cluster.settle()
+    assert fenced(cluster) == {11, 12}
+
+
+def test_a_fenced_broker_that_falls_silent_needs_no_record(cluster: ControlledCluster) -> None:
+    cluster.beat(11, want_fence=True)
+    cluster.elapse(9_001)
+    cluster.beat(12)
+    before = cluster.next_offset
+    cluster.settle()
+    assert cluster.next_offset == before
+    assert fenced(cluster) == {11}
+
+
+def test_fencing_is_spread_over_turns_and_the_fence_comes_last() -> None:
+    config = ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_sweep=4)
+    cluster = ControlledCluster(config=config)
+    cluster.start(11, 12)
+    topics = [cluster.place(f"t{index}", (11, 12)) for index in range(10)]
+    cluster.settle()
+    cluster.elapse(9_001)
+    cluster.beat(12)
+    sizes = []
+    while fenced(cluster) != {11}:
+        records = cluster.look()
+        sizes.append(len(records))
+        if len(sizes) == 1:
+            topics.append(cluster.place("meanwhile", (11, 12)))
+    assert sizes[:2] == [4, 4]
+    assert max(sizes) <= 5
+    assert isinstance(cluster.log[-1], BrokerRegistrationChangeRecord)
+    assert all(cluster.partition(topic_id).isr == (12,) for topic_id in topics)
+
+
+def test_a_broker_heard_of_halfway_stays() -> None:
+    config = ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_sweep=4)
+    cluster = ControlledCluster(config=config)
+    cluster.start(11, 12)
+    for index in range(10):
+        cluster.place(f"t{index}", (11, 12))
+    cluster.settle()
+    cluster.elapse(9_001)
+    cluster.beat(12)
+    assert len(cluster.look()) == 4
+    assert not cluster.beat(11).is_fenced
+    cluster.settle()
+    assert fenced(cluster) == set()
+
+
+def test_a_standby_does_nothing(cluster: ControlledCluster) -> None:
+    cluster.elapse(9_001)
+    cluster.machine.deactivate()
+    assert cluster.machine.next_deadline_ms() is None
+    assert cluster.look() == ()
