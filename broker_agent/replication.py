@@ -1,8 +1,8 @@
 """What leaders and followers say to each other: reads fenced by topic id, and the in-sync replicas that follow. Pure.
 
-Decides: what a follower's read of a partition is answered, and which followers the leader proposes for the ISR. Must not
-know: gRPC, or when a follower reads. Partitions hold no records yet, so that a follower's only way to be out of sync
-is not to read at all; one that stays away is fenced by the controller, which takes it out of every ISR.
+Decides: what a follower's read of a partition is answered, and which followers the leader proposes for the ISR. Must
+not know: gRPC, or when a follower reads. Partitions hold no records yet, so that a follower's only way to be out of
+sync is not to read at all; one that stays away is fenced by the controller, which takes it out of every ISR.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Leadership:
                 del self._in_sync[(topic_id, index)]
                 continue
             fit = {reader for reader in readers if _is_active(image, reader)}
-            readers &= fit
+            self._in_sync[(topic_id, index)] = fit
             wanted = tuple(each for each in partition.replicas if each in partition.isr or each in fit)
             if set(wanted) != set(partition.isr):
                 yield IsrProposal(topic_id=topic_id, partition=partition, new_isr=wanted)

@@ -1,0 +1,115 @@
+"""A broker's life as its controller's answers lead it (KIP-631)."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker_agent.lifecycle import Lifecycle, Phase, SendHeartbeat, SendRegistration
+from quorum.errors import Error
+
+
+def _registered(at_ms: int = 0) -> Lifecycle:
+    life = Lifecycle(heartbeat_interval_ms=2_000)
+    assert life.next_send(at_ms, -1) == SendRegistration(previous_broker_epoch=-1)
+    life.on_registered(at_ms, Error.NONE, 7)
+    return life
+
+
+def _beat(
+    life: Lifecycle, now: int, *, caught_up: bool = True, fenced: bool = False, down: bool = False
+) -> SendHeartbeat:
+    sent = life.next_send(now, 9)
+    assert isinstance(sent, SendHeartbeat)
+    life.on_heartbeat(now, Error.NONE, is_caught_up=caught_up, is_fenced=fenced, should_shut_down=down)
+    return sent
+
+
+def _running() -> Lifecycle:
+    life = _registered()
+    _beat(life, 0, fenced=True)
+    _beat(life, 20)
+    assert life.phase is Phase.RUNNING
+    return life
+
+
+def test_the_way_to_running() -> None:
+    life = _registered()
+    assert life.phase is Phase.CATCHING_UP
+    assert _beat(life, 0, caught_up=False, fenced=True).want_fence
+    assert life.phase is Phase.CATCHING_UP
+    assert _beat(life, 20, fenced=True).want_fence
+    assert life.phase is Phase.RECOVERING
+    assert not _beat(life, 40, fenced=True).want_fence
+    assert life.phase is Phase.RECOVERING
+    _beat(life, 60)
+    assert life.phase is Phase.RUNNING
+    assert not life.is_fenced
+    assert life.next_due_ms() == 2_060
+
+
+def test_one_request_at_a_time() -> None:
+    life = Lifecycle(heartbeat_interval_ms=2_000)
+    assert life.next_send(0, -1) is not None
+    assert life.next_send(10_000, -1) is None
+    assert life.next_due_ms() is None
+
+
+@pytest.mark.parametrize(
+    ("error", "again_ms"), [(Error.DUPLICATE_BROKER_REGISTRATION, 1_000), (Error.INVALID_REGISTRATION, 100)]
+)
+def test_a_refused_registration_is_sent_again(error: Error, again_ms: int) -> None:
+    life = Lifecycle(heartbeat_interval_ms=2_000)
+    life.next_send(0, -1)
+    life.on_registered(0, error, -1)
+    assert (life.phase, life.next_due_ms(), life.last_refusal) == (Phase.STARTING, again_ms, error)
+
+
+def test_no_answer_repeats_the_same() -> None:
+    life = _running()
+    assert life.next_send(2_020, 9) is not None
+    life.on_failed(2_500)
+    assert life.phase is Phase.RUNNING
+    assert life.next_send(2_599, 9) is None
+    assert isinstance(life.next_send(2_600, 9), SendHeartbeat)
+
+
+@pytest.mark.parametrize("error", [Error.STALE_BROKER_EPOCH, Error.BROKER_ID_NOT_REGISTERED])
+def test_a_broker_that_is_known_no_more_registers_again(error: Error) -> None:
+    life = _running()
+    life.next_send(2_020, 9)
+    life.on_heartbeat(2_020, error, is_caught_up=False, is_fenced=True, should_shut_down=False)
+    assert life.phase is Phase.STARTING
+    assert life.is_fenced
+    assert isinstance(life.next_send(2_020, 9), SendRegistration)
+
+
+def test_leaving_waits_for_the_controller() -> None:
+    life = _running()
+    life.stop(100)
+    assert _beat(life, 100, down=False).want_shut_down
+    assert life.phase is Phase.LEAVING
+    assert _beat(life, 120, down=True).want_shut_down
+    assert life.phase is Phase.LEFT
+    assert life.next_send(10_000, 9) is None
+
+
+def test_leaving_before_there_is_anything_to_leave() -> None:
+    life = Lifecycle(heartbeat_interval_ms=2_000)
+    life.stop(0)
+    assert life.phase is Phase.LEFT
+
+
+def test_a_registration_under_way_is_left_properly() -> None:
+    life = Lifecycle(heartbeat_interval_ms=2_000)
+    life.next_send(0, -1)
+    life.stop(1)
+    life.on_registered(2, Error.NONE, 7)
+    assert life.phase is Phase.LEAVING
+
+
+def test_who_was_removed_while_leaving_has_left() -> None:
+    life = _running()
+    life.stop(100)
+    life.next_send(100, 9)
+    life.on_heartbeat(100, Error.BROKER_ID_NOT_REGISTERED, is_caught_up=False, is_fenced=True, should_shut_down=False)
+    assert life.phase is Phase.LEFT

@@ -1,0 +1,138 @@
+"""An agent's directories on a file system that loses what was not synced: whole or not at all, at every crash point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from broker_agent import storage
+from broker_agent.storage import PartitionDirectory
+from metadata_log.ids import TopicId, id_text
+from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
+from tests.support.image_records import topic_id
+
+DIR = "/data"
+ORDERS = topic_id(1)
+
+
+def _files() -> SimulatedFiles:
+    files = SimulatedFiles()
+    files.mkdirs(DIR)
+    files.fsync_dir("/")
+    return files
+
+
+def _crash_at_each_change(
+    prepare: Callable[[SimulatedFiles], None], act: Callable[[SimulatedFiles], None]
+) -> list[SimulatedFiles]:
+    """The file system after a crash in each changing call of `act`, and last after the whole of it."""
+    whole = _files()
+    prepare(whole)
+    before = whole.changes
+    act(whole)
+    after: list[SimulatedFiles] = []
+    for change in range(before + 1, whole.changes + 1):
+        for draw in (0, 0xFFFF_FFFF_FFFF_FFFF, 0x5A5A_1234_9876_0F0F):
+            files = _files()
+            prepare(files)
+            files.crash_at = change
+            with pytest.raises(SimulatedCrash):
+                act(files)
+            files.crash(draw)
+            after.append(files)
+    return [*after, whole]
+
+
+def _make(files: SimulatedFiles, partition: int = 0, topic: TopicId = ORDERS) -> PartitionDirectory:
+    return storage.create(files, DIR, "orders", partition, topic)
+
+
+def test_a_new_directory_is_whole_or_absent_after_any_crash() -> None:
+    seen = set()
+    for files in _crash_at_each_change(lambda files: None, lambda files: _make(files) and None):
+        storage.clear_unfinished(files, DIR)
+        found, unknown = storage.scan(files, DIR)
+        assert unknown == []
+        assert [(each.name, each.topic_id, each.fault) for each in found] in ([], [("orders-0", ORDERS, None)])
+        assert not files.exists(f"{DIR}/deleting")
+        seen.add(len(found))
+    assert seen == {0, 1}
+
+
+def test_a_new_directory_looks_like_a_brokers() -> None:
+    files = _files()
+    made = _make(files)
+    assert files.listdir(made.path) == ["00000000000000000000.log", "leader-epoch-checkpoint", "partition.metadata"]
+    assert files.content(f"{made.path}/partition.metadata") == f"version: 0\ntopic_id: {id_text(ORDERS)}".encode()
+    assert files.content(f"{made.path}/leader-epoch-checkpoint") == b"0\n0\n"
+
+
+def test_staging_leaves_the_directory_in_one_place_after_any_crash() -> None:
+    def act(files: SimulatedFiles) -> None:
+        storage.stage(files, storage.scan(files, DIR)[0][0], 5_000)
+
+    for files in _crash_at_each_change(lambda files: _make(files) and None, act):
+        live, _ = storage.scan(files, DIR)
+        waiting = storage.staged(files, DIR, 9_000)
+        assert len(live) + len(waiting) == 1
+        if waiting:
+            assert waiting[0].name == f"{id_text(ORDERS)}_0"
+            assert waiting[0].remove_at_ms in (5_000, 9_000)
+            assert storage.staged(files, DIR, 99_000) == waiting, "a time once given is kept"
+
+
+def test_what_was_staged_twice_does_not_collide() -> None:
+    files = _files()
+    first = storage.stage(files, _make(files), 1)
+    second = storage.stage(files, _make(files), 2)
+    assert (first.name, second.name) == (f"{id_text(ORDERS)}_0", f"{id_text(ORDERS)}_0.2")
+    assert [each.remove_at_ms for each in storage.staged(files, DIR, 0)] == [1, 2]
+
+
+def test_removal_finishes_after_any_crash_and_takes_deleting_with_it() -> None:
+    def act(files: SimulatedFiles) -> None:
+        storage.remove(files, storage.staged(files, DIR, 0)[0])
+
+    def prepare(files: SimulatedFiles) -> None:
+        storage.stage(files, _make(files), 5)
+
+    for files in _crash_at_each_change(prepare, act):
+        for again in storage.staged(files, DIR, 0):
+            storage.remove(files, again)
+        storage.tidy(files, DIR)
+        assert files.listdir(DIR) == []
+
+
+def test_a_directory_without_an_id_cannot_be_staged_and_is_set_aside_under_kafkas_name() -> None:
+    files = _files()
+    made = _make(files)
+    files.unlink(f"{made.path}/partition.metadata")
+    found = storage.scan(files, DIR)[0][0]
+    assert found.topic_id is None
+    assert found.fault == "it has no partition.metadata"
+    with pytest.raises(ValueError, match="can be quarantined, not staged"):
+        storage.stage(files, found, 1)
+    name = storage.quarantine(files, DIR, found.name, bytes(range(16)))
+    assert name == "orders-0.000102030405060708090a0b0c0d0e0f-stray"
+    assert storage.scan(files, DIR) == ([], [])
+
+
+def test_an_unreadable_id_is_told_with_its_fault() -> None:
+    files = _files()
+    made = _make(files)
+    handle = files.open(f"{made.path}/partition.metadata")
+    handle.truncate(0)
+    handle.pwrite(b"version: 0\ntopic_id: not-an-id", 0)
+    found = storage.scan(files, DIR)[0][0]
+    assert found.topic_id is None
+    assert found.fault is not None
+    assert "partition.metadata" in found.fault
+
+
+def test_directories_that_are_no_partitions_are_named_and_files_are_not() -> None:
+    files = _files()
+    files.mkdirs(f"{DIR}/lost+found")
+    files.mkdirs(f"{DIR}/__cluster_metadata-0")
+    files.open(f"{DIR}/meta.properties", create=True).close()
+    assert storage.scan(files, DIR) == ([], ["lost+found"])
