@@ -212,8 +212,13 @@ class Answer(_message.Message):
     ALTER_PARTITION_FIELD_NUMBER: _builtins.int
     REGISTER_CONTROLLER_FIELD_NUMBER: _builtins.int
     UNKNOWN_FIELD_NUMBER: _builtins.int
+    HAS_MORE_FIELD_NUMBER: _builtins.int
     request_id: _builtins.int
     """Of the call."""
+    has_more: _builtins.bool
+    """Whether the answer goes on: another one with the same id follows, whose topics stand after these. Only
+    describe_topics is ever answered in parts.
+    """
     @_builtins.property
     def create_topics(self) -> Global___CreateTopicsResponse:
         """To create_topics."""
@@ -258,10 +263,11 @@ class Answer(_message.Message):
         alter_partition: Global___AlterPartitionResponse | None = ...,
         register_controller: Global___RegisterControllerResponse | None = ...,
         unknown: Global___Outcome | None = ...,
+        has_more: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["alter_partition", b"alter_partition", "broker_heartbeat", b"broker_heartbeat", "create_topics", b"create_topics", "delete_topics", b"delete_topics", "describe_topics", b"describe_topics", "register_broker", b"register_broker", "register_controller", b"register_controller", "response", b"response", "unknown", b"unknown"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alter_partition", b"alter_partition", "broker_heartbeat", b"broker_heartbeat", "create_topics", b"create_topics", "delete_topics", b"delete_topics", "describe_topics", b"describe_topics", "register_broker", b"register_broker", "register_controller", b"register_controller", "request_id", b"request_id", "response", b"response", "unknown", b"unknown"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alter_partition", b"alter_partition", "broker_heartbeat", b"broker_heartbeat", "create_topics", b"create_topics", "delete_topics", b"delete_topics", "describe_topics", b"describe_topics", "has_more", b"has_more", "register_broker", b"register_broker", "register_controller", b"register_controller", "request_id", b"request_id", "response", b"response", "unknown", b"unknown"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_response: _TypeAlias = _typing.Literal["create_topics", "delete_topics", "describe_topics", "register_broker", "broker_heartbeat", "alter_partition", "register_controller", "unknown"]  # noqa: Y015
     _WhichOneofArgType_response: _TypeAlias = _typing.Literal["response", b"response"]  # noqa: Y015

@@ -1,0 +1,90 @@
+"""What a client of the controllers may be told instead of an answer.
+
+Decides: which of Kafka's errors have a class of their own. The message of each says what is wrong and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from quorum.errors import Error
+
+
+class ClientError(Exception):
+    """Base of everything that the client raises."""
+
+
+class AddressError(ClientError):
+    """An address is not written `host:port`."""
+
+
+class WrongListenerError(ClientError):
+    """The address is a CONTROLLER listener's, where Kafka's protocol is spoken.
+
+    Attributes:
+        address: the one that was asked.
+        right_address: the GRPC listener of the same node.
+    """
+
+    def __init__(self, address: str, right_address: str) -> None:
+        super().__init__(
+            f"{address} is a controller's CONTROLLER listener, which speaks Kafka's protocol: "
+            f"use its GRPC listener {right_address}"
+        )
+        self.address = address
+        self.right_address = right_address
+
+
+class UnavailableError(ClientError):
+    """No active controller answered in time. Nothing was done."""
+
+
+class OutcomeUnknownError(ClientError):
+    """The request was sent and no answer came: it may or may not have been done. Look before it is sent again."""
+
+
+class ClosedError(ClientError):
+    """The client has been closed."""
+
+
+class RefusedError(ClientError):
+    """The controller refused.
+
+    Attributes:
+        error: Kafka's error.
+    """
+
+    def __init__(self, error: Error, message: str) -> None:
+        super().__init__(message)
+        self.error = error
+
+
+class TopicExistsError(RefusedError):
+    """TOPIC_ALREADY_EXISTS."""
+
+
+class UnknownTopicError(RefusedError):
+    """UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID."""
+
+
+class InvalidTopicError(RefusedError):
+    """INVALID_TOPIC_EXCEPTION: no topic may have that name."""
+
+
+class InvalidReplicationFactorError(RefusedError):
+    """INVALID_REPLICATION_FACTOR: often, fewer brokers are registered than replicas are asked for."""
+
+
+_CLASSES: Final[Mapping[Error, type[RefusedError]]] = {
+    Error.TOPIC_ALREADY_EXISTS: TopicExistsError,
+    Error.UNKNOWN_TOPIC_OR_PARTITION: UnknownTopicError,
+    Error.UNKNOWN_TOPIC_ID: UnknownTopicError,
+    Error.INVALID_TOPIC_EXCEPTION: InvalidTopicError,
+    Error.INVALID_REPLICATION_FACTOR: InvalidReplicationFactorError,
+}
+
+
+def refused(error: Error, message: str | None, what: str) -> RefusedError:
+    """The exception for an error; `what` was asked for."""
+    return _CLASSES.get(error, RefusedError)(error, f"{what}: {message or 'refused'} ({error.name})")

@@ -1,0 +1,1 @@
+"""The controller process: its doors, and how it is put together."""

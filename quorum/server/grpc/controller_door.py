@@ -1,0 +1,94 @@
+"""The Controller service: clients' requests, handed to the node; single calls here, Sessions in `session`.
+
+Decides: nothing but the translation, and that an answer too large for one message is refused to a single call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final, TypeVar, cast
+
+from kraft.v1 import controller_pb2 as pb
+from kraft.v1 import controller_pb2_grpc
+from quorum.errors import Error
+from quorum.node.ports import ClientAnswer, ClientCall
+from quorum.server.grpc.node import Node, caller_of, timeout_of
+from quorum.server.grpc.session import Session
+from quorum.transport.convert.calls import KIND_BY_NAME, Kind, at_least_offset_in, response_to
+from quorum.transport.convert.common import BadMessage
+from quorum.transport.convert.parts import SINGLE_CALL_WEIGHT, weight_of
+
+_MS_PER_S: Final = 1000
+
+A = TypeVar("A")
+
+
+class ControllerDoor(controller_pb2_grpc.ControllerServicer):
+    """Serves Controller for one node."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    async def CreateTopics(self, request: pb.CreateTopicsRequest, context: Any) -> pb.CreateTopicsResponse:
+        """See the contract."""
+        return await self._serve("create_topics", request, context, pb.CreateTopicsResponse)
+
+    async def DeleteTopics(self, request: pb.DeleteTopicsRequest, context: Any) -> pb.DeleteTopicsResponse:
+        """See the contract."""
+        return await self._serve("delete_topics", request, context, pb.DeleteTopicsResponse)
+
+    async def DescribeTopics(self, request: pb.DescribeTopicsRequest, context: Any) -> pb.DescribeTopicsResponse:
+        """See the contract."""
+        return await self._serve("describe_topics", request, context, pb.DescribeTopicsResponse)
+
+    async def RegisterBroker(self, request: pb.RegisterBrokerRequest, context: Any) -> pb.RegisterBrokerResponse:
+        """See the contract."""
+        return await self._serve("register_broker", request, context, pb.RegisterBrokerResponse)
+
+    async def BrokerHeartbeat(self, request: pb.BrokerHeartbeatRequest, context: Any) -> pb.BrokerHeartbeatResponse:
+        """See the contract."""
+        return await self._serve("broker_heartbeat", request, context, pb.BrokerHeartbeatResponse)
+
+    async def AlterPartition(self, request: pb.AlterPartitionRequest, context: Any) -> pb.AlterPartitionResponse:
+        """See the contract."""
+        return await self._serve("alter_partition", request, context, pb.AlterPartitionResponse)
+
+    async def RegisterController(
+        self, request: pb.RegisterControllerRequest, context: Any
+    ) -> pb.RegisterControllerResponse:
+        """See the contract."""
+        return await self._serve("register_controller", request, context, pb.RegisterControllerResponse)
+
+    async def Session(self, request_iterator: Any, context: Any) -> None:  # type: ignore[override]
+        """See the contract."""
+        await Session(context, self._node, caller_of(context)).serve()
+
+    async def _serve(self, name: str, message: Any, context: Any, answers: type[A]) -> A:
+        kind = KIND_BY_NAME[name]
+        try:
+            request = kind.request_from(message)
+            at_least_offset = at_least_offset_in(message)
+        except BadMessage as bad:
+            return cast("A", response_to(kind, ClientAnswer(error=bad.error, message=bad.why)))
+        remaining_s = context.time_remaining()
+        named_ms = 0 if remaining_s is None else max(1, int(min(remaining_s, 1e6) * _MS_PER_S))
+        asked = caller_of(context).context(self._node.now_ms(), timeout_of(request, named_ms))
+        answered: asyncio.Future[ClientAnswer] = asyncio.get_running_loop().create_future()
+
+        def respond(answer: ClientAnswer) -> None:
+            if not answered.done():
+                answered.set_result(answer)
+
+        self._node.client_request(
+            ClientCall(request=request, context=asked, respond=respond, at_least_offset=at_least_offset)
+        )
+        return cast("A", response_to(kind, _fitting(kind, await answered)))
+
+
+def _fitting(kind: Kind, answer: ClientAnswer) -> ClientAnswer:
+    if weight_of(answer.response) <= SINGLE_CALL_WEIGHT:
+        return answer
+    return ClientAnswer(
+        error=Error.MESSAGE_TOO_LARGE,
+        message=f"the answer to {kind.name} is too large for a single call: name fewer topics, or ask on a Session",
+    )

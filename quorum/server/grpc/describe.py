@@ -1,0 +1,72 @@
+"""DescribeQuorum: what the node knows of the quorum, in KIP-595's shape.
+
+Decides: the translation, and which topic ids may be asked for.
+"""
+
+from __future__ import annotations
+
+from kraft.v1 import quorum_pb2
+from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME
+from quorum.errors import Error
+from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
+from quorum.server.grpc.node import Node
+from quorum.transport.convert.common import BadMessage, endpoints_to
+from quorum.transport.convert.partitions import only_partition
+
+_NO_LEADER = -1
+
+
+def describe(request: quorum_pb2.DescribeQuorumRequest, node: Node) -> quorum_pb2.DescribeQuorumResponse:
+    """The answer. Errors: INVALID_REQUEST, UNKNOWN_TOPIC_ID; NOT_LEADER_OR_FOLLOWER beside what a follower knows."""
+    own_id = node.image.topics.by_name.get(METADATA_TOPIC_NAME)
+    try:
+        if request.topics:
+            _check_topic(request, (METADATA_TOPIC_ID, own_id))
+    except BadMessage as bad:
+        return quorum_pb2.DescribeQuorumResponse(error_code=bad.error, error_message=bad.why)
+    view, quorum = node.view(), node.describe_quorum()
+    is_leader = quorum.leader_id == view.node_id
+    partition = _partition(quorum, Error.NONE if is_leader else Error.NOT_LEADER_OR_FOLLOWER)
+    return quorum_pb2.DescribeQuorumResponse(
+        topics=[quorum_pb2.DescribeQuorumResponse.Topic(topic_id=own_id or METADATA_TOPIC_ID, partitions=[partition])],
+        nodes=[
+            quorum_pb2.DescribeQuorumResponse.Node(
+                node_id=voter.replica.node_id, listeners=endpoints_to(voter.endpoints)
+            )
+            for voter in quorum.voters
+        ],
+        cluster_id=view.cluster_id,
+        node_id=view.node_id,
+    )
+
+
+def _check_topic(request: quorum_pb2.DescribeQuorumRequest, accepted: tuple[bytes | None, ...]) -> None:
+    topic_id, partition = only_partition(request.topics)
+    if topic_id not in accepted:
+        raise BadMessage(Error.UNKNOWN_TOPIC_ID, "the topic id is neither the metadata topic's own nor the sentinel")
+    if partition.partition_index != 0:
+        raise BadMessage(
+            Error.UNKNOWN_TOPIC_OR_PARTITION, f"the metadata topic has no partition {partition.partition_index}, only 0"
+        )
+
+
+def _partition(quorum: QuorumDescription, error: Error) -> quorum_pb2.DescribeQuorumResponse.Partition:
+    return quorum_pb2.DescribeQuorumResponse.Partition(
+        partition_index=0,
+        error_code=error,
+        leader_id=_NO_LEADER if quorum.leader_id is None else quorum.leader_id,
+        leader_epoch=quorum.leader_epoch,
+        high_watermark=quorum.high_watermark,
+        current_voters=[_replica(voter) for voter in quorum.voters],
+        observers=[_replica(observer) for observer in quorum.observers],
+    )
+
+
+def _replica(replica: ReplicaDescription) -> quorum_pb2.DescribeQuorumResponse.Replica:
+    return quorum_pb2.DescribeQuorumResponse.Replica(
+        replica_id=replica.replica.node_id,
+        replica_directory_id=replica.replica.directory_id,
+        log_end_offset=replica.log_end_offset,
+        last_fetch_timestamp_ms=replica.last_fetch_timestamp_ms,
+        last_caught_up_timestamp_ms=replica.last_caught_up_timestamp_ms,
+    )

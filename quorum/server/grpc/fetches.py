@@ -1,0 +1,102 @@
+"""One replica's incoming Fetch stream: at most one request waits on it, at most one answer waits for it.
+
+Decides: that a second request replaces the first, and that a broken stream drops the one that waits. Must not know:
+what is fetched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+import msgspec
+
+from kraft.v1 import quorum_pb2
+from metadata_log.ids import TopicId
+from quorum.node.ports import Doors, PeerResponse
+from quorum.raft.messages import FetchResponse
+from quorum.server.grpc.node import end_tasks
+from quorum.transport.convert.common import BadMessage
+from quorum.transport.convert.fetch import fetch_request_from, fetch_response_to
+
+
+class FetchContext(Protocol):
+    """What the stream uses of its gRPC context."""
+
+    async def read(self) -> quorum_pb2.FetchRequest | object:
+        """The next message, or `grpc.aio.EOF`."""
+
+    async def write(self, message: quorum_pb2.FetchResponse) -> None:
+        """Send; returns when the connection has taken it."""
+
+
+class _Parked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    request_id: int
+    correlation_id: int
+    topic_id: TopicId
+
+
+class FetchDoor:
+    """Serves one stream until the replica ends it, or is gone (then `serve` is cancelled)."""
+
+    def __init__(self, context: FetchContext, node: Doors) -> None:
+        self._context = context
+        self._node = node
+        self._parked: _Parked | None = None
+        self._answer: quorum_pb2.FetchResponse | None = None
+        self._has_answer = asyncio.Event()
+
+    async def serve(self) -> None:
+        """Read and answer; returns when the replica has ended its side: what waits then is dropped."""
+        writer = asyncio.get_running_loop().create_task(self._write(), name="fetch-answers")
+        try:
+            while not writer.done():
+                message = await self._context.read()
+                if not isinstance(message, quorum_pb2.FetchRequest):
+                    break
+                self._take(message)
+        finally:
+            self._drop()
+            await end_tasks(writer)
+
+    def _take(self, message: quorum_pb2.FetchRequest) -> None:
+        self._drop()
+        correlation_id = message.correlation_id
+        try:
+            call = fetch_request_from(message)
+        except BadMessage as bad:
+            self._send(quorum_pb2.FetchResponse(correlation_id=correlation_id, error_code=bad.error))
+            return
+        topic_id = call.topic_id
+
+        def respond(response: PeerResponse) -> None:
+            self._on_answer(correlation_id, topic_id, response)
+
+        request_id = self._node.peer_request(call, respond)
+        self._parked = _Parked(request_id=request_id, correlation_id=correlation_id, topic_id=topic_id)
+
+    def _on_answer(self, correlation_id: int, topic_id: TopicId, response: PeerResponse) -> None:
+        if self._parked is None or self._parked.correlation_id != correlation_id:
+            return
+        if not isinstance(response, FetchResponse):
+            raise TypeError(f"a Fetch was answered with {type(response).__name__}")
+        self._parked = None
+        self._send(fetch_response_to(response, topic_id, correlation_id))
+
+    def _drop(self) -> None:
+        parked, self._parked = self._parked, None
+        if parked is not None:
+            self._node.peer_gone(parked.request_id)
+
+    def _send(self, message: quorum_pb2.FetchResponse) -> None:
+        """One that was not taken yet is replaced: its request has been, too."""
+        self._answer = message
+        self._has_answer.set()
+
+    async def _write(self) -> None:
+        while True:
+            await self._has_answer.wait()
+            self._has_answer.clear()
+            message, self._answer = self._answer, None
+            if message is not None:
+                await self._context.write(message)

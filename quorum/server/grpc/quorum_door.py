@@ -1,0 +1,98 @@
+"""The Quorum service: other replicas' requests, handed to the node.
+
+Decides: nothing but the translation; a request that cannot be understood is answered here, everything else by the node.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, TypeVar
+
+from kraft.v1 import quorum_pb2, quorum_pb2_grpc
+from quorum.node.ports import PeerCall, PeerResponse
+from quorum.raft.messages import BeginQuorumEpochResponse, EndQuorumEpochResponse, FetchResponse, VoteResponse
+from quorum.server.grpc.describe import describe
+from quorum.server.grpc.fetches import FetchDoor
+from quorum.server.grpc.node import Node
+from quorum.transport.convert import elections
+from quorum.transport.convert.common import BadMessage
+from quorum.transport.convert.fetch import fetch_request_from, fetch_response_to
+
+T = TypeVar("T")
+
+
+class QuorumDoor(quorum_pb2_grpc.QuorumServicer):
+    """Serves Quorum for one node."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    async def Vote(self, request: quorum_pb2.VoteRequest, context: Any) -> quorum_pb2.VoteResponse:
+        """See the contract."""
+        try:
+            call = elections.vote_request_from(request)
+        except BadMessage as bad:
+            return quorum_pb2.VoteResponse(error_code=bad.error)
+        response = await self._ask(call)
+        return elections.vote_response_to(_expect(response, VoteResponse), call.topic_id)
+
+    async def BeginQuorumEpoch(
+        self, request: quorum_pb2.BeginQuorumEpochRequest, context: Any
+    ) -> quorum_pb2.BeginQuorumEpochResponse:
+        """See the contract."""
+        try:
+            call = elections.begin_request_from(request)
+        except BadMessage as bad:
+            return quorum_pb2.BeginQuorumEpochResponse(error_code=bad.error)
+        response = await self._ask(call)
+        return elections.begin_response_to(_expect(response, BeginQuorumEpochResponse), call.topic_id)
+
+    async def EndQuorumEpoch(
+        self, request: quorum_pb2.EndQuorumEpochRequest, context: Any
+    ) -> quorum_pb2.EndQuorumEpochResponse:
+        """See the contract."""
+        try:
+            call = elections.end_request_from(request)
+        except BadMessage as bad:
+            return quorum_pb2.EndQuorumEpochResponse(error_code=bad.error)
+        response = await self._ask(call)
+        return elections.end_response_to(_expect(response, EndQuorumEpochResponse), call.topic_id)
+
+    async def Fetch(self, request_iterator: Any, context: Any) -> None:  # type: ignore[override]
+        """See the contract."""
+        await FetchDoor(context, self._node).serve()
+
+    async def FetchOnce(self, request: quorum_pb2.FetchRequest, context: Any) -> quorum_pb2.FetchResponse:
+        """See the contract."""
+        try:
+            call = fetch_request_from(request)
+        except BadMessage as bad:
+            return quorum_pb2.FetchResponse(correlation_id=request.correlation_id, error_code=bad.error)
+        response = await self._ask(call)
+        return fetch_response_to(_expect(response, FetchResponse), call.topic_id, request.correlation_id)
+
+    async def DescribeQuorum(
+        self, request: quorum_pb2.DescribeQuorumRequest, context: Any
+    ) -> quorum_pb2.DescribeQuorumResponse:
+        """See the contract."""
+        return describe(request, self._node)
+
+    async def _ask(self, call: PeerCall) -> PeerResponse:
+        answered: asyncio.Future[PeerResponse] = asyncio.get_running_loop().create_future()
+
+        def respond(response: PeerResponse) -> None:
+            if not answered.done():
+                answered.set_result(response)
+
+        request_id = self._node.peer_request(call, respond)
+        try:
+            return await answered
+        except asyncio.CancelledError:
+            self._node.peer_gone(request_id)
+            raise
+
+
+def _expect(response: PeerResponse, kind: type[T]) -> T:
+    if not isinstance(response, kind):
+        raise TypeError(f"the node answered with {type(response).__name__}, not {kind.__name__}")
+    return response

@@ -1,0 +1,155 @@
+"""One client's Session: many calls to a message, answered in any order, as many to a message as there are.
+
+Decides: how many calls may be unanswered on a stream, and how answers share messages. Must not know: what they ask.
+
+Bounds: the reader stops while `max_in_flight` calls wait, and a call counts until its answer has been taken by the
+connection, so that a client which does not read gets nothing more read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from kraft.v1 import controller_pb2
+from quorum.errors import Error
+from quorum.node.ports import ClientAnswer, ClientCall
+from quorum.server.grpc.node import Caller, Node, end_tasks, timeout_of
+from quorum.transport.convert.calls import (
+    Kind,
+    answer_to,
+    at_least_offset_in,
+    kind_in,
+    unknown_answer_to,
+)
+from quorum.transport.convert.common import BadMessage
+from quorum.transport.convert.parts import PART_WEIGHT, parts_of, weight_of
+
+MAX_IN_FLIGHT: Final = 8_192
+"""Calls unanswered on one Session; its reader waits while there are as many, but finishes the message it is at."""
+MAX_CALLS_A_MESSAGE: Final = 8_192
+"""One more in a message is refused."""
+
+
+class SessionContext(Protocol):
+    """What a Session uses of its gRPC context."""
+
+    async def read(self) -> controller_pb2.SessionRequest | object:
+        """The next message, or `grpc.aio.EOF`."""
+
+    async def write(self, message: controller_pb2.SessionResponse) -> None:
+        """Send; returns when the connection has taken it."""
+
+
+class Session:
+    """Serves one stream until the client ends it, or is gone (then `serve` is cancelled)."""
+
+    def __init__(
+        self, context: SessionContext, node: Node, caller: Caller, *, max_in_flight: int = MAX_IN_FLIGHT
+    ) -> None:
+        self._context = context
+        self._node = node
+        self._caller = caller
+        self._max_in_flight = max_in_flight
+        self._answers: deque[tuple[int, Kind | None, ClientAnswer]] = deque()
+        self._in_flight = 0
+        self._has_answers = asyncio.Event()
+        self._has_changed = asyncio.Event()
+        self._is_over = False
+
+    async def serve(self) -> None:
+        """Read and answer; returns once the client has ended its side and every call is answered."""
+        loop = asyncio.get_running_loop()
+        writer = loop.create_task(self._write(), name="session-writer")
+        reader = loop.create_task(self._read(), name="session-reader")
+        try:
+            await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
+            if reader.done() and reader.exception() is None:
+                drained = loop.create_task(self._until(lambda: self._in_flight == 0), name="session-drain")
+                await asyncio.wait((drained, writer), return_when=asyncio.FIRST_COMPLETED)
+                drained.cancel()
+        finally:
+            self._is_over = True
+            await end_tasks(reader, writer)
+
+    async def _read(self) -> None:
+        while True:
+            message = await self._context.read()
+            if not isinstance(message, controller_pb2.SessionRequest):
+                return
+            for index, call in enumerate(message.calls):
+                self._take(call, is_too_many=index >= MAX_CALLS_A_MESSAGE)
+            if self._in_flight >= self._max_in_flight:
+                await self._until(lambda: self._in_flight < self._max_in_flight)
+
+    async def _until(self, holds: Callable[[], bool]) -> None:
+        while not holds():
+            self._has_changed.clear()
+            await self._has_changed.wait()
+
+    def _take(self, call: controller_pb2.Call, *, is_too_many: bool) -> None:
+        request_id = call.request_id
+        self._in_flight += 1
+        kind: Kind | None = None
+        try:
+            kind = kind_in(call)
+            if is_too_many:
+                raise BadMessage(Error.THROTTLING_QUOTA_EXCEEDED, f"a message may hold {MAX_CALLS_A_MESSAGE} calls")
+            message = getattr(call, kind.name)
+            request = kind.request_from(message)
+            at_least_offset = at_least_offset_in(message)
+        except BadMessage as bad:
+            self._answer(request_id, kind, ClientAnswer(error=bad.error, message=bad.why))
+            return
+        context = self._caller.context(self._node.now_ms(), timeout_of(request, call.timeout_ms))
+
+        def respond(answer: ClientAnswer) -> None:
+            self._answer(request_id, kind, answer)
+
+        self._node.client_request(
+            ClientCall(request=request, context=context, respond=respond, at_least_offset=at_least_offset)
+        )
+
+    def _answer(self, request_id: int, kind: Kind | None, answer: ClientAnswer) -> None:
+        if not self._is_over:
+            self._answers.append((request_id, kind, answer))
+            self._has_answers.set()
+
+    async def _write(self) -> None:
+        while True:
+            await self._has_answers.wait()
+            self._has_answers.clear()
+            while self._answers:
+                await self._write_some()
+
+    async def _write_some(self) -> None:
+        """One message of what has been answered by now, or all the parts of one large answer."""
+        answers: list[controller_pb2.Answer] = []
+        weight = 0
+        while self._answers and weight < PART_WEIGHT:
+            request_id, kind, answer = self._answers[0]
+            adds = weight_of(answer.response)
+            if adds > PART_WEIGHT:
+                break
+            self._answers.popleft()
+            weight += adds
+            answers.append(_message_of(request_id, kind, answer))
+        if answers:
+            await self._context.write(controller_pb2.SessionResponse(answers=answers))
+        else:
+            await self._write_parts(*self._answers.popleft())
+            answers.append(controller_pb2.Answer())
+        self._in_flight -= len(answers)
+        self._has_changed.set()
+
+    async def _write_parts(self, request_id: int, kind: Kind | None, answer: ClientAnswer) -> None:
+        for part, has_more in parts_of(answer):
+            message = _message_of(request_id, kind, part)
+            message.has_more = has_more
+            await self._context.write(controller_pb2.SessionResponse(answers=[message]))
+
+
+def _message_of(request_id: int, kind: Kind | None, answer: ClientAnswer) -> controller_pb2.Answer:
+    return unknown_answer_to(request_id, answer) if kind is None else answer_to(request_id, kind, answer)

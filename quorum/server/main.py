@@ -1,0 +1,148 @@
+"""The controller process: reads its configuration, opens its directory, and puts node and doors together.
+
+Decides: the order of start and stop. Nobody is let in before the node is there, and a clean stop hands leadership over
+before the doors close. Must not know: what any of the parts does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import Final
+
+import structlog
+import uvloop
+
+from metadata_log.ids import Uuid
+from metadata_log.os_files import OsFiles
+from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
+from quorum.controller.config import ControllerConfig
+from quorum.controller.machine import ControllerMachine
+from quorum.node.bootstrap import open_replica
+from quorum.node.config import NodeConfig, load_config
+from quorum.node.config_values import ConfigError
+from quorum.node.controller_role import ControllerRole, RoleConfig
+from quorum.node.driver import Driver
+from quorum.node.executor import Executor, ExecutorConfig
+from quorum.node.logging import LogWatcher
+from quorum.node.opened import OpenedReplica
+from quorum.node.ports import Watcher
+from quorum.node.registration import registration_of
+from quorum.node.system_ports import SystemEntropy
+from quorum.raft.ready import Destination
+from quorum.server.grpc.listen import listen
+from quorum.server.notify import READY, STOPPING, notify
+from quorum.server.reserved import ReservedPort, reserve
+from quorum.transport.grpc_network import GrpcNetwork
+
+_FIRST_BOOTSTRAP_ID: Final = -2
+_STOP_GRACE_S: Final = 0.1
+"""For answers on their way when everything else is done."""
+
+
+def run(config_path: str | Path) -> None:
+    """Run a controller until SIGTERM or SIGINT, then stop it in good order.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+        NotFormattedError, DirectoryLockedError, ForeignDirectoryError, CorruptBatchError: its directory is.
+        ListenError: an address cannot be bound.
+        StorageFailedError: a write or a sync failed: nothing that was not durable has been promised.
+        InvariantViolation: a bug of ours.
+    """
+    config = load_config(config_path)
+    if not config.is_controller:
+        raise ConfigError(f"{config_path}: process.roles={','.join(config.roles)}: this is no controller's")
+    uvloop.run(serve(config))
+
+
+async def serve(config: NodeConfig, *, watcher: Watcher | None = None) -> None:
+    """Run a controller in the running loop until its process is asked to stop; raises as `run` does."""
+    opened = open_replica(OsFiles(), config)
+    log = structlog.get_logger().bind(node_id=config.node_id)
+    for warning in opened.recovery.warnings:
+        log.warning("log recovered", what=warning)
+    network = GrpcNetwork()
+    driver = make_driver(opened, config, network, watcher or LogWatcher(config.node_id))
+    reserved: list[ReservedPort] = []
+    try:
+        reserved = await _reserve_ports(config)
+        server, port = await listen(_grpc_listener(config), driver)
+    except OSError:
+        opened.abandon()
+        for held in reserved:
+            await held.close()
+        raise
+    _stop_on_signals(driver)
+    log.info("listening", listeners=[str(endpoint) for endpoint in config.listeners], grpc_port=port)
+    notify(READY)
+    try:
+        await driver.run()
+    finally:
+        notify(STOPPING)
+        await server.stop(_STOP_GRACE_S)
+        await network.close()
+        for held in reserved:
+            await held.close()
+    log.info("stopped")
+
+
+def make_driver(opened: OpenedReplica, config: NodeConfig, network: GrpcNetwork, watcher: Watcher) -> Driver:
+    """A controller's driver, not yet running."""
+    cluster_id = opened.meta.cluster_id
+    machine = ControllerMachine(
+        ControllerConfig(
+            node_id=config.node_id,
+            cluster_id=cluster_id,
+            session_timeout_ms=config.session_timeout_ms,
+            default_num_partitions=config.num_partitions,
+            default_replication_factor=config.default_replication_factor,
+            delete_topic_enable=config.delete_topic_enable,
+            unclean_leader_election_enable=config.unclean_leader_election_enable,
+            min_insync_replicas=config.min_insync_replicas,
+        )
+    )
+    registration = registration_of(config.node_id, Uuid(SystemEntropy().new_id()), config.controller_endpoints)
+
+    def application(executor: Executor) -> ControllerRole:
+        return ControllerRole(executor, machine, RoleConfig(), registration, opened.bootstrap_records)
+
+    executor_config = ExecutorConfig(
+        cluster_id=cluster_id,
+        raft=config.raft,
+        endpoints=config.controller_endpoints,
+        bootstrap=bootstrap_destinations(config.bootstrap_servers),
+        can_vote=True,
+    )
+    return Driver(opened, executor_config, network, watcher, application=application)
+
+
+def bootstrap_destinations(servers: tuple[Endpoint, ...]) -> tuple[Destination, ...]:
+    """`controller.quorum.bootstrap.servers` as destinations: ids from -2 down, since the real ones are not known."""
+    return tuple(
+        Destination(node_id=_FIRST_BOOTSTRAP_ID - index, endpoints=(server,)) for index, server in enumerate(servers)
+    )
+
+
+async def _reserve_ports(config: NodeConfig) -> list[ReservedPort]:
+    """Every CONTROLLER listener's; each tells a gRPC client the advertised GRPC address."""
+    told = next(endpoint for endpoint in config.advertised_listeners if endpoint.name == GRPC_LISTENER)
+    return [
+        await reserve(endpoint, config.node_id, told)
+        for endpoint in config.listeners
+        if endpoint.name == CONTROLLER_LISTENER
+    ]
+
+
+def _grpc_listener(config: NodeConfig) -> Endpoint:
+    listener = config.listener(GRPC_LISTENER)
+    if listener is None:
+        raise ConfigError(f"listeners: the listener {GRPC_LISTENER} is missing: add {GRPC_LISTENER}://host:port")
+    return listener
+
+
+def _stop_on_signals(driver: Driver) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, driver.stop)
