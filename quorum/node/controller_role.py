@@ -11,13 +11,14 @@ NOT_CONTROLLER, safe to send again elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import msgspec
 
 from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import MetadataRecord
+from quorum.controller.config import ControllerConfig
 from quorum.controller.machine import ControllerMachine
 from quorum.controller.requests import DescribeTopics, RegisterController
 from quorum.controller.result import ControllerResult
@@ -31,11 +32,9 @@ from quorum.node.ports import (
     ControllerDeactivated,
 )
 from quorum.node.purgatory import CommitPurgatory, ReadPurgatory, WaitingAnswer
+from quorum.node.reads import READS, ImageReader
 from quorum.node.registration import Registration
 from quorum.node.tail import Tail, TooLargeError
-
-_READS: Final = (DescribeTopics,)
-"""Requests that any replica may answer from its image."""
 
 
 class RoleConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,13 +52,14 @@ class ControllerRole:
     def __init__(
         self,
         executor: Executor,
-        machine: ControllerMachine,
+        controller: ControllerConfig,
         config: RoleConfig,
         registration: RegisterController,
         bootstrap_records: tuple[MetadataRecord, ...],
     ) -> None:
         self._executor = executor
-        self._machine = machine
+        self._machine = ControllerMachine(controller)
+        self._reader = ImageReader(controller)
         self._config = config
         self._registration = Registration(executor, registration)
         self._bootstrap_records = bootstrap_records
@@ -145,16 +145,22 @@ class ControllerRole:
             max_records=self._config.max_records_per_batch,
             max_bytes=self._config.max_batch_bytes,
         )
+        executor.tell(ControllerActivated(epoch=epoch))
+        self._activate_machine(self._tail)
+
+    def _activate_machine(self, tail: Tail) -> None:
+        """Let the machine begin with what the tail holds; also again, when it believes in records that were dropped."""
+        executor = self._executor
+        self._machine.deactivate()
         result = self._machine.activate(
-            replayer.image,
+            tail.image,
             executor.clock,
-            epoch=epoch,
+            epoch=tail.epoch,
             bootstrap_values=self._bootstrap_records,
-            open_transaction=replayer.in_transaction,
+            open_transaction=tail.in_transaction,
             metadata_topic_id=next(self._new_ids),
         )
-        executor.tell(ControllerActivated(epoch=epoch))
-        if not self._write(self._tail, result):
+        if not self._write(tail, result):
             self.on_lost_leadership()
 
     def _ids(self) -> Iterator[TopicId]:
@@ -164,7 +170,7 @@ class ControllerRole:
     # --- requests
 
     def _handle(self, call: ClientCall) -> None:
-        if call.at_least_offset >= 0 and type(call.request) in _READS:
+        if call.at_least_offset >= 0 and type(call.request) in READS:
             self._handle_read(call)
         elif self._tail is None:
             call.respond(self._not_controller())
@@ -188,6 +194,7 @@ class ControllerRole:
             is_leading = self._write(tail, result)
         except TooLargeError as error:
             call.respond(executor.leader_hint(Error.RECORD_LIST_TOO_LARGE, str(error)))
+            self._activate_machine(tail)
             return
         if not is_leading:
             self.on_lost_leadership()
@@ -236,17 +243,11 @@ class ControllerRole:
 
     def _read(self, call: ClientCall) -> None:
         executor = self._executor
-        end = executor.image.offset_and_epoch
-        result = self._machine.on_request(
-            cast("Any", call.request),
-            call.context,
-            executor.image,
-            end.offset,
-            executor.clock,
-            executor.ports.entropy.draw(),
-            self._new_ids,
+        image = executor.image
+        response = self._reader.read(
+            cast("DescribeTopics", call.request), call.context, image, executor.clock.monotonic_ms
         )
-        call.respond(self._answer(result.response, end.offset))
+        call.respond(self._answer(response, image.offset_and_epoch.offset))
 
     # --- answers
 

@@ -11,7 +11,7 @@ controller's) with all clients' requests of the turn at once, then everything th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 
@@ -113,6 +113,9 @@ class ExecutorConfig(msgspec.Struct, frozen=True, kw_only=True):
 class Executor:
     """One replica. Everything is called from one task; `machine`, `image` and the rest may be read between turns."""
 
+    effects_type: ClassVar[type[Effects]] = Effects
+    """A test plants a wrong order here, to prove that it would be caught."""
+
     def __init__(
         self,
         opened: OpenedReplica,
@@ -139,7 +142,7 @@ class Executor:
         self.epoch_start_offset: Offset | None = None
         """While leader: where the LeaderChange of its epoch stands."""
         self._watcher = watcher
-        self._effects = Effects(opened.log, ports, self.gate, self._on_effect)
+        self._effects = self.effects_type(opened.log, ports, self.gate, self._on_effect)
         self.peers = Peers(self, self._effects, self._feed)
         self._published = Published(opened.replayer, self._read_for_replay, self._on_published)
         self._state: tuple[Epoch, str, int | None] = (Epoch(-1), "", None)

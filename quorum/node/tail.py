@@ -58,6 +58,11 @@ class Tail:
         return self._replayer.image
 
     @property
+    def in_transaction(self) -> bool:
+        """Whether a metadata transaction is open at its end."""
+        return self._replayer.in_transaction
+
+    @property
     def next_offset(self) -> Offset:
         """What the next record will get."""
         return self._replayer.end.offset

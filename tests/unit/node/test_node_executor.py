@@ -1,0 +1,237 @@
+"""Three executors in virtual time: they elect, create, lose leaders and recover, and tell clients the truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, TopicId
+from quorum.controller.context import RequestContext
+from quorum.controller.requests import DescribeTopics
+from quorum.errors import Error
+from quorum.node.ports import ClientAnswer, ClientCall, ControllerDeactivated, PeerCall, PeerRequested, Refused
+from quorum.raft.messages import FetchRequest
+from tests.support.node_cluster import CLUSTER_ID, Cluster, Node, create_request, read_directory
+
+
+def _started(seed: int = 1, count: int = 3) -> tuple[Cluster, Node]:
+    cluster = Cluster(count, seed=seed)
+    cluster.start()
+    leader = cluster.elect()
+    cluster.add_broker()
+    return cluster, leader
+
+
+def _settle(cluster: Cluster) -> None:
+    """Until every replica has published all that the leader has."""
+    leader = cluster.elect()
+
+    def is_settled() -> bool:
+        end = leader.executor.machine.log_end_offset
+        return all(node.executor.image.offset_and_epoch.offset == end for node in cluster.nodes if node.is_up)
+
+    cluster.run_until(is_settled)
+
+
+def _describe(*names: str) -> DescribeTopics:
+    return DescribeTopics(names=names)
+
+
+def test_a_topic_is_created_and_every_replica_publishes_the_same_image() -> None:
+    cluster, leader = _started()
+    answers = cluster.create(leader, "orders")
+    cluster.run_until(lambda: bool(answers))
+    assert answers[0].error is Error.NONE
+    _settle(cluster)
+    images = [node.executor.image for node in cluster.nodes]
+    assert images[0] == images[1] == images[2]
+    assert "orders" in images[0].topics.by_name
+    assert sorted(images[0].cluster.controllers.keys()) == [1, 2, 3]
+    cluster.check()
+
+
+def test_the_metadata_topic_gets_an_id_of_its_own_that_fetches_then_name() -> None:
+    cluster, _ = _started()
+    _settle(cluster)
+    own = cluster.nodes[0].executor.image.topics.by_name[METADATA_TOPIC_NAME]
+    assert own != METADATA_TOPIC_ID
+    cluster.run_for(3000)
+    followers = [node for node in cluster.nodes if node.executor.machine.role == "follower"]
+    assert followers
+    for node in followers:
+        leader_id = node.executor.machine.leader_id
+        assert leader_id is not None
+        request = FetchRequest(
+            replica=node.voter.key,
+            current_leader_epoch=node.executor.machine.epoch,
+            fetch_offset=node.executor.machine.log_end_offset,
+            last_fetched_epoch=node.executor.machine.epoch,
+            max_bytes=1,
+            max_wait_ms=0,
+        )
+        assert node.executor.gate.topic_id_for(request, leader_id) == own
+
+
+def test_requests_of_one_turn_share_a_batch() -> None:
+    cluster, leader = _started()
+    before = leader.executor.machine.log_end_offset
+    answers: list[ClientAnswer] = []
+    calls = [
+        ClientCall(request=create_request(f"t{n}"), context=RequestContext(), respond=answers.append) for n in range(20)
+    ]
+    leader.turn(calls)
+    batches = list(leader.executor.log.iter_from(before))
+    assert len(batches) == 1
+    assert batches[0][0].count == 40
+    cluster.run_until(lambda: len(answers) == 20)
+    assert {answer.error for answer in answers} == {Error.NONE}
+
+
+def test_a_standby_refuses_with_the_leaders_name_and_reads_what_it_is_asked_to_have() -> None:
+    cluster, leader = _started()
+    answers = cluster.create(leader, "orders")
+    cluster.run_until(lambda: bool(answers))
+    standby = next(node for node in cluster.nodes if node is not leader)
+    refused: list[ClientAnswer] = []
+    standby.call(create_request("other"), refused.append)
+    assert refused[0].error is Error.NOT_CONTROLLER
+    assert refused[0].leader_id == leader.node_id
+    assert [endpoint.host for endpoint in refused[0].leader_endpoints] == [f"c{leader.node_id}"] * 2
+    read: list[ClientAnswer] = []
+    standby.call(_describe("orders"), read.append, at_least_offset=answers[0].image_offset)
+    cluster.run_until(lambda: bool(read))
+    response: Any = read[0].response
+    assert response.topics[0].error is Error.NONE
+    assert read[0].image_offset >= answers[0].image_offset
+
+
+def test_a_read_of_an_offset_that_does_not_come_is_refused_at_its_deadline() -> None:
+    cluster, leader = _started()
+    standby = next(node for node in cluster.nodes if node is not leader)
+    read: list[ClientAnswer] = []
+    standby.call(_describe("x"), read.append, at_least_offset=1 << 40)
+    cluster.run_until(lambda: bool(read), within_ms=11_000)
+    assert read[0].error is Error.OFFSET_NOT_AVAILABLE
+
+
+def test_nothing_is_answered_before_it_is_committed() -> None:
+    cluster, leader = _started()
+    _settle(cluster)
+    for node in cluster.nodes:
+        if node is not leader:
+            node.crash()
+    answers = cluster.create(leader, "orders")
+    reads: list[ClientAnswer] = []
+    leader.call(_describe("orders"), reads.append)
+    cluster.run_for(1000)
+    assert answers == []
+    assert reads == []
+
+
+def test_lost_leadership_with_appended_requests_says_that_the_outcome_is_unknown() -> None:
+    cluster, leader = _started()
+    _settle(cluster)
+    others = [node for node in cluster.nodes if node is not leader]
+    for node in others:
+        cluster.cut |= {(leader.node_id, node.node_id), (node.node_id, leader.node_id)}
+    answers = cluster.create(leader, "appended")
+    reads: list[ClientAnswer] = []
+    leader.call(_describe("appended"), reads.append)
+    cluster.run_until(lambda: bool(answers), within_ms=10_000)
+    assert answers[0].error is Error.REQUEST_TIMED_OUT
+    assert reads[0].error is Error.NOT_CONTROLLER
+    told = [event for event in leader.events if isinstance(event, ControllerDeactivated)]
+    assert [event.unknown_outcomes for event in told] == [1]
+    late = cluster.create(leader, "not-appended")
+    assert late[0].error is Error.NOT_CONTROLLER
+    cluster.cut.clear()
+    cluster.run_until(lambda: cluster.leader is not None and cluster.leader is not leader)
+    _settle(cluster)
+    names = [sorted(node.executor.image.topics.by_name.keys()) for node in cluster.nodes]
+    assert names == [[METADATA_TOPIC_NAME]] * 3
+    cluster.check()
+
+
+def test_a_killed_leader_is_replaced_and_comes_back_with_the_same_log() -> None:
+    cluster, leader = _started()
+    created = cluster.create(leader, "before")
+    cluster.run_until(lambda: bool(created))
+    uncommitted = cluster.create(leader, "lost")
+    leader.crash()
+    killed_at = cluster.now_ms
+    cluster.run_until(lambda: cluster.leader is not None)
+    assert cluster.now_ms - killed_at < 1500
+    assert uncommitted == []
+    successor = cluster.elect()
+    after = cluster.create(successor, "after")
+    cluster.run_until(lambda: bool(after))
+    leader.start()
+    _settle(cluster)
+    assert len({node.executor.image.offset_and_epoch.offset for node in cluster.nodes}) == 1
+    assert {"before", "after"} <= set(cluster.nodes[0].executor.image.topics.by_name)
+    cluster.run_for(50)
+    ends = [read_directory(node.files)[0] for node in cluster.nodes]
+    assert len(set(ends)) == 1
+    cluster.check()
+
+
+def test_a_clean_stop_hands_over_and_leaves_the_directory_free() -> None:
+    cluster, leader = _started()
+    stopped_at = cluster.now_ms
+    leader.stop()
+    cluster.run_until(lambda: not leader.is_up)
+    assert leader.failure is None
+    cluster.run_until(lambda: cluster.leader is not None)
+    assert cluster.now_ms - stopped_at < 100
+    leader.start()
+    _settle(cluster)
+    cluster.check()
+
+
+def test_a_single_voter_needs_nobody() -> None:
+    cluster, leader = _started(count=1)
+    answers = cluster.create(leader, "alone")
+    cluster.run_until(lambda: bool(answers))
+    assert answers[0].error is Error.NONE
+    leader.crash()
+    leader.start()
+    cluster.elect()
+    assert "alone" in leader.executor.image.topics.by_name
+
+
+def test_a_wrong_cluster_or_topic_id_is_refused_and_told() -> None:
+    cluster, leader = _started()
+    follower = next(node for node in cluster.nodes if node is not leader)
+    request = FetchRequest(
+        replica=follower.voter.key,
+        current_leader_epoch=leader.executor.machine.epoch,
+        fetch_offset=leader.executor.machine.log_end_offset,
+        last_fetched_epoch=leader.executor.machine.epoch,
+        max_bytes=1 << 20,
+        max_wait_ms=0,
+    )
+    wrong = [
+        (PeerCall(request=request, cluster_id="other"), Error.INCONSISTENT_CLUSTER_ID),
+        (PeerCall(request=request, cluster_id=CLUSTER_ID, topic_id=TopicId(b"\x55" * 16)), Error.UNKNOWN_TOPIC_ID),
+        (PeerCall(request=request, cluster_id=CLUSTER_ID, partition=1), Error.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
+    for number, (call, error) in enumerate(wrong):
+        answers: list[Any] = []
+        before = leader.executor.machine.describe()
+        leader.turn([PeerRequested(request_id=10_000 + number, call=call, respond=answers.append)])
+        assert answers[0].error is error
+        assert leader.executor.machine.describe() == before
+    refusals = [event for event in leader.events if isinstance(event, Refused)]
+    assert [refusal.error for refusal in refusals] == [error for _, error in wrong]
+
+
+def test_the_same_seed_gives_the_same_story() -> None:
+    stories = []
+    for _ in range(2):
+        cluster, leader = _started(seed=7)
+        answers = cluster.create(leader, "t")
+        cluster.run_until(lambda answers=answers: bool(answers))  # type: ignore[misc]
+        leader.crash()
+        cluster.elect()
+        cluster.run_for(500)
+        stories.append([(node.events, node.files.changes) for node in cluster.nodes])
+    assert stories[0] == stories[1]
