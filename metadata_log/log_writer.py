@@ -59,7 +59,7 @@ class LogWriter:
             self._failure = f"{error.strerror or error} ({type(error).__name__})"
             raise StorageFailedError(f"writing to {self._directory} failed: {self._failure}") from error
         for op in ops:
-            op.executed = True
+            op.finish()
 
     def close(self) -> None:
         """Close the active segment's file. Stage and execute `FileLog.stage_close` before, for a clean stop."""

@@ -68,3 +68,8 @@ class WriteOp:
     def __init__(self, steps: tuple[Step, ...]) -> None:
         self.steps = steps
         self.executed = False
+
+    def finish(self) -> None:
+        """It is durable: let go of its bytes, which the log keeps for as long as it wants them."""
+        self.steps = ()
+        self.executed = True
