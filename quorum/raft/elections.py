@@ -149,7 +149,7 @@ def on_elapsed_prospective(core: Core, state: Prospective) -> None:
     if state.defer_until_ms is not None and state.defer_until_ms <= core.now_ms:
         state.defer_until_ms = None
         maybe_decide(core)
-    elif state.election_deadline_ms <= core.now_ms:
+    if core.state is state and state.election_deadline_ms <= core.now_ms:
         become_doubting_follower(core)
 
 

@@ -1,0 +1,82 @@
+"""What must hold of a cluster at every moment, whatever fails. Each method raises `Broken` naming what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from metadata_log.ids import ReplicaKey
+from tests.support.raft_disk import Batch, end_of
+
+
+class Broken(AssertionError):
+    """An invariant of Raft does not hold."""
+
+
+class Checkers:
+    """Knows all that ever happened in one run."""
+
+    def __init__(self) -> None:
+        self.leaders: dict[int, int] = {}
+        self.votes: dict[tuple[int, int], ReplicaKey] = {}
+        self.committed: list[Batch] = []
+        self._high_watermarks: dict[tuple[int, int], int] = {}
+
+    def on_leader(self, node_id: int, epoch: int, log: list[Batch]) -> None:
+        """One leader an epoch, and it holds all that is committed."""
+        if self.leaders.setdefault(epoch, node_id) != node_id:
+            raise Broken(f"one leader an epoch: {self.leaders[epoch]} and {node_id} lead epoch {epoch}")
+        self._check_prefix(node_id, log, "leader completeness")
+
+    def on_vote(self, node_id: int, epoch: int, candidate: ReplicaKey) -> None:
+        """A vote that has left is never forgotten."""
+        earlier = self.votes.setdefault((node_id, epoch), candidate)
+        if earlier != candidate:
+            raise Broken(f"no vote forgotten: {node_id} votes for {earlier} and {candidate} in epoch {epoch}")
+
+    def on_high_watermark(
+        self, node_id: int, incarnation: int, offset: int, log: list[Batch], durable: Iterable[list[Batch]], majority: int
+    ) -> None:
+        """It only rises; what is below it is the same everywhere, for ever, and durable on a majority."""
+        key = (node_id, incarnation)
+        if offset <= self._high_watermarks.get(key, -1):
+            raise Broken(f"high watermark never back: {node_id} goes from {self._high_watermarks[key]} to {offset}")
+        self._high_watermarks[key] = offset
+        prefix = [batch for batch in log if batch.end <= offset]
+        if end_of(prefix) != offset:
+            raise Broken(f"high watermark on a batch bound: {node_id} says {offset}")
+        known = min(len(prefix), len(self.committed))
+        if prefix[:known] != self.committed[:known]:
+            raise Broken(f"committed is for ever: {node_id}'s log differs below {offset}")
+        if len(prefix) <= known:
+            return
+        holders = sum(1 for other in durable if _holds(other, prefix[-1]))
+        if holders < majority:
+            raise Broken(f"acknowledged is durable: {offset} is committed, and {holders} of {majority} hold it")
+        self.committed = prefix
+
+    def on_end(self, logs: dict[int, list[Batch]]) -> None:
+        """Log matching; and nothing that is committed is missing from a majority."""
+        ordered = sorted(logs.items())
+        for at, (node_id, log) in enumerate(ordered):
+            for other_id, other in ordered[at + 1 :]:
+                check_matching(node_id, log, other_id, other)
+        if self.committed:
+            holders = sum(1 for log in logs.values() if _holds(log, self.committed[-1]))
+            if holders <= len(logs) // 2:
+                raise Broken(f"committed is for ever: {end_of(self.committed)} is left on {holders} of {len(logs)}")
+
+    def _check_prefix(self, node_id: int, log: list[Batch], what: str) -> None:
+        if log[: len(self.committed)] != self.committed:
+            raise Broken(f"{what}: the log of {node_id} lacks what is committed up to {end_of(self.committed)}")
+
+
+def _holds(log: list[Batch], batch: Batch) -> bool:
+    return any(own == batch for own in reversed(log))
+
+
+def check_matching(node_id: int, log: list[Batch], other_id: int, other: list[Batch]) -> None:
+    """Two logs with the same epoch at an offset are the same up to there."""
+    others = {batch.base: batch for batch in other}
+    shared = [at for at, batch in enumerate(log) if batch.base in others and others[batch.base].epoch == batch.epoch]
+    if shared and log[: shared[-1] + 1] != other[: shared[-1] + 1]:
+        raise Broken(f"log matching: {node_id} and {other_id} share {log[shared[-1]].base} and differ before it")

@@ -1,0 +1,375 @@
+"""A cluster of real `RaftMachine`s in virtual time: messages, disks and crashes come from one seed.
+
+The executor's duty as `quorum.raft.ready` states it, done by the simplest means. `Defects` lets a test break one rule
+of it, to show that the checkers notice.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
+from metadata_log.offsets import Offset
+from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet
+from quorum.raft.config import RaftConfig
+from quorum.raft.inputs import (
+    Clock,
+    Elapsed,
+    Flushed,
+    Input,
+    Persisted,
+    Propose,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+    Shutdown,
+    Start,
+)
+from quorum.raft.machine import RaftMachine
+from quorum.raft.messages import Request, Response, VoteRequest
+from quorum.raft.ready import (
+    BecameLeader,
+    Effect,
+    HighWatermarkAdvanced,
+    PersistQuorumState,
+    Ready,
+    SendRecords,
+    SendRequest,
+    SendResponse,
+    Shut,
+)
+from tests.support.raft_checkers import Checkers
+from tests.support.raft_disk import Disk
+
+WALL_MS = 1_700_000_000_000
+
+
+@dataclass
+class Faults:
+    """What the network and the disks do wrong; probabilities from 0 to 1, times in ms."""
+
+    drop: float = 0.0
+    duplicate: float = 0.0
+    delay_ms: tuple[int, int] = (1, 3)
+    flush_ms: tuple[int, int] = (1, 4)
+    slow_flush: float = 0.0
+    cut: set[tuple[int, int]] = field(default_factory=set)
+    """Pairs (from, to) between which nothing passes."""
+
+
+@dataclass(frozen=True)
+class Defects:
+    """Rules of the executor that are broken on purpose."""
+
+    effects_before_their_write: bool = False
+    flush_said_before_it_is_done: bool = False
+    vote_lost_in_crash: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request of one replica to another."""
+
+    node_id: int
+    incarnation: int
+    correlation: int
+    destination: int
+    request: Request
+
+
+@dataclass
+class Node:
+    """One replica: a disk, and while it runs a machine."""
+
+    key: ReplicaKey
+    endpoints: tuple[Endpoint, ...]
+    disk: Disk
+    can_vote: bool
+    machine: RaftMachine | None = None
+    incarnation: int = 0
+    held: dict[int, list[Effect]] = field(default_factory=dict)
+    is_flushing: bool = False
+    requests: dict[int, Asked] = field(default_factory=dict)
+    """By request id, those not yet answered."""
+    events: list[Effect] = field(default_factory=list)
+
+
+class Cluster:
+    """`run` takes events in order of virtual time; everything random comes from `chance`."""
+
+    def __init__(
+        self,
+        seed: int,
+        voters: int = 3,
+        observers: int = 0,
+        config: RaftConfig | None = None,
+        defects: Defects | None = None,
+    ) -> None:
+        self.chance = random.Random(seed)
+        self.config = config or RaftConfig()
+        self.defects = defects or Defects()
+        self.faults = Faults()
+        self.checkers = Checkers()
+        self.now_ms = 0
+        self.events_taken = 0
+        self._queue: list[tuple[int, int, Callable[[], None]]] = []
+        self._sequence = 0
+        self._next_request_id = 1
+        self._asked: dict[Asked, None] = {}
+        keys = [ReplicaKey(node_id=NodeId(n), directory_id=DirectoryId(bytes([n]) * 16)) for n in range(1, voters + 1)]
+        ends = {key.node_id: (Endpoint(name="GRPC", host=f"n{key.node_id}", port=9094),) for key in keys}
+        self.voter_set = VoterSet.of(Voter(key=key, endpoints=ends[key.node_id]) for key in keys)
+        self.majority = voters // 2 + 1
+        history = VoterHistory.start(self.voter_set)
+        self.nodes = {key.node_id: Node(key, ends[key.node_id], Disk(history), True) for key in keys}
+        for n in range(voters + 1, voters + observers + 1):
+            key = ReplicaKey(node_id=NodeId(n), directory_id=DirectoryId(bytes([n]) * 16))
+            self.nodes[key.node_id] = Node(key, (), Disk(history), False)
+
+    # --- life and death
+
+    def start(self, node_id: int) -> None:
+        """Start a stopped replica from what its disk holds."""
+        node = self.nodes[NodeId(node_id)]
+        node.incarnation += 1
+        node.held, node.requests, node.is_flushing = {}, {}, False
+        node.machine = RaftMachine(node.key, self.config, node.disk.load(), node.endpoints, can_vote=node.can_vote)
+        self.feed(node, Start(draw=self.draw()))
+
+    def crash(self, node_id: int, *, silently: bool = False) -> None:
+        """Kill a replica; its peers see their connections reset, unless it goes silently."""
+        node = self.nodes[NodeId(node_id)]
+        before = node.disk.durable_state
+        node.disk.crash(self.chance)
+        if self.defects.vote_lost_in_crash and node.disk.durable_state is not None:
+            node.disk.durable_state = msgspec.structs.replace(node.disk.durable_state, voted=None)
+        assert before is None or node.disk.durable_state is not None
+        node.machine = None
+        node.incarnation += 1
+        lost = [asked for asked in self._asked if asked.destination == node_id]
+        for asked in () if silently else lost:
+            self.at(self.delay(), lambda asked=asked: self._fail(asked, disconnected=True))
+
+    def stop(self, node_id: int) -> None:
+        """Ask for a clean stop; the process ends with `Shut`."""
+        self.feed(self.nodes[NodeId(node_id)], Shutdown(draw=self.draw()))
+
+    def propose(self, node_id: int, value: bytes) -> Ready | None:
+        """Propose one record to a replica that believes to lead."""
+        node = self.nodes[NodeId(node_id)]
+        if node.machine is None:
+            return None
+        return self.feed(node, Propose(epoch=node.machine.epoch, values=(value,)))
+
+    # --- time
+
+    def at(self, delay_ms: int, action: Callable[[], None]) -> None:
+        """Do `action` later."""
+        self._sequence += 1
+        heapq.heappush(self._queue, (self.now_ms + delay_ms, self._sequence, action))
+
+    def draw(self) -> int:
+        """64 random bits."""
+        return self.chance.getrandbits(64)
+
+    def delay(self) -> int:
+        """How long a message takes."""
+        return self.chance.randint(*self.faults.delay_ms)
+
+    def run(self, duration_ms: int, until: Callable[[], bool] | None = None) -> bool:
+        """Let virtual time pass; whether `until` came true."""
+        end_ms = self.now_ms + duration_ms
+        while self._queue and self._queue[0][0] <= end_ms:
+            self.now_ms, _, action = heapq.heappop(self._queue)
+            action()
+            self.events_taken += 1
+            if until is not None and until():
+                return True
+        self.now_ms = end_ms
+        return until is not None and until()
+
+    def leader(self) -> int | None:
+        """The running replica that leads the highest epoch."""
+        leading = [node for node in self.nodes.values() if node.machine is not None and node.machine.is_leader]
+        best = max(leading, key=lambda node: node.machine.epoch if node.machine else -1, default=None)
+        return None if best is None else best.key.node_id
+
+    def describe(self) -> str:
+        """Every replica, one line each."""
+        return "\n".join(
+            f"{node_id}: {node.machine.describe() if node.machine else 'down'}" for node_id, node in self.nodes.items()
+        )
+
+    # --- the executor
+
+    def feed(self, node: Node, received: Input) -> Ready:
+        """Give a running machine an input and do what it asks for."""
+        assert node.machine is not None
+        clock = Clock(monotonic_ms=self.now_ms, wall_ms=WALL_MS + self.now_ms)
+        ready = node.machine.on_input(received, clock)
+        for write in ready.writes:
+            node.disk.stage(write)
+        for effect in ready.at_once:
+            self._perform(node, effect)
+        for token, effect in ready.after:
+            if self.defects.effects_before_their_write or all(write.token != token for write in node.disk.pending):
+                self._perform(node, effect)
+            else:
+                node.held.setdefault(token, []).append(effect)
+        self._schedule(node)
+        return ready
+
+    def _schedule(self, node: Node) -> None:
+        incarnation = node.incarnation
+        if node.disk.pending and not node.is_flushing:
+            node.is_flushing = True
+            count = len(node.disk.pending)
+            wait_ms = self.chance.randint(*self.faults.flush_ms)
+            if self.chance.random() < self.faults.slow_flush:
+                wait_ms *= 50
+            if self.defects.flush_said_before_it_is_done:
+                writes = node.disk.pending[:count]
+                self.at(0, lambda: self._complete(node, incarnation, writes))
+            self.at(wait_ms, lambda: self._flush(node, incarnation, count))
+        machine = node.machine
+        if machine is not None and (deadline_ms := machine.next_deadline_ms()) is not None:
+            wait_ms = max(0, deadline_ms - self.now_ms)
+            self.at(wait_ms, lambda: self._wake(node, incarnation, deadline_ms))
+
+    def _wake(self, node: Node, incarnation: int, deadline_ms: int) -> None:
+        machine = node.machine
+        if machine is None or node.incarnation != incarnation or machine.next_deadline_ms() != deadline_ms:
+            return
+        self.feed(node, Elapsed(draw=self.draw()))
+        after = node.machine.next_deadline_ms() if node.machine else None
+        assert after is None or after > self.now_ms, f"deadline {after} at {self.now_ms}: {self.describe()}"
+
+    def _flush(self, node: Node, incarnation: int, count: int) -> None:
+        if node.incarnation != incarnation:
+            return
+        done = node.disk.flush(count)
+        if not self.defects.flush_said_before_it_is_done:
+            self._complete(node, incarnation, done)
+        node.is_flushing = False
+        if node.machine is not None:
+            self._schedule(node)
+
+    def _complete(self, node: Node, incarnation: int, writes: list[object]) -> None:
+        for write in writes:
+            if node.incarnation != incarnation or node.machine is None:
+                return
+            assert isinstance(write, msgspec.Struct)
+            held = node.held.pop(write.token, [])
+            first = self.chance.random() < 0.5
+            for effect in held if first else ():
+                self._perform(node, effect)
+            if isinstance(write, PersistQuorumState):
+                self.feed(node, Persisted(token=write.token))
+            else:
+                self.feed(node, Flushed(token=write.token, epoch=write.epoch, end_offset=write.end_offset))
+            for effect in () if first else held:
+                self._perform(node, effect)
+
+    def _perform(self, node: Node, effect: Effect) -> None:
+        match effect:
+            case SendRequest():
+                self._send_request(node, effect)
+            case SendResponse():
+                self._send_response(node, effect.request_id, effect.response)
+            case SendRecords():
+                data = node.disk.read(effect.read_from, effect.max_bytes)
+                self._send_response(node, effect.request_id, msgspec.structs.replace(effect.response, records=data))
+            case _:
+                self._on_event(node, effect)
+
+    def _on_event(self, node: Node, event: Effect) -> None:
+        node.events.append(event)
+        if isinstance(event, BecameLeader):
+            self.checkers.on_leader(node.key.node_id, event.epoch, node.disk.staged[:])
+        elif isinstance(event, HighWatermarkAdvanced):
+            voters = [self.nodes[node_id].disk.durable for node_id in self.voter_set.node_ids]
+            self.checkers.on_high_watermark(
+                node.key.node_id, node.incarnation, event.offset, node.disk.staged, voters, self.majority
+            )
+        elif isinstance(event, Shut):
+            node.machine = None
+            node.disk.flush(len(node.disk.pending))
+            node.incarnation += 1
+
+    # --- the network
+
+    def _send_request(self, node: Node, effect: SendRequest) -> None:
+        request = effect.request
+        if isinstance(request, VoteRequest) and not request.pre_vote:
+            self.checkers.on_vote(node.key.node_id, request.candidate_epoch, request.candidate)
+        asked = Asked(node.key.node_id, node.incarnation, effect.correlation, effect.destination.node_id, request)
+        self._asked[asked] = None
+        self.at(effect.timeout_ms, lambda: self._fail(asked, disconnected=False))
+        copies = 1 + (self.chance.random() < self.faults.duplicate)
+        for copy in range(copies):
+            if self.chance.random() >= self.faults.drop:
+                wait_ms = self.delay() + copy * self.chance.randint(0, 3000)
+                self.at(wait_ms, lambda: self._deliver_request(asked))
+
+    def _fail(self, asked: Asked, *, disconnected: bool) -> None:
+        if asked not in self._asked:
+            return
+        del self._asked[asked]
+        node = self.nodes[NodeId(asked.node_id)]
+        if node.machine is not None and node.incarnation == asked.incarnation:
+            self.feed(
+                node,
+                RequestFailed(
+                    destination_id=asked.destination,
+                    correlation=asked.correlation,
+                    disconnected=disconnected,
+                    draw=self.draw(),
+                ),
+            )
+
+    def _is_cut(self, source: int, target: int) -> bool:
+        return (source, target) in self.faults.cut
+
+    def _deliver_request(self, asked: Asked) -> None:
+        if self._is_cut(asked.node_id, asked.destination):
+            return
+        node = self.nodes[NodeId(asked.destination)]
+        if node.machine is None:
+            self.at(1, lambda: self._fail(asked, disconnected=True))
+            return
+        request_id = self._next_request_id
+        self._next_request_id += 1
+        node.requests[request_id] = asked
+        self.feed(node, RequestReceived(request_id=request_id, request=asked.request, draw=self.draw()))
+
+    def _send_response(self, node: Node, request_id: int, response: Response) -> None:
+        asked = node.requests.pop(request_id)
+        request = asked.request
+        if isinstance(request, VoteRequest) and not request.pre_vote and response.vote_granted:
+            self.checkers.on_vote(node.key.node_id, request.candidate_epoch, request.candidate)
+        if self.chance.random() >= self.faults.drop:
+            self.at(self.delay(), lambda: self._deliver_response(asked, response))
+
+    def _deliver_response(self, asked: Asked, response: Response) -> None:
+        if asked not in self._asked or self._is_cut(asked.destination, asked.node_id):
+            return
+        del self._asked[asked]
+        node = self.nodes[NodeId(asked.node_id)]
+        if node.machine is not None and node.incarnation == asked.incarnation:
+            received = ResponseReceived(
+                destination_id=asked.destination,
+                correlation=asked.correlation,
+                response=response,
+                draw=self.draw(),
+            )
+            self.feed(node, received)
+
+
+def committed_offset(cluster: Cluster) -> Offset:
+    """How far the cluster is known to have committed."""
+    return Offset(cluster.checkers.committed[-1].end if cluster.checkers.committed else 0)
