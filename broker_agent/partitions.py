@@ -46,7 +46,7 @@ class Partitions:
         self._files = files
         self._broker_id = broker_id
         self._delay_ms = delete_delay_ms
-        self._wall_ms = wall_ms
+        self.wall_ms: Final = wall_ms
         self._new_token = new_token
         self._in_use: dict[str, PartitionDirectory] = {}
         self._staged: list[StagedDirectory] = []
@@ -62,10 +62,13 @@ class Partitions:
         """What waits for removal, the first due first."""
         return tuple(sorted(self._staged, key=lambda each: (each.remove_at_ms, each.path)))
 
-    def directory_of(self, topic_id: TopicId, name: str) -> PartitionDirectory | None:
-        """The directory in use with this name; `topic_id` chooses where two log directories hold one."""
-        named = [directory for directory in self._in_use.values() if directory.name == name]
-        return next((each for each in named if each.topic_id == topic_id), named[0] if named else None)
+    def topic_id_in(self, name: str) -> TopicId | None:
+        """The topic id in the directory in use with this name; None when there is none."""
+        for log_dir in self.log_dirs.values():
+            found = self._in_use.get(f"{log_dir}/{name}")
+            if found is not None:
+                return found.topic_id
+        return None
 
     def quarantined(self, log_dir: str) -> list[str]:
         """Names of what was set aside in a log directory."""
@@ -84,7 +87,7 @@ class Partitions:
             self._in_use |= {directory.path: directory for directory in found}
             for name in unknown:
                 log.warning("a directory that is no partition's is left alone", log_dir=log_dir, name=name)
-            self._staged += storage.staged(self._files, log_dir, self._wall_ms() + self._delay_ms)
+            self._staged += storage.staged(self._files, log_dir, self.wall_ms() + self._delay_ms)
         for each in self._staged:
             log.warning("stale partition waits for removal", path=each.path, remove_at=time_text(each.remove_at_ms))
 
@@ -117,7 +120,7 @@ class Partitions:
         Raises:
             OSError: the disk failed; it stays staged.
         """
-        now = self._wall_ms()
+        now = self.wall_ms()
         for each in [staged for staged in self._staged if staged.remove_at_ms <= now]:
             storage.remove(self._files, each)
             self._staged.remove(each)
@@ -125,7 +128,7 @@ class Partitions:
         return min((each.remove_at_ms for each in self._staged), default=None)
 
     def _stage(self, stage: Stage) -> None:
-        remove_at_ms = self._wall_ms() + self._delay_ms
+        remove_at_ms = self.wall_ms() + self._delay_ms
         staged = storage.stage(self._files, stage.directory, remove_at_ms)
         del self._in_use[stage.directory.path]
         self._staged.append(staged)

@@ -44,7 +44,13 @@ class Leadership:
         """`local_topic_id` tells the id in the local directory `{topic}-{partition}`, None when there is none."""
         self._broker_id = broker_id
         self._local_topic_id = local_topic_id
-        self._in_sync: dict[tuple[TopicId, int], set[NodeId]] = {}
+        self._waiting: dict[tuple[TopicId, int, int], set[NodeId]] = {}
+        """Readers in sync that the ISR lacks, by topic, partition and leader epoch."""
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether anybody may be proposed."""
+        return bool(self._waiting)
 
     def on_fetch(
         self,
@@ -55,7 +61,7 @@ class Leadership:
         current_leader_epoch: int,
         fetch_offset: int,
     ) -> FetchedPartition:
-        """Answer a follower's read of one partition, and remember that it is in sync when it is."""
+        """Answer a follower's read of one partition, and remember it when it is in sync and the ISR lacks it."""
         topic = image.topics.topic(topic_id)
         if topic is None:
             return FetchedPartition(partition_index=partition_index, error=Error.UNKNOWN_TOPIC_ID)
@@ -64,8 +70,8 @@ class Leadership:
             return FetchedPartition(partition_index=partition_index, error=Error.UNKNOWN_TOPIC_OR_PARTITION)
         name = f"{topic.name}-{partition_index}"
         error = self._fence(partition, name, topic_id, current_leader_epoch, fetch_offset)
-        if error is Error.NONE and follower in partition.replicas:
-            self._in_sync.setdefault((topic_id, partition_index), set()).add(follower)
+        if error is Error.NONE and follower in partition.replicas and follower not in partition.isr:
+            self._waiting.setdefault((topic_id, partition_index, partition.leader_epoch), set()).add(follower)
         return FetchedPartition(
             partition_index=partition_index,
             error=error,
@@ -89,17 +95,19 @@ class Leadership:
         return Error.NONE if offset == LOG_END_OFFSET else Error.OFFSET_OUT_OF_RANGE
 
     def proposals(self, image: MetadataImage) -> Iterator[IsrProposal]:
-        """ISRs that may grow: a replica that reads, is registered and not fenced belongs to it."""
-        for (topic_id, index), readers in list(self._in_sync.items()):
+        """ISRs that may grow: a replica that reads, is registered and not fenced belongs to it.
+
+        Who is left out for now is forgotten, and remembered again by its next read.
+        """
+        for (topic_id, index, leader_epoch), readers in self._waiting.items():
             partition = image.topics.partition(topic_id, index)
-            if partition is None or partition.leader != self._broker_id:
-                del self._in_sync[(topic_id, index)]
+            if partition is None or partition.leader != self._broker_id or partition.leader_epoch != leader_epoch:
                 continue
             fit = {reader for reader in readers if _is_active(image, reader)}
-            self._in_sync[(topic_id, index)] = fit
             wanted = tuple(each for each in partition.replicas if each in partition.isr or each in fit)
             if set(wanted) != set(partition.isr):
                 yield IsrProposal(topic_id=topic_id, partition=partition, new_isr=wanted)
+        self._waiting.clear()
 
 
 def _is_active(image: MetadataImage, broker_id: NodeId) -> bool:

@@ -18,25 +18,24 @@ from metadata_log.ids import Uuid
 from metadata_log.os_files import OsFiles
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
 from quorum.controller.config import ControllerConfig
-from quorum.controller.machine import ControllerMachine
 from quorum.node.bootstrap import open_replica
 from quorum.node.config import NodeConfig, load_config
 from quorum.node.config_values import ConfigError
 from quorum.node.controller_role import ControllerRole, RoleConfig
+from quorum.node.destinations import bootstrap_destinations
 from quorum.node.driver import Driver
 from quorum.node.executor import Executor, ExecutorConfig
+from quorum.node.interpreter import tune
 from quorum.node.logging import LogWatcher
+from quorum.node.notify import READY, STOPPING, notify
 from quorum.node.opened import OpenedReplica
 from quorum.node.ports import Watcher
 from quorum.node.registration import registration_of
 from quorum.node.system_ports import SystemEntropy
-from quorum.raft.ready import Destination
 from quorum.server.grpc.listen import listen
-from quorum.server.notify import READY, STOPPING, notify
 from quorum.server.reserved import ReservedPort, reserve
 from quorum.transport.grpc_network import GrpcNetwork
 
-_FIRST_BOOTSTRAP_ID: Final = -2
 _STOP_GRACE_S: Final = 0.1
 """For answers on their way when everything else is done."""
 
@@ -76,6 +75,7 @@ async def serve(config: NodeConfig, *, watcher: Watcher | None = None) -> None:
         raise
     _stop_on_signals(driver)
     log.info("listening", listeners=[str(endpoint) for endpoint in config.listeners], grpc_port=port)
+    tune()
     notify(READY)
     try:
         await driver.run()
@@ -91,22 +91,20 @@ async def serve(config: NodeConfig, *, watcher: Watcher | None = None) -> None:
 def make_driver(opened: OpenedReplica, config: NodeConfig, network: GrpcNetwork, watcher: Watcher) -> Driver:
     """A controller's driver, not yet running."""
     cluster_id = opened.meta.cluster_id
-    machine = ControllerMachine(
-        ControllerConfig(
-            node_id=config.node_id,
-            cluster_id=cluster_id,
-            session_timeout_ms=config.session_timeout_ms,
-            default_num_partitions=config.num_partitions,
-            default_replication_factor=config.default_replication_factor,
-            delete_topic_enable=config.delete_topic_enable,
-            unclean_leader_election_enable=config.unclean_leader_election_enable,
-            min_insync_replicas=config.min_insync_replicas,
-        )
+    controller = ControllerConfig(
+        node_id=config.node_id,
+        cluster_id=cluster_id,
+        session_timeout_ms=config.session_timeout_ms,
+        default_num_partitions=config.num_partitions,
+        default_replication_factor=config.default_replication_factor,
+        delete_topic_enable=config.delete_topic_enable,
+        unclean_leader_election_enable=config.unclean_leader_election_enable,
+        min_insync_replicas=config.min_insync_replicas,
     )
     registration = registration_of(config.node_id, Uuid(SystemEntropy().new_id()), config.controller_endpoints)
 
     def application(executor: Executor) -> ControllerRole:
-        return ControllerRole(executor, machine, RoleConfig(), registration, opened.bootstrap_records)
+        return ControllerRole(executor, controller, RoleConfig(), registration, opened.bootstrap_records)
 
     executor_config = ExecutorConfig(
         cluster_id=cluster_id,
@@ -116,13 +114,6 @@ def make_driver(opened: OpenedReplica, config: NodeConfig, network: GrpcNetwork,
         can_vote=True,
     )
     return Driver(opened, executor_config, network, watcher, application=application)
-
-
-def bootstrap_destinations(servers: tuple[Endpoint, ...]) -> tuple[Destination, ...]:
-    """`controller.quorum.bootstrap.servers` as destinations: ids from -2 down, since the real ones are not known."""
-    return tuple(
-        Destination(node_id=_FIRST_BOOTSTRAP_ID - index, endpoints=(server,)) for index, server in enumerate(servers)
-    )
 
 
 async def _reserve_ports(config: NodeConfig) -> list[ReservedPort]:

@@ -9,7 +9,7 @@ from metadata_log.ids import NodeId, TopicId
 from metadata_log.image import MetadataImage
 from metadata_log.records import RemoveTopicRecord
 from quorum.errors import Error
-from tests.support.image_records import broker, image_of, nodes, partition, topic, topic_id
+from tests.support.image_records import broker, change, image_of, nodes, partition, topic, topic_id
 
 
 def _image(*, isr: tuple[int, ...] = (1,), fenced: bool = False) -> MetadataImage:
@@ -69,10 +69,18 @@ def test_who_reads_is_proposed_for_the_isr_in_the_order_of_the_replicas() -> Non
 
 def test_nobody_is_proposed_who_is_in_it_is_fenced_or_was_refused() -> None:
     leader = _leader()
-    assert not list(leader.proposals(_image()))
     leader.on_fetch(_image(), NodeId(2), topic_id(1), 0, 3, 0)
-    assert not list(leader.proposals(_image())), "a refused read proves nothing"
+    assert not leader.has_waiting, "a refused read proves nothing"
+    leader.on_fetch(_image(isr=(1, 2)), NodeId(2), topic_id(1), 0, 4, 0)
+    assert not leader.has_waiting
     leader.on_fetch(_image(), NodeId(2), topic_id(1), 0, 4, 0)
-    assert not list(leader.proposals(_image(isr=(1, 2))))
+    assert leader.has_waiting
     assert not list(leader.proposals(_image(fenced=True)))
-    assert not list(leader.proposals(_image())), "whoever was fenced since has to read again"
+    assert not list(leader.proposals(_image())), "whoever was left out has to read again"
+
+
+def test_a_read_in_an_old_leader_epoch_proposes_nothing() -> None:
+    leader = _leader()
+    leader.on_fetch(_image(), NodeId(2), topic_id(1), 0, 4, 0)
+    later = image_of(change(1, leader=NodeId(1)), base=_image())
+    assert not list(leader.proposals(later))

@@ -1,0 +1,196 @@
+"""One running agent: the observer, its life with the controller, its directories and its partitions' readers.
+
+Decides: which of them runs when, and what one tells the other. Must not know: gRPC's own types, signals, or how a plan
+is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import structlog
+
+from broker_agent.controllers import Controllers
+from broker_agent.followers import follow_leaders
+from broker_agent.lifecycle import Lifecycle, Phase, SendRegistration
+from broker_agent.partitions import Partitions
+from broker_agent.replication import Leadership
+from metadata_log.ids import NodeId, TopicId, Uuid
+from metadata_log.image import MetadataImage
+from quorum.node.driver import Driver
+from quorum.node.ports import ImagePublished, NodeEvent
+
+_MS_PER_S: Final = 1000
+_RECONCILE_EVERY_S: Final = 0.02
+"""At most this often: what a burst of changes does to one topic is carried out once."""
+_REMOVAL_LOOK_S: Final = 60.0
+"""At the longest between two looks at what is due for removal; the wall clock may be set."""
+
+log = structlog.get_logger("broker_agent")
+
+
+class Agent:
+    """Put together by `broker_agent.main`. `run` goes on until the driver ends or something fails."""
+
+    def __init__(
+        self,
+        broker_id: NodeId,
+        incarnation_id: Uuid,
+        partitions: Partitions,
+        lifecycle: Lifecycle,
+        controllers: Controllers,
+    ) -> None:
+        self.broker_id: Final = broker_id
+        self.incarnation_id: Final = incarnation_id
+        self.partitions: Final = partitions
+        self.lifecycle: Final = lifecycle
+        self.leadership: Final = Leadership(broker_id, self._local_topic_id)
+        self._controllers = controllers
+        self._changed: set[TopicId] = set()
+        self._has_changed = asyncio.Event()
+        self._has_staged = asyncio.Event()
+        self._has_readers = asyncio.Event()
+        self._is_registered_in_image = False
+        self._life_moves = asyncio.Event()
+        self._driver: Driver | None = None
+
+    @property
+    def driver(self) -> Driver:
+        """The observer's driver, once `attach` has given it."""
+        if self._driver is None:
+            raise RuntimeError("the agent has no driver yet")
+        return self._driver
+
+    def attach(self, driver: Driver) -> None:
+        """Called once, before `run`: the driver's watcher is this agent, so neither can be made with the other."""
+        self._driver = driver
+
+    @property
+    def image(self) -> MetadataImage:
+        """The committed image."""
+        return self.driver.image
+
+    # --- the watcher of the driver
+
+    def on_event(self, event: NodeEvent) -> None:
+        """Gather what has to be reconciled; called from within the driver's turn."""
+        if not isinstance(event, ImagePublished):
+            return
+        for changes in event.changes:
+            self._changed |= changes.topics
+        own = event.after.cluster.brokers.get(self.broker_id)
+        self._is_registered_in_image |= own is not None and own.incarnation_id == self.incarnation_id
+        if self._is_registered_in_image:
+            self._has_changed.set()
+
+    # --- running
+
+    async def run(self) -> None:
+        """Run until `stop` has been answered by the controller, and then the observer has stopped.
+
+        Raises:
+            OSError: a log directory failed. StorageFailedError and others: as `Driver.run`.
+        """
+        observer = asyncio.create_task(self.driver.run(), name="observer")
+        life = asyncio.create_task(self._live(), name="life")
+        others = [
+            asyncio.create_task(work, name=name)
+            for name, work in (
+                ("reconcile", self._reconcile()),
+                ("remove", self._remove()),
+                ("isr", self._grow_isrs()),
+                ("follow", follow_leaders(self)),
+            )
+        ]
+        try:
+            await _first_failure_or(life, observer, *others)
+            self.driver.stop()
+            await _first_failure_or(observer, *others)
+        finally:
+            for task in (life, observer, *others):
+                task.cancel()
+            await asyncio.gather(life, observer, *others, return_exceptions=True)
+
+    def stop(self) -> None:
+        """Leave in good order."""
+        self.lifecycle.stop(self.driver.now_ms())
+        self._life_moves.set()
+
+    async def _live(self) -> None:
+        """Register, and give signs of life, until the broker has left."""
+        while self.lifecycle.phase is not Phase.LEFT:
+            now = self.driver.now_ms()
+            before = (self.lifecycle.phase, self.lifecycle.last_refusal)
+            sent = self.lifecycle.next_send(now, self.image.offset_and_epoch.offset - 1)
+            if sent is None:
+                await self._sleep_until(self.lifecycle.next_due_ms())
+                continue
+            if isinstance(sent, SendRegistration):
+                await self._controllers.register(self.lifecycle, sent, self.driver.now_ms)
+            else:
+                await self._controllers.heartbeat(self.lifecycle, sent, self.driver.now_ms)
+            self._tell(*before)
+
+    def _tell(self, phase: Phase, refusal: object) -> None:
+        life = self.lifecycle
+        if life.last_refusal is not None and life.last_refusal is not refusal:
+            log.warning("the controller refuses this broker", phase=life.phase.value, error=life.last_refusal.name)
+        if life.phase is not phase:
+            log.info("broker", phase=life.phase.value, broker_epoch=life.broker_epoch, fenced=life.is_fenced)
+
+    async def _sleep_until(self, due_ms: int | None) -> None:
+        self._life_moves.clear()
+        timeout = None if due_ms is None else max(0.0, (due_ms - self.driver.now_ms()) / _MS_PER_S)
+        await wait_for_event(self._life_moves, timeout)
+
+    async def _reconcile(self) -> None:
+        while True:
+            await self._has_changed.wait()
+            self._has_changed.clear()
+            changed, self._changed = self._changed, set()
+            todo = await asyncio.to_thread(self.partitions.reconcile, self.image, changed)
+            if todo.stage:
+                self._has_staged.set()
+            await asyncio.sleep(_RECONCILE_EVERY_S)
+
+    async def _remove(self) -> None:
+        while True:
+            self._has_staged.clear()
+            next_ms = await asyncio.to_thread(self.partitions.remove_due)
+            wait_s = None if next_ms is None else (next_ms - self.partitions.wall_ms()) / _MS_PER_S
+            await wait_for_event(self._has_staged, wait_s if wait_s is None else min(max(wait_s, 0.0), _REMOVAL_LOOK_S))
+
+    async def _grow_isrs(self) -> None:
+        while True:
+            await self._has_readers.wait()
+            self._has_readers.clear()
+            proposals = list(self.leadership.proposals(self.image))
+            if proposals and self.lifecycle.phase is Phase.RUNNING:
+                await self._controllers.alter_partition(self.lifecycle.broker_epoch, proposals, self.image)
+
+    def on_read(self) -> None:
+        """A follower has read: its ISR may grow."""
+        if self.leadership.has_waiting:
+            self._has_readers.set()
+
+    def _local_topic_id(self, name: str) -> TopicId | None:
+        return self.partitions.topic_id_in(name)
+
+
+async def wait_for_event(event: asyncio.Event, timeout_s: float | None) -> bool:
+    """Whether the event was set within `timeout_s`."""
+    try:
+        await asyncio.wait_for(event.wait(), timeout_s)
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _first_failure_or(wanted: asyncio.Task[None], *others: asyncio.Task[None]) -> None:
+    """Wait for `wanted`; whatever fails first is raised. None of the others may end before it."""
+    done, _ = await asyncio.wait((wanted, *others), return_when=asyncio.FIRST_COMPLETED)
+    for task in done:
+        task.result()
+    if wanted not in done:
+        raise RuntimeError(f"the task {next(iter(done)).get_name()} ended before its time")

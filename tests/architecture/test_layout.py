@@ -1,0 +1,80 @@
+"""What holds everywhere: who imports whom, what is packaged, how long things get, what is generated."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("metadata_log", "quorum", "broker_agent")
+GENERATED = {"metadata_log/records/codec.py"}
+LONGEST_FILE, LONGEST_FUNCTION = 400, 50
+
+
+def _sources() -> Iterator[Path]:
+    for package in PACKAGES:
+        yield from sorted((ROOT / package).rglob("*.py"))
+
+
+def _run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(Path(sys.executable).parent / words[0]), *words[1:]], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def test_nobody_imports_what_the_design_forbids() -> None:
+    done = _run("lint-imports", "--no-cache")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_package_is_named_in_pyproject() -> None:
+    named = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
+    present = {".".join(file.parent.relative_to(ROOT).parts) for file in _sources() if file.name == "__init__.py"} | {
+        "kraft",
+        "kraft.v1",
+    }
+    assert named == present
+
+
+def test_every_folder_of_code_is_a_package() -> None:
+    missing = {str(file.parent.relative_to(ROOT)) for file in _sources() if not (file.parent / "__init__.py").exists()}
+    assert not missing
+
+
+@pytest.mark.parametrize("file", _sources(), ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_file_fits_a_readers_head(file: Path) -> None:
+    text = file.read_text()
+    if str(file.relative_to(ROOT)) in GENERATED:
+        assert "generated" in text.lower()
+        return
+    assert len(text.splitlines()) <= LONGEST_FILE
+    tree = ast.parse(text)
+    assert ast.get_docstring(tree), "a module says what it decides"
+    long = [
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or node.lineno) - node.lineno >= LONGEST_FUNCTION
+    ]
+    assert not long
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("python", "-m", "metadata_log.records.generate", "--check"), ("python", "proto/generate.py", "--check")],
+)
+def test_generated_files_are_fresh(command: tuple[str, ...]) -> None:
+    done = _run(*command)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_pure_cores_do_not_swallow_or_switch_off() -> None:
+    for package in ("quorum/raft", "quorum/controller"):
+        for file in (ROOT / package).rglob("*.py"):
+            assert "except Exception" not in file.read_text(), file
