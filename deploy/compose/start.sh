@@ -5,7 +5,8 @@ set -eu
 role=$1
 node_id=$2
 host=$(hostname)
-config=/tmp/node.properties
+data=${KRAFT_DATA:-/var/lib/kraft/data}
+config=${TMPDIR:-/tmp}/node.properties
 
 case $role in
   controller) kafka=CONTROLLER port=9093 roles=controller ;;
@@ -21,7 +22,7 @@ advertised.listeners=$kafka://$host:$port,GRPC://$host:9094
 controller.listener.names=CONTROLLER,GRPC
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,GRPC:PLAINTEXT,PLAINTEXT:PLAINTEXT
 controller.quorum.bootstrap.servers=controller-1:9094,controller-2:9094,controller-3:9094
-log.dirs=/var/lib/kraft/data
+log.dirs=$data
 http.listener=HTTP://0.0.0.0:9095
 EOF
 

@@ -1,0 +1,98 @@
+"""What is deployed is read by what reads it in earnest: our configuration, our voters, the shell."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from metadata_log.ids import parse_id
+from metadata_log.os_files import OsFiles
+from metadata_log.snapshot import read_checkpoint
+from metadata_log.voters import parse_voters
+from quorum.node.config import KEYS, load_config
+
+DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
+SAMPLES = sorted((DEPLOY / "config").glob("*.properties"))
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_a_sample_configuration_is_accepted(sample: Path) -> None:
+    assert load_config(sample).is_controller == (sample.stem == "controller")
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_what_a_sample_calls_a_default_is_the_default(sample: Path) -> None:
+    told = re.findall(r"^#([a-z.]+)=(.*)$", sample.read_text(), re.MULTILINE)
+    assert [(key, KEYS[key].default) for key, _ in told] == told
+
+
+def _compose() -> dict[str, Any]:
+    return dict(yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text()))
+
+
+def test_the_compose_file_names_a_quorum_that_it_starts() -> None:
+    compose = _compose()
+    services = compose["services"]
+    environment = services["controller-1"]["environment"]
+    voters = parse_voters(environment["KRAFT_INITIAL_CONTROLLERS"].strip())
+    parse_id(environment["KRAFT_CLUSTER_ID"])
+    assert [voter.endpoints[0].host for voter in voters] == [name for name in services if name.startswith("controller")]
+    for name, service in services.items():
+        role, node_id = service["command"]
+        assert (name, service["hostname"]) == (f"{role}-{node_id}", name)
+        assert f"{name}:/var/lib/kraft" in service["volumes"]
+        assert name in compose["volumes"]
+
+
+@pytest.mark.parametrize(("role", "node_id"), [("controller", "2"), ("agent", "11")])
+def test_the_containers_start_script_formats_once_and_becomes_the_node(tmp_path: Path, role: str, node_id: str) -> None:
+    real = Path(sys.executable).with_name("kraft")
+    kraft = tmp_path / "bin" / "kraft"
+    kraft.parent.mkdir()
+    kraft.write_text(f'#!/bin/sh\n[ "$2" = start ] && exec {real} storage info -o json "$3" "$4"\nexec {real} "$@"\n')
+    kraft.chmod(0o755)
+    environment = {
+        **os.environ, **_compose()["services"]["controller-1"]["environment"], "TMPDIR": str(tmp_path),
+        "KRAFT_DATA": str(tmp_path / "data"), "PATH": f"{kraft.parent}:{os.environ['PATH']}",
+    }  # fmt: skip
+    for said in ("Formatting", "is formatted already"):
+        done = subprocess.run(
+            ["sh", str(DEPLOY / "compose" / "start.sh"), role, node_id],
+            env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert said in done.stdout
+        assert f'"node_id": {node_id}' in done.stdout
+    voters = tmp_path / "data" / "__cluster_metadata-0" / "00000000000000000000-0000000000.checkpoint"
+    assert voters.exists() == (role == "controller")
+    if role == "controller":
+        assert len(read_checkpoint(OsFiles(), str(voters)).voters.voters) == 3
+
+
+def test_the_start_script_refuses_another_role() -> None:
+    done = subprocess.run(
+        ["sh", str(DEPLOY / "compose" / "start.sh"), "broker", "1"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "neither controller nor agent" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("role", ["controller", "agent"])
+def test_a_unit_tells_systemd_when_it_is_ready_and_is_confined(role: str) -> None:
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment, method-assign]
+    unit.read(DEPLOY / "systemd" / f"kraft-{role}.service")
+    service = unit["Service"]
+    assert service["Type"] == "notify"
+    assert service["ExecStart"] == f"/opt/kraft/bin/kraft {role} start --config /etc/kraft/{role}.properties"
+    assert int(service["LimitNOFILE"]) >= 65_536
+    for key, value in (("NoNewPrivileges", "yes"), ("ProtectSystem", "strict"), ("DynamicUser", "yes")):
+        assert service[key] == value
+    assert load_config(DEPLOY / "config" / f"{role}.properties").log_dirs == (f"/var/lib/{service['StateDirectory']}",)
