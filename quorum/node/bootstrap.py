@@ -20,7 +20,7 @@ from metadata_log.directory import (
     read_quorum_state,
     write_partition_metadata,
 )
-from metadata_log.errors import DirectoryError, ForeignDirectoryError
+from metadata_log.errors import DirectoryError, ForeignDirectoryError, NotFormattedError
 from metadata_log.file_log import FileLog, open_log
 from metadata_log.files import Files
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text
@@ -88,6 +88,12 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
     checkpoint = None if snapshot_id is None else read_checkpoint(files, f"{directory}/{checkpoint_name(snapshot_id)}")
     log, recovery = open_log(files, directory, config=config.log, recover=True)
     end = _check_end(log, snapshot_id, directory)
+    bootstrap_records = _bootstrap_records(files, config.metadata_log_dir)
+    if config.is_controller and end.offset == 0 and not bootstrap_records:
+        raise NotFormattedError(
+            f"{config.metadata_log_dir}/{BOOTSTRAP_CHECKPOINT} is missing: a first controller has nothing to begin "
+            "with. Run `kraft storage format` for this directory"
+        )
     storage = StorageState(
         quorum_state=None if quorum_state is None else _state_of(quorum_state),
         log_start_offset=log.start_offset,
@@ -106,7 +112,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         writer=writer,
         disk=ReplicaDisk(files, directory, writer),
         replayer=Replayer.start(_image(snapshot_id, checkpoint)),
-        bootstrap_records=_bootstrap_records(files, config.metadata_log_dir),
+        bootstrap_records=bootstrap_records,
         recovery=recovery,
         locks=tuple(locks),
     )

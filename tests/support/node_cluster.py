@@ -121,12 +121,22 @@ class Promises:
 class Cluster:
     """Controllers 1..count in virtual time; everything that happens follows from the seed."""
 
-    def __init__(self, count: int = 3, *, seed: int = 0, executor: type[Executor] = Executor) -> None:
+    def __init__(
+        self,
+        count: int = 3,
+        *,
+        seed: int = 0,
+        executor: type[Executor] = Executor,
+        disk: type[SimulatedDisk] | None = None,
+    ) -> None:
         self.now_ms = 0
         self.random = random.Random(seed)
         self._queue: list[tuple[int, int, Callable[[], None]]] = []
         self._sequence = 0
         self.executor_type = executor
+        self.disk_type = disk or SimulatedDisk
+        self.restart_after_ms: int | None = None
+        """When set, a replica that crashed is started again after so long."""
         self.cut: set[tuple[int, int]] = set()
         """(from, to) pairs between which nothing passes; the sender sees a timeout."""
         self.effects = 0
@@ -221,12 +231,9 @@ class Cluster:
         leader.call(REGISTER_BROKER, answers.append)
         self.run_until(lambda: bool(answers))
         registered: Any = answers.pop().response
-        heartbeat = BrokerHeartbeat(
-            broker_id=BROKER, broker_epoch=registered.broker_epoch, current_metadata_offset=1 << 40
-        )
-        leader.call(heartbeat, answers.append)
-        self.run_until(lambda: bool(answers))
-        assert not answers[0].response.is_fenced  # type: ignore[union-attr]
+        assert registered.error == 0
+        leader.unfence_broker()
+        self.run_until(lambda: not leader.executor.image.cluster.brokers[NodeId(BROKER)].fenced)
 
     def create(self, node: Node, name: str) -> list[ClientAnswer]:
         """Ask `node` for a topic; the answer comes into the list."""
@@ -302,7 +309,11 @@ class Node:
         assert not self.is_up
         self.boot += 1
         self.failure = None
-        self.opened = open_replica(self.files, self.config, cluster_id=CLUSTER_ID)
+        try:
+            self.opened = open_replica(self.files, self.config, cluster_id=CLUSTER_ID)
+        except SimulatedCrash:
+            self.crash()
+            return
         self.executor = self.cluster.executor_type(
             self.opened,
             ExecutorConfig(
@@ -312,7 +323,12 @@ class Node:
                 bootstrap=(),
                 can_vote=True,
             ),
-            Ports(disk=_Disk(self), network=_Network(self), clock=_Clock(self.cluster), entropy=_Entropy(self)),
+            Ports(
+                disk=self.cluster.disk_type(self),
+                network=_Network(self),
+                clock=_Clock(self.cluster),
+                entropy=_Entropy(self),
+            ),
             self,
             self._application,
         )
@@ -335,6 +351,8 @@ class Node:
         self._end()
         self.files.crash(self.cluster.random.getrandbits(64) if draw is None else draw)
         self._durable = None
+        if self.cluster.restart_after_ms is not None:
+            self.cluster.later(self.cluster.restart_after_ms, self.start)
 
     def _end(self) -> None:
         """The process is gone: whoever waits for it sees its connections closed."""
@@ -392,6 +410,15 @@ class Node:
                 )
             ]
         )
+
+    def unfence_broker(self) -> None:
+        """A heartbeat of `BROKER`, which is registered."""
+        heartbeat = BrokerHeartbeat(
+            broker_id=BROKER,
+            broker_epoch=self.executor.image.cluster.broker_epoch(NodeId(BROKER)),
+            current_metadata_offset=1 << 40,
+        )
+        self.call(heartbeat, lambda answer: None)
 
     def on_event(self, event: NodeEvent) -> None:
         self.events.append(event)
@@ -467,31 +494,37 @@ class _Entropy:
         return b"\x10" + self._random.randbytes(15)
 
 
-class _Disk:
+class SimulatedDisk:
     """Takes jobs; makes all that wait durable together, a little later."""
 
     def __init__(self, node: Node) -> None:
-        self._node = node
+        self.node = node
         self._boot = node.boot
         self._disk = node.opened.disk
         self._jobs: list[DiskJob] = []
         self._is_busy = False
 
     def write(self, jobs: Sequence[DiskJob]) -> None:
-        self._node.cluster.before_effect()
+        self.node.cluster.before_effect()
         self._jobs += jobs
         if not self._is_busy:
             self._is_busy = True
-            self._node.cluster.later(self._node.disk_latency_ms, self._execute)
+            self.node.cluster.later(self.node.disk_latency_ms, self._run)
 
-    def _execute(self) -> None:
-        node = self._node
+    def execute(self, jobs: Sequence[DiskJob]) -> int:
+        return self._disk.execute(jobs)
+
+    def done(self, sequence: int) -> None:
+        self.node.post(self._boot, 0, DiskDone(sequence=sequence))
+
+    def _run(self) -> None:
+        node = self.node
         if node.boot != self._boot or not node.is_up:
             return
         jobs, self._jobs, self._is_busy = self._jobs, [], False
         try:
             node.cluster.before_effect()
-            sequence = self._disk.execute(jobs)
+            sequence = self.execute(jobs)
             node.disk_changed()
             node.cluster.before_effect()
         except (Crashed, SimulatedCrash):
@@ -499,10 +532,10 @@ class _Disk:
         except MetadataLogError as error:
             node.post(self._boot, 0, DiskFailed(error=error))
         else:
-            node.post(self._boot, 0, DiskDone(sequence=sequence))
+            self.done(sequence)
 
     def read(self, read: LogRead) -> None:
-        self._node.post(self._boot, 1, ReadDone(read_id=read.read_id, data=read.plan.run()))
+        self.node.post(self._boot, 1, ReadDone(read_id=read.read_id, data=read.plan.run()))
 
 
 class _Network:

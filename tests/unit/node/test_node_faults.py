@@ -1,0 +1,262 @@
+"""What a node does when its disk, its directory or its log is not as it should be: one clear error, nothing lost."""
+
+from __future__ import annotations
+
+import errno
+from typing import Any
+
+import msgspec
+import pytest
+
+from metadata_log.batch import build_batch
+from metadata_log.directory import (
+    METADATA_DIRECTORY,
+    MetaProperties,
+    write_meta_properties,
+    write_partition_metadata,
+)
+from metadata_log.errors import (
+    CorruptBatchError,
+    DirectoryLockedError,
+    ForeignDirectoryError,
+    NotFormattedError,
+    StorageFailedError,
+    UnknownRecordError,
+)
+from metadata_log.ids import TopicId
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import BeginTransactionRecord, TopicRecord, encode_record
+from metadata_log.simulated_files import SimulatedFiles
+from quorum.errors import Error
+from quorum.node.bootstrap import open_replica
+from quorum.node.config import config_of
+from quorum.node.ports import ControllerActivated, StopAsked
+from tests.support.node_cluster import CLUSTER_ID, DATA, Cluster, Node
+
+DIRECTORY = f"{DATA}/{METADATA_DIRECTORY}"
+SEGMENT = f"{DIRECTORY}/{0:020d}.log"
+
+
+def _started(seed: int = 5) -> tuple[Cluster, Node]:
+    cluster = Cluster(seed=seed)
+    cluster.start()
+    cluster.add_broker()
+    leader = cluster.elect()
+    cluster.run_for(500)
+    return cluster, leader
+
+
+def _alone(seed: int = 5, topics: int = 3) -> Node:
+    """A stopped single controller with some topics."""
+    cluster = Cluster(1, seed=seed)
+    cluster.start()
+    cluster.add_broker()
+    node = cluster.elect()
+    for number in range(topics):
+        answers = cluster.create(node, f"t{number}")
+        cluster.run_until(lambda answers=answers: bool(answers))  # type: ignore[misc]
+    node.stop()
+    cluster.run_until(lambda: not node.is_up)
+    return node
+
+
+def _append(files: SimulatedFiles, data: bytes, path: str = SEGMENT) -> None:
+    handle = files.open(path)
+    handle.pwrite(data, handle.size())
+    handle.fdatasync()
+
+
+def _end_of(node: Node) -> Offset:
+    opened = open_replica(node.files, node.config)
+    end = opened.log.log_end_offset
+    opened.abandon()
+    return end
+
+
+@pytest.mark.parametrize("call", ["fdatasync", "pwrite"])
+def test_a_failed_write_stops_the_leader_at_once_and_nothing_is_acknowledged(call: str) -> None:
+    cluster, leader = _started()
+    leader.files.fail_next(call, path=".log")
+    answers = cluster.create(leader, "orders")
+    sent = len(leader.events)
+    cluster.run_until(lambda: not leader.is_up)
+    assert isinstance(leader.failure, StorageFailedError)
+    assert "Input/output error" in str(leader.failure) or "injected" in str(leader.failure)
+    assert answers == []
+    assert len(leader.events) == sent
+    with pytest.raises(StorageFailedError):
+        leader.executor.turn([StopAsked()])
+    calls = leader.files.calls[call]
+    cluster.run_until(lambda: cluster.leader is not None)
+    assert leader.files.calls[call] == calls
+    cluster.check()
+
+
+def test_a_failed_vote_is_not_given() -> None:
+    cluster = Cluster(seed=5)
+    for node in cluster.nodes[1:]:
+        node.files.fail_next("rename", path="quorum-state")
+    cluster.start()
+    cluster.run_until(lambda: sum(not node.is_up for node in cluster.nodes) == 2)
+    cluster.run_for(3000)
+    assert cluster.leader is None
+    assert [type(node.failure) for node in cluster.nodes[1:]] == [StorageFailedError] * 2
+    cluster.check()
+
+
+def test_a_full_disk_stops_the_node_and_room_lets_it_start_again() -> None:
+    cluster, leader = _started()
+    kept = cluster.create(leader, "kept")
+    cluster.run_until(lambda: bool(kept))
+    leader.files.free_bytes = 40
+    lost = cluster.create(leader, "torn")
+    cluster.run_until(lambda: not leader.is_up)
+    assert isinstance(leader.failure, StorageFailedError)
+    assert errno.errorcode[errno.ENOSPC] in repr(leader.failure.__cause__) or "space" in str(leader.failure)
+    assert lost == []
+    leader.files.free_bytes = None
+    leader.start()
+    assert leader.opened.recovery.torn_tail is not None
+    cluster.run_until(lambda: cluster.leader is not None and "kept" in leader.executor.image.topics.by_name)
+    cluster.check()
+
+
+def test_a_torn_tail_is_cut_with_a_warning() -> None:
+    node = _alone()
+    end = _end_of(node)
+    batch = build_batch(base_offset=end, epoch=Epoch(1), timestamp_ms=0, values=[b"\x01\x14\x00\x00"])
+    _append(node.files, batch[:-3])
+    opened = open_replica(node.files, node.config)
+    assert opened.log.log_end_offset == end
+    assert len(opened.recovery.warnings) == 1
+    assert f"torn tail cut: {0:020d}.log: {len(batch) - 3} bytes" in opened.recovery.warnings[0]
+    assert f"offset {end}" in opened.recovery.warnings[0]
+
+
+def test_a_corrupt_batch_in_the_middle_is_refused_by_name_and_offset() -> None:
+    node = _alone()
+    before = node.files.content(SEGMENT)
+    node.files.rot(SEGMENT, len(before) // 2, 0x10)
+    rotten = node.files.content(SEGMENT)
+    with pytest.raises(CorruptBatchError) as raised:
+        open_replica(node.files, node.config)
+    assert raised.value.file == f"{0:020d}.log"
+    assert raised.value.base_offset is not None
+    assert node.files.content(SEGMENT) == rotten
+    with pytest.raises(CorruptBatchError):
+        open_replica(node.files, node.config)
+
+
+def test_an_unknown_record_stops_the_node_by_type_and_offset() -> None:
+    node = _alone()
+    end = _end_of(node)
+    epoch = node.executor.machine.epoch
+    _append(node.files, build_batch(base_offset=end, epoch=epoch, timestamp_ms=0, values=[b"\x01\x63\x00\x00"]))
+    node.start()
+    node.cluster.run_until(lambda: not node.is_up)
+    assert isinstance(node.failure, UnknownRecordError)
+    assert (node.failure.api_key, node.failure.offset) == (99, end)
+
+
+def test_an_open_transaction_is_aborted_by_the_next_active_controller() -> None:
+    node = _alone()
+    end = _end_of(node)
+    level = 30
+    values = [
+        encode_record(BeginTransactionRecord(name="half"), 0),
+        encode_record(TopicRecord(name="unfinished", topic_id=TopicId(b"\x44" * 16)), 0),
+    ]
+    assert node.executor.image.features.metadata_version == level
+    epoch = node.executor.machine.epoch
+    _append(node.files, build_batch(base_offset=end, epoch=epoch, timestamp_ms=0, values=values))
+    node.start()
+    node.cluster.elect()
+    cluster = node.cluster
+    cluster.run_until(lambda: node.executor.image.offset_and_epoch.offset == node.executor.machine.log_end_offset)
+    names = set(node.executor.image.topics.by_name)
+    assert "unfinished" not in names
+    assert {"t0", "t1", "t2"} <= names
+    assert not node.executor.replayer.in_transaction
+    answers = cluster.create(node, "unfinished")
+    cluster.run_until(lambda: bool(answers))
+    response: Any = answers[0].response
+    assert response.topics[0].error is Error.NONE
+
+
+def test_a_long_log_is_replayed_in_slices_that_leave_room_for_others() -> None:
+    node = _alone(topics=700)
+    node.start()
+    turns_behind = 0
+    while (
+        not any(isinstance(event, ControllerActivated) for event in node.events[-3:])
+        or node.executor.active_epoch is None
+    ):
+        assert node.cluster.step(node.cluster.now_ms + 10_000)
+        turns_behind += node.executor.high_watermark > node.executor.image.offset_and_epoch.offset
+    assert turns_behind >= 3
+    assert len(node.executor.image.topics.by_id) == 701
+
+
+def test_an_unformatted_directory_is_named() -> None:
+    files = SimulatedFiles()
+    files.mkdirs(DATA)
+    with pytest.raises(NotFormattedError, match=r"/data is not formatted: run `kraft storage format`"):
+        open_replica(files, Cluster(1).node(1).config)
+
+
+def test_another_clusters_and_another_nodes_directory_are_refused() -> None:
+    node = Cluster(1).node(1)
+    with pytest.raises(ForeignDirectoryError, match="belongs to cluster"):
+        open_replica(node.files, node.config, cluster_id="other")
+    stranger = msgspec.structs.replace(node.config, node_id=2)
+    with pytest.raises(ForeignDirectoryError, match=r"belongs to node 1, but node\.id is 2"):
+        open_replica(node.files, stranger)
+
+
+def test_directories_of_two_clusters_in_one_list_are_refused() -> None:
+    node = Cluster(1).node(1)
+    node.files.mkdirs("/more")
+    foreign = MetaProperties(cluster_id="other", node_id=node.node_id, directory_id=node.voter.key.directory_id)
+    write_meta_properties(node.files, "/more", foreign, written_at_ms=0)
+    config = msgspec.structs.replace(node.config, log_dirs=(DATA, "/more"))
+    with pytest.raises(ForeignDirectoryError, match=f"/more belongs to cluster other, not to {CLUSTER_ID}"):
+        open_replica(node.files, config)
+
+
+def test_a_directory_in_use_is_refused_and_free_after_a_refusal() -> None:
+    node = Cluster(1).node(1)
+    opened = open_replica(node.files, node.config)
+    with pytest.raises(DirectoryLockedError, match=r"/data/\.lock is locked"):
+        open_replica(node.files, node.config)
+    opened.abandon()
+    write_partition_metadata(node.files, DIRECTORY, TopicId(b"\x44" * 16))
+    for _ in range(2):
+        with pytest.raises(ForeignDirectoryError, match="not the metadata topic's"):
+            open_replica(node.files, node.config)
+
+
+def test_a_controller_without_its_bootstrap_records_is_told_to_format() -> None:
+    node = Cluster(1).node(1)
+    node.files.unlink(f"{DATA}/bootstrap.checkpoint")
+    with pytest.raises(NotFormattedError, match=r"/data/bootstrap\.checkpoint is missing"):
+        open_replica(node.files, node.config)
+
+
+def test_an_agent_opens_a_directory_without_voters() -> None:
+    node = Cluster(1).node(1)
+    config = config_of(
+        {
+            "process.roles": "broker",
+            "node.id": "1",
+            "listeners": "GRPC://b:9096",
+            "log.dirs": "/b",
+            "controller.quorum.bootstrap.servers": "c1:9094",
+        }
+    )
+    node.files.mkdirs("/b")
+    meta = MetaProperties(cluster_id=CLUSTER_ID, node_id=node.node_id, directory_id=node.voter.key.directory_id)
+    write_meta_properties(node.files, "/b", meta, written_at_ms=0)
+    opened = open_replica(node.files, config)
+    assert len(opened.storage.voters.latest) == 0
+    assert opened.bootstrap_records == ()
+    assert node.files.content(f"/b/{METADATA_DIRECTORY}/partition.metadata").endswith(b"AAAAAAAAAAAAAAAAAAAAAQ")
