@@ -37,7 +37,7 @@ class WrongListenerError(ClientError):
 
 
 class UnavailableError(ClientError):
-    """No active controller answered in time. Nothing was done."""
+    """No active controller answered in time. Nothing was done, unless the request is one that may be done twice."""
 
 
 class OutcomeUnknownError(ClientError):

@@ -61,6 +61,8 @@ class ControllerDoor(controller_pb2_grpc.ControllerServicer):
 
     async def Session(self, request_iterator: Any, context: Any) -> None:  # type: ignore[override]
         """See the contract."""
+        # The client may then tell a call that was never sent from one whose outcome is not known.
+        await context.send_initial_metadata(())
         await Session(context, self._node, caller_of(context)).serve()
 
     async def _serve(self, name: str, message: Any, context: Any, answers: type[A]) -> A:

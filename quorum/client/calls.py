@@ -1,0 +1,158 @@
+"""Asks the active controller, again where that is safe, until the deadline.
+
+Decides: what is safe. A request that was refused before anything was done is sent again, elsewhere if another
+controller is named. One that may have been done is sent again only if asking twice does no harm; otherwise its outcome
+is unknown, and the caller is told so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
+
+from metadata_log.offsets import Offset
+from quorum.client.controllers import Controllers
+from quorum.client.errors import ClosedError, OutcomeUnknownError, UnavailableError, refused
+from quorum.client.session import CallFailed, ClientSession
+from quorum.errors import Error
+from quorum.node.ports import NO_OFFSET, ClientAnswer
+from quorum.transport.convert.calls import kind_of
+
+_NOTHING_DONE: Final = frozenset({Error.NOT_CONTROLLER, Error.THROTTLING_QUOTA_EXCEEDED, Error.OFFSET_NOT_AVAILABLE})
+_QUICK_ATTEMPTS: Final = 2
+"""Two controllers may name each other for a moment; then waiting is better than asking."""
+_BACKOFF: Final = wait_random_exponential(multiplier=0.005, max=0.1)
+
+
+class _TryAgain(Exception):
+    """Nothing was done, or doing it twice is harmless. `at_once`: another controller was named."""
+
+    def __init__(self, why: str, *, at_once: bool = False) -> None:
+        super().__init__(why)
+        self.at_once = at_once
+
+
+class Caller:
+    """Calls with retries, over the controllers that are known.
+
+    Attributes:
+        seen_offset: the highest end of an image that an answer told: a read that asks for at least this sees all that
+            this client wrote or read.
+    """
+
+    def __init__(self, controllers: Controllers) -> None:
+        self._controllers = controllers
+        self._is_closed = False
+        self.seen_offset = Offset(0)
+
+    async def ask(
+        self,
+        request: object,
+        *,
+        timeout_s: float,
+        at_least_offset: Offset = NO_OFFSET,
+        is_repeatable: bool | None = None,
+    ) -> ClientAnswer:
+        """The answer, whose `error` is NONE.
+
+        Raises:
+            UnavailableError: nobody took it in time; nothing was done, or what may be done twice.
+            OutcomeUnknownError: it may have been done.
+            RefusedError: it was refused as a whole.
+            WrongListenerError: the addresses are those of CONTROLLER listeners.
+            ClosedError: the client is closed.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_s
+        repeatable = kind_of(request).is_repeatable if is_repeatable is None else is_repeatable
+        current = self._controllers.current
+        try:
+            if current is not None and not self._is_closed:
+                return await self._try(current, request, deadline, at_least_offset, repeatable)
+        except _TryAgain as again:
+            if loop.time() >= deadline:
+                raise _unavailable(again, timeout_s) from again
+        return await self._persist(request, deadline, timeout_s, at_least_offset, repeatable)
+
+    def close(self) -> None:
+        """Refuse further calls."""
+        self._is_closed = True
+
+    async def _persist(
+        self, request: object, deadline: float, timeout_s: float, at_least_offset: Offset, repeatable: bool
+    ) -> ClientAnswer:
+        loop = asyncio.get_running_loop()
+
+        def is_late(state: RetryCallState) -> bool:
+            return loop.time() + state.upcoming_sleep >= deadline
+
+        def give_up(state: RetryCallState) -> ClientAnswer:
+            last = None if state.outcome is None else state.outcome.exception()
+            raise _unavailable(last, timeout_s) from last
+
+        async def attempt() -> ClientAnswer:
+            if self._is_closed:
+                raise ClosedError("the client is closed")
+            session = await self._session(deadline)
+            return await self._try(session, request, deadline, at_least_offset, repeatable)
+
+        retrying = AsyncRetrying(
+            retry=retry_if_exception_type(_TryAgain), wait=_wait, stop=is_late, retry_error_callback=give_up
+        )
+        return await retrying(attempt)
+
+    async def _session(self, deadline: float) -> ClientSession:
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout_at(max(deadline, loop.time())):
+                return await self._controllers.session()
+        except CallFailed as failure:
+            raise _TryAgain(failure.details) from failure
+        except TimeoutError as late:
+            raise _TryAgain("no controller could be reached in time") from late
+
+    async def _try(
+        self, session: ClientSession, request: object, deadline: float, at_least_offset: Offset, repeatable: bool
+    ) -> ClientAnswer:
+        remaining_s = deadline - asyncio.get_running_loop().time()
+        try:
+            answer = await session.ask(request, timeout_s=max(remaining_s, 0.001), at_least_offset=at_least_offset)
+        except CallFailed as failure:
+            if failure.was_sent and not repeatable:
+                raise _unknown(request, session, failure.details) from failure
+            raise _TryAgain(f"{session.address}: {failure.details}") from failure
+        if answer.error is Error.NONE:
+            self.seen_offset = max(self.seen_offset, answer.image_offset)
+            return answer
+        raise self._failure(session, request, answer, repeatable)
+
+    def _failure(self, session: ClientSession, request: object, answer: ClientAnswer, repeatable: bool) -> Exception:
+        why = answer.message or answer.error.name
+        if answer.error is Error.NOT_CONTROLLER:
+            at_once = self._controllers.on_not_controller(session, answer)
+            return _TryAgain(f"{session.address}: {why}", at_once=at_once)
+        if answer.error is Error.OFFSET_NOT_AVAILABLE:
+            self._controllers.move_on(session)
+        if answer.error in _NOTHING_DONE or (answer.error is Error.REQUEST_TIMED_OUT and repeatable):
+            return _TryAgain(f"{session.address}: {why}")
+        if answer.error is Error.REQUEST_TIMED_OUT:
+            return _unknown(request, session, why)
+        return refused(answer.error, answer.message, type(request).__name__)
+
+
+def _wait(state: RetryCallState) -> float:
+    last = None if state.outcome is None else state.outcome.exception()
+    is_quick = isinstance(last, _TryAgain) and last.at_once and state.attempt_number <= _QUICK_ATTEMPTS
+    return 0.0 if is_quick else _BACKOFF(state)
+
+
+def _unavailable(last: BaseException | None, timeout_s: float) -> UnavailableError:
+    return UnavailableError(f"no active controller answered within {timeout_s:g} s. Last: {last}")
+
+
+def _unknown(request: object, session: ClientSession, why: str) -> OutcomeUnknownError:
+    return OutcomeUnknownError(
+        f"{type(request).__name__} was sent to {session.address}, but whether it was done is not known: {why}"
+    )

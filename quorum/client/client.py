@@ -1,0 +1,295 @@
+"""The client: topics, and what brokers and controllers ask of the active controller.
+
+Decides: what a caller gets for each answer. Must not know: where the active controller is, or how calls travel.
+
+    async with Client(["c1:9094", "c2:9094"]) as client:
+        created = await client.create_topic("events", num_partitions=3, replication_factor=1)
+        print(id_text(created.topic_id))
+
+Errors of one topic among many are values in its result; the methods for a single topic raise them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+import msgspec
+
+from metadata_log.ids import TopicId, id_text
+from metadata_log.offsets import Offset
+from quorum.client.calls import Caller
+from quorum.client.controllers import Controllers, check_address
+from quorum.client.errors import UnavailableError, refused
+from quorum.client.quorum_status import QuorumStatus, describe_at, describe_best
+from quorum.controller.requests import (
+    AlterPartition,
+    AlterPartitionResponse,
+    BrokerHeartbeat,
+    BrokerHeartbeatResponse,
+    CreatableConfig,
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicResult,
+    CreateTopics,
+    CreateTopicsResponse,
+    DeletableTopicResult,
+    DeleteTopics,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+    DescribedTopic,
+    DescribeTopics,
+    DescribeTopicsResponse,
+    RegisterBroker,
+    RegisterBrokerResponse,
+    RegisterController,
+    RegisterControllerResponse,
+)
+from quorum.errors import Error
+from quorum.node.ports import NO_OFFSET
+
+DEFAULT_TIMEOUT_S: Final = 30.0
+_UNKNOWN_TOPIC: Final = frozenset({Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_ID})
+_MS_PER_S: Final = 1000
+
+R = TypeVar("R")
+
+
+class Client:
+    """A client of one quorum; to be used in one event loop, by as many tasks as there are.
+
+    Every method may raise UnavailableError, RefusedError, WrongListenerError and ClosedError; those that change
+    something and cannot safely be asked twice also OutcomeUnknownError. `timeout_s` bounds each call as a whole.
+
+    Raises:
+        AddressError: `bootstrap` names none, or one is not `host:port`.
+    """
+
+    def __init__(self, bootstrap: str | Iterable[str], *, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        named = bootstrap.split(",") if isinstance(bootstrap, str) else bootstrap
+        self._controllers = Controllers(text.strip() for text in named)
+        self._caller = Caller(self._controllers)
+        self._timeout_s = timeout_s
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close every connection; calls that wait fail."""
+        self._caller.close()
+        await self._controllers.close()
+
+    @property
+    def seen_offset(self) -> Offset:
+        """The end of the newest image that an answer told: reads at least this see all that this client wrote."""
+        return self._caller.seen_offset
+
+    # --- topics
+
+    async def create_topics(
+        self,
+        topics: Iterable[CreatableTopic],
+        *,
+        validate_only: bool = False,
+        if_not_exists: bool = False,
+        timeout_s: float | None = None,
+    ) -> tuple[CreatableTopicResult, ...]:
+        """Create topics, each for itself; one result for each, in order.
+
+        `if_not_exists`: a topic that is there already counts as created and its id is told, whoever made it. Then the
+        request is safe to repeat, and is repeated where its outcome would be unknown.
+        """
+        timeout_s = self._timeout_s if timeout_s is None else timeout_s
+        request = CreateTopics(topics=tuple(topics), timeout_ms=int(timeout_s * _MS_PER_S), validate_only=validate_only)
+        answer = await self._caller.ask(
+            request, timeout_s=timeout_s, is_repeatable=if_not_exists or validate_only or None
+        )
+        results = _whole(answer.response, CreateTopicsResponse).topics
+        return await self._with_existing(results, timeout_s) if if_not_exists else results
+
+    async def create_topic(
+        self,
+        name: str,
+        *,
+        num_partitions: int = -1,
+        replication_factor: int = -1,
+        assignments: Sequence[CreatableReplicaAssignment] = (),
+        configs: Iterable[tuple[str, str]] = (),
+        validate_only: bool = False,
+        if_not_exists: bool = False,
+        timeout_s: float | None = None,
+    ) -> CreatableTopicResult:
+        """Create one topic; numbers of -1 leave them to the controller.
+
+        Raises:
+            TopicExistsError, InvalidTopicError, InvalidReplicationFactorError, RefusedError: it was refused.
+        """
+        topic = CreatableTopic(
+            name=name,
+            num_partitions=num_partitions,
+            replication_factor=replication_factor,
+            assignments=tuple(assignments),
+            configs=tuple(CreatableConfig(name=key, value=value) for key, value in configs),
+        )
+        (result,) = await self.create_topics(
+            (topic,), validate_only=validate_only, if_not_exists=if_not_exists, timeout_s=timeout_s
+        )
+        if result.error is not Error.NONE:
+            raise refused(result.error, result.error_message, f"topic {name}")
+        return result
+
+    async def delete_topics(
+        self,
+        names: Iterable[str] = (),
+        *,
+        topic_ids: Iterable[TopicId] = (),
+        if_exists: bool = False,
+        timeout_s: float | None = None,
+    ) -> tuple[DeletableTopicResult, ...]:
+        """Delete topics by name or by id; one result for each, names first.
+
+        `if_exists`: a topic that is not there counts as deleted. Then the request is safe to repeat, and is repeated
+        where its outcome would be unknown: by name, that may delete one that was made meanwhile.
+        """
+        timeout_s = self._timeout_s if timeout_s is None else timeout_s
+        named = tuple(DeleteTopicState(name=name) for name in names)
+        by_id = tuple(DeleteTopicState(topic_id=topic_id) for topic_id in topic_ids)
+        request = DeleteTopics(topics=named + by_id, timeout_ms=int(timeout_s * _MS_PER_S))
+        answer = await self._caller.ask(request, timeout_s=timeout_s, is_repeatable=if_exists or None)
+        results = _whole(answer.response, DeleteTopicsResponse).topics
+        if not if_exists:
+            return results
+        return tuple(
+            msgspec.structs.replace(result, error=Error.NONE, error_message=None)
+            if result.error in _UNKNOWN_TOPIC
+            else result
+            for result in results
+        )
+
+    async def delete_topic(
+        self, name_or_id: str | TopicId, *, if_exists: bool = False, timeout_s: float | None = None
+    ) -> DeletableTopicResult:
+        """Delete one topic, by name (a str) or by id (bytes).
+
+        Raises:
+            UnknownTopicError, RefusedError: it was refused.
+        """
+        if isinstance(name_or_id, str):
+            what = f"topic {name_or_id}"
+            results = await self.delete_topics((name_or_id,), if_exists=if_exists, timeout_s=timeout_s)
+        else:
+            what = f"topic id {id_text(name_or_id)}"
+            results = await self.delete_topics(topic_ids=(name_or_id,), if_exists=if_exists, timeout_s=timeout_s)
+        (result,) = results
+        if result.error is not Error.NONE:
+            raise refused(result.error, result.error_message, what)
+        return result
+
+    async def describe_topics(
+        self,
+        names: Iterable[str] = (),
+        *,
+        topic_ids: Iterable[TopicId] = (),
+        all_topics: bool = False,
+        at_least_offset: Offset | None = None,
+        timeout_s: float | None = None,
+    ) -> tuple[DescribedTopic, ...]:
+        """Describe topics by name, by id, or all of them; unknown ones have their `error` set.
+
+        The active controller answers, unless `at_least_offset` is given: then any controller may whose image reaches
+        that far; `seen_offset` reads this client's own writes, also while there is no leader.
+        """
+        request = DescribeTopics(names=tuple(names), topic_ids=tuple(topic_ids), all_topics=all_topics)
+        offset = NO_OFFSET if at_least_offset is None else at_least_offset
+        return _whole(await self._ask(request, timeout_s, offset), DescribeTopicsResponse).topics
+
+    # --- the quorum
+
+    async def describe_quorum(self, *, address: str | None = None, timeout_s: float | None = None) -> QuorumStatus:
+        """The quorum as its leader sees it, or, where that cannot be reached, as another controller does.
+
+        With `address`, as that controller sees it.
+        """
+        timeout_s = self._timeout_s if timeout_s is None else timeout_s
+        if address is not None:
+            return await describe_at(check_address(address), timeout_s)
+        status = await describe_best(self._controllers.addresses, timeout_s)
+        for node in status.nodes:
+            self._controllers.learn(node.listeners)
+        return status
+
+    # --- brokers and controllers: errors are values of the answer
+
+    async def register_broker(
+        self, request: RegisterBroker, *, timeout_s: float | None = None
+    ) -> RegisterBrokerResponse:
+        """Register a broker; a repeat by the same incarnation is answered as the first."""
+        return _typed(await self._ask(request, timeout_s), RegisterBrokerResponse)
+
+    async def broker_heartbeat(
+        self, request: BrokerHeartbeat, *, timeout_s: float | None = None
+    ) -> BrokerHeartbeatResponse:
+        """Give a sign of life."""
+        return _typed(await self._ask(request, timeout_s), BrokerHeartbeatResponse)
+
+    async def alter_partition(
+        self, request: AlterPartition, *, timeout_s: float | None = None
+    ) -> AlterPartitionResponse:
+        """Change in-sync replicas. Where the outcome is unknown, the metadata log will tell."""
+        return _typed(await self._ask(request, timeout_s), AlterPartitionResponse)
+
+    async def register_controller(
+        self, request: RegisterController, *, timeout_s: float | None = None
+    ) -> RegisterControllerResponse:
+        """Register a controller."""
+        return _typed(await self._ask(request, timeout_s), RegisterControllerResponse)
+
+    async def _ask(self, request: object, timeout_s: float | None, at_least_offset: Offset = NO_OFFSET) -> object:
+        answer = await self._caller.ask(
+            request,
+            timeout_s=self._timeout_s if timeout_s is None else timeout_s,
+            at_least_offset=at_least_offset,
+        )
+        return answer.response
+
+    async def _with_existing(
+        self, results: tuple[CreatableTopicResult, ...], timeout_s: float
+    ) -> tuple[CreatableTopicResult, ...]:
+        """Those that were there already, told as they are."""
+        names = [result.name for result in results if result.error is Error.TOPIC_ALREADY_EXISTS]
+        if not names:
+            return results
+        found = {topic.name: topic for topic in await self.describe_topics(names, timeout_s=timeout_s)}
+        return tuple(_as_it_is(result, found.get(result.name)) for result in results)
+
+
+def _as_it_is(result: CreatableTopicResult, topic: DescribedTopic | None) -> CreatableTopicResult:
+    if result.error is not Error.TOPIC_ALREADY_EXISTS or topic is None or topic.error is not Error.NONE:
+        return result
+    return CreatableTopicResult(
+        name=result.name,
+        error=Error.NONE,
+        topic_id=topic.topic_id,
+        num_partitions=len(topic.partitions),
+        replication_factor=len(topic.partitions[0].replicas) if topic.partitions else 0,
+    )
+
+
+def _typed(response: object, kind: type[R]) -> R:
+    if not isinstance(response, kind):
+        raise UnavailableError(f"the controller answered with {type(response).__name__}, not {kind.__name__}")
+    return response
+
+
+def _whole(response: object, kind: type[R]) -> R:
+    """The response, whose error for the request as a whole is raised."""
+    typed: Any = _typed(response, kind)
+    if typed.error is not Error.NONE:
+        raise refused(typed.error, typed.error_message, kind.__name__.removesuffix("Response"))
+    return typed  # type: ignore[no-any-return]

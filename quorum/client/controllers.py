@@ -1,0 +1,150 @@
+"""Finds the active controller, and keeps the sessions to all that were asked.
+
+Decides: whom to ask next: the leader that the last answer named, then everybody known, in turn. Must not know: what is
+asked. Many callers share one search.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from metadata_log.voters import Endpoint
+from quorum.client.errors import AddressError, WrongListenerError
+from quorum.client.session import CallFailed, ClientSession
+from quorum.node.ports import ClientAnswer
+from quorum.transport.channel import grpc_address
+from quorum.transport.misdirected import right_address
+
+CONNECT_TIMEOUT_S: Final = 1.0
+"""For a host that does not even refuse."""
+MAX_KNOWN: Final = 32
+"""Addresses kept; those of the configuration always."""
+
+_ADDRESS: Final = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s,]+):(\d{1,5})", re.ASCII)
+
+
+def check_address(text: str) -> str:
+    """`text` if it is `host:port`, an IPv6 host in brackets.
+
+    Raises:
+        AddressError: it is not.
+    """
+    if _ADDRESS.fullmatch(text) is None:
+        raise AddressError(f"{text!r} is not an address: write host:port (an IPv6 host in brackets)")
+    return text
+
+
+class Controllers:
+    """The controllers that a client knows."""
+
+    def __init__(self, bootstrap: Iterable[str]) -> None:
+        self._bootstrap = tuple(dict.fromkeys(check_address(text) for text in bootstrap))
+        if not self._bootstrap:
+            raise AddressError("name at least one controller, host:port")
+        self._known = list(self._bootstrap)
+        self._sessions: dict[str, ClientSession] = {}
+        self._current: ClientSession | None = None
+        self._hint: str | None = None
+        self._search: asyncio.Task[ClientSession] | None = None
+        self._closing: set[asyncio.Task[None]] = set()
+
+    @property
+    def current(self) -> ClientSession | None:
+        """The session that is asked, if it is open."""
+        return None if self._current is None or self._current.is_over else self._current
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """All that are known, the one asked last first."""
+        first = () if self._current is None else (self._current.address,)
+        return tuple(dict.fromkeys((*first, *self._known)))
+
+    async def session(self) -> ClientSession:
+        """The session to ask.
+
+        Raises:
+            CallFailed: nobody can be reached.
+            WrongListenerError: the only ones that can are CONTROLLER listeners.
+        """
+        current = self.current
+        if current is not None:
+            return current
+        if self._search is None or self._search.done():
+            self._search = asyncio.get_running_loop().create_task(self._find(), name="find-controller")
+        return await asyncio.shield(self._search)
+
+    def on_not_controller(self, session: ClientSession, answer: ClientAnswer) -> bool:
+        """It is not the active one; returns whether it names another one, that has not been asked just now."""
+        if session is not self._current:
+            return self.current is not None
+        self._current = None
+        self._hint = None
+        named = self.learn(answer.leader_endpoints) if answer.leader_id >= 0 else None
+        if named is not None and named != session.address:
+            self._hint = named
+            return True
+        self._move_on(session.address)
+        return False
+
+    def move_on(self, session: ClientSession) -> None:
+        """Ask another one next."""
+        if session is self._current:
+            self._current = None
+            self._move_on(session.address)
+
+    def learn(self, endpoints: tuple[Endpoint, ...]) -> str | None:
+        """Remember a controller by its listeners; returns its address."""
+        address = grpc_address(endpoints)
+        if address is not None and address not in self._known:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.remove(next(known for known in self._known if known not in self._bootstrap))
+            self._known.append(address)
+        return address
+
+    async def close(self) -> None:
+        """Close every session."""
+        if self._search is not None:
+            self._search.cancel()
+            await asyncio.gather(self._search, return_exceptions=True)
+        sessions, self._sessions = tuple(self._sessions.values()), {}
+        await asyncio.gather(*(session.close() for session in sessions), *self._closing)
+
+    def _move_on(self, address: str) -> None:
+        """To the end of the queue."""
+        if address in self._known:
+            self._known.remove(address)
+            self._known.append(address)
+
+    async def _find(self) -> ClientSession:
+        hint, self._hint = self._hint, None
+        failures: list[str] = []
+        wrong: WrongListenerError | None = None
+        for address in dict.fromkeys((*((hint,) if hint else ()), *self._known)):
+            try:
+                self._current = await self._open(address)
+            except CallFailed as failure:
+                right = right_address(failure.details)
+                wrong = WrongListenerError(address, right) if right else wrong
+                failures.append(f"{address}: {failure.details}")
+                continue
+            return self._current
+        if wrong is not None:
+            raise wrong
+        raise CallFailed("; ".join(failures), was_sent=False)
+
+    async def _open(self, address: str) -> ClientSession:
+        session = self._sessions.get(address)
+        if session is not None and not session.is_over:
+            return session
+        if session is not None:
+            task = asyncio.get_running_loop().create_task(session.close(), name=f"close-{address}")
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+            del self._sessions[address]
+        session = ClientSession(address)
+        await session.open(CONNECT_TIMEOUT_S)
+        self._sessions[address] = session
+        return session

@@ -1,0 +1,160 @@
+"""What DescribeQuorum tells a client, and the asking: of the leader if it can be reached, else of anybody.
+
+Decides: whose answer is taken. Must not know: Sessions; a single call is enough, and works where no leader is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+import grpc
+import msgspec
+
+from kraft.v1 import quorum_pb2, quorum_pb2_grpc
+from metadata_log.ids import NodeId, ReplicaKey, TopicId
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.voters import Endpoint
+from quorum.client.errors import UnavailableError, WrongListenerError, refused
+from quorum.errors import Error
+from quorum.transport.channel import grpc_address, open_channel
+from quorum.transport.convert.common import (
+    BadMessage,
+    directory_id_from,
+    endpoints_from,
+    error_from,
+    topic_id_from,
+)
+from quorum.transport.convert.partitions import only_partition
+from quorum.transport.misdirected import right_address
+
+
+class ReplicaStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One replica as the leader sees it; -1 where it does not know. Times are in ms since 1970."""
+
+    replica: ReplicaKey
+    log_end_offset: Offset
+    last_fetch_timestamp_ms: int
+    last_caught_up_timestamp_ms: int
+
+
+class NodeListeners(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A voter and where it is reached."""
+
+    node_id: int
+    listeners: tuple[Endpoint, ...]
+
+
+class QuorumStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The quorum as `answered_by` sees it; progress is known only where that is the leader."""
+
+    cluster_id: str
+    topic_id: TopicId
+    """The metadata topic's own id, or the sentinel as long as it has none."""
+    answered_by: int
+    leader_id: int
+    """-1 when none is known."""
+    leader_epoch: Epoch
+    high_watermark: Offset
+    voters: tuple[ReplicaStatus, ...]
+    observers: tuple[ReplicaStatus, ...]
+    nodes: tuple[NodeListeners, ...]
+
+    @property
+    def is_from_leader(self) -> bool:
+        """Whether the progress of the replicas is known."""
+        return self.answered_by == self.leader_id
+
+
+async def describe_at(address: str, timeout_s: float) -> QuorumStatus:
+    """The quorum as the controller at `address` sees it.
+
+    Raises:
+        UnavailableError: it does not answer.
+        WrongListenerError: the address is a CONTROLLER listener's.
+        RefusedError: it refuses.
+    """
+    channel = open_channel(address)
+    stub: quorum_pb2_grpc.QuorumAsyncStub = quorum_pb2_grpc.QuorumStub(channel)
+    try:
+        answer = await stub.DescribeQuorum(quorum_pb2.DescribeQuorumRequest(), timeout=timeout_s)
+        return _status_from(answer)
+    except grpc.aio.AioRpcError as error:
+        right = right_address(error.details())
+        if right is not None:
+            raise WrongListenerError(address, right) from error
+        raise UnavailableError(f"{address}: {error.details() or error.code().name}") from error
+    except BadMessage as bad:
+        raise UnavailableError(f"{address}: the answer cannot be understood: {bad.why}") from bad
+    finally:
+        await channel.close(None)
+
+
+async def describe_best(addresses: Iterable[str], timeout_s: float) -> QuorumStatus:
+    """The leader's view if it can be reached by any of `addresses`, else that of the highest epoch.
+
+    Raises:
+        UnavailableError: nobody answers.
+        WrongListenerError: nobody does, and one address is a CONTROLLER listener's.
+    """
+    asked = tuple(addresses)
+    answers = await asyncio.gather(*(describe_at(address, timeout_s) for address in asked), return_exceptions=True)
+    found = [answer for answer in answers if isinstance(answer, QuorumStatus)]
+    if not found:
+        raise _why_none(answers)
+    best = max(found, key=lambda status: (status.leader_epoch, status.is_from_leader))
+    leader = _address_of(best, best.leader_id)
+    if best.is_from_leader or leader is None or leader in asked:
+        return best
+    try:
+        return await describe_at(leader, timeout_s)
+    except UnavailableError:
+        return best
+
+
+def _why_none(answers: list[QuorumStatus | BaseException]) -> BaseException:
+    failures = [answer for answer in answers if isinstance(answer, BaseException)]
+    for failure in failures:
+        if not isinstance(failure, UnavailableError):
+            return failure
+    return UnavailableError("no controller answers: " + "; ".join(str(failure) for failure in failures))
+
+
+def _address_of(status: QuorumStatus, node_id: int) -> str | None:
+    for node in status.nodes:
+        if node.node_id == node_id:
+            return grpc_address(node.listeners)
+    return None
+
+
+def _status_from(message: quorum_pb2.DescribeQuorumResponse) -> QuorumStatus:
+    if message.error_code:
+        raise refused(error_from(message.error_code), message.error_message or None, "DescribeQuorum")
+    _, partition = only_partition(message.topics)
+    error = error_from(partition.error_code)
+    if error not in (Error.NONE, Error.NOT_LEADER_OR_FOLLOWER):
+        raise refused(error, None, "DescribeQuorum")
+    return QuorumStatus(
+        cluster_id=message.cluster_id,
+        topic_id=topic_id_from(message.topics[0].topic_id),
+        answered_by=message.node_id,
+        leader_id=partition.leader_id,
+        leader_epoch=Epoch(partition.leader_epoch),
+        high_watermark=Offset(partition.high_watermark),
+        voters=tuple(_replica_from(replica) for replica in partition.current_voters),
+        observers=tuple(_replica_from(replica) for replica in partition.observers),
+        nodes=tuple(
+            NodeListeners(node_id=node.node_id, listeners=endpoints_from(node.listeners)) for node in message.nodes
+        ),
+    )
+
+
+def _replica_from(message: quorum_pb2.DescribeQuorumResponse.Replica) -> ReplicaStatus:
+    return ReplicaStatus(
+        replica=ReplicaKey(
+            node_id=NodeId(message.replica_id), directory_id=directory_id_from(message.replica_directory_id)
+        ),
+        log_end_offset=Offset(message.log_end_offset),
+        last_fetch_timestamp_ms=message.last_fetch_timestamp_ms,
+        last_caught_up_timestamp_ms=message.last_caught_up_timestamp_ms,
+    )

@@ -1,0 +1,208 @@
+"""The client's end of one Session: calls made in the same turn of the loop share a message, answers come in any order.
+
+Decides: how many calls may be unanswered, and whether a call that failed can have reached the controller. Must not
+know: who is the active controller, and whether to try again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import grpc
+import msgspec
+
+from kraft.v1 import controller_pb2, controller_pb2_grpc
+from metadata_log.offsets import Offset
+from quorum.client.errors import RefusedError
+from quorum.errors import Error
+from quorum.node.ports import NO_OFFSET, ClientAnswer
+from quorum.transport.channel import MESSAGE_LIMIT_BYTES, open_channel
+from quorum.transport.convert.calls import answer_from, call_to
+from quorum.transport.convert.common import BadMessage
+from quorum.transport.convert.parts import joined
+
+MAX_IN_FLIGHT: Final = 8_192
+"""Calls unanswered on one session; one more waits for room."""
+_MESSAGE_BYTES: Final = 1024 * 1024
+"""A message is closed once it has so much."""
+_CALL_LIMIT_BYTES: Final = MESSAGE_LIMIT_BYTES - _MESSAGE_BYTES
+_SLACK_S: Final = 0.1
+"""The controller gets so much longer than the caller's deadline, to say by itself that it is past."""
+
+_Call = grpc.aio.StreamStreamCall[controller_pb2.SessionRequest, controller_pb2.SessionResponse]
+
+
+class CallFailed(Exception):
+    """A call got no answer. `was_sent`: it may have reached the controller; `details`: why, for people."""
+
+    def __init__(self, details: str, *, was_sent: bool) -> None:
+        super().__init__(details)
+        self.details = details
+        self.was_sent = was_sent
+
+
+class _Waiting(msgspec.Struct, kw_only=True):
+    future: asyncio.Future[ClientAnswer]
+    timer: asyncio.TimerHandle
+    parts: list[ClientAnswer] | None = None
+
+
+class ClientSession:
+    """One Session to one address. `open` it once; when it is over it stays so."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._loop = asyncio.get_running_loop()
+        self._channel = open_channel(address)
+        self._waiting: dict[int, _Waiting] = {}
+        self._outbox: list[controller_pb2.Call] = []
+        self._next_id = 1
+        self._sent_id = 0
+        self._wake = asyncio.Event()
+        self._has_room = asyncio.Event()
+        self._tasks: tuple[asyncio.Task[None], ...] = ()
+        self._end: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the stream has ended."""
+        return self._end is not None
+
+    async def open(self, timeout_s: float) -> None:
+        """Connect.
+
+        Raises:
+            CallFailed: nobody answered at the address in time; nothing was sent.
+        """
+        stub: controller_pb2_grpc.ControllerAsyncStub = controller_pb2_grpc.ControllerStub(self._channel)
+        call = stub.Session(None)
+        try:
+            async with asyncio.timeout(timeout_s):
+                await call.wait_for_connection()
+        except grpc.aio.AioRpcError as error:
+            await self._abandon(call, error.details() or error.code().name)
+        except TimeoutError:
+            await self._abandon(call, f"no answer within {timeout_s:g} s")
+        self._tasks = (
+            self._loop.create_task(self._write(call), name=f"session-writer-{self.address}"),
+            self._loop.create_task(self._read(call), name=f"session-reader-{self.address}"),
+        )
+
+    async def ask(self, request: object, *, timeout_s: float, at_least_offset: Offset = NO_OFFSET) -> ClientAnswer:
+        """One call.
+
+        Raises:
+            CallFailed: no answer came.
+            RefusedError: the request is larger than a message may be.
+        """
+        while len(self._waiting) >= MAX_IN_FLIGHT and self._end is None:
+            self._has_room.clear()
+            await self._has_room.wait()
+        if self._end is not None:
+            raise CallFailed(self._end, was_sent=False)
+        request_id = self._next_id
+        self._next_id += 1
+        timeout_ms = max(1, int(timeout_s * 1000))
+        call = call_to(request_id, request, timeout_ms=timeout_ms, at_least_offset=at_least_offset)
+        if call.ByteSize() > _CALL_LIMIT_BYTES:
+            raise RefusedError(
+                Error.MESSAGE_TOO_LARGE,
+                f"the request has {call.ByteSize()} bytes, at most {_CALL_LIMIT_BYTES} fit: divide it",
+            )
+        future: asyncio.Future[ClientAnswer] = self._loop.create_future()
+        timer = self._loop.call_later(timeout_s + _SLACK_S, self._on_timeout, request_id)
+        self._waiting[request_id] = _Waiting(future=future, timer=timer)
+        self._outbox.append(call)
+        self._wake.set()
+        return await future
+
+    async def close(self) -> None:
+        """End the session; calls that wait fail."""
+        self._fail_all("the session was closed")
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._channel.close(None)
+
+    async def _abandon(self, call: _Call, why: str) -> None:
+        call.cancel()
+        self._end = why
+        await self._channel.close(None)
+        raise CallFailed(why, was_sent=False)
+
+    async def _write(self, call: _Call) -> None:
+        try:
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                while self._outbox:
+                    await call.write(self._next_message())
+        except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            # The stream has ended; the reader learns why.
+            return
+
+    def _next_message(self) -> controller_pb2.SessionRequest:
+        size = count = 0
+        for call in self._outbox:
+            size += call.ByteSize()
+            if count and size > _MESSAGE_BYTES:
+                break
+            count += 1
+        calls, self._outbox = self._outbox[:count], self._outbox[count:]
+        self._sent_id = calls[-1].request_id
+        return controller_pb2.SessionRequest(calls=calls)
+
+    async def _read(self, call: _Call) -> None:
+        why = "the controller ended the session"
+        try:
+            while True:
+                message = await call.read()
+                if not isinstance(message, controller_pb2.SessionResponse):
+                    break
+                for answer in message.answers:
+                    self._on_answer(answer)
+                self._has_room.set()
+        except grpc.aio.AioRpcError as error:
+            why = error.details() or error.code().name
+        finally:
+            call.cancel()
+            self._fail_all(why)
+
+    def _on_answer(self, message: controller_pb2.Answer) -> None:
+        request_id = message.request_id
+        waiting = self._waiting.get(request_id)
+        if waiting is None:
+            return
+        try:
+            answer = answer_from(message)
+        except BadMessage as bad:
+            self._fail(request_id, CallFailed(f"the answer cannot be understood: {bad.why}", was_sent=True))
+            return
+        if message.has_more:
+            waiting.parts = [*(waiting.parts or ()), answer]
+            return
+        del self._waiting[request_id]
+        waiting.timer.cancel()
+        if not waiting.future.done():
+            waiting.future.set_result(joined([*waiting.parts, answer]) if waiting.parts else answer)
+
+    def _on_timeout(self, request_id: int) -> None:
+        was_sent = request_id <= self._sent_id
+        self._outbox = [call for call in self._outbox if call.request_id != request_id]
+        self._fail(request_id, CallFailed("no answer came in time", was_sent=was_sent))
+
+    def _fail(self, request_id: int, failure: CallFailed) -> None:
+        waiting = self._waiting.pop(request_id)
+        waiting.timer.cancel()
+        self._has_room.set()
+        if not waiting.future.done():
+            waiting.future.set_exception(failure)
+
+    def _fail_all(self, why: str) -> None:
+        if self._end is None:
+            self._end = why
+        self._outbox.clear()
+        for request_id in tuple(self._waiting):
+            self._fail(request_id, CallFailed(why, was_sent=request_id <= self._sent_id))
+        self._has_room.set()
