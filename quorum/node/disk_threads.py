@@ -54,14 +54,14 @@ class SyncStats:
 class ThreadedDisk:
     """The port. `post` is called in the threads and must be thread-safe."""
 
-    def __init__(self, disk: ReplicaDisk, post: Callable[[DiskEvent], None]) -> None:
+    def __init__(self, disk: ReplicaDisk, post: Callable[[DiskEvent], None], stats: SyncStats) -> None:
         self._disk = disk
         self._post = post
         self._writes: queue.SimpleQueue[Sequence[DiskJob] | None] = queue.SimpleQueue()
         self._reads: queue.SimpleQueue[LogRead | None] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write_all, name="log-writer", daemon=True)
         self._reader = threading.Thread(target=self._read_all, name="log-reader", daemon=True)
-        self.stats = SyncStats()
+        self.stats = stats
 
     def start(self) -> None:
         """Begin to work."""

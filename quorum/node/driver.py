@@ -18,7 +18,7 @@ import msgspec
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Offset
 from quorum.errors import Error
-from quorum.node.disk_threads import DiskEvent, ThreadedDisk
+from quorum.node.disk_threads import DiskEvent, SyncStats, ThreadedDisk
 from quorum.node.executor import Application, Executor, ExecutorConfig
 from quorum.node.health import heard_age_ms
 from quorum.node.opened import OpenedReplica
@@ -69,12 +69,13 @@ class Driver:
         *,
         application: Callable[[Executor], Application] | None = None,
         bounds: DriverConfig | None = None,
+        syncs: SyncStats | None = None,
     ) -> None:
         self._opened = opened
         self._config = config
         self._network = network
         self._bounds = bounds or DriverConfig()
-        self._disk = ThreadedDisk(opened.disk, self._post_from_thread)
+        self._disk = ThreadedDisk(opened.disk, self._post_from_thread, syncs or SyncStats())
         self._clock = SystemClock()
         ports = Ports(disk=self._disk, network=network, clock=self._clock, entropy=SystemEntropy())
         self.executor: Final = Executor(opened, config, ports, watcher, application)
@@ -173,11 +174,6 @@ class Driver:
     def image(self) -> MetadataImage:
         """The published image."""
         return self.executor.image
-
-    @property
-    def disk(self) -> ThreadedDisk:
-        """For its statistics."""
-        return self._disk
 
     def describe_quorum(self) -> QuorumDescription:
         """What DescribeQuorum answers; complete on the leader only."""

@@ -94,7 +94,11 @@ class Gate:
 
     def topic_id_for(self, request: PeerRequest, destination_id: int) -> TopicId:
         """The id to name the metadata topic by in this request."""
-        if self._committed is None or type(request) is not FetchRequest:
+        return self.fetch_topic_id(destination_id) if type(request) is FetchRequest else METADATA_TOPIC_ID
+
+    def fetch_topic_id(self, destination_id: int) -> TopicId:
+        """The id by which a Fetch to this replica names the metadata topic."""
+        if self._committed is None:
             return METADATA_TOPIC_ID
         if destination_id not in self._answered or destination_id in self._doubtful:
             return METADATA_TOPIC_ID

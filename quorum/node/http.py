@@ -1,7 +1,7 @@
 """A small HTTP server for /livez, /readyz and /metrics.
 
-Decides: the paths, status codes and text forms. Must not know: what the checks check. It answers GET and HEAD, one request
-a connection, and bounds everything: connections, the size of a request, the time it may take.
+Decides: the paths, status codes and text forms. Must not know: what the checks check. It answers GET and HEAD, one
+request a connection, and bounds everything: connections, the size of a request, the time it may take.
 
 `/readyz` is 200 or 503 with one line a check, `[+]name what` or `[-]name what`, so that a probe's log says what failed;
 `?format=json` gives the same as JSON.
@@ -10,6 +10,7 @@ a connection, and bounds everything: connections, the size of a request, the tim
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -76,11 +77,11 @@ class HttpServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open += 1
         try:
-            if self._open <= _MAX_CONNECTIONS:
-                async with asyncio.timeout(_TIMEOUT_S):
-                    await self._answer(reader, writer)
-        except (TimeoutError, ConnectionError):
-            pass  # Whoever asked has gone, or sends too slowly: there is nobody to tell.
+            # Whoever asked may have gone, or send too slowly: then there is nobody to tell.
+            with contextlib.suppress(TimeoutError, ConnectionError):
+                if self._open <= _MAX_CONNECTIONS:
+                    async with asyncio.timeout(_TIMEOUT_S):
+                        await self._answer(reader, writer)
         finally:
             self._open -= 1
             writer.close()

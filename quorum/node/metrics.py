@@ -24,8 +24,9 @@ _ROLES = ("unattached", "prospective", "candidate", "follower", "leader", "resig
 class NodeMetrics:
     """One node's metrics: a watcher of its executor, and a renderer of its views."""
 
-    def __init__(self, syncs: SyncStats) -> None:
-        self._syncs = syncs
+    def __init__(self) -> None:
+        self.syncs = SyncStats()
+        """To be given to the driver, whose writer thread fills it."""
         self._transitions: Counter[str] = Counter()
         self._refusals: Counter[tuple[str, str]] = Counter()
         self._elections = 0
@@ -110,7 +111,7 @@ class NodeMetrics:
         yield _gauge("kraft_controller_offline_partitions_count", "Partitions without a leader", offline)
 
     def _process(self, view: NodeView) -> Iterator[Metric]:
-        syncs = self._syncs
+        syncs = self.syncs
         buckets, total = [], 0
         for bound, count in zip((*map(str, BUCKETS_S), "+Inf"), syncs.counts, strict=True):
             total += count

@@ -1,0 +1,256 @@
+"""The driver with real files, threads and time: it elects, commits, stops at a fault, and shows its health."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metadata_log.errors import StorageFailedError
+from metadata_log.files import FileHandle
+from metadata_log.os_files import OsFiles
+from metadata_log.voters import Endpoint
+from quorum.controller.context import RequestContext
+from quorum.errors import Error
+from quorum.node.driver import DriverConfig
+from quorum.node.health import are_ok, check_alive, check_ready
+from quorum.node.ports import ClientAnswer, ClientCall
+from tests.support.node_cluster import create_request
+from tests.support.running_nodes import RunningNode, RunningNodes, until
+
+
+class _FailingHandle:
+    def __init__(self, handle: FileHandle, files: _FailingFiles) -> None:
+        self._handle = handle
+        self._files = files
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._handle, name)
+
+    def fdatasync(self) -> None:
+        if self._files.fails:
+            self._files.syncs_after += 1
+            raise OSError(5, "Input/output error")
+        self._handle.fdatasync()
+
+
+class _FailingFiles(OsFiles):
+    """A disk whose syncs fail once `fails` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fails = False
+        self.syncs_after = 0
+
+    def open(self, path: str, *, create: bool = False, exclusive: bool = False, read_only: bool = False) -> FileHandle:
+        handle = super().open(path, create=create, exclusive=exclusive, read_only=read_only)
+        return _FailingHandle(handle, self)  # type: ignore[return-value]
+
+
+def _run(story: Callable[[], Awaitable[None]]) -> None:
+    asyncio.run(asyncio.wait_for(story(), 60))  # type: ignore[arg-type]
+
+
+def test_three_drivers_commit_and_survive_their_leaders_stop(tmp_path: Path) -> None:
+    async def story() -> None:
+        nodes = RunningNodes(tmp_path)
+        for node_id in (1, 2, 3):
+            nodes.start(node_id)
+        leader = await nodes.add_broker()
+        answers = await asyncio.gather(*(nodes.ask(leader, create_request(f"t{n}")) for n in range(50)))
+        assert {answer.error for answer in answers} == {Error.NONE}
+        leader.driver.stop()
+        await leader.task
+        successor = await nodes.elect()
+        assert successor is not leader
+        assert {f"t{n}" for n in range(50)} <= set(successor.driver.image.topics.by_name)
+        after = await nodes.ask(successor, create_request("after"))
+        assert after.error is Error.NONE
+        node_id = leader.driver.executor.replica.node_id
+        back = nodes.start(node_id)
+        await until(lambda: "after" in back.driver.image.topics.by_name)
+        assert back.driver.image.topics.by_name == successor.driver.image.topics.by_name
+        await nodes.stop()
+
+    _run(story)
+
+
+def test_requests_under_load_share_syncs(tmp_path: Path) -> None:
+    async def story() -> None:
+        nodes = RunningNodes(tmp_path, 1)
+        node = nodes.start(1)
+        await nodes.add_broker()
+        before = node.monitoring.metrics.syncs
+        count, total = sum(before.counts), 400
+        answers = await asyncio.gather(*(nodes.ask(node, create_request(f"t{n}")) for n in range(total)))
+        assert {answer.error for answer in answers} == {Error.NONE}
+        assert sum(before.counts) - count < total / 10
+        await nodes.stop()
+
+    _run(story)
+
+
+def test_a_failed_sync_ends_the_driver_and_acknowledges_nothing(tmp_path: Path) -> None:
+    async def story() -> None:
+        disk = _FailingFiles()
+        nodes = RunningNodes(tmp_path, 1, files=lambda node_id: disk)
+        node = nodes.start(1)
+        await nodes.add_broker()
+        disk.fails = True
+        answers: list[ClientAnswer] = []
+        node.driver.client_request(
+            ClientCall(request=create_request("lost"), context=RequestContext(), respond=answers.append)
+        )
+        with pytest.raises(StorageFailedError, match="Input/output error"):
+            await node.task
+        assert answers == []
+        assert disk.syncs_after == 1
+        assert not are_ok(check_alive(node.driver.view()))
+        disk.fails = False
+        again = nodes.start(1)
+        await nodes.elect()
+        await nodes.stop()
+        assert again.task.exception() is None
+
+    _run(story)
+
+
+def test_more_than_the_bound_is_refused_at_once(tmp_path: Path) -> None:
+    async def story() -> None:
+        nodes = RunningNodes(tmp_path, 1)
+        node = nodes.start(1, bounds=DriverConfig(max_queued=10))
+        await nodes.add_broker()
+        answers: list[ClientAnswer] = []
+        for number in range(25):
+            node.driver.client_request(
+                ClientCall(request=create_request(f"t{number}"), context=RequestContext(), respond=answers.append)
+            )
+        await until(lambda: len(answers) == 25)
+        errors = [answer.error for answer in answers]
+        assert errors.count(Error.THROTTLING_QUOTA_EXCEEDED) == 15
+        assert errors.count(Error.NONE) == 10
+        await nodes.stop()
+
+    _run(story)
+
+
+def test_whoever_asks_a_stopped_node_is_sent_elsewhere(tmp_path: Path) -> None:
+    async def story() -> None:
+        nodes = RunningNodes(tmp_path, 1)
+        node = nodes.start(1)
+        await nodes.elect()
+        await nodes.stop()
+        answer = await nodes.ask(node, create_request("late"))
+        assert answer.error is Error.NOT_CONTROLLER
+
+    _run(story)
+
+
+async def _get(port: int, target: str, request: bytes | None = None) -> tuple[int, str]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request or f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    answer = await reader.read()
+    writer.close()
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]), body.decode()
+
+
+async def _served(node: RunningNode) -> int:
+    await node.monitoring.start(node.driver.view, Endpoint(name="HTTP", host="127.0.0.1", port=0))
+    server = node.monitoring.server
+    assert server is not None
+    return server.port
+
+
+def test_readiness_names_what_is_missing_and_turns_when_it_is_there(tmp_path: Path) -> None:
+    async def story() -> None:
+        nodes = RunningNodes(tmp_path)
+        lonely = nodes.start(1)
+        port = await _served(lonely)
+        status, text = await _get(port, "/readyz")
+        assert status == 503
+        assert "[-]leader-known no leader is known" in text
+        assert "[+]disk" in text
+        assert (await _get(port, "/livez"))[0] == 200
+        nodes.start(2)
+        nodes.start(3)
+        await nodes.elect()
+        await until(lambda: are_ok(check_ready(lonely.driver.view())))
+        status, text = await _get(port, "/readyz?format=json")
+        assert status == 200
+        assert json.loads(text)["checks"]["leader-known"]["ok"] is True
+        await lonely.monitoring.stop()
+        await nodes.stop()
+
+    _run(story)
+
+
+def test_a_leader_that_lost_its_majority_is_not_ready(tmp_path: Path) -> None:
+    async def story() -> None:
+        nodes = RunningNodes(tmp_path)
+        for node_id in (1, 2, 3):
+            nodes.start(node_id)
+        leader = await nodes.elect()
+        await until(lambda: are_ok(check_ready(leader.driver.view())))
+        for node in nodes.nodes.values():
+            if node is not leader:
+                node.driver.stop()
+                await node.task
+        await until(lambda: not are_ok(check_ready(leader.driver.view())))
+        failed = {check.name for check in check_ready(leader.driver.view()) if not check.is_ok}
+        assert failed & {"leader-known", "majority-fetches"}
+        assert are_ok(check_alive(leader.driver.view()))
+        leader.driver.stop()
+        await leader.task
+
+    _run(story)
+
+
+def test_metrics_tell_the_nodes_numbers(tmp_path: Path) -> None:
+    async def story() -> None:
+        nodes = RunningNodes(tmp_path, 1)
+        node = nodes.start(1)
+        await nodes.add_broker()
+        for number in range(3):
+            await nodes.ask(node, create_request(f"t{number}"))
+        port = await _served(node)
+        status, text = await _get(port, "/metrics")
+        assert status == 200
+        lines = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+        view = node.driver.view()
+        assert lines["kraft_controller_active_controller_count"] == "1.0"
+        assert lines["kraft_controller_global_topic_count"] == "3.0"
+        assert lines["kraft_controller_global_partition_count"] == "3.0"
+        assert lines["kraft_controller_offline_partitions_count"] == "0.0"
+        assert lines['kraft_raft_state{state="leader"}'] == "1.0"
+        assert float(lines["kraft_raft_high_watermark"]) == view.high_watermark == view.image.offset_and_epoch.offset
+        assert float(lines['kraft_log_sync_seconds_bucket{le="+Inf"}']) == sum(node.monitoring.metrics.syncs.counts)
+        await node.monitoring.stop()
+        await nodes.stop()
+
+    _run(story)
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "status"),
+    [
+        (b"GET /nowhere HTTP/1.1\r\n\r\n", 404),
+        (b"POST /readyz HTTP/1.1\r\n\r\n", 405),
+        (b"nonsense\r\n\r\n", 405),
+        (b"x" * 20_000, 400),
+    ],
+)
+def test_http_refuses_what_it_does_not_serve(tmp_path: Path, request_bytes: bytes, status: int) -> None:
+    async def story() -> None:
+        nodes = RunningNodes(tmp_path, 1)
+        node = nodes.start(1)
+        port = await _served(node)
+        assert (await _get(port, "", request_bytes))[0] == status
+        await node.monitoring.stop()
+        await nodes.stop()
+
+    _run(story)
