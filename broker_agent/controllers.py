@@ -9,7 +9,101 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
+import msgspec
 import structlog
 
 from broker_agent.lifecycle import Lifecycle, SendHeartbeat, SendRegistration
 from broker_agent.replication import IsrProposal
+from metadata_log.ids import TopicId
+from metadata_log.image import MetadataImage
+from quorum.client.client import Client
+from quorum.client.errors import ClientError
+from quorum.client.requests import (
+    AlterPartition,
+    BrokerHeartbeat,
+    BrokerState,
+    PartitionAlteration,
+    RegisterBroker,
+    TopicAlteration,
+)
+from quorum.errors import Error
+
+_TIMEOUT_S: Final = 2.0
+_RETRYABLE: Final = (Error.INELIGIBLE_REPLICA, Error.FENCED_LEADER_EPOCH, Error.INVALID_UPDATE_VERSION)
+"""What the next read of the follower, on a newer image, mends by itself."""
+
+log = structlog.get_logger("broker_agent")
+
+
+class Controllers:
+    """One agent's side of Registration, Heartbeat and AlterPartition."""
+
+    def __init__(self, client: Client, registration: RegisterBroker) -> None:
+        """`registration` says all that this run of the process knows of itself."""
+        self._client = client
+        self._registration = registration
+
+    async def register(self, life: Lifecycle, send: SendRegistration, now_ms: Callable[[], int]) -> None:
+        """Register, and tell `life` what came of it."""
+        request = msgspec.structs.replace(self._registration, previous_broker_epoch=send.previous_broker_epoch)
+        try:
+            answer = await self._client.register_broker(request, timeout_s=_TIMEOUT_S)
+        except ClientError as error:
+            log.info("no controller took the registration", why=str(error))
+            life.on_failed(now_ms())
+            return
+        life.on_registered(now_ms(), answer.error, answer.broker_epoch)
+
+    async def heartbeat(self, life: Lifecycle, send: SendHeartbeat, now_ms: Callable[[], int]) -> None:
+        """Give a sign of life, and tell `life` what came of it."""
+        request = BrokerHeartbeat(
+            broker_id=self._registration.broker_id,
+            broker_epoch=send.broker_epoch,
+            current_metadata_offset=send.current_metadata_offset,
+            want_fence=send.want_fence,
+            want_shut_down=send.want_shut_down,
+        )
+        try:
+            answer = await self._client.broker_heartbeat(request, timeout_s=_TIMEOUT_S)
+        except ClientError as error:
+            log.info("no controller took the heartbeat", why=str(error))
+            life.on_failed(now_ms())
+            return
+        life.on_heartbeat(
+            now_ms(),
+            answer.error,
+            is_caught_up=answer.is_caught_up,
+            is_fenced=answer.is_fenced,
+            should_shut_down=answer.should_shut_down,
+        )
+
+    async def alter_partition(self, broker_epoch: int, proposals: Iterable[IsrProposal], image: MetadataImage) -> None:
+        """Propose ISRs. What is refused or lost is proposed again after the follower's next read."""
+        topics: dict[TopicId, list[PartitionAlteration]] = {}
+        for proposal in proposals:
+            state = proposal.partition
+            topics.setdefault(proposal.topic_id, []).append(
+                PartitionAlteration(
+                    partition_index=state.partition_id,
+                    leader_epoch=state.leader_epoch,
+                    partition_epoch=state.partition_epoch,
+                    leader_recovery_state=state.leader_recovery_state,
+                    new_isr=tuple(
+                        BrokerState(broker_id=each, broker_epoch=image.cluster.broker_epoch(each))
+                        for each in proposal.new_isr
+                    ),
+                )
+            )
+        request = AlterPartition(
+            broker_id=self._registration.broker_id,
+            broker_epoch=broker_epoch,
+            topics=tuple(TopicAlteration(topic_id=each, partitions=tuple(held)) for each, held in topics.items()),
+        )
+        try:
+            answer = await self._client.alter_partition(request, timeout_s=_TIMEOUT_S)
+        except ClientError as error:
+            log.info("no controller took the ISR proposals", why=str(error))
+            return
+        refused = [part.error for topic in answer.topics for part in topic.partitions if part.error is not Error.NONE]
+        for reason in {answer.error, *refused} - {Error.NONE, *_RETRYABLE}:
+            log.warning("an ISR proposal was refused", error=reason.name)

@@ -1,0 +1,181 @@
+"""The agent process: reads its configuration, opens its directories, and puts observer, client and door together.
+
+Decides: the order of start and stop. Must not know: what any of the parts does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import Final
+
+import grpc
+import structlog
+import uvloop
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1._async import HealthServicer
+from grpc_reflection.v1alpha import reflection
+
+from broker_agent.agent import Agent
+from broker_agent.controllers import Controllers
+from broker_agent.doors import AgentDoor
+from broker_agent.lifecycle import Lifecycle
+from broker_agent.partitions import Partitions
+from kraft.v1 import agent_pb2, agent_pb2_grpc
+from metadata_log.directory import read_meta_properties
+from metadata_log.errors import DirectoryError
+from metadata_log.ids import DirectoryId, NodeId, Uuid
+from metadata_log.os_files import OsFiles
+from metadata_log.voters import GRPC_LISTENER
+from quorum.client.client import Client
+from quorum.client.requests import FeatureRange, Listener, RegisterBroker
+from quorum.node.bootstrap import open_replica
+from quorum.node.config import NodeConfig, load_config
+from quorum.node.config_values import ConfigError
+from quorum.node.destinations import bootstrap_destinations
+from quorum.node.driver import Driver
+from quorum.node.executor import ExecutorConfig
+from quorum.node.http import HttpServer
+from quorum.node.logging import LogWatcher, Watchers
+from quorum.node.metrics import NodeMetrics
+from quorum.node.notify import READY, STOPPING, notify
+from quorum.node.opened import OpenedReplica
+from quorum.node.registration import SUPPORTED_FEATURES
+from quorum.node.system_ports import SystemClock, SystemEntropy
+from quorum.transport.channel import SERVER_OPTIONS, address_of
+from quorum.transport.grpc_network import GrpcNetwork
+
+_STOP_GRACE_S: Final = 0.1
+
+
+def run(config_path: str | Path) -> None:
+    """Run an agent until SIGTERM or SIGINT, then let it leave in good order.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+        NotFormattedError, DirectoryLockedError, ForeignDirectoryError, CorruptBatchError: a directory is.
+        StorageFailedError, OSError: a disk failed, or an address cannot be bound.
+    """
+    config = load_config(config_path)
+    if config.is_controller:
+        raise ConfigError(f"{config_path}: process.roles={','.join(config.roles)}: this is no broker agent's")
+    uvloop.run(serve(config))
+
+
+async def serve(config: NodeConfig) -> None:
+    """Run an agent in the running loop until its process is asked to stop; raises as `run` does."""
+    files, log = OsFiles(), structlog.get_logger("broker_agent").bind(node_id=config.node_id)
+    opened = open_replica(files, config)
+    for warning in opened.recovery.warnings:
+        log.warning("log recovered", what=warning)
+    client = Client([address_of(server) for server in config.bootstrap_servers])
+    agent = _agent(files, opened, config, client)
+    network, metrics = GrpcNetwork(), NodeMetrics()
+    driver = Driver(
+        opened,
+        ExecutorConfig(
+            cluster_id=opened.meta.cluster_id,
+            raft=config.raft,
+            endpoints=(),
+            bootstrap=bootstrap_destinations(config.bootstrap_servers),
+            can_vote=False,
+        ),
+        network,
+        Watchers(LogWatcher(config.node_id), metrics, agent),
+    )
+    agent.attach(driver)
+    http = HttpServer(driver.view, metrics)
+    try:
+        agent.partitions.open()
+        server = await _listen(config, agent, opened.meta.cluster_id)
+        if config.http_listener is not None:
+            await http.start(config.http_listener)
+    except BaseException:
+        opened.abandon()
+        await client.close()
+        raise
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, agent.stop)
+    log.info("listening", listeners=[str(endpoint) for endpoint in config.listeners])
+    notify(READY)
+    try:
+        await agent.run()
+    finally:
+        notify(STOPPING)
+        await server.stop(_STOP_GRACE_S)
+        await http.stop()
+        await client.close()
+        await network.close()
+    log.info("stopped")
+
+
+def _agent(files: OsFiles, opened: OpenedReplica, config: NodeConfig, client: Client) -> Agent:
+    entropy, clock = SystemEntropy(), SystemClock()
+    broker_id, incarnation_id = NodeId(config.node_id), Uuid(entropy.new_id())
+    directories = _directories(files, config)
+    registration = RegisterBroker(
+        broker_id=broker_id,
+        cluster_id=opened.meta.cluster_id,
+        incarnation_id=incarnation_id,
+        listeners=tuple(Listener(name=at.name, host=at.host, port=at.port) for at in config.advertised_listeners),
+        features=tuple(
+            FeatureRange(
+                name=each.name,
+                min_supported_version=each.min_supported_version,
+                max_supported_version=each.max_supported_version,
+            )
+            for each in SUPPORTED_FEATURES
+        ),
+        rack=config.rack,
+        log_dirs=tuple(directories),
+    )
+    partitions = Partitions(
+        files,
+        broker_id,
+        directories,
+        delete_delay_ms=config.delete_topic_delay_ms,
+        wall_ms=lambda: clock.now().wall_ms,
+        new_token=entropy.new_id,
+    )
+    return Agent(
+        broker_id,
+        incarnation_id,
+        partitions,
+        Lifecycle(heartbeat_interval_ms=config.heartbeat_interval_ms),
+        Controllers(client, registration),
+    )
+
+
+def _directories(files: OsFiles, config: NodeConfig) -> dict[DirectoryId, str]:
+    """The log directories by their ids."""
+    found: dict[DirectoryId, str] = {}
+    for path in config.log_dirs:
+        directory_id = read_meta_properties(files, path).directory_id
+        if directory_id is None:
+            raise DirectoryError(f"{path}: its meta.properties has no directory.id: format it anew")
+        if directory_id in found:
+            raise DirectoryError(f"{path} and {found[directory_id]} have the same directory.id: one is a copy")
+        found[directory_id] = path
+    return found
+
+
+async def _listen(config: NodeConfig, agent: Agent, cluster_id: str) -> grpc.aio.Server:
+    endpoint = config.listener(GRPC_LISTENER)
+    if endpoint is None:
+        raise ConfigError(f"listeners: the listener {GRPC_LISTENER} is missing: add {GRPC_LISTENER}://host:port")
+    server = grpc.aio.server(options=SERVER_OPTIONS, maximum_concurrent_rpcs=1_000)
+    agent_pb2_grpc.add_AgentServicer_to_server(AgentDoor(agent, cluster_id), server)
+    service = agent_pb2.DESCRIPTOR.services_by_name["Agent"].full_name
+    checks = HealthServicer()
+    await checks.set("", health_pb2.HealthCheckResponse.SERVING)
+    await checks.set(service, health_pb2.HealthCheckResponse.SERVING)
+    health_pb2_grpc.add_HealthServicer_to_server(checks, server)
+    reflection.enable_server_reflection((service, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    try:
+        server.add_insecure_port(address_of(endpoint) if endpoint.host else f"[::]:{endpoint.port}")
+    except RuntimeError as error:
+        raise OSError(f"cannot listen at {endpoint}: the address is in use, or not of this host") from error
+    await server.start()
+    return server

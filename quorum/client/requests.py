@@ -1,0 +1,45 @@
+"""The requests and answers of the client's methods, for whoever uses the client and must not know the controller."""
+
+from __future__ import annotations
+
+from quorum.controller.requests import (
+    AlterPartition,
+    AlterPartitionResponse,
+    BrokerHeartbeat,
+    BrokerHeartbeatResponse,
+    BrokerState,
+    CreatableConfig,
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicResult,
+    DeletableTopicResult,
+    DescribedPartition,
+    DescribedTopic,
+    FeatureRange,
+    Listener,
+    PartitionAlteration,
+    RegisterBroker,
+    RegisterBrokerResponse,
+    TopicAlteration,
+)
+
+__all__ = [
+    "AlterPartition",
+    "AlterPartitionResponse",
+    "BrokerHeartbeat",
+    "BrokerHeartbeatResponse",
+    "BrokerState",
+    "CreatableConfig",
+    "CreatableReplicaAssignment",
+    "CreatableTopic",
+    "CreatableTopicResult",
+    "DeletableTopicResult",
+    "DescribedPartition",
+    "DescribedTopic",
+    "FeatureRange",
+    "Listener",
+    "PartitionAlteration",
+    "RegisterBroker",
+    "RegisterBrokerResponse",
+    "TopicAlteration",
+]
