@@ -136,8 +136,10 @@ class _Walk:
 
 
 class ControlFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a control batch says. `electors`: voters named by a LeaderChange; `unreadable`: why not all of it decodes."""
+    """What a control batch says. `electors`: voters named by a LeaderChange; `unreadable`: what does not decode."""
 
+    types: tuple[str, ...] = ()
+    """The class names of its records."""
     leader_id: int | None = None
     electors: tuple[ReplicaKey, ...] | None = None
     voters: tuple[ReplicaKey, ...] | None = None
@@ -149,7 +151,9 @@ def control_facts(batch: LocatedBatch) -> ControlFacts:
     facts = ControlFacts()
     try:
         for record in batch_records(batch.buffer, batch.header, batch.at):
-            match decode_control(record.key or b"", record.value or b""):
+            decoded = decode_control(record.key or b"", record.value or b"")
+            facts = msgspec.structs.replace(facts, types=(*facts.types, type(decoded).__name__))
+            match decoded:
                 case LeaderChangeMessage() as change:
                     named = (ReplicaKey(node_id=v.voter_id, directory_id=v.voter_directory_id) for v in change.voters)
                     facts = msgspec.structs.replace(facts, leader_id=change.leader_id, electors=tuple(named))

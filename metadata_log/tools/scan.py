@@ -16,7 +16,7 @@ import msgspec
 from metadata_log.batch import HEADER_SIZE, LOG_OVERHEAD, check_batch, parse_header
 from metadata_log.errors import CorruptBatchError, UnsupportedBatchError
 from metadata_log.files import FileHandle
-from metadata_log.segment import LocatedBatch, next_sound_batch
+from metadata_log.segment import LocatedBatch, next_sealed_batch
 
 _CHUNK_BYTES: Final = 4 << 20
 
@@ -100,7 +100,8 @@ def _damage(
     # Its length may be right though its content is not: then the next batch begins where it ends.
     if fits and (position + claimed == limit or _is_sound(handle, position + claimed, limit)):
         return Damage(position=position, size=claimed, fault=Fault.CORRUPT, what=error.what, base_offset=base_offset)
-    end = _next_sound(handle, position + 1, limit)
+    sealed = next_sealed_batch(handle, position + 1, limit)
+    end = None if sealed is None else sealed[0]
     if end is None and _only_zeros(handle, position, limit):
         return None
     torn = end is None and (not fits or _only_zeros(handle, position + claimed, limit))
@@ -120,14 +121,6 @@ def _is_sound(handle: FileHandle, position: int, limit: int) -> bool:
     except (CorruptBatchError, UnsupportedBatchError):
         return False
     return True
-
-
-def _next_sound(handle: FileHandle, position: int, limit: int) -> int | None:
-    try:
-        found = next_sound_batch(handle, position, limit, 0)
-    except UnsupportedBatchError:
-        return None
-    return None if found is None else found[0]
 
 
 def _claim(handle: FileHandle, position: int) -> tuple[int, int | None]:

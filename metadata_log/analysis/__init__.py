@@ -1,0 +1,51 @@
+"""Checking metadata logs for consistency with Spark: one job, one verdict, a report.
+
+The only importer of pyspark; it is loaded when an analysis runs, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from metadata_log.analysis.errors import AnalysisError, JavaNotFoundError
+from metadata_log.analysis.findings import KINDS, Finding, Severity
+from metadata_log.analysis.verdict import Verdict, finding_rows, replica_rows
+
+__all__ = [
+    "KINDS",
+    "AnalysisError",
+    "Finding",
+    "JavaNotFoundError",
+    "Severity",
+    "Verdict",
+    "finding_rows",
+    "replica_rows",
+    "run_analysis",
+]
+
+
+def run_analysis(
+    paths: Sequence[Path], *, report: Path | None = None, tell: Callable[[str], None] = lambda step: None
+) -> Verdict:
+    """Check the logs at these paths against themselves and each other.
+
+    Args:
+        paths: exports (`metadata_log.tools.export`), nodes' log directories, ours or Kafka's, or directories of such.
+            They are of one cluster. Live directories are read as they are, without their lock.
+        report: where to write the HTML page, or None.
+        tell: is called with what is being done, in a few words.
+
+    Raises:
+        AnalysisError: a path holds no log, the logs are of several clusters, or there is no Java.
+        CorruptFileError: a manifest or meta.properties cannot be read.
+        OSError: a file cannot be read, or the report not written.
+    """
+    from metadata_log.analysis.job import analyse  # noqa: PLC0415  (pyspark takes half a second to import)
+    from metadata_log.analysis.report import write_report  # noqa: PLC0415
+
+    verdict = analyse(paths, tell=tell)
+    if report is not None:
+        tell(f"writing {report}")
+        write_report(verdict, report)
+    return verdict

@@ -1,0 +1,78 @@
+"""What the metadata records of a replica must be: computed in Spark, by a window over the life of each topic id.
+
+Decides: which records break which rule. Must not know: the words for what is found.
+
+A log that starts at offset 0 is judged from there; one that starts later, from the oldest checkpoint that covers its
+start. What follows the first damage or gap is not judged: the records that are lost would make others look wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from metadata_log.analysis.record_ranges import Range
+from metadata_log.ids import RESERVED_TOPIC_IDS, id_text
+
+_RESERVED: Final = tuple(sorted(map(id_text, RESERVED_TOPIC_IDS)))
+_CREATES: Final = "Topic"
+_REMOVES: Final = "RemoveTopic"
+_USES: Final = ("Partition", "PartitionChange", _REMOVES)
+
+
+def counts_by_type(records: DataFrame) -> DataFrame:
+    """How many records of each type each replica's segments hold; `type` null: unreadable."""
+    return records.where(~F.col("is_checkpoint")).groupBy("replica", "type").agg(F.count("*").alias("count"))
+
+
+def unreadable(records: DataFrame) -> DataFrame:
+    """The records that do not decode: the first of each replica, file and reason, and how many."""
+    return (
+        records.where(F.col("fault").isNotNull())
+        .groupBy("replica", "file", "is_checkpoint", "fault")
+        .agg(F.min(F.struct("offset", "epoch")).alias("first"), F.count("*").alias("count"))
+    )
+
+
+def broken_topics(records: DataFrame, ranges: Sequence[Range]) -> DataFrame:
+    """For each replica, topic id and broken rule: the first record that breaks it, how many do, and who had the id."""
+    judged = records.where(F.col("topic_id").isNotNull() & reduce(or_, map(_within, ranges)))
+    life = Window.partitionBy("replica", "topic_id").orderBy(F.col("is_checkpoint").desc(), "offset")
+    before = life.rowsBetween(Window.unboundedPreceding, -1)
+    creates, removes = F.col("type") == _CREATES, F.col("type") == _REMOVES
+    seen = judged.select(
+        "*",
+        F.last(F.when(creates | removes, creates), ignorenulls=True).over(before).alias("alive"),
+        F.last(F.when(creates, F.struct("offset", "name", "is_checkpoint")), ignorenulls=True)
+        .over(before)
+        .alias("made"),
+    )
+    alive = F.coalesce(F.col("alive"), F.lit(False))
+    kinds = F.array_compact(
+        F.array(
+            F.when(creates & F.col("topic_id").isin(*_RESERVED), F.lit("topic_id_reserved")),
+            F.when(creates & F.col("made").isNotNull(), F.lit("topic_id_reused")),
+            F.when(F.col("type").isin(*_USES) & ~alive, F.lit("unknown_topic")),
+        )
+    )
+    columns = ("is_checkpoint", "offset", "epoch", "file", "type", "name", "partition", "made")
+    order = F.struct((~F.col("is_checkpoint")).alias("in_log"), "offset")
+    return (
+        seen.withColumn("kind", F.explode(kinds))
+        .groupBy("replica", "kind", "topic_id")
+        .agg(F.min_by(F.struct(*columns), order).alias("first"), F.count("*").alias("count"))
+    )
+
+
+def _within(judged: Range) -> Column:
+    in_log = ~F.col("is_checkpoint") & (F.col("offset") >= judged.start)
+    if judged.end is not None:
+        in_log = in_log & (F.col("offset") < judged.end)
+    if judged.checkpoint is not None:
+        in_log = in_log | (F.col("is_checkpoint") & (F.col("file") == judged.checkpoint))
+    return (F.col("replica") == judged.replica) & in_log

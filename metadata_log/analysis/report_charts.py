@@ -1,0 +1,226 @@
+"""The page's plots, as SVG: a log's progress over time, each replica's log by offset, and bars.
+
+Decides: shapes and scales. Must not know: the page around them. Horizontal positions are percentages, and only the step
+lines are stretched, so that text keeps its size in a window of any width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from html import escape
+from typing import Final
+
+from metadata_log.analysis.findings import Finding
+from metadata_log.analysis.verdict import LeaderEpoch, Progress, ReplicaSummary, Verdict
+
+SERIES: Final = 6
+"""Colours of replicas; further ones begin again, with dashes."""
+_BOX: Final = 1000
+"""Width and height of the coordinates in which step lines are drawn."""
+_LEAST_LABEL: Final = 7.0
+"""Per cent of the width that a label needs."""
+_LANE_PX: Final = 30
+
+
+def progress_chart(
+    verdict: Verdict, value: Callable[[Progress], int], *, height: int, what: str, label_epochs: bool
+) -> str:
+    """Step lines of `value` by replica over time, upon bands that show the epochs of the most advanced log."""
+    points = [point for replica in verdict.replicas for point in replica.progress]
+    if not points:
+        return '<p class="lead">The logs hold no batch that could be drawn.</p>'
+    first, last = min(p.at_ms for p in points), max(p.at_ms for p in points)
+    highest = max(1, *(value(point) for point in points))
+    x = _scale(first, max(last, first + 1))
+    parts = _bands(verdict.epochs, x, height, label=label_epochs)
+    for tick in _ticks(highest):
+        y = height * (1 - tick / (highest * 1.06))
+        parts.append(f'<line class="grid" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text class="halo" x="4" y="{y - 4:.1f}">{tick:,}</text>')
+    lines = [
+        _step(number, replica, lambda point: x(point.at_ms), lambda point: value(point) / (highest * 1.06), verdict)
+        for number, replica in enumerate(verdict.replicas)
+    ]
+    drawn = "".join(lines)
+    parts.append(
+        f'<svg x="0" y="0" width="100%" height="{height}" viewBox="0 0 {_BOX} {_BOX}" preserveAspectRatio="none">'
+        f"{drawn}</svg>"
+    )
+    parts += _time_axis(first, last, height)
+    title = f"{what} by replica from {_when(first)} to {_when(last)}; the highest is {highest:,}"
+    return _svg(height + 22, title, parts)
+
+
+def legend(replicas: Sequence[ReplicaSummary]) -> str:
+    """Which line is whose."""
+    items = "".join(
+        f'<li><svg aria-hidden="true" viewBox="0 0 26 14"><path class="step" d="M2 7H24" '
+        f'style="{_line_style(number, len(replicas))}"/></svg>{escape(replica.label)}</li>'
+        for number, replica in enumerate(replicas)
+    )
+    return f'<ul class="legend">{items}</ul>'
+
+
+def lanes(verdict: Verdict) -> str:
+    """Each replica's log by offset: its epochs, checkpoint, findings, and how far the cluster has committed."""
+    lowest = min(replica.start_offset for replica in verdict.replicas)
+    highest = max(max(replica.end_offset, replica.snapshot_end) for replica in verdict.replicas)
+    x = _scale(lowest if lowest < highest * 0.9 else 0, max(highest, lowest + 1))
+    return "".join(_lane(verdict, replica, x) for replica in verdict.replicas) + _offset_axis(
+        verdict, x, lowest, highest
+    )
+
+
+def bars(rows: Sequence[tuple[str, int]], *, bad: bool = False) -> str:
+    """Horizontal bars with their numbers behind them."""
+    most = max((count for _, count in rows), default=1)
+    kind = "bar bad" if bad else "bar"
+    return "".join(
+        f'<div class="row"><div class="name">{escape(name)}</div>'
+        f'<svg height="18" role="img" aria-label="{escape(name)}: {count:,}">'
+        f'<rect class="{kind}" x="0" y="2" height="14" rx="3" width="{max(0.4, 88 * count / most):.2f}%"/>'
+        f'<text class="elabel" x="{max(0.4, 88 * count / most) + 0.8:.2f}%" y="13">{count:,}</text></svg></div>'
+        for name, count in rows
+    )
+
+
+def _step(
+    number: int,
+    replica: ReplicaSummary,
+    x: Callable[[Progress], float],
+    y: Callable[[Progress], float],
+    verdict: Verdict,
+) -> str:
+    """Lines of equal logs lie on each other: the first is the widest, so that each stays visible."""
+    if not replica.progress:
+        return ""
+    spots = [(x(point) * _BOX / 100, _BOX * (1 - y(point))) for point in replica.progress]
+    path = f"M{spots[0][0]:.1f} {spots[0][1]:.1f}" + "".join(f"H{at:.1f}V{up:.1f}" for at, up in spots[1:])
+    end = f"M{spots[-1][0]:.1f} {spots[-1][1]:.1f}h0"
+    style = _line_style(number, len(verdict.replicas))
+    width = _line_width(number, len(verdict.replicas)) + 4
+    return (
+        f"<g><title>{escape(replica.label)}: up to offset {replica.end_offset:,}, epoch {replica.last_epoch}</title>"
+        f'<path class="step" d="{path}" style="{style}"/>'
+        f'<path class="step" d="{end}" style="stroke:var(--s{number % SERIES});stroke-width:{width:.1f}px"/></g>'
+    )
+
+
+def _line_width(number: int, of: int) -> float:
+    return 2 + 3.2 * (min(of, 4) - 1 - min(number, 3))
+
+
+def _line_style(number: int, of: int) -> str:
+    dashes = ";stroke-dasharray:5 5" if number >= SERIES else ""
+    return f"stroke:var(--s{number % SERIES});stroke-width:{_line_width(number, of):.1f}px{dashes}"
+
+
+def _bands(epochs: Sequence[LeaderEpoch], x: Callable[[float], float], height: int, *, label: bool) -> list[str]:
+    parts: list[str] = []
+    for number, epoch in enumerate(epochs):
+        start = x(epoch.first_ms) if number else 0.0
+        end = x(epochs[number + 1].first_ms) if number + 1 < len(epochs) else 100.0
+        text = f"epoch {epoch.epoch}" + (f", led by node {epoch.leader_id}" if epoch.leader_id >= 0 else "")
+        shade = "band" if number % 2 == 0 else ""
+        parts.append(
+            f'<rect class="{shade}" fill="none" x="{start:.2f}%" y="0" width="{max(0.0, end - start):.2f}%" '
+            f'height="{height}"><title>{text}</title></rect>'
+        )
+        if label and end - start >= _LEAST_LABEL:
+            short = f"epoch {epoch.epoch}" if end - start >= 2 * _LEAST_LABEL else f"{epoch.epoch}"
+            parts.append(f'<text x="{start:.2f}%" dx="6" y="14">{short}</text>')
+            if epoch.leader_id >= 0 and end - start >= 2 * _LEAST_LABEL:
+                parts.append(f'<text x="{start:.2f}%" dx="6" y="29">node {epoch.leader_id} leads</text>')
+    return parts
+
+
+def _time_axis(first: int, last: int, height: int) -> list[str]:
+    middle = (first + last) // 2
+    return [
+        f'<text x="0" y="{height + 17}">{_clock(first)}</text>',
+        f'<text x="50%" y="{height + 17}" text-anchor="middle">{_clock(middle)}</text>',
+        f'<text x="100%" y="{height + 17}" text-anchor="end">{_clock(last)} UTC</text>',
+    ]
+
+
+def _lane(verdict: Verdict, replica: ReplicaSummary, x: Callable[[float], float]) -> str:
+    hits = [finding for finding in verdict.findings if finding.replica == replica.label and finding.offset is not None]
+    parts: list[str] = []
+    if replica.start_offset > 0:
+        parts.append(f'<line class="behind" x1="0" x2="{x(replica.start_offset):.2f}%" y1="15" y2="15"/>')
+    for number, epoch in enumerate(replica.epochs):
+        parts += _epoch_block(number, epoch, x)
+    for offset, kind in ((verdict.lower, ""), (verdict.upper, " upper")):
+        if offset is not None and (kind == "" or verdict.upper != verdict.lower):
+            parts.append(
+                f'<line class="bound{kind}" x1="{x(offset):.2f}%" x2="{x(offset):.2f}%" y1="0" y2="{_LANE_PX}"/>'
+            )
+    if replica.snapshot_end > 0:
+        parts.append(
+            _mark(x(replica.snapshot_end), "snapshot", "M-5 1h10l-5 7z", f"checkpoint to {replica.snapshot_end}")
+        )
+    parts += [_hit(finding, x) for finding in hits]
+    role = "voter" if replica.is_voter else "observer"
+    title = (
+        f"{replica.label}: offsets {replica.start_offset:,} to {replica.end_offset:,}, epoch {replica.last_epoch}, "
+        f"{len(hits)} findings"
+    )
+    name = f"{escape(replica.label)}<small>{role}, {replica.start_offset:,} to {replica.end_offset:,}</small>"
+    return f'<div class="lane"><div class="name">{name}</div>{_svg(_LANE_PX, title, parts)}</div>'
+
+
+def _epoch_block(number: int, epoch: LeaderEpoch, x: Callable[[float], float]) -> list[str]:
+    start, end = x(epoch.start_offset), x(epoch.end_offset)
+    leader = f", led by node {epoch.leader_id}" if epoch.leader_id >= 0 else ""
+    parts = [
+        f'<rect class="{"ea" if number % 2 == 0 else "eb"}" x="{start:.2f}%" y="7" height="16" '
+        f'width="{max(0.2, end - start):.2f}%"><title>epoch {epoch.epoch}{leader}: offsets {epoch.start_offset:,} to {epoch.end_offset:,}'
+        "</title></rect>"
+    ]
+    if end - start >= _LEAST_LABEL:
+        parts.append(f'<text class="elabel" x="{start:.2f}%" dx="6" y="19">e{epoch.epoch}</text>')
+    return parts
+
+
+def _hit(finding: Finding, x: Callable[[float], float]) -> str:
+    kind = "hit" if finding.counts else "hit note"
+    at = min(100.0, max(0.0, x(finding.offset or 0)))
+    return _mark(at, kind, "M-6 30h12l-6 -10z", f"{finding.title} at offset {finding.offset}")
+
+
+def _mark(at: float, kind: str, path: str, title: str) -> str:
+    shape = f'<path class="{kind}" d="{path}"><title>{escape(title)}</title></path>'
+    return f'<svg class="mark" x="{at:.2f}%" y="0" width="1" height="1">{shape}</svg>'
+
+
+def _offset_axis(verdict: Verdict, x: Callable[[float], float], lowest: int, highest: int) -> str:
+    start = lowest if lowest < highest * 0.9 else 0
+    parts = [
+        f'<text x="0" y="12">{start:,}</text>',
+        f'<text x="100%" y="12" text-anchor="end">offset {highest:,}</text>',
+    ]
+    return f'<div class="lane"><div class="name"></div>{_svg(16, "offsets", parts)}</div>'
+
+
+def _scale(low: float, high: float) -> Callable[[float], float]:
+    return lambda value: 100 * (value - low) / (high - low)
+
+
+def _ticks(highest: int) -> Iterable[int]:
+    """Two to five round numbers up to the highest."""
+    steps = (factor * 10**power for power in range(19) for factor in (1, 2, 5))
+    step = next(step for step in steps if highest / step <= 5)
+    return range(step, highest + 1, step)
+
+
+def _when(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _clock(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%H:%M:%S")
+
+
+def _svg(height: int, title: str, parts: Iterable[str]) -> str:
+    return f'<svg height="{height}" role="img" aria-label="{escape(title)}">{"".join(parts)}</svg>'

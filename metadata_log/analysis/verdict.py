@@ -1,0 +1,152 @@
+"""The outcome of an analysis: what was read, how far it is committed, what was found.
+
+Decides: when a verdict is clean. Must not know: how it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from metadata_log.analysis.findings import KINDS, Finding, Severity
+
+CLEAN: Final = 0
+FINDINGS: Final = 1
+
+
+class LeaderEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One epoch of the cluster's log: who led it (-1: no LeaderChange is there), from which offset and time on."""
+
+    epoch: int
+    leader_id: int
+    start_offset: int
+    end_offset: int
+    first_ms: int
+    last_ms: int
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How far a log had come at a time."""
+
+    at_ms: int
+    end_offset: int
+    epoch: int
+
+
+class ReplicaSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One replica's log. Offsets are exclusive at their end; `epochs` are its own."""
+
+    label: str
+    node_id: int
+    directory_id: str
+    path: str
+    is_voter: bool
+    start_offset: int
+    end_offset: int
+    last_epoch: int
+    snapshot_end: int
+    high_watermark: int | None
+    batches: int
+    records: int
+    size_in_bytes: int
+    epochs: tuple[LeaderEpoch, ...]
+    progress: tuple[Progress, ...]
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What an analysis says.
+
+    Attributes:
+        cluster_id: of all logs.
+        replicas: by node id.
+        voters: node ids of the voter set in force; empty when no log names one.
+        lower, upper: committed bounds (DESIGN: below `lower` every record was committed, from `upper` on none was;
+            `upper` None: unknown), and `because`, where `lower` comes from.
+        epochs: of the most advanced log.
+        records_by_type: how many of each type the most advanced log holds, the most frequent first.
+        findings: the gravest first.
+        elapsed_s: what it took.
+        java: what ran Spark.
+    """
+
+    cluster_id: str
+    replicas: tuple[ReplicaSummary, ...]
+    voters: tuple[int, ...]
+    lower: int
+    upper: int | None
+    because: str
+    epochs: tuple[LeaderEpoch, ...]
+    records_by_type: tuple[tuple[str, int], ...]
+    findings: tuple[Finding, ...]
+    elapsed_s: float
+    java: str
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing was found beyond notes."""
+        return not any(finding.counts for finding in self.findings)
+
+    @property
+    def exit_status(self) -> int:
+        """0 clean, 1 findings. (2, wrong use, is an `AnalysisError`.)"""
+        return CLEAN if self.is_clean else FINDINGS
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        logs = f"{len(self.replicas)} log{'s' if len(self.replicas) != 1 else ''} of cluster {self.cluster_id}"
+        errors = sum(finding.severity is Severity.ERROR for finding in self.findings)
+        warnings = sum(finding.severity is Severity.WARNING for finding in self.findings)
+        if self.is_clean:
+            return f"Clean: {logs}, {len(KINDS)} checks, nothing found."
+        parts = [_plural(errors, "error")] if errors else []
+        parts += [_plural(warnings, "warning")] if warnings else []
+        return f"Not clean: {' and '.join(parts)} in {logs}."
+
+    def count_of(self, kind: str) -> int:
+        """How many findings of one check count."""
+        return sum(finding.kind == kind and finding.counts for finding in self.findings)
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count} {word}{'s' if count != 1 else ''}"
+
+
+def finding_rows(verdict: Verdict) -> list[Mapping[str, Any]]:
+    """The findings as rows for a table or for JSON, the gravest first."""
+    return [
+        {
+            "severity": str(finding.severity),
+            "kind": finding.kind,
+            "node": finding.node_id,
+            "replica": finding.replica,
+            "file": finding.file,
+            "offset": finding.offset,
+            "epoch": finding.epoch,
+            "meaning": finding.meaning,
+            "advice": finding.advice,
+        }
+        for finding in verdict.findings
+    ]
+
+
+def replica_rows(verdict: Verdict) -> list[Mapping[str, Any]]:
+    """The replicas as rows for a table or for JSON."""
+    return [
+        {
+            "node": replica.node_id,
+            "role": "voter" if replica.is_voter else "observer",
+            "start": replica.start_offset,
+            "end": replica.end_offset,
+            "epoch": replica.last_epoch,
+            "checkpoint": replica.snapshot_end,
+            "high_watermark": replica.high_watermark,
+            "batches": replica.batches,
+            "records": replica.records,
+            "bytes": replica.size_in_bytes,
+            "path": replica.path,
+        }
+        for replica in verdict.replicas
+    ]
