@@ -103,7 +103,8 @@ def on_own_vote_durable(core: Core) -> None:
     state = core.state
     if type(state) is Candidate:
         state.tally.grant(core.me.node_id)
-        maybe_decide(core)
+        if state.tally.is_won:
+            become_leader(core, tuple(state.tally.granted))
 
 
 def maybe_decide(core: Core) -> None:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from metadata_log.errors import InvariantViolation
+from quorum.raft.config import RaftConfig
 from tests.support.raft_cluster import Cluster, Defects, Faults, committed_offset
 
 LIVENESS_MS = 20_000
@@ -26,6 +27,14 @@ def _crash_leader(cluster: Cluster, pick: int) -> None:
     leader = cluster.leader()
     if leader is not None:
         cluster.crash(leader, silently=pick % 5 == 0)
+
+
+def _blink(cluster: Cluster, pick: int) -> None:
+    """A voter with writes on their way loses its power and is back at once."""
+    busy = [node_id for node_id in cluster.voter_set.node_ids if cluster.nodes[node_id].disk.pending]
+    if busy and cluster.nodes[busy[pick % len(busy)]].machine is not None:
+        cluster.crash(busy[pick % len(busy)])
+        cluster.start(busy[pick % len(busy)])
 
 
 def _start(cluster: Cluster, pick: int) -> None:
@@ -78,6 +87,7 @@ def _wait(cluster: Cluster, pick: int) -> None:
 ACTIONS: dict[str, Callable[[Cluster, int], None]] = {
     "crash": _crash,
     "crash leader": _crash_leader,
+    "blink": _blink,
     "start": _start,
     "stop": _stop,
     "propose": _propose,
@@ -135,7 +145,11 @@ def story(seed: int, defects: Defects | None = None) -> Cluster:
     """Each seed draws its own size, faults and length."""
     chance = Cluster(seed).chance
     cluster = Cluster(
-        seed, voters=chance.choice((1, 2, 3, 3, 3, 5)), observers=chance.choice((0, 0, 1)), defects=defects
+        seed,
+        voters=chance.choice((1, 2, 3, 3, 3, 5)),
+        observers=chance.choice((0, 0, 1)),
+        config=RaftConfig(fetch_max_bytes=chance.choice((1, 300, 1 << 20))),
+        defects=defects,
     )
     weights = [chance.choice((0, 1, 1, 3)) for _ in ACTIONS]
     weights[list(ACTIONS).index("propose")] += 2
@@ -156,7 +170,7 @@ def first_broken(first: int, count: int, defects: Defects | None = None) -> tupl
 
 
 if __name__ == "__main__":
-    defect = {name: True for name in sys.argv[3:]}
+    defect = dict.fromkeys(sys.argv[3:], True)
     found = first_broken(int(sys.argv[1]), int(sys.argv[2]), Defects(**defect))
     print("clean" if found is None else f"seed {found[0]}: {found[1]}")
     sys.exit(found is not None)

@@ -1,0 +1,130 @@
+"""Bugs planted in the core, one changed line each, and a copy of the sources that holds one of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """`was` stands in `file` exactly once and becomes `becomes`; a story among the first `seeds` notices."""
+
+    name: str
+    file: str
+    was: str
+    becomes: str
+    seeds: int
+
+
+MUTANTS = (
+    Mutant("a vote leaves before it is durable", "outbox.py", "        gate = self._gate\n", "        gate: int | None = None\n", 2000),
+    Mutant("a restarted voter forgets its vote", "core.py", "voted=_vote_in(persisted, me))\n", "voted=None)\n", 4000),
+    Mutant(
+        "the leader counts what it has not flushed",
+        "leading.py",
+        "        own.log_end_offset = core.log.flushed_offset\n        maybe",
+        "        own.log_end_offset = core.log.end_offset\n        maybe",
+        400,
+    ),
+    Mutant("a follower fetches before it has flushed", "fetching.py", "    if not log.is_flushed:\n", "    if not log:\n", 400),
+    Mutant(
+        "a diverging log is taken for a prefix",
+        "log_state.py",
+        "        return None if end.epoch == epoch and offset <= end.offset else Diverging(end=end)\n",
+        "        return None if offset <= self.end_offset else Diverging(end=end)\n",
+        400,
+    ),
+    Mutant(
+        "a vote for a log that is behind",
+        "ballots.py",
+        "    return is_up_to_date and core.standing.leader_id is None\n",
+        "    return core.standing.leader_id is None\n",
+        2000,
+    ),
+    Mutant(
+        "one replica is a majority",
+        "leading.py",
+        "    committed = offsets[len(offsets) - core.members.majority]\n",
+        "    committed = offsets[-1]\n",
+        400,
+    ),
+    Mutant(
+        "two votes in an epoch",
+        "ballots.py",
+        "        return _is_same(core.standing.voted, candidate) and core.role is not Role.FOLLOWER\n",
+        "        return core.role is not Role.FOLLOWER\n",
+        400,
+    ),
+    Mutant(
+        "a follower truncates too little",
+        "log_state.py",
+        "        return min(own.offset, leader_end.offset)\n",
+        "        return max(own.offset, leader_end.offset)\n",
+        2000,
+    ),
+    Mutant(
+        "a minority elects",
+        "states.py",
+        "        return len(self.granted) >= self.majority\n",
+        "        return len(self.granted) >= self.majority - 1\n",
+        400,
+    ),
+    Mutant(
+        "a follower that was told of a new epoch keeps the old one's Fetch",
+        "core.py",
+        "        self.outbox.in_flight.clear()\n",
+        "        self.outbox.is_gated\n",
+        2000,
+    ),
+    Mutant("nobody asks again after a lost vote", "elections.py", "    is_due = state.retry_at_ms is not None and", "    is_due = False and", 50),
+)
+
+
+def plant(mutant: Mutant, directory: Path) -> None:
+    """Lay out the sources in `directory`, with the bug in them."""
+    for entry in ROOT.iterdir():
+        if entry.name in ("metadata_log", "tests"):
+            (directory / entry.name).symlink_to(entry)
+    quorum = directory / "quorum"
+    quorum.mkdir()
+    for entry in (ROOT / "quorum").iterdir():
+        if entry.name != "raft":
+            (quorum / entry.name).symlink_to(entry)
+    raft = quorum / "raft"
+    raft.mkdir()
+    for source in (ROOT / "quorum" / "raft").glob("*.py"):
+        text = source.read_text()
+        if source.name == mutant.file:
+            found = text.count(mutant.was)
+            if found != 1:
+                raise AssertionError(f"{mutant.name}: the line stands {found} times in {mutant.file}, not once")
+            text = text.replace(mutant.was, mutant.becomes)
+        (raft / source.name).write_text(text)
+
+
+def tell_stories(directory: Path, seeds: int) -> tuple[bool, str]:
+    """Whether any of the first `seeds` stories breaks in these sources, and the word of the one that does."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.raft_story", "0", str(seeds)],
+        cwd=directory,
+        env={"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    return done.returncode != 0, (done.stdout.splitlines() or [done.stderr])[0]
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    for planted in MUTANTS:
+        with tempfile.TemporaryDirectory() as place:
+            plant(planted, Path(place))
+            print(planted.name, "->", *tell_stories(Path(place), planted.seeds), flush=True)
