@@ -1,0 +1,30 @@
+"""The image in the words of Kafka's metadata shell, line for line, for what Kafka's shell printed of real logs."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from metadata_log.tools.tree import image_tree, tree_lines
+from tests.support.image_logs import FIXTURES, final_image
+
+# Of 4.3, and printed once the whole log was read (Kafka's shell may print before).
+WHOLE = [
+    *(f"basic/node-{node}" for node in (1, 2, 3)),
+    "every-record/node-1",
+]
+
+
+@pytest.mark.parametrize("node", WHOLE)
+def test_the_tree_is_what_kafkas_shell_prints(node: str) -> None:
+    scenario, name = node.split("/")
+    printed = FIXTURES / scenario / "oracle" / "shell" / name / "00000000000000000000.log.txt.gz"
+    expected = gzip.decompress(printed.read_bytes()).decode().partition("local:")[0]
+    image = final_image(_log(node))
+    assert "".join(f"{line}\n" for line in tree_lines({"image": image_tree(image)})) == expected
+
+
+def _log(node: str) -> Path:
+    return FIXTURES / node / "data" / "__cluster_metadata-0"
