@@ -16,9 +16,12 @@ import typer
 
 from quorum.cli.errors import exit_code_of
 
-# name -> (module that holds `app`, what the list of commands says of it)
+# name -> (module that holds `app`, or the one command `run` with its EPILOG; what the list of commands says of it)
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
-    "demo": ("quorum.cli.demo", "Run the main job here: three controllers, two agents, one log, one Spark verdict."),
+    "demo": (
+        "quorum.cli.demo.command",
+        "Run the main job here: three controllers, two agents, one log, one Spark verdict.",
+    ),
     "storage": ("quorum.cli.storage", "Format directories, look into them, make ids."),
     "controller": ("quorum.cli.controller", "Run a controller."),
     "agent": ("quorum.cli.agent", "Run a broker agent, or ask one what it holds."),
@@ -68,8 +71,11 @@ def build_app(arguments: Sequence[str]) -> typer.Typer:
 
     called = _called(arguments)
     for name, (module, help_text) in COMMANDS.items():
-        loaded = importlib.import_module(module).app if name == called else typer.Typer()
-        app.add_typer(loaded, name=name, help=help_text)
+        loaded = importlib.import_module(module) if name == called else None
+        if loaded is not None and not hasattr(loaded, "app"):
+            app.command(name, epilog=loaded.EPILOG)(loaded.run)
+        else:
+            app.add_typer(typer.Typer() if loaded is None else loaded.app, name=name, help=help_text)
     return app
 
 
@@ -77,7 +83,7 @@ def main() -> None:
     """Run this process. Exit status: 0; 1 (it failed, or found something); 2 (wrong use); 130 (Ctrl-C)."""
     arguments = sys.argv[1:]
     try:
-        build_app(arguments)()
+        build_app(arguments)(prog_name="kraft")
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output, `head` say, has seen enough

@@ -64,12 +64,19 @@ def text_of(value: object) -> str:
 
 def print_table(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
     """Print rows under their columns, numbers to the right."""
+    for line in table_lines(columns, rows):
+        print(line)
+
+
+def table_lines(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> list[str]:
+    """The lines of a table: the columns' names, then one line a row, numbers to the right."""
     cells = [[text_of(row.get(column)) for column in columns] for row in rows]
     numeric = [all(isinstance(row.get(column), int | None) for row in rows) for column in columns]
     widths = [max(len(line[i]) for line in [list(columns), *cells]) for i in range(len(columns))]
-    for line in [list(columns), *cells]:
-        padded = [
+    return [
+        "  ".join(
             cell.rjust(width) if right else cell.ljust(width)
             for cell, width, right in zip(line, widths, numeric, strict=True)
-        ]
-        print("  ".join(padded).rstrip())
+        ).rstrip()
+        for line in [list(columns), *cells]
+    ]

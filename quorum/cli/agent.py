@@ -1,0 +1,139 @@
+"""`kraft agent`: run a broker agent, or ask one what it holds."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+import typer
+
+from metadata_log.ids import METADATA_TOPIC_ID, id_text
+from quorum.cli.connection import DEFAULT_TIMEOUT_S, Timeout
+from quorum.cli.errors import wrong_use
+from quorum.cli.output import Output, OutputFormat, print_table, show_json, show_object
+from quorum.cli.running import Config, LogFormat, LogFormatOption, LogLevel, LogLevelOption, log_to_stderr
+
+if TYPE_CHECKING:
+    from quorum.client.agent_status import AgentLogDir, AgentStatus
+
+app = typer.Typer(no_args_is_help=True)
+
+_PARTITION_COLUMNS: Final = ("Directory", "TopicId", "Leader", "LeaderEpoch")
+_STAGED_COLUMNS: Final = ("Staged", "RemovedAt")
+
+
+@app.command(epilog="Example:  kraft agent start --config /etc/kraft/agent.properties")
+def start(
+    config: Config, log_level: LogLevelOption = LogLevel.INFO, log_format: LogFormatOption = LogFormat.TEXT
+) -> None:
+    """Run a broker agent in the foreground until SIGTERM or Ctrl-C: it lets its leaders be moved away, then ends.
+
+    Its directories were formatted once by `kraft storage format`. The log goes to standard error.
+    """
+    from broker_agent import main  # noqa: PLC0415  (gRPC and all of the agent, which help does not need)
+
+    log_to_stderr(log_level, log_format)
+    main.run(config)
+
+
+@app.command(epilog="Example:  kraft agent describe --agent localhost:9194")
+def describe(
+    agent: Annotated[str, typer.Option("--agent", help="The agent's GRPC address, host:port.")],
+    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Show an agent's state: its registration, how far it has come, and the partition directories it holds."""
+    import asyncio  # noqa: PLC0415  (not needed for help)
+
+    from quorum.client.agent_status import describe_agent  # noqa: PLC0415  (gRPC)
+    from quorum.client.errors import AddressError  # noqa: PLC0415
+
+    try:
+        found = asyncio.run(describe_agent(agent, timeout))
+    except AddressError as error:
+        raise wrong_use(f"--agent: {error}") from error
+    if output is OutputFormat.JSON:
+        show_json(_as_json(found))
+        return
+    is_sentinel = found.metadata_topic_id == METADATA_TOPIC_ID
+    show_object(
+        OutputFormat.TABLE,
+        {
+            "BrokerId": found.broker_id,
+            "ClusterId": found.cluster_id,
+            "Phase": found.phase + (", fenced" if found.is_fenced else ""),
+            "BrokerEpoch": found.broker_epoch,
+            "Image": f"offset {found.image.offset}, epoch {found.image.epoch}; high watermark {found.high_watermark}",
+            "FetchesBy": id_text(found.metadata_topic_id) + (" (the sentinel)" if is_sentinel else ""),
+            "Leader": f"node {found.leader_id}, epoch {found.leader_epoch}" if found.leader_id >= 0 else "none known",
+        },
+    )
+    for log_dir in found.log_dirs:
+        _show_log_dir(log_dir)
+
+
+def _show_log_dir(log_dir: AgentLogDir) -> None:
+    print(f"\n{log_dir.path}  (directory id {log_dir.directory_id})")
+    if not (log_dir.partitions or log_dir.staged or log_dir.quarantined):
+        print("no partitions")
+    if log_dir.partitions:
+        print_table(
+            _PARTITION_COLUMNS,
+            [
+                {
+                    "Directory": each.name,
+                    "TopicId": None if each.topic_id is None else id_text(each.topic_id),
+                    "Leader": "none" if each.leader_id < 0 else each.leader_id,
+                    "LeaderEpoch": each.leader_epoch,
+                }
+                for each in log_dir.partitions
+            ],
+        )
+    if log_dir.staged:
+        print_table(
+            _STAGED_COLUMNS,
+            [
+                {
+                    "Staged": f"deleting/{each.name}",
+                    "RemovedAt": f"{datetime.fromtimestamp(each.remove_at_ms / 1000, UTC):%Y-%m-%dT%H:%M:%SZ}",
+                }
+                for each in log_dir.staged
+            ],
+        )
+    for name in log_dir.quarantined:
+        print(f"set aside: {name}")
+
+
+def _as_json(found: AgentStatus) -> dict[str, object]:
+    """Ids as Kafka writes them; everything else as it is."""
+
+    def text(value: bytes | None) -> str | None:
+        return None if value is None else id_text(value)
+
+    return {
+        **{
+            name: getattr(found, name)
+            for name in (
+                "broker_id", "cluster_id", "broker_epoch", "phase", "is_fenced", "leader_id", "leader_epoch",
+                "high_watermark",
+            )
+        },
+        "incarnation_id": text(found.incarnation_id),
+        "metadata_topic_id": text(found.metadata_topic_id),
+        "image": msgspec.to_builtins(found.image),
+        "log_dirs": [
+            {
+                "path": log_dir.path,
+                "directory_id": log_dir.directory_id,
+                "partitions": [
+                    {**msgspec.structs.asdict(each), "topic_id": text(each.topic_id)} for each in log_dir.partitions
+                ],
+                "staged": [
+                    {**msgspec.structs.asdict(each), "topic_id": text(each.topic_id)} for each in log_dir.staged
+                ],
+                "quarantined": log_dir.quarantined,
+            }
+            for log_dir in found.log_dirs
+        ],
+    }  # fmt: skip

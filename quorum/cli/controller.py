@@ -1,0 +1,23 @@
+"""`kraft controller`: run a controller."""
+
+from __future__ import annotations
+
+import typer
+
+from quorum.cli.running import Config, LogFormat, LogFormatOption, LogLevel, LogLevelOption, log_to_stderr
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command(epilog="Example:  kraft controller start --config /etc/kraft/controller.properties")
+def start(
+    config: Config, log_level: LogLevelOption = LogLevel.INFO, log_format: LogFormatOption = LogFormat.TEXT
+) -> None:
+    """Run a controller in the foreground until SIGTERM or Ctrl-C, which hand leadership over first.
+
+    Its directories were formatted once by `kraft storage format`. The log goes to standard error.
+    """
+    from quorum.server import main  # noqa: PLC0415  (gRPC and all of the server, which help does not need)
+
+    log_to_stderr(log_level, log_format)
+    main.run(config)

@@ -1,0 +1,46 @@
+"""Ctrl-C and SIGTERM as one exception, raised once, so that cleaning up is never itself interrupted."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from types import FrameType
+from typing import Final
+
+_ASKED_TO_STOP: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupted(BaseException):
+    """Somebody wants this process to stop. Not an Exception: nothing that handles failures may swallow it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.exit_code = 128 + number
+
+
+@contextlib.contextmanager
+def interrupts() -> Iterator[None]:
+    """Within the block the first such signal raises `Interrupted` in the main thread; later ones are ignored.
+
+    What is ignored already stays so: SIGHUP under nohup, SIGINT of a shell's background job.
+    """
+
+    def on_signal(number: int, _: FrameType | None) -> None:
+        for each in _ASKED_TO_STOP:
+            signal.signal(each, signal.SIG_IGN)
+        raise Interrupted(number)
+
+    heard = [number for number in _ASKED_TO_STOP if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, on_signal) for number in heard}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def ignore_interrupts() -> None:
+    """From here on nothing interrupts: what is being cleaned up is cleaned up."""
+    for number in _ASKED_TO_STOP:
+        signal.signal(number, signal.SIG_IGN)

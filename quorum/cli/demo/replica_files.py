@@ -1,0 +1,112 @@
+"""What a stopped replica's own files say: read from the disk, by nobody's word but theirs.
+
+Decides: nothing; it reads a metadata directory of a node, or an export. Must not know: what they ought to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from metadata_log.batch import batch_values
+from metadata_log.ids import NodeId, TopicId
+from metadata_log.image import MetadataImage, Replayer
+from metadata_log.os_files import OsFiles
+from metadata_log.records import TopicRecord, decode_record
+from metadata_log.segment import LocatedBatch, segment_bases, segment_file
+from metadata_log.tools.contents import control_facts
+from metadata_log.tools.scan import Damage, scan
+from quorum.cli.demo.story import CheckFailedError
+
+
+class FoundTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A TopicRecord in a log: its offset, and the base offset and end (exclusive) of the batch that holds it."""
+
+    name: str
+    topic_id: TopicId
+    offset: int
+    batch_start: int
+    batch_end: int
+
+
+class ReplicaFiles:
+    """The metadata log in one directory, which must be whole."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.batches = tuple(_batches(directory))
+        """In order, with their bytes."""
+
+    @property
+    def end_offset(self) -> int:
+        """One past the last record."""
+        return self.batches[-1].header.next_offset if self.batches else 0
+
+    @property
+    def last_epoch(self) -> int:
+        """Of the last record."""
+        return self.batches[-1].header.partition_leader_epoch if self.batches else -1
+
+    def image(self) -> MetadataImage:
+        """All of it replayed."""
+        replayer = Replayer.start(MetadataImage.empty())
+        for batch in self.batches:
+            header = batch.header
+            values = [] if header.is_control else batch_values(batch.buffer, header, batch.at)
+            replayer = replayer.on_batch(header, values)
+        return replayer.image
+
+    def topics(self) -> Iterator[FoundTopic]:
+        """Every TopicRecord, also of topics that were deleted later."""
+        for batch in self.batches:
+            header = batch.header
+            if header.is_control:
+                continue
+            for number, value in enumerate(batch_values(batch.buffer, header, batch.at)):
+                record = decode_record(value)
+                if isinstance(record, TopicRecord):
+                    yield FoundTopic(
+                        name=record.name,
+                        topic_id=record.topic_id,
+                        offset=header.base_offset + number,
+                        batch_start=header.base_offset,
+                        batch_end=header.next_offset,
+                    )
+
+    def leaders(self) -> dict[int, set[NodeId]]:
+        """Who led each epoch, by its LeaderChange records."""
+        found: dict[int, set[NodeId]] = {}
+        for batch in self.batches:
+            if batch.header.is_control:
+                leader_id = control_facts(batch).leader_id
+                if leader_id is not None:
+                    found.setdefault(batch.header.partition_leader_epoch, set()).add(NodeId(leader_id))
+        return found
+
+    def first_difference(self, other: ReplicaFiles) -> int | None:
+        """The offset from which this log holds batches that the other does not have there; None when it has all."""
+        theirs = {batch.header.base_offset: _content(batch) for batch in other.batches}
+        for batch in self.batches:
+            if theirs.get(batch.header.base_offset) != _content(batch):
+                return int(batch.header.base_offset)
+        return None
+
+
+def _content(batch: LocatedBatch) -> bytes:
+    return bytes(batch.buffer[batch.at : batch.at + batch.header.size_in_bytes])
+
+
+def _batches(directory: Path) -> Iterator[LocatedBatch]:
+    files = OsFiles()
+    for base in segment_bases(files.listdir(str(directory))):
+        path = str(directory / segment_file(base))
+        handle = files.open(path, read_only=True)
+        try:
+            for found in scan(handle):
+                if isinstance(found, Damage):
+                    raise CheckFailedError(f"{path} is damaged at byte {found.position}: {found.what}")
+                yield found
+        finally:
+            handle.close()

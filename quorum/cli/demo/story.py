@@ -1,0 +1,99 @@
+"""How the demo speaks: numbered acts, short lines, what is under way, what was proved.
+
+Decides: the look, with colours and a spinner on a terminal, plain lines in a pipe. Must not know: what is told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from quorum.cli.output import table_lines
+
+_INDENT: Final = 2
+
+
+class CheckFailedError(Exception):
+    """What the demo claims turned out not to hold; the message says what was wrong."""
+
+
+class Story:
+    """One telling. Lines are written as they happen; `acts` is how many there will be."""
+
+    def __init__(self, acts: int, console: Console | None = None) -> None:
+        self.console: Final = console or Console(highlight=False, emoji=False, markup=False)
+        self._acts = acts
+        self._act = 0
+        self._started = time.monotonic()
+        self._is_terminal = self.console.is_terminal
+        self._mark = "✓" if self.console.encoding.lower().startswith("utf") else "ok:"
+
+    @property
+    def seconds(self) -> float:
+        """Since the telling began."""
+        return time.monotonic() - self._started
+
+    def title(self, text: str) -> None:
+        """The first line."""
+        self._line(text, "bold", indent=0)
+
+    def act(self, heading: str) -> None:
+        """The next act begins."""
+        self._act += 1
+        self._write("")
+        clock = f"   ({self.seconds:.0f} s)" if self._act > 1 else ""
+        self._line(f"[{self._act}/{self._acts}] {heading}{clock}", "bold cyan", indent=0)
+
+    def say(self, text: str) -> None:
+        """One line of the story."""
+        self._line(text, "")
+
+    def quote(self, text: str) -> None:
+        """A line that somebody else wrote, a node's log or a file."""
+        self._line(f"| {text}", "dim")
+
+    def proved(self, text: str) -> None:
+        """Something that was checked, and holds."""
+        self._line(f"{self._mark} {text}", "green")
+
+    def table(self, columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
+        """Rows under their columns."""
+        for line in table_lines(columns, rows):
+            self._line(line, "", wrap=False)
+
+    def block(self, text: str) -> None:
+        """Lines that are shown as they are."""
+        for line in text.rstrip().splitlines():
+            self._line(line, "", wrap=False)
+
+    @contextlib.contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """Show on a terminal that something is under way, until the block is left."""
+        if not self._is_terminal:
+            yield
+            return
+        with self.console.status(f"{what} ...", spinner="line"):
+            yield
+
+    def _line(self, text: str, style: str, *, indent: int = _INDENT, wrap: bool = True) -> None:
+        styled = Text(text, style=style)
+        if self._is_terminal and wrap:
+            self._write(Padding(styled, (0, 0, 0, indent), expand=False))
+        else:
+            self._write(Text(" " * indent) + styled)
+
+    def _write(self, what: str | Text | Padding) -> None:
+        # In a pipe nothing is wrapped: a line stays a line for whoever searches in it.
+        self.console.print(what, soft_wrap=not isinstance(what, Padding))
+
+
+def check(holds: bool, otherwise: str) -> None:
+    """Raise `CheckFailedError` with `otherwise` unless it holds."""
+    if not holds:
+        raise CheckFailedError(otherwise)

@@ -1,0 +1,245 @@
+"""`kraft topics`: create, delete, list and describe topics, with the option names of kafka-topics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from metadata_log.ids import TopicId, id_text, parse_topic_id
+from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
+from quorum.cli.errors import FAILED, CliError, say, wrong_use
+from quorum.cli.output import Output, OutputFormat, print_table, show_json, show_object, show_rows
+from quorum.cli.topic_options import parse_assignments, parse_configs, topic_pattern
+
+if TYPE_CHECKING:
+    from quorum.client.client import Client
+    from quorum.controller.requests import DescribedPartition, DescribedTopic
+
+app = typer.Typer(no_args_is_help=True)
+
+_PARTITION_COLUMNS: Final = ("Partition", "Leader", "Replicas", "Isr", "Elr", "LastKnownElr", "Offline")
+_EVERY: Final = re.compile("")
+
+Name = Annotated[str, typer.Option("--topic", help="The topic's name.")]
+Pattern = Annotated[
+    str | None, typer.Option("--topic", help="Names: a regular expression, or several with commas between them.")
+]
+Ids = Annotated[list[str] | None, typer.Option("--topic-id", help="A topic's id; may be given again.")]
+
+
+@app.command(epilog="Example:  kraft topics create --bootstrap-controller localhost:9094 --topic orders --partitions 3")
+def create(
+    topic: Name,
+    bootstrap_controller: BootstrapController = "",
+    partitions: Annotated[
+        int | None, typer.Option("--partitions", help="Number of partitions; else the controller's default.", min=1)
+    ] = None,
+    replication_factor: Annotated[
+        int | None,
+        typer.Option("--replication-factor", help="Replicas of each; else the controller's default.", min=1),
+    ] = None,
+    replica_assignment: Annotated[
+        str | None,
+        typer.Option(
+            "--replica-assignment",
+            help="Brokers of each partition instead of numbers: 11:12,12:11 puts two replicas of two partitions.",
+        ),
+    ] = None,
+    config: Annotated[
+        list[str] | None, typer.Option("--config", help="A config of the topic, name=value; may be given again.")
+    ] = None,
+    if_not_exists: Annotated[
+        bool, typer.Option("--if-not-exists", help="A topic that is there already is no error.")
+    ] = False,
+    validate_only: Annotated[
+        bool, typer.Option("--validate-only", help="Check whether it could be created, and write nothing.")
+    ] = False,
+    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Create a topic and print the id that it was given."""
+    assignments = parse_assignments(replica_assignment)
+    if assignments and (partitions is not None or replication_factor is not None):
+        raise wrong_use("--replica-assignment says all: leave --partitions and --replication-factor out")
+    configs = parse_configs(config or [])
+    created = with_client(
+        bootstrap_controller,
+        timeout,
+        lambda client: client.create_topic(
+            topic,
+            num_partitions=-1 if partitions is None else partitions,
+            replication_factor=-1 if replication_factor is None else replication_factor,
+            assignments=assignments,
+            configs=configs,
+            validate_only=validate_only,
+            if_not_exists=if_not_exists,
+        ),
+    )
+    fields = {
+        "topic": created.name,
+        "topic_id": None if validate_only else id_text(created.topic_id),
+        "partitions": created.num_partitions,
+        "replication_factor": created.replication_factor,
+    }
+    if output is OutputFormat.TABLE:
+        print(f"Topic {topic} could be created." if validate_only else f"Created topic {topic}.")
+    show_object(output, fields)
+
+
+@app.command(epilog="Example:  kraft topics delete --bootstrap-controller localhost:9094 --topic orders")
+def delete(
+    bootstrap_controller: BootstrapController = "",
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", help="A topic's exact name; may be given again.")
+    ] = None,
+    topic_id: Ids = None,
+    if_exists: Annotated[bool, typer.Option("--if-exists", help="A topic that is not there is no error.")] = False,
+    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Delete topics. Brokers stage their partitions' directories, and remove them after delete.topic.delay.ms.
+
+    By id it is certain which topic is meant: another one of the same name may have taken its place.
+    """
+    from quorum.errors import Error  # noqa: PLC0415  (not needed for help)
+
+    names, ids = topic or [], _ids(topic_id)
+    if not names and not ids:
+        raise wrong_use("say which: --topic NAME or --topic-id ID")
+    results = with_client(
+        bootstrap_controller, timeout, lambda client: client.delete_topics(names, topic_ids=ids, if_exists=if_exists)
+    )
+    rows: list[dict[str, object]] = []
+    for asked, result in zip([*names, *map(id_text, ids)], results, strict=True):
+        is_done = result.error is Error.NONE
+        rows.append(
+            {"topic": result.name or asked, "deleted": is_done, "error": None if is_done else result.error.name}
+        )
+        if not is_done:
+            say(f"kraft: topic {asked}: {result.error_message or 'refused'} ({result.error.name})")
+        elif output is OutputFormat.TABLE:
+            print(f"Deleted topic {result.name or asked}.")
+    if output is OutputFormat.JSON:
+        show_json(rows)
+    if not all(row["deleted"] for row in rows):
+        raise typer.Exit(FAILED)
+
+
+@app.command("list", epilog="Example:  kraft topics list --bootstrap-controller localhost:9094 --topic 'orders.*'")
+def list_topics(
+    bootstrap_controller: BootstrapController = "",
+    topic: Pattern = None,
+    exclude_internal: Annotated[
+        bool, typer.Option("--exclude-internal", help="Leave the cluster's own topics out.")
+    ] = False,
+    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """List topics with their ids."""
+    pattern = _EVERY if topic is None else topic_pattern(topic)
+    found = with_client(bootstrap_controller, timeout, lambda client: client.describe_topics(all_topics=True))
+    rows = [
+        {
+            "topic": each.name,
+            "topic_id": id_text(each.topic_id),
+            "partitions": len(each.partitions),
+            "replication_factor": _replication_factor(each),
+        }
+        for each in found
+        if _is_meant(each, pattern) and not (exclude_internal and each.is_internal)
+    ]
+    show_rows(
+        output, ("topic", "topic_id", "partitions", "replication_factor"), rows, empty="There are no such topics."
+    )
+
+
+@app.command(epilog="Example:  kraft topics describe --bootstrap-controller localhost:9094 --topic orders -o json")
+def describe(
+    bootstrap_controller: BootstrapController = "",
+    topic: Pattern = None,
+    topic_id: Ids = None,
+    if_exists: Annotated[bool, typer.Option("--if-exists", help="A topic that is not there is no error.")] = False,
+    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Describe topics and their partitions: leader, replicas, who is in sync. --topic-id wins over --topic."""
+    ids = _ids(topic_id)
+    found = with_client(bootstrap_controller, timeout, lambda client: _find(client, topic, ids))
+    if not found and (topic is not None or ids) and not if_exists:
+        what = " ".join(map(id_text, ids)) if ids else topic
+        raise CliError(f"there is no topic {what}: see kraft topics list")
+    if output is OutputFormat.JSON:
+        show_json([_as_json(each) for each in found])
+        return
+    if not found:
+        print("There are no such topics.")
+    for each in found:
+        print(
+            f"Topic: {each.name}  TopicId: {id_text(each.topic_id)}  PartitionCount: {len(each.partitions)}  "
+            f"ReplicationFactor: {_replication_factor(each)}"
+        )
+        print_table(_PARTITION_COLUMNS, [_cells(partition) for partition in each.partitions])
+
+
+async def _find(client: Client, topic: str | None, ids: Sequence[TopicId]) -> list[DescribedTopic]:
+    """The topics that are there; the metadata topic, which is in no list, by its exact name."""
+    from quorum.errors import Error  # noqa: PLC0415  (not needed for help)
+
+    if ids:
+        found = await client.describe_topics(topic_ids=ids)
+        return [each for each in found if each.error is Error.NONE]
+    if topic is not None:
+        named = await client.describe_topics([topic])
+        if named and named[0].error is Error.NONE:
+            return [named[0]]
+    pattern = _EVERY if topic is None else topic_pattern(topic)
+    return [each for each in await client.describe_topics(all_topics=True) if _is_meant(each, pattern)]
+
+
+def _is_meant(topic: DescribedTopic, pattern: re.Pattern[str]) -> bool:
+    return pattern is _EVERY or pattern.fullmatch(topic.name or "") is not None
+
+
+def _ids(texts: list[str] | None) -> list[TopicId]:
+    return [parse_topic_id(text) for text in texts or []]
+
+
+def _replication_factor(topic: DescribedTopic) -> int:
+    return len(topic.partitions[0].replicas) if topic.partitions else 0
+
+
+def _cells(partition: DescribedPartition) -> dict[str, object]:
+    return {
+        "Partition": partition.partition_index,
+        "Leader": "none" if partition.leader_id < 0 else partition.leader_id,
+        "Replicas": partition.replicas,
+        "Isr": partition.isr,
+        "Elr": partition.eligible_leader_replicas,
+        "LastKnownElr": partition.last_known_elr,
+        "Offline": partition.offline_replicas,
+    }
+
+
+def _as_json(topic: DescribedTopic) -> dict[str, object]:
+    return {
+        "topic": topic.name,
+        "topic_id": id_text(topic.topic_id),
+        "internal": topic.is_internal,
+        "partitions": [
+            {
+                "partition": partition.partition_index,
+                "leader": partition.leader_id,
+                "leader_epoch": partition.leader_epoch,
+                "partition_epoch": partition.partition_epoch,
+                "replicas": partition.replicas,
+                "isr": partition.isr,
+                "elr": partition.eligible_leader_replicas,
+                "last_known_elr": partition.last_known_elr,
+                "offline": partition.offline_replicas,
+            }
+            for partition in topic.partitions
+        ],
+    }

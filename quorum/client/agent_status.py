@@ -1,0 +1,157 @@
+"""What a broker agent tells of itself (Agent.Describe), and the asking.
+
+Decides: what a caller gets. Must not know: what it is wanted for. A single call is enough.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import grpc
+import msgspec
+
+from kraft.v1 import agent_pb2, agent_pb2_grpc
+from metadata_log.ids import NodeId, TopicId, Uuid, id_text
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from quorum.client.controllers import check_address
+from quorum.client.errors import ClientError, UnavailableError, WrongListenerError
+from quorum.transport.channel import open_channel
+from quorum.transport.misdirected import right_address
+
+RUNNING: Final = "running"
+"""The phase of an agent that is registered and not fenced."""
+
+
+class NotAnAgentError(ClientError):
+    """Somebody answers at that address who is no broker agent."""
+
+
+class HeldPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A partition directory in use; `leader_id` is -1 when there is none, the topic id None when it has none."""
+
+    topic: str
+    partition: int
+    topic_id: TopicId | None
+    leader_id: int
+    leader_epoch: int
+
+    @property
+    def name(self) -> str:
+        """`{topic}-{partition}`, its directory's name."""
+        return f"{self.topic}-{self.partition}"
+
+
+class StagedPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A stale directory under `deleting/`; removed at `remove_at_ms`, ms since 1970."""
+
+    name: str
+    topic_id: TopicId | None
+    partition: int
+    remove_at_ms: int
+
+
+class AgentLogDir(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A log directory of the agent and what is in it."""
+
+    path: str
+    directory_id: str
+    partitions: tuple[HeldPartition, ...]
+    staged: tuple[StagedPartition, ...]
+    quarantined: tuple[str, ...]
+
+
+class AgentStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The state of an agent; -1 where a number is not known to it."""
+
+    broker_id: NodeId
+    cluster_id: str
+    incarnation_id: Uuid
+    broker_epoch: int
+    phase: str
+    """starting, catching up, recovering, running, leaving or left."""
+    is_fenced: bool
+    image: OffsetAndEpoch
+    metadata_topic_id: TopicId
+    """What it fetches the metadata log by: the sentinel, or the topic's own id."""
+    leader_id: int
+    leader_epoch: Epoch
+    high_watermark: Offset
+    log_dirs: tuple[AgentLogDir, ...]
+
+    @property
+    def partitions(self) -> tuple[HeldPartition, ...]:
+        """Of all its log directories."""
+        return tuple(partition for log_dir in self.log_dirs for partition in log_dir.partitions)
+
+    @property
+    def staged(self) -> tuple[StagedPartition, ...]:
+        """Of all its log directories."""
+        return tuple(staged for log_dir in self.log_dirs for staged in log_dir.staged)
+
+
+async def describe_agent(address: str, timeout_s: float) -> AgentStatus:
+    """The state of the agent at `address`, `host:port` of its GRPC listener.
+
+    Raises:
+        AddressError: `address` is not `host:port`.
+        UnavailableError: it does not answer.
+        NotAnAgentError: it is something else.
+        WrongListenerError: it is a controller's CONTROLLER listener.
+    """
+    channel = open_channel(check_address(address))
+    stub: agent_pb2_grpc.AgentAsyncStub = agent_pb2_grpc.AgentStub(channel)
+    try:
+        return _status_from(await stub.Describe(agent_pb2.DescribeAgentRequest(), timeout=timeout_s))
+    except grpc.aio.AioRpcError as error:
+        right = right_address(error.details())
+        if right is not None:
+            raise WrongListenerError(address, right) from error
+        if error.code() is grpc.StatusCode.UNIMPLEMENTED:
+            raise NotAnAgentError(f"{address} is no broker agent: name the GRPC listener of one") from error
+        raise UnavailableError(f"{address}: {error.details() or error.code().name}") from error
+    finally:
+        await channel.close(None)
+
+
+def _status_from(message: agent_pb2.DescribeAgentResponse) -> AgentStatus:
+    return AgentStatus(
+        broker_id=NodeId(message.broker_id),
+        cluster_id=message.cluster_id,
+        incarnation_id=Uuid(message.incarnation_id),
+        broker_epoch=message.broker_epoch,
+        phase=message.phase,
+        is_fenced=message.is_fenced,
+        image=OffsetAndEpoch(offset=Offset(message.image.offset), epoch=Epoch(message.image.epoch)),
+        metadata_topic_id=TopicId(message.metadata_topic_id),
+        leader_id=message.leader_id,
+        leader_epoch=Epoch(message.leader_epoch),
+        high_watermark=Offset(message.high_watermark),
+        log_dirs=tuple(_log_dir_from(log_dir) for log_dir in message.log_dirs),
+    )
+
+
+def _log_dir_from(message: agent_pb2.DescribeAgentResponse.LogDir) -> AgentLogDir:
+    return AgentLogDir(
+        path=message.path,
+        directory_id=id_text(message.directory_id),
+        partitions=tuple(
+            HeldPartition(
+                topic=each.topic,
+                partition=each.partition_index,
+                topic_id=TopicId(each.topic_id) or None,
+                leader_id=each.leader_id,
+                leader_epoch=each.leader_epoch,
+            )
+            for each in message.partitions
+        ),
+        staged=tuple(
+            StagedPartition(
+                name=each.name,
+                topic_id=TopicId(each.topic_id) or None,
+                partition=each.partition_index,
+                remove_at_ms=each.remove_at_ms,
+            )
+            for each in message.staged
+        ),
+        quarantined=tuple(message.quarantined),
+    )
