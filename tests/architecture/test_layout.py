@@ -47,7 +47,7 @@ def test_every_folder_of_code_is_a_package() -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("file", _sources(), ids=lambda file: str(file.relative_to(ROOT)))
+@pytest.mark.parametrize("file", list(_sources()), ids=lambda file: str(file.relative_to(ROOT)))
 def test_a_file_fits_a_readers_head(file: Path) -> None:
     text = file.read_text()
     if str(file.relative_to(ROOT)) in GENERATED:
