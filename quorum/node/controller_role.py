@@ -84,9 +84,9 @@ class ControllerRole:
         """See `executor.Application`."""
         if self._tail is None:
             self._maybe_activate()
-        own = self._registration.maybe_register(is_active=self._tail is not None)
-        if own is not None:
-            calls = [*calls, own]
+        if self._registration.is_due:
+            own = self._registration.maybe_register(is_active=self._tail is not None)
+            calls = calls if own is None else [*calls, own]
         for call in calls:
             self._handle(call)
         if self._tail is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from metadata_log.ids import Uuid
+from metadata_log.image import ClusterImage
 from metadata_log.voters import Endpoint
 from quorum.controller.context import RequestContext
 from quorum.controller.gates import CONTROLLER_REGISTRATION, level_of
@@ -57,15 +58,22 @@ class Registration:
         self._correlation = 0
         self._is_asking = False
         self._not_before_ms = 0
+        self._registered_in: ClusterImage | None = None
+        """The newest part of an image that was seen to hold the registration: looked at in every turn."""
 
     @property
     def is_due(self) -> bool:
         """Whether the committed image lacks this very registration, and could hold it."""
         image = self._executor.image
+        if image.cluster is self._registered_in:
+            return False
         if level_of(image) < CONTROLLER_REGISTRATION:
             return False
         known = image.cluster.controllers.get(self._executor.replica.node_id)
-        return known is None or known.incarnation_id != self._request.incarnation_id
+        if known is None or known.incarnation_id != self._request.incarnation_id:
+            return True
+        self._registered_in = image.cluster
+        return False
 
     def next_deadline_ms(self) -> int | None:
         """When the next attempt is due."""
