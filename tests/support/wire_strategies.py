@@ -1,0 +1,224 @@
+"""Hypothesis strategies for every message that crosses the gRPC wire."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, TopicId, Uuid
+from metadata_log.offsets import OffsetAndEpoch
+from metadata_log.voters import Endpoint
+from quorum.controller import requests as r
+from quorum.errors import Error
+from quorum.node.ports import ClientAnswer
+from quorum.raft import messages as m
+
+int32 = st.integers(-(1 << 31), (1 << 31) - 1)
+int64 = st.integers(-(1 << 63), (1 << 63) - 1)
+uint16 = st.integers(0, (1 << 16) - 1)
+ids = st.binary(min_size=16, max_size=16)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+maybe_texts = st.none() | texts
+errors = st.sampled_from(Error)
+topic_ids = ids.map(TopicId)
+directory_ids = ids.map(DirectoryId)
+
+
+def tuples(of: st.SearchStrategy[object]) -> st.SearchStrategy[tuple[object, ...]]:
+    """Short tuples."""
+    return st.lists(of, max_size=3).map(tuple)
+
+
+keys = st.builds(ReplicaKey, node_id=int32.map(NodeId), directory_id=directory_ids)
+endpoints = st.builds(Endpoint, name=texts, host=texts, port=uint16)
+ends = st.builds(OffsetAndEpoch, offset=int64, epoch=int32)
+leader = {"leader_id": int32, "leader_epoch": int32, "leader_endpoints": tuples(endpoints)}
+
+vote_requests = st.builds(
+    m.VoteRequest,
+    candidate=keys,
+    voter=keys,
+    candidate_epoch=int32,
+    last_epoch=int32,
+    last_epoch_end_offset=int64,
+    pre_vote=st.booleans(),
+)
+begin_requests = st.builds(
+    m.BeginQuorumEpochRequest, leader_id=int32, leader_epoch=int32, voter=keys, leader_endpoints=tuples(endpoints)
+)
+end_requests = st.builds(
+    m.EndQuorumEpochRequest,
+    leader_id=int32,
+    leader_epoch=int32,
+    preferred_candidates=tuples(keys),
+    leader_endpoints=tuples(endpoints),
+)
+fetch_requests = st.builds(
+    m.FetchRequest,
+    replica=keys,
+    current_leader_epoch=int32,
+    fetch_offset=int64,
+    last_fetched_epoch=int32,
+    max_bytes=int32,
+    max_wait_ms=int32,
+    high_watermark=int64,
+)
+vote_responses = st.builds(m.VoteResponse, error=errors, vote_granted=st.booleans(), **leader)
+begin_responses = st.builds(m.BeginQuorumEpochResponse, error=errors, **leader)
+end_responses = st.builds(m.EndQuorumEpochResponse, error=errors, **leader)
+fetch_responses = st.builds(
+    m.FetchResponse,
+    error=errors,
+    high_watermark=int64,
+    log_start_offset=int64,
+    diverging=st.none() | ends,
+    snapshot_id=st.none() | ends,
+    records=st.binary(max_size=64),
+    **leader,
+)
+
+_listeners = st.builds(r.Listener, name=texts, host=texts, port=uint16, security_protocol=int32)
+_features = st.builds(r.FeatureRange, name=texts, min_supported_version=int32, max_supported_version=int32)
+_creatable = st.builds(
+    r.CreatableTopic,
+    name=texts,
+    num_partitions=int32,
+    replication_factor=int32,
+    assignments=tuples(st.builds(r.CreatableReplicaAssignment, partition_index=int32, broker_ids=tuples(int32))),
+    configs=tuples(st.builds(r.CreatableConfig, name=texts, value=maybe_texts)),
+)
+_alteration = st.builds(
+    r.PartitionAlteration,
+    partition_index=int32,
+    leader_epoch=int32,
+    new_isr=tuples(st.builds(r.BrokerState, broker_id=int32, broker_epoch=int64)),
+    partition_epoch=int32,
+    leader_recovery_state=int32,
+)
+controller_requests: st.SearchStrategy[object] = st.one_of(
+    st.builds(r.CreateTopics, topics=tuples(_creatable), timeout_ms=int32, validate_only=st.booleans()),
+    st.builds(
+        r.DeleteTopics,
+        topics=tuples(st.builds(r.DeleteTopicState, name=maybe_texts, topic_id=st.none() | topic_ids)),
+        timeout_ms=int32,
+    ),
+    st.builds(r.DescribeTopics, names=tuples(texts), topic_ids=tuples(topic_ids), all_topics=st.booleans()),
+    st.builds(
+        r.RegisterBroker,
+        broker_id=int32,
+        cluster_id=texts,
+        incarnation_id=ids.map(Uuid),
+        listeners=tuples(_listeners),
+        features=tuples(_features),
+        rack=maybe_texts,
+        log_dirs=tuples(directory_ids),
+        previous_broker_epoch=int64,
+    ),
+    st.builds(
+        r.BrokerHeartbeat,
+        broker_id=int32,
+        broker_epoch=int64,
+        current_metadata_offset=int64,
+        want_fence=st.booleans(),
+        want_shut_down=st.booleans(),
+        offline_log_dirs=tuples(directory_ids),
+        cordoned_log_dirs=st.none() | tuples(directory_ids),
+    ),
+    st.builds(
+        r.AlterPartition,
+        broker_id=int32,
+        broker_epoch=int64,
+        topics=tuples(st.builds(r.TopicAlteration, topic_id=topic_ids, partitions=tuples(_alteration))),
+    ),
+    st.builds(
+        r.RegisterController,
+        controller_id=int32,
+        incarnation_id=ids.map(Uuid),
+        listeners=tuples(_listeners),
+        features=tuples(_features),
+    ),
+)
+
+_described_partition = st.builds(
+    r.DescribedPartition,
+    partition_index=int32,
+    leader_id=int32,
+    leader_epoch=int32,
+    partition_epoch=int32,
+    replicas=tuples(int32),
+    isr=tuples(int32),
+    eligible_leader_replicas=tuples(int32),
+    last_known_elr=tuples(int32),
+    offline_replicas=tuples(int32),
+)
+described_topics = st.builds(
+    r.DescribedTopic,
+    error=errors,
+    name=maybe_texts,
+    topic_id=topic_ids,
+    is_internal=st.booleans(),
+    partitions=tuples(_described_partition),
+    error_message=maybe_texts,
+)
+_altered = st.builds(
+    r.AlteredPartition,
+    partition_index=int32,
+    error=errors,
+    leader_id=int32,
+    leader_epoch=int32,
+    isr=tuples(int32),
+    leader_recovery_state=int32,
+    partition_epoch=int32,
+)
+_whole = {"error": errors, "error_message": maybe_texts}
+controller_responses: st.SearchStrategy[object] = st.one_of(
+    st.builds(
+        r.CreateTopicsResponse,
+        topics=tuples(
+            st.builds(
+                r.CreatableTopicResult,
+                name=texts,
+                error=errors,
+                topic_id=topic_ids,
+                error_message=maybe_texts,
+                num_partitions=int32,
+                replication_factor=int32,
+            )
+        ),
+        **_whole,
+    ),
+    st.builds(
+        r.DeleteTopicsResponse,
+        topics=tuples(
+            st.builds(
+                r.DeletableTopicResult, error=errors, name=maybe_texts, topic_id=topic_ids, error_message=maybe_texts
+            )
+        ),
+        **_whole,
+    ),
+    st.builds(r.DescribeTopicsResponse, topics=tuples(described_topics), **_whole),
+    st.builds(r.RegisterBrokerResponse, broker_epoch=int64, **_whole),
+    st.builds(
+        r.BrokerHeartbeatResponse,
+        is_caught_up=st.booleans(),
+        is_fenced=st.booleans(),
+        should_shut_down=st.booleans(),
+        **_whole,
+    ),
+    st.builds(
+        r.AlterPartitionResponse,
+        topics=tuples(st.builds(r.AlteredTopic, topic_id=topic_ids, partitions=tuples(_altered))),
+        **_whole,
+    ),
+    st.builds(r.RegisterControllerResponse, **_whole),
+)
+
+_position = {"image_offset": int64, "image_epoch": int32, "leader_id": int32, "leader_epoch": int32}
+refusals = st.builds(
+    ClientAnswer,
+    error=errors.filter(lambda error: error is not Error.NONE),
+    message=maybe_texts,
+    response=st.none(),
+    leader_endpoints=tuples(endpoints),
+    **_position,
+)
+successes = st.builds(ClientAnswer, error=st.just(Error.NONE), response=controller_responses, **_position)

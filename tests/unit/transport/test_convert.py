@@ -1,0 +1,221 @@
+"""Every message comes back from the wire as it went there, and what cannot be understood is told by Kafka's error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kraft.v1 import controller_pb2, quorum_pb2
+from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, ReplicaKey, TopicId
+from metadata_log.offsets import NO_EPOCH, Epoch, Offset
+from quorum.controller import requests as r
+from quorum.errors import Error
+from quorum.node.ports import ClientAnswer, PeerCall
+from quorum.raft import messages as m
+from quorum.transport.convert import calls, elections
+from quorum.transport.convert.common import BadMessage, error_from
+from quorum.transport.convert.fetch import (
+    fetch_request_from,
+    fetch_request_to,
+    fetch_response_from,
+    fetch_response_to,
+)
+from quorum.transport.convert.partitions import TOP_LEVEL_ERRORS
+from quorum.transport.convert.parts import PART_WEIGHT, joined, parts_of, weight_of
+from tests.support import wire_strategies as wire
+
+cluster_ids = st.none() | wire.texts
+
+
+def _over_the_wire(message: Any) -> Any:
+    return type(message).FromString(message.SerializeToString())
+
+
+class TestPeers:
+    @given(wire.vote_requests, cluster_ids, wire.topic_ids)
+    def test_vote(self, request: m.VoteRequest, cluster_id: str | None, topic_id: TopicId) -> None:
+        message = elections.vote_request_to(request, cluster_id=cluster_id, topic_id=topic_id)
+        assert elections.vote_request_from(_over_the_wire(message)) == PeerCall(
+            request=request, cluster_id=cluster_id, topic_id=topic_id
+        )
+
+    @given(wire.begin_requests, cluster_ids, wire.topic_ids)
+    def test_begin_quorum_epoch(
+        self, request: m.BeginQuorumEpochRequest, cluster_id: str | None, topic_id: TopicId
+    ) -> None:
+        message = elections.begin_request_to(request, cluster_id=cluster_id, topic_id=topic_id)
+        assert elections.begin_request_from(_over_the_wire(message)) == PeerCall(
+            request=request, cluster_id=cluster_id, topic_id=topic_id
+        )
+
+    @given(wire.end_requests, cluster_ids, wire.topic_ids)
+    def test_end_quorum_epoch(
+        self, request: m.EndQuorumEpochRequest, cluster_id: str | None, topic_id: TopicId
+    ) -> None:
+        message = elections.end_request_to(request, cluster_id=cluster_id, topic_id=topic_id)
+        assert elections.end_request_from(_over_the_wire(message)) == PeerCall(
+            request=request, cluster_id=cluster_id, topic_id=topic_id
+        )
+
+    @given(wire.fetch_requests, cluster_ids, wire.topic_ids, wire.int64)
+    def test_fetch(
+        self, request: m.FetchRequest, cluster_id: str | None, topic_id: TopicId, correlation_id: int
+    ) -> None:
+        message = _over_the_wire(
+            fetch_request_to(request, cluster_id=cluster_id, topic_id=topic_id, correlation_id=correlation_id)
+        )
+        assert message.correlation_id == correlation_id
+        assert fetch_request_from(message) == PeerCall(request=request, cluster_id=cluster_id, topic_id=topic_id)
+
+    @given(wire.vote_responses, wire.topic_ids)
+    def test_vote_answer(self, response: m.VoteResponse, topic_id: TopicId) -> None:
+        message = _over_the_wire(elections.vote_response_to(response, topic_id))
+        _check_answer(elections.vote_response_from(message), response, message, topic_id)
+
+    @given(wire.begin_responses, wire.topic_ids)
+    def test_begin_answer(self, response: m.BeginQuorumEpochResponse, topic_id: TopicId) -> None:
+        message = _over_the_wire(elections.begin_response_to(response, topic_id))
+        _check_answer(elections.begin_response_from(message), response, message, topic_id)
+
+    @given(wire.end_responses, wire.topic_ids)
+    def test_end_answer(self, response: m.EndQuorumEpochResponse, topic_id: TopicId) -> None:
+        message = _over_the_wire(elections.end_response_to(response, topic_id))
+        _check_answer(elections.end_response_from(message), response, message, topic_id)
+
+    @given(wire.fetch_responses, wire.topic_ids, wire.int64)
+    def test_fetch_answer(self, response: m.FetchResponse, topic_id: TopicId, correlation_id: int) -> None:
+        message = _over_the_wire(fetch_response_to(response, topic_id, correlation_id))
+        assert message.correlation_id == correlation_id
+        _check_answer(fetch_response_from(message), response, message, topic_id)
+
+
+def _check_answer(back: Any, response: Any, message: Any, topic_id: TopicId) -> None:
+    if response.error in TOP_LEVEL_ERRORS:
+        assert (back.error, back.leader_id, back.leader_epoch) == (response.error, m.NO_LEADER, NO_EPOCH)
+        assert not message.topics
+    else:
+        assert back == response
+        assert message.topics[0].topic_id == topic_id
+
+
+class TestClients:
+    @given(wire.controller_requests, st.integers(0, (1 << 64) - 1), st.integers(0, (1 << 32) - 1))
+    def test_request(self, request: object, request_id: int, timeout_ms: int) -> None:
+        call = _over_the_wire(calls.call_to(request_id, request, timeout_ms=timeout_ms))
+        kind = calls.kind_in(call)
+        assert (call.request_id, call.timeout_ms) == (request_id, timeout_ms)
+        assert kind.request_from(getattr(call, kind.name)) == request
+
+    @given(st.integers(0, (1 << 63) - 1))
+    def test_a_read_names_the_offset_that_it_must_see(self, offset: int) -> None:
+        message = _over_the_wire(calls.request_to(r.DescribeTopics(all_topics=True), Offset(offset)))
+        assert calls.at_least_offset_in(message) == offset
+
+    def test_a_read_that_names_none_is_for_the_active_controller(self) -> None:
+        assert calls.at_least_offset_in(_over_the_wire(calls.request_to(r.DescribeTopics(all_topics=True)))) == -1
+
+    @given(wire.successes, st.integers(0, (1 << 64) - 1))
+    def test_answer(self, answer: ClientAnswer, request_id: int) -> None:
+        kind = next(
+            kind for kind in calls.KINDS if type(answer.response).__name__ == f"{kind.request.__name__}Response"
+        )
+        message = _over_the_wire(calls.answer_to(request_id, kind, answer))
+        assert message.request_id == request_id
+        assert calls.answer_from(message) == answer
+
+    @given(wire.refusals, st.sampled_from(calls.KINDS))
+    def test_refusal(self, answer: ClientAnswer, kind: calls.Kind) -> None:
+        assert calls.answer_from(_over_the_wire(calls.answer_to(1, kind, answer))) == answer
+        assert calls.answer_from(_over_the_wire(calls.unknown_answer_to(1, answer))) == answer
+
+    @given(st.lists(wire.described_topics, max_size=20), st.integers(0, 3))
+    def test_an_answer_in_parts_is_joined_to_what_it_was(self, topics: list[r.DescribedTopic], copies: int) -> None:
+        many = tuple(topics) * (PART_WEIGHT // 8) * copies
+        answer = ClientAnswer(response=r.DescribeTopicsResponse(topics=many), image_offset=Offset(7))
+        parts = list(parts_of(answer))
+        assert [has_more for _, has_more in parts] == [True] * (len(parts) - 1) + [False]
+        assert all(weight_of(part.response) <= PART_WEIGHT + 1 for part, _ in parts)
+        assert joined([part for part, _ in parts]) == answer
+
+    def test_a_kind_for_every_request_and_a_field_for_every_kind(self) -> None:
+        fields = controller_pb2.Call.DESCRIPTOR.oneofs_by_name["request"].fields
+        assert [kind.name for kind in calls.KINDS] == [field.name for field in fields]
+        assert {kind.request for kind in calls.KINDS} == set(r.Request.__args__)
+
+
+class TestWhatCannotBeUnderstood:
+    @pytest.mark.parametrize(
+        ("convert", "message_type"),
+        [
+            (elections.vote_request_from, quorum_pb2.VoteRequest),
+            (elections.begin_request_from, quorum_pb2.BeginQuorumEpochRequest),
+            (elections.end_request_from, quorum_pb2.EndQuorumEpochRequest),
+            (fetch_request_from, quorum_pb2.FetchRequest),
+        ],
+    )
+    @pytest.mark.parametrize(
+        ("topics", "partitions", "why"),
+        [(0, 1, "0 topics"), (2, 1, "2 topics"), (1, 0, "0 partitions"), (1, 2, "2 partitions")],
+    )
+    def test_not_one_topic_and_partition(
+        self, convert: Callable[[Any], PeerCall], message_type: Any, topics: int, partitions: int, why: str
+    ) -> None:
+        topic = message_type.Topic(topic_id=METADATA_TOPIC_ID, partitions=[message_type.Partition()] * partitions)
+        with pytest.raises(BadMessage, match=why) as raised:
+            convert(message_type(topics=[topic] * topics))
+        assert raised.value.error is Error.INVALID_REQUEST
+
+    def test_a_topic_id_of_another_length(self) -> None:
+        topic = quorum_pb2.VoteRequest.Topic(topic_id=b"abc", partitions=[quorum_pb2.VoteRequest.Partition()])
+        with pytest.raises(BadMessage, match="topic id has 3 bytes, not 16"):
+            elections.vote_request_from(quorum_pb2.VoteRequest(topics=[topic]))
+
+    def test_a_directory_id_of_another_length(self) -> None:
+        partition = quorum_pb2.FetchRequest.Partition(replica_directory_id=b"abc")
+        topic = quorum_pb2.FetchRequest.Topic(topic_id=METADATA_TOPIC_ID, partitions=[partition])
+        with pytest.raises(BadMessage, match="directory id has 3 bytes, not 16"):
+            fetch_request_from(quorum_pb2.FetchRequest(topics=[topic]))
+
+    def test_a_missing_directory_id_is_none_known(self) -> None:
+        topic = quorum_pb2.FetchRequest.Topic(
+            topic_id=METADATA_TOPIC_ID, partitions=[quorum_pb2.FetchRequest.Partition()]
+        )
+        request = fetch_request_from(quorum_pb2.FetchRequest(topics=[topic])).request
+        assert isinstance(request, m.FetchRequest)
+        assert request.replica == ReplicaKey(node_id=m.NodeId(0), directory_id=ZERO_DIRECTORY_ID)
+        assert request.high_watermark == m.UNKNOWN_OFFSET
+
+    def test_a_call_without_a_request(self) -> None:
+        with pytest.raises(BadMessage, match="no request that this controller knows") as raised:
+            calls.kind_in(controller_pb2.Call(request_id=1))
+        assert raised.value.error is Error.UNSUPPORTED_VERSION
+
+    def test_an_incarnation_id_that_is_missing(self) -> None:
+        kind = calls.KIND_BY_NAME["register_broker"]
+        with pytest.raises(BadMessage, match="incarnation id has 0 bytes, not 16"):
+            kind.request_from(controller_pb2.RegisterBrokerRequest())
+
+    def test_a_negative_at_least_offset(self) -> None:
+        with pytest.raises(BadMessage, match="at_least_offset is -2"):
+            calls.at_least_offset_in(controller_pb2.DescribeTopicsRequest(at_least_offset=-2))
+
+    def test_an_unknown_error_code_is_an_unknown_error(self) -> None:
+        assert error_from(9999) is Error.UNKNOWN_SERVER_ERROR
+        assert all(error_from(int(error)) is error for error in Error)
+
+    def test_fields_of_newer_software_are_passed_over(self) -> None:
+        request = m.EndQuorumEpochRequest(leader_id=m.NodeId(1), leader_epoch=Epoch(5))
+        known = elections.end_request_to(request, cluster_id="c", topic_id=METADATA_TOPIC_ID)
+        newer = quorum_pb2.EndQuorumEpochRequest.FromString(known.SerializeToString() + b"\xf2\x3f\x03new")
+        assert elections.end_request_from(newer).request == request
+
+    def test_defaults_of_what_is_left_out(self) -> None:
+        topic = controller_pb2.CreatableTopic(name="t")
+        kind = calls.KIND_BY_NAME["create_topics"]
+        assert kind.request_from(controller_pb2.CreateTopicsRequest(topics=[topic])) == r.CreateTopics(
+            topics=(r.CreatableTopic(name="t", num_partitions=-1, replication_factor=-1),), timeout_ms=60_000
+        )
