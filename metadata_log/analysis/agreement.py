@@ -211,4 +211,4 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def _also(conflict: Conflict) -> str:
-    return "" if conflict.count == 1 else f" (so at {conflict.count} batches from there on)"
+    return "" if conflict.count == 1 else f" ({conflict.count} batches in all)"

@@ -157,15 +157,22 @@ def _by_type(verdict: Verdict) -> str:
 
 
 def _checks(verdict: Verdict) -> str:
-    counted = [(kind.title, verdict.count_of(kind.name)) for kind in KINDS.values()]
-    found = [(title, count) for title, count in counted if count]
-    passed = [title for title, count in counted if not count]
+    counted = [(kind, verdict.count_of(kind.name)) for kind in KINDS.values()]
+    found = [(kind.title, count) for kind, count in counted if count]
+    passed = [kind for kind, count in counted if not count]
     plot = bars(found, bad=True) if found else ""
-    items = "".join(f'<li>{escape(title)}<span class="pill ok">nothing</span></li>' for title in passed)
-    intro = f"{len(passed)} of {len(counted)} checks found nothing."
+    items = "".join(f"<li>{escape(kind.title)}{_outcome(verdict, kind.name)}</li>" for kind in passed)
+    intro = f"{len(passed)} of {len(counted)} checks found nothing wrong."
     return (
         f'<section><h2>Findings by check</h2><p class="lead">{intro}</p>{plot}<ul class="checks">{items}</ul></section>'
     )
+
+
+def _outcome(verdict: Verdict, kind: str) -> str:
+    notes = sum(finding.kind == kind for finding in verdict.findings)
+    if notes:
+        return f'<span class="pill note">{notes} note{"s" if notes > 1 else ""}</span>'
+    return '<span class="pill ok">nothing</span>'
 
 
 def _replicas(verdict: Verdict) -> str:

@@ -21,6 +21,8 @@ _BOX: Final = 1000
 _LEAST_LABEL: Final = 7.0
 """Per cent of the width that a label needs."""
 _LANE_PX: Final = 30
+_STRIP_PX: Final = 42
+"""Above the lines, for the names of epochs."""
 
 
 def progress_chart(
@@ -31,24 +33,24 @@ def progress_chart(
     if not points:
         return '<p class="lead">The logs hold no batch that could be drawn.</p>'
     first, last = min(p.at_ms for p in points), max(p.at_ms for p in points)
-    highest = max(1, *(value(point) for point in points))
-    x = _scale(first, max(last, first + 1))
-    parts = _bands(verdict.epochs, x, height, label=label_epochs)
-    for tick in _ticks(highest):
-        y = height * (1 - tick / (highest * 1.06))
-        parts.append(f'<line class="grid" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text class="halo" x="4" y="{y - 4:.1f}">{tick:,}</text>')
-    lines = [
-        _step(number, replica, lambda point: x(point.at_ms), lambda point: value(point) / (highest * 1.06), verdict)
+    values = [value(point) for point in points]
+    lowest = min(values) if min(values) > max(values) / 2 else 0
+    top = _STRIP_PX if label_epochs else 8
+    x, y = _scale(first, max(last, first + 1)), _scale(lowest, max(*values, lowest + 1))
+    ticks = [(tick, top + (height - top) * (1 - y(tick) / 100)) for tick in _ticks(lowest, max(*values, lowest + 1))]
+    lines = "".join(
+        _step(number, replica, lambda point: x(point.at_ms), lambda point: y(value(point)), verdict)
         for number, replica in enumerate(verdict.replicas)
-    ]
-    drawn = "".join(lines)
-    parts.append(
-        f'<svg x="0" y="0" width="100%" height="{height}" viewBox="0 0 {_BOX} {_BOX}" preserveAspectRatio="none">'
-        f"{drawn}</svg>"
     )
-    parts += _time_axis(first, last, height)
-    title = f"{what} by replica from {_when(first)} to {_when(last)}; the highest is {highest:,}"
+    parts = [
+        *_bands(verdict.epochs, x, height, label=label_epochs),
+        *(f'<line class="grid" x1="0" x2="100%" y1="{at:.1f}" y2="{at:.1f}"/>' for _, at in ticks),
+        f'<svg x="0" y="{top}" width="100%" height="{height - top}" viewBox="0 0 {_BOX} {_BOX}" '
+        f'preserveAspectRatio="none">{lines}</svg>',
+        *(f'<text class="halo" x="4" y="{at + 14:.1f}">{tick:,}</text>' for tick, at in ticks if at + 14 < height),
+        *_time_axis(first, last, height),
+    ]
+    title = f"{what} by replica from {_when(first)} to {_when(last)}; the highest is {max(values):,}"
     return _svg(height + 22, title, parts)
 
 
@@ -95,7 +97,7 @@ def _step(
     """Lines of equal logs lie on each other: the first is the widest, so that each stays visible."""
     if not replica.progress:
         return ""
-    spots = [(x(point) * _BOX / 100, _BOX * (1 - y(point))) for point in replica.progress]
+    spots = [(x(point) * _BOX / 100, _BOX * (1 - y(point) / 100)) for point in replica.progress]
     path = f"M{spots[0][0]:.1f} {spots[0][1]:.1f}" + "".join(f"H{at:.1f}V{up:.1f}" for at, up in spots[1:])
     end = f"M{spots[-1][0]:.1f} {spots[-1][1]:.1f}h0"
     style = _line_style(number, len(verdict.replicas))
@@ -108,7 +110,7 @@ def _step(
 
 
 def _line_width(number: int, of: int) -> float:
-    return 2 + 3.2 * (min(of, 4) - 1 - min(number, 3))
+    return 2 + 2.6 * (min(of, 4) - 1 - min(number, 3))
 
 
 def _line_style(number: int, of: int) -> str:
@@ -173,10 +175,10 @@ def _lane(verdict: Verdict, replica: ReplicaSummary, x: Callable[[float], float]
 def _epoch_block(number: int, epoch: LeaderEpoch, x: Callable[[float], float]) -> list[str]:
     start, end = x(epoch.start_offset), x(epoch.end_offset)
     leader = f", led by node {epoch.leader_id}" if epoch.leader_id >= 0 else ""
+    title = f"epoch {epoch.epoch}{leader}: offsets {epoch.start_offset:,} to {epoch.end_offset:,}"
+    kind, width = "ea" if number % 2 == 0 else "eb", max(0.2, end - start)
     parts = [
-        f'<rect class="{"ea" if number % 2 == 0 else "eb"}" x="{start:.2f}%" y="7" height="16" '
-        f'width="{max(0.2, end - start):.2f}%"><title>epoch {epoch.epoch}{leader}: offsets {epoch.start_offset:,} to {epoch.end_offset:,}'
-        "</title></rect>"
+        f'<rect class="{kind}" x="{start:.2f}%" y="7" width="{width:.2f}%" height="16"><title>{title}</title></rect>'
     ]
     if end - start >= _LEAST_LABEL:
         parts.append(f'<text class="elabel" x="{start:.2f}%" dx="6" y="19">e{epoch.epoch}</text>')
@@ -207,11 +209,11 @@ def _scale(low: float, high: float) -> Callable[[float], float]:
     return lambda value: 100 * (value - low) / (high - low)
 
 
-def _ticks(highest: int) -> Iterable[int]:
-    """Two to five round numbers up to the highest."""
+def _ticks(lowest: int, highest: int) -> Iterable[int]:
+    """Up to five round numbers between the lowest and the highest."""
     steps = (factor * 10**power for power in range(19) for factor in (1, 2, 5))
-    step = next(step for step in steps if highest / step <= 5)
-    return range(step, highest + 1, step)
+    step = next(step for step in steps if (highest - lowest) / step <= 5)
+    return range(-(-max(lowest, 1) // step) * step, highest + 1, step)
 
 
 def _when(at_ms: int) -> str:

@@ -1,0 +1,75 @@
+"""The verdict on a terminal: tables that the caller prints.
+
+Decides: which columns are worth a terminal's width. Must not know: which terminal, or whether it is one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from metadata_log.analysis.findings import Severity
+from metadata_log.analysis.verdict import Verdict
+
+_COLOURS: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
+
+
+def render_verdict(verdict: Verdict, *, limit: int = 50) -> RenderableType:
+    """The replicas, up to `limit` findings, and the verdict in a sentence. Names from logs are shown as plain text."""
+    parts: list[RenderableType] = [_replicas(verdict)]
+    if verdict.findings:
+        parts.append(_findings(verdict, limit))
+    colour = "bold green" if verdict.is_clean else "bold red"
+    parts.append(Text(verdict.sentence, style=colour))
+    bound = f"up to offset {verdict.lower}"
+    if verdict.upper != verdict.lower:
+        bound += f" for certain, perhaps up to {'more' if verdict.upper is None else verdict.upper}"
+    parts.append(Text(f"Committed {bound}: {verdict.because}.", style="dim"))
+    return Group(*parts)
+
+
+def _replicas(verdict: Verdict) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("replica", "role"):
+        table.add_column(name, overflow="fold")
+    for name in ("start", "end", "epoch", "checkpoint", "batches", "records", "bytes"):
+        table.add_column(name, justify="right")
+    for replica in verdict.replicas:
+        table.add_row(
+            Text(replica.label),
+            "voter" if replica.is_voter else "observer",
+            *(
+                str(number)
+                for number in (
+                    replica.start_offset,
+                    replica.end_offset,
+                    replica.last_epoch,
+                    replica.snapshot_end or "-",
+                    replica.batches,
+                    replica.records,
+                    replica.size_in_bytes,
+                )
+            ),
+        )
+    return table
+
+
+def _findings(verdict: Verdict, limit: int) -> Table:
+    left = len(verdict.findings) - limit
+    table = Table(box=None, pad_edge=False, header_style="dim", caption=f"and {left} more" if left > 0 else None)
+    for name in ("severity", "check", "replica"):
+        table.add_column(name, overflow="fold")
+    table.add_column("offset", justify="right")
+    table.add_column("what", overflow="fold", ratio=1)
+    for finding in verdict.findings[:limit]:
+        table.add_row(
+            Text(str(finding.severity), style=_COLOURS[finding.severity]),
+            finding.kind,
+            Text(finding.replica),
+            "-" if finding.offset is None else str(finding.offset),
+            Text(finding.meaning),
+        )
+    return table
