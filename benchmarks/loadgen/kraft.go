@@ -72,8 +72,10 @@ func (t *kraftTarget) receive(stream kraftv1.Controller_SessionClient) {
 		}
 		t.mutex.Lock()
 		for _, answer := range message.GetAnswers() {
-			t.waiting[answer.GetRequestId()] <- answer.GetCreateTopics()
-			delete(t.waiting, answer.GetRequestId())
+			if waiter, known := t.waiting[answer.GetRequestId()]; known {
+				waiter <- answer.GetCreateTopics()
+				delete(t.waiting, answer.GetRequestId())
+			}
 		}
 		t.mutex.Unlock()
 	}
@@ -91,7 +93,7 @@ func (t *kraftTarget) fail(err error) {
 	}
 }
 
-func (t *kraftTarget) Write(_ context.Context, _ int, sequence uint64, batch int) error {
+func (t *kraftTarget) Write(ctx context.Context, _ int, sequence uint64, batch int) error {
 	one := int32(1)
 	topics := make([]*kraftv1.CreatableTopic, batch)
 	for i := range batch {
@@ -112,7 +114,16 @@ func (t *kraftTarget) Write(_ context.Context, _ int, sequence uint64, batch int
 		RequestId: id, TimeoutMs: 30000,
 		Request: &kraftv1.Call_CreateTopics{CreateTopics: &kraftv1.CreateTopicsRequest{Topics: topics}},
 	}
-	answer, open := <-waiter
+	var answer *kraftv1.CreateTopicsResponse
+	var open bool
+	select {
+	case answer, open = <-waiter:
+	case <-ctx.Done():
+		t.mutex.Lock()
+		delete(t.waiting, id)
+		t.mutex.Unlock()
+		return ctx.Err()
+	}
 	if !open {
 		return t.broken
 	}

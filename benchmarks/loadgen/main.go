@@ -2,7 +2,8 @@
 //
 // It is the same program for both sides, so that the client costs both the same: gRPC in Go over one connection. Against
 // a kraft controller each client creates topics through a shared Session; against etcd each puts a value of 128 bytes.
-// With -batch each request carries that many topics, or a transaction of that many puts.
+// With -batch each request carries that many topics, or a transaction of that many puts. With -requests it ends after so
+// many instead of after -seconds. With -probe it measures how long nothing can be written after a leader's death.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,11 +39,19 @@ type Result struct {
 	Max      float64 `json:"max_ms"`
 }
 
-func run(target Target, clients, batch int, warmup, length time.Duration, prefixed *atomic.Uint64) ([]float64, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), warmup+length+30*time.Second)
+// Load is what is asked of a target: for a length of time after a warm-up, or, if requests is not 0, so many of them.
+type Load struct {
+	clients, batch int
+	warmup, length time.Duration
+	requests       uint64
+}
+
+func run(target Target, load Load) ([]float64, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), load.warmup+load.length+30*time.Second)
 	defer cancel()
-	begin := time.Now().Add(warmup)
-	end := begin.Add(length)
+	begin := time.Now().Add(load.warmup)
+	end := begin.Add(load.length)
+	clients, prefixed := load.clients, new(atomic.Uint64)
 	latencies := make([][]float64, clients)
 	failures := make(chan error, clients)
 	var wait sync.WaitGroup
@@ -51,10 +61,11 @@ func run(target Target, clients, batch int, warmup, length time.Duration, prefix
 			defer wait.Done()
 			for {
 				sent := time.Now()
-				if sent.After(end) {
+				sequence := prefixed.Add(1)
+				if sent.After(end) || (load.requests > 0 && sequence > load.requests) {
 					return
 				}
-				if err := target.Write(ctx, client, prefixed.Add(1), batch); err != nil {
+				if err := target.Write(ctx, client, sequence, load.batch); err != nil {
 					failures <- err
 					return
 				}
@@ -84,31 +95,52 @@ func open(kind, address, prefix string) (Target, error) {
 	return nil, fmt.Errorf("-target is kraft or etcd, not %q", kind)
 }
 
+func measure(kind string, target Target, load Load) error {
+	began := time.Now()
+	all, err := run(target, load)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("nothing was acknowledged in %v", load.length)
+	}
+	seconds := load.length.Seconds()
+	if load.requests > 0 {
+		seconds = time.Since(began).Seconds()
+	}
+	slices.Sort(all)
+	return json.NewEncoder(os.Stdout).Encode(Result{
+		Target: kind, Clients: load.clients, Batch: load.batch, Seconds: seconds, Requests: len(all),
+		PerSec: float64(len(all)*load.batch) / seconds,
+		P50:    all[len(all)/2], P99: all[len(all)*99/100], Max: all[len(all)-1],
+	})
+}
+
 func main() {
 	kind := flag.String("target", "kraft", "kraft or etcd")
-	address := flag.String("address", "", "host:port of the leader")
+	address := flag.String("address", "", "host:port of the leader; with -probe of all servers, separated by commas")
 	clients := flag.Int("clients", 1, "concurrent clients")
 	batch := flag.Int("batch", 1, "writes in a request")
 	seconds := flag.Float64("seconds", 5, "how long to measure")
 	warmup := flag.Float64("warmup", 1, "how long to run before measuring")
+	requests := flag.Uint64("requests", 0, "end after so many requests, measured from the first")
 	prefix := flag.String("prefix", fmt.Sprintf("t%x", time.Now().UnixNano()), "of every name written")
+	isProbe := flag.Bool("probe", false, "measure the time without a leader; see probe.go")
 	flag.Parse()
-	target, err := open(*kind, *address, *prefix)
-	if err == nil {
-		defer target.Close()
-		var all []float64
-		length := time.Duration(*seconds * float64(time.Second))
-		all, err = run(target, *clients, *batch, time.Duration(*warmup*float64(time.Second)), length, new(atomic.Uint64))
-		if err == nil && len(all) == 0 {
-			err = fmt.Errorf("nothing was acknowledged in %v", length)
-		}
-		if err == nil {
-			slices.Sort(all)
-			err = json.NewEncoder(os.Stdout).Encode(Result{
-				Target: *kind, Clients: *clients, Batch: *batch, Seconds: *seconds, Requests: len(all),
-				PerSec: float64(len(all)**batch) / *seconds,
-				P50:    all[len(all)/2], P99: all[len(all)*99/100], Max: all[len(all)-1],
-			})
+	load := Load{clients: *clients, batch: *batch, requests: *requests}
+	load.length = time.Duration(*seconds * float64(time.Second))
+	load.warmup = time.Duration(*warmup * float64(time.Second))
+	if load.requests > 0 {
+		load.length, load.warmup = time.Hour, 0
+	}
+	var err error
+	if *isProbe {
+		err = probe(*kind, strings.Split(*address, ","), *prefix)
+	} else {
+		var target Target
+		if target, err = open(*kind, *address, *prefix); err == nil {
+			err = measure(*kind, target, load)
+			target.Close()
 		}
 	}
 	if err != nil {

@@ -1,0 +1,85 @@
+"""What the benchmark asks of either side: three servers as processes, and how to ask them about themselves.
+
+Decides: nothing of either side. Must not know: what is measured.
+"""
+
+from __future__ import annotations
+
+import os
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Protocol
+
+_KIB: Final = 1024
+_TIMEOUT_S: Final = 10.0
+
+
+class Side(Protocol):
+    """Three servers of one make, on this machine, each with a directory of its own on the same file system."""
+
+    kind: str
+    """As the load generator calls it."""
+    title: str
+    """Name and version, for the report."""
+
+    def start(self) -> None:
+        """Start all three on fresh directories, and wait until one leads and takes writes."""
+
+    def stop(self) -> None:
+        """Leave no process and no directory behind."""
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The servers' names."""
+
+    def leader(self) -> str:
+        """The one that leads now; waits until there is one."""
+
+    def address(self, member: str) -> str:
+        """`host:port` that clients connect to."""
+
+    def pid(self, member: str) -> int:
+        """Of its process."""
+
+    def kill(self, member: str) -> int:
+        """SIGKILL; the time just before it, in nanoseconds since 1970."""
+
+    def restart(self, member: str) -> None:
+        """Start it again; returns as soon as the process is there."""
+
+    def await_replayed(self, member: str) -> None:
+        """Wait until it has applied all that is committed now."""
+
+    def syncs(self, member: str) -> int:
+        """How many durable writes (fsync or fdatasync) it has made since it started."""
+
+
+def page(address: str, path: str) -> str:
+    """The body of `GET http://address/path`."""
+    with urllib.request.urlopen(f"http://{address}{path}", timeout=_TIMEOUT_S) as answer:
+        return str(answer.read().decode())
+
+
+def samples(text: str) -> Mapping[str, float]:
+    """Prometheus' text form: value by name and labels, as written there."""
+    found = {}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            name, _, value = line.rpartition(" ")
+            found[name] = float(value)
+    return found
+
+
+def resident_mb(pid: int) -> float:
+    """Resident memory of a process in MB (10^6 bytes)."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * _KIB / 1e6
+    raise ProcessLookupError(f"process {pid} has no VmRSS: it has ended")
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
