@@ -46,33 +46,40 @@ def random_uuid() -> None:
     print(id_text(random_id()))
 
 
-@app.command("format")
+ClusterId = Annotated[str, typer.Option("-t", "--cluster-id", help="Of the cluster: 22 characters, see random-uuid.")]
+InitialControllers = Annotated[
+    str | None,
+    typer.Option(
+        "-I", "--initial-controllers", help="The first voters: id@host:port[/grpc-port]:directory-id, comma separated."
+    ),
+]
+Standalone = Annotated[bool, typer.Option("-s", "--standalone", help="This controller is the only voter.")]
+Joins = Annotated[
+    bool, typer.Option("-N", "--no-initial-controllers", help="This controller joins a quorum that exists.")
+]
+Release = Annotated[
+    str, typer.Option("-r", "--release-version", help="metadata.version of a new cluster, such as 4.3 or 4.3-IV0.")
+]
+Features = Annotated[
+    list[str] | None, typer.Option("-f", "--feature", help="A feature's level, NAME=LEVEL; may be given again.")
+]
+IgnoreFormatted = Annotated[
+    bool, typer.Option("-g", "--ignore-formatted", help="Leave directories alone that are formatted already.")
+]
+
+
+@app.command(
+    "format", epilog="Example:  kraft storage format -c node.properties -t $(kraft storage random-uuid) --standalone"
+)
 def format_storage(
     config: Config,
-    cluster_id: Annotated[
-        str, typer.Option("-t", "--cluster-id", help="Of the cluster: 22 characters, see random-uuid.")
-    ],
-    initial_controllers: Annotated[
-        str | None,
-        typer.Option(
-            "-I",
-            "--initial-controllers",
-            help="The first voters: id@host:port[/grpc-port]:directory-id, comma separated.",
-        ),
-    ] = None,
-    standalone: Annotated[bool, typer.Option("-s", "--standalone", help="This controller is the only voter.")] = False,
-    no_initial_controllers: Annotated[
-        bool, typer.Option("-N", "--no-initial-controllers", help="This controller joins a quorum that exists.")
-    ] = False,
-    release_version: Annotated[
-        str, typer.Option("-r", "--release-version", help="metadata.version of a new cluster, such as 4.3 or 4.3-IV0.")
-    ] = metadata_version(LATEST_PRODUCTION).name,
-    feature: Annotated[
-        list[str] | None, typer.Option("-f", "--feature", help="A feature's level, NAME=LEVEL; may be given again.")
-    ] = None,
-    ignore_formatted: Annotated[
-        bool, typer.Option("-g", "--ignore-formatted", help="Leave directories alone that are formatted already.")
-    ] = False,
+    cluster_id: ClusterId,
+    initial_controllers: InitialControllers = None,
+    standalone: Standalone = False,
+    no_initial_controllers: Joins = False,
+    release_version: Release = metadata_version(LATEST_PRODUCTION).name,
+    feature: Features = None,
+    ignore_formatted: IgnoreFormatted = False,
 ) -> None:
     """Format the log directories of a node, once, before its first start.
 
