@@ -6,7 +6,7 @@ import re
 import secrets
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -25,6 +25,7 @@ from quorum.node.config import NodeConfig, load_config
 
 app = typer.Typer(no_args_is_help=True)
 
+_DEFAULT_RELEASE: Final = metadata_version(LATEST_PRODUCTION).name
 _SEGMENT = re.compile(r"\d{20}\.log")
 
 Config = Annotated[
@@ -77,7 +78,7 @@ def format_storage(
     initial_controllers: InitialControllers = None,
     standalone: Standalone = False,
     no_initial_controllers: Joins = False,
-    release_version: Release = metadata_version(LATEST_PRODUCTION).name,
+    release_version: Release = _DEFAULT_RELEASE,
     feature: Features = None,
     ignore_formatted: IgnoreFormatted = False,
 ) -> None:
