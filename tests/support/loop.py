@@ -1,0 +1,32 @@
+"""Runs a test's coroutine in the loop that the processes use, and waits for conditions with a deadline."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import uvloop
+
+T = TypeVar("T")
+_STEP_S = 0.002
+
+
+def run(main: Coroutine[Any, Any, T], *, deadline_s: float = 30.0) -> T:
+    """Run to the end, at most for so long."""
+
+    async def bounded() -> T:
+        async with asyncio.timeout(deadline_s):
+            return await main
+
+    return uvloop.run(bounded())
+
+
+async def until(holds: Callable[[], object], *, what: str, deadline_s: float = 10.0) -> None:
+    """Let the loop turn until the condition holds; fails the test, naming `what`, when it does not in time."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + deadline_s
+    while not holds():
+        if loop.time() >= deadline:
+            raise AssertionError(f"after {deadline_s:g} s still not: {what}")
+        await asyncio.sleep(_STEP_S)

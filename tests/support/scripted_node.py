@@ -1,0 +1,109 @@
+"""A node behind the real doors that answers when the test says so: what came in, and what is to go out, by hand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from metadata_log.image import MetadataImage
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.voters import Endpoint
+from quorum.node.ports import ClientAnswer, ClientCall, PeerCall, PeerResponse
+from quorum.node.view import NodeView
+from quorum.raft.quorum_description import QuorumDescription
+from quorum.server.grpc.listen import listen
+
+NODE_ID = 7
+
+
+class ScriptedNode:
+    """Implements `quorum.server.grpc.node.Node`.
+
+    Attributes:
+        calls: clients' requests, in order; answer one by `calls[0].respond(...)`.
+        peers: replicas' requests by id, with what answers them; those that were dropped are removed.
+        gone: ids of the dropped ones.
+        at_once: answers every client's request as it comes, when set.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[ClientCall] = []
+        self.peers: dict[int, tuple[PeerCall, Callable[[PeerResponse], None]]] = {}
+        self.gone: list[int] = []
+        self.at_once: Callable[[ClientCall], ClientAnswer] | None = None
+        self.failure: str | None = None
+        self.leader_id: int | None = NODE_ID
+        self.image = MetadataImage.empty()
+        self._next_id = 0
+
+    def peer_request(self, call: PeerCall, respond: Callable[[PeerResponse], None]) -> int:
+        """See the port."""
+        self._next_id += 1
+        self.peers[self._next_id] = (call, respond)
+        return self._next_id
+
+    def peer_gone(self, request_id: int) -> None:
+        """See the port."""
+        if self.peers.pop(request_id, None) is not None:
+            self.gone.append(request_id)
+
+    def answer_peer(self, request_id: int, response: PeerResponse) -> None:
+        """Answer a replica's request."""
+        _, respond = self.peers.pop(request_id)
+        respond(response)
+
+    def client_request(self, call: ClientCall) -> None:
+        """See the port."""
+        self.calls.append(call)
+        if self.at_once is not None:
+            call.respond(self.at_once(call))
+
+    def describe_quorum(self) -> QuorumDescription:
+        """See the port."""
+        return QuorumDescription(
+            leader_id=self.leader_id, leader_epoch=Epoch(3), high_watermark=Offset(12), voters=(), observers=()
+        )
+
+    def now_ms(self) -> int:
+        """See the port."""
+        return time.monotonic_ns() // 1_000_000
+
+    def view(self) -> NodeView:
+        """See the port."""
+        return NodeView(
+            node_id=NODE_ID,
+            cluster_id="scripted",
+            role="leader",
+            epoch=Epoch(3),
+            leader_id=self.leader_id,
+            log_start_offset=Offset(0),
+            log_end_offset=Offset(12),
+            flushed_offset=Offset(12),
+            high_watermark=Offset(0),
+            image=self.image,
+            is_voter=True,
+            voter_count=1,
+            active_epoch=Epoch(3),
+            heard_age_ms=0,
+            fetch_timeout_ms=2000,
+            disk_stalled_ms=0,
+            queued=0,
+            waiting_answers=0,
+            failure=self.failure,
+            recovery_warnings=(),
+            turns=0,
+            turn_seconds=0.0,
+            longest_turn_seconds=0.0,
+            events=0,
+        )
+
+
+@asynccontextmanager
+async def served(node: ScriptedNode, *, port: int = 0) -> AsyncIterator[str]:
+    """Serve the node's doors on loopback; yields the address."""
+    server, bound = await listen(Endpoint(name="GRPC", host="127.0.0.1", port=port), node)
+    try:
+        yield f"127.0.0.1:{bound}"
+    finally:
+        await server.stop(None)
