@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from metadata_log.errors import InvariantViolation
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Offset
 from quorum.errors import Error
@@ -213,6 +214,12 @@ class Driver:
             events=self._events,
         )
 
+    @property
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            raise InvariantViolation("the driver was used before it was run")
+        return self._loop
+
     # --- turns
 
     def _turn(self) -> None:
@@ -232,9 +239,8 @@ class Driver:
         if self._inbox or (due_ms is not None and due_ms <= self.now_ms()):
             await asyncio.sleep(0)
             return
-        assert self._loop is not None
         self._arm(due_ms)
-        self._waiter = self._loop.create_future()
+        self._waiter = self._running_loop.create_future()
         try:
             await self._waiter
         finally:
@@ -246,9 +252,8 @@ class Driver:
             return
         if self._timer is not None:
             self._timer.cancel()
-        assert self._loop is not None
         self._timer_at_ms = due_ms
-        self._timer = self._loop.call_later((due_ms - self.now_ms()) / _MS_PER_S, self._on_timer)
+        self._timer = self._running_loop.call_later((due_ms - self.now_ms()) / _MS_PER_S, self._on_timer)
 
     def _on_timer(self) -> None:
         self._timer = None
@@ -259,8 +264,7 @@ class Driver:
         self._wake()
 
     def _post_from_thread(self, event: DiskEvent) -> None:
-        assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._post, event)
+        self._running_loop.call_soon_threadsafe(self._post, event)
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -269,8 +273,7 @@ class Driver:
     # --- the end
 
     def _refuse(self, call: ClientCall, error: Error, message: str) -> None:
-        assert self._loop is not None
-        self._loop.call_soon(call.respond, self.executor.leader_hint(error, message))
+        self._running_loop.call_soon(call.respond, self.executor.leader_hint(error, message))
 
     def _finish(self, *, is_clean: bool) -> None:
         if self._timer is not None:

@@ -60,7 +60,7 @@ class Published:
     @property
     def is_behind(self) -> bool:
         """Whether a slice could do something now, without waiting for the disk."""
-        return not self._is_reading and self.replayer.end.offset < self.high_watermark
+        return not (self._is_reading or self._remembered) and self.replayer.end.offset < self.high_watermark
 
     def remember(self, replayer: Replayer) -> None:
         """As leader: the outcome of a batch that was appended, to be published once it is committed."""
@@ -79,7 +79,7 @@ class Published:
 
     def step(self) -> None:
         """Replay one slice, if there is something to replay."""
-        if not self.is_behind or self._remembered:
+        if not self.is_behind:
             return
         before, changes = self.replayer.image, []
         left = self._records_a_slice

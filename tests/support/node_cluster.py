@@ -12,6 +12,8 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import msgspec
+
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.errors import MetadataLogError
 from metadata_log.file_log import LogConfig, open_log
@@ -128,6 +130,7 @@ class Cluster:
         seed: int = 0,
         executor: type[Executor] = Executor,
         disk: type[SimulatedDisk] | None = None,
+        log: LogConfig | None = None,
     ) -> None:
         self.now_ms = 0
         self.random = random.Random(seed)
@@ -135,6 +138,7 @@ class Cluster:
         self._sequence = 0
         self.executor_type = executor
         self.disk_type = disk or SimulatedDisk
+        self.log_config = log or LogConfig()
         self.restart_after_ms: int | None = None
         """When set, a replica that crashed is started again after so long."""
         self.cut: set[tuple[int, int]] = set()
@@ -296,7 +300,7 @@ class Node:
 
     @property
     def config(self) -> NodeConfig:
-        return config_of(
+        config = config_of(
             {
                 "process.roles": "controller",
                 "node.id": str(self.node_id),
@@ -304,6 +308,7 @@ class Node:
                 "log.dirs": DATA,
             }
         )
+        return msgspec.structs.replace(config, log=self.cluster.log_config)
 
     def start(self) -> None:
         assert not self.is_up

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from metadata_log.file_log import LogConfig
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, TopicId
+from metadata_log.offsets import Offset
 from quorum.controller.context import RequestContext
 from quorum.controller.requests import DescribeTopics
 from quorum.errors import Error
@@ -235,3 +237,20 @@ def test_the_same_seed_gives_the_same_story() -> None:
         cluster.run_for(500)
         stories.append([(node.events, node.files.changes) for node in cluster.nodes])
     assert stories[0] == stories[1]
+
+
+def test_a_follower_far_behind_is_fed_from_the_files() -> None:
+    cluster = Cluster(seed=4, log=LogConfig(cache_bytes=1))
+    cluster.start()
+    cluster.add_broker()
+    leader = cluster.elect()
+    behind = next(node for node in cluster.nodes if node is not leader)
+    behind.crash()
+    for number in range(30):
+        answers = cluster.create(leader, f"t{number}")
+        cluster.run_until(lambda answers=answers: bool(answers))  # type: ignore[misc]
+    assert leader.executor.log.needs_cold_read(Offset(5))
+    behind.start()
+    _settle(cluster)
+    assert behind.executor.image == leader.executor.image
+    cluster.check()

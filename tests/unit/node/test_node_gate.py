@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, ZERO_TOPIC_ID, ReplicaKey, TopicId
+from metadata_log.image import ImageBuilder, MetadataImage
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import TopicRecord
+from quorum.errors import Error
+from quorum.node.gate import Gate
+from quorum.node.ports import PeerCall
+from quorum.raft.messages import FetchRequest, FetchResponse, VoteRequest, VoteResponse
+
+OWN = TopicId(b"\x11" * 16)
+OTHER = TopicId(b"\x22" * 16)
+ME = ReplicaKey(node_id=1)  # type: ignore[arg-type]
+FETCH = FetchRequest(
+    replica=ME,
+    current_leader_epoch=Epoch(1),
+    fetch_offset=Offset(0),
+    last_fetched_epoch=Epoch(0),
+    max_bytes=1,
+    max_wait_ms=0,
+)
+VOTE = VoteRequest(
+    candidate=ME, voter=ME, candidate_epoch=Epoch(1), last_epoch=Epoch(0), last_epoch_end_offset=Offset(0)
+)
+
+
+def _image(topic_id: TopicId) -> MetadataImage:
+    builder = ImageBuilder(MetadataImage.empty())
+    builder.apply(TopicRecord(name=METADATA_TOPIC_NAME, topic_id=topic_id), 0)
+    return builder.build(1, 1, 0)
+
+
+def _error(gate: Gate, *, topic_id: TopicId = METADATA_TOPIC_ID, cluster_id: str | None = "c") -> Error:
+    refusal = gate.validate(PeerCall(request=FETCH, cluster_id=cluster_id, topic_id=topic_id))
+    return Error.NONE if refusal is None else refusal.error
+
+
+def test_the_sentinel_is_accepted_always_and_the_own_id_from_replay_on() -> None:
+    gate = Gate("c")
+    assert _error(gate) is Error.NONE
+    assert _error(gate, topic_id=OWN) is Error.UNKNOWN_TOPIC_ID
+    gate.on_committed(_image(OWN))
+    assert _error(gate, topic_id=OWN) is Error.NONE
+    assert _error(gate) is Error.NONE
+    assert _error(gate, topic_id=OTHER) is Error.UNKNOWN_TOPIC_ID
+    assert _error(gate, topic_id=ZERO_TOPIC_ID) is Error.UNKNOWN_TOPIC_ID
+
+
+def test_an_id_that_was_only_appended_is_forgotten_with_the_leadership() -> None:
+    gate = Gate("c")
+    gate.on_appended(_image(OWN))
+    assert _error(gate, topic_id=OWN) is Error.NONE
+    gate.on_lost_leadership()
+    assert _error(gate, topic_id=OWN) is Error.UNKNOWN_TOPIC_ID
+    gate.on_committed(_image(OTHER))
+    assert (_error(gate, topic_id=OTHER), _error(gate, topic_id=OWN)) == (Error.NONE, Error.UNKNOWN_TOPIC_ID)
+
+
+def test_another_cluster_is_refused_and_a_missing_name_is_not() -> None:
+    gate = Gate("c")
+    assert _error(gate, cluster_id="d") is Error.INCONSISTENT_CLUSTER_ID
+    assert _error(gate, cluster_id=None) is Error.NONE
+
+
+def test_only_a_fetch_that_was_answered_before_names_the_own_id() -> None:
+    gate = Gate("c")
+    gate.on_fetch_answered(2)
+    assert gate.topic_id_for(FETCH, 2) == METADATA_TOPIC_ID
+    gate.on_committed(_image(OWN))
+    assert gate.topic_id_for(FETCH, 2) == OWN
+    assert gate.topic_id_for(FETCH, 3) == METADATA_TOPIC_ID
+    assert gate.topic_id_for(VOTE, 2) == METADATA_TOPIC_ID
+    gate.on_epoch()
+    assert gate.topic_id_for(FETCH, 2) == METADATA_TOPIC_ID
+
+
+def test_after_an_id_error_the_sentinel_is_sent_until_the_next_epoch() -> None:
+    gate = Gate("c")
+    gate.on_committed(_image(OWN))
+    gate.on_fetch_answered(2)
+    gate.on_id_error(2)
+    gate.on_fetch_answered(2)
+    assert gate.topic_id_for(FETCH, 2) == METADATA_TOPIC_ID
+    gate.on_epoch()
+    gate.on_fetch_answered(2)
+    assert gate.topic_id_for(FETCH, 2) == OWN
+
+
+def test_a_refusal_has_the_form_of_the_answer_that_was_asked_for() -> None:
+    refusal = Gate("c").validate(PeerCall(request=VOTE, cluster_id="d"))
+    assert refusal is not None
+    vote = refusal.response_to(VOTE, Epoch(4))
+    assert isinstance(vote, VoteResponse)
+    assert (vote.error, vote.leader_id, vote.leader_epoch, vote.vote_granted) == (
+        Error.INCONSISTENT_CLUSTER_ID,
+        -1,
+        4,
+        False,
+    )
+    assert isinstance(refusal.response_to(FETCH, Epoch(4)), FetchResponse)

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+import structlog
+
+from metadata_log.offsets import Epoch, Offset
+from quorum.errors import Error
+from quorum.node.logging import LogWatcher, configure_logging
+from quorum.node.ports import ControllerActivated, ControllerDeactivated, Refused, RoleChanged
+
+
+@pytest.fixture
+def _restored() -> object:
+    yield None
+    structlog.reset_defaults()
+
+
+@pytest.mark.usefixtures("_restored")
+def test_one_line_a_transition_and_one_a_refusal_with_the_same_fields_in_the_same_order() -> None:
+    stream = io.StringIO()
+    configure_logging(as_json=True, stream=stream)
+    watcher = LogWatcher(3)
+    for epoch in (4, 5):
+        watcher.on_event(
+            RoleChanged(
+                role="follower",
+                epoch=Epoch(epoch),
+                leader_id=1,
+                leader_endpoints=(),
+                log_end_offset=Offset(9),
+                high_watermark=Offset(8),
+                cause="RequestReceived",
+            )
+        )
+    watcher.on_event(Refused(request="FetchRequest", error=Error.UNKNOWN_TOPIC_ID, why="no", by_us=True, peer="2"))
+    watcher.on_event(ControllerActivated(epoch=Epoch(5)))
+    watcher.on_event(ControllerDeactivated(epoch=Epoch(5), unknown_outcomes=2))
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line["event"] for line in lines] == [
+        "transition",
+        "transition",
+        "refusal",
+        "active controller",
+        "standby controller",
+    ]
+    assert list(lines[0]) == list(lines[1])
+    assert lines[0]["epoch"] == 4
+    assert (lines[2]["error"], lines[2]["level"], lines[2]["node_id"]) == ("UNKNOWN_TOPIC_ID", "warning", 3)
+    assert lines[4]["unknown_outcomes"] == 2
+
+
+@pytest.mark.usefixtures("_restored")
+def test_the_level_bounds_what_is_written() -> None:
+    stream = io.StringIO()
+    configure_logging(level="WARNING", stream=stream)
+    LogWatcher(1).on_event(ControllerActivated(epoch=Epoch(1)))
+    assert stream.getvalue() == ""
+
+
+def test_an_unknown_level_is_named() -> None:
+    with pytest.raises(ValueError, match="log level 'LOUD' is none of DEBUG, INFO"):
+        configure_logging(level="LOUD")
