@@ -1,0 +1,315 @@
+"""Any order of registrations, heartbeats, silences, creates, deletes, ISR changes, failovers: what always holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from metadata_log.ids import RESERVED_TOPIC_IDS, NodeId, TopicId
+from metadata_log.image import NO_LEADER, BrokerRegistration, PartitionImage
+from quorum.controller.brokers import has_online_directory, is_active
+from quorum.controller.config import ControllerConfig
+from quorum.controller.requests import (
+    AlterPartition,
+    AlterPartitionResponse,
+    BrokerState,
+    CreatableTopic,
+    CreateTopics,
+    CreateTopicsResponse,
+    DeleteTopics,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+    PartitionAlteration,
+    TopicAlteration,
+)
+from quorum.errors import Error
+from tests.support.controller import CLUSTER_ID, ControlledCluster
+
+BROKERS = st.integers(1, 5)
+NAMES = st.sampled_from(["a", "b", "c", "d.e", "d_e", "f"])
+
+
+class Controllers(RuleBasedStateMachine):
+    """Five brokers, six names, one active controller at a time."""
+
+    cluster: ControlledCluster
+
+    @initialize(
+        brokers=st.integers(1, 5),
+        elr=st.booleans(),
+        min_isr=st.integers(1, 3),
+        unclean=st.booleans(),
+        per_turn=st.sampled_from([1, 3, 2000]),
+    )
+    def begin(self, brokers: int, elr: bool, min_isr: int, unclean: bool, per_turn: int) -> None:
+        config = ControllerConfig(
+            node_id=1,
+            cluster_id=CLUSTER_ID,
+            max_records_per_sweep=per_turn,
+            unclean_leader_election_enable=unclean,
+            min_insync_replicas=min_isr,
+        )
+        self.cluster = ControlledCluster(elr=elr, config=config)
+        self.incarnation = 100
+        self.ids_seen: dict[TopicId, str] = {}
+        self.deleted: set[TopicId] = set()
+        self.epochs: dict[tuple[TopicId, int], tuple[int, int]] = {}
+        self.broker_epochs: dict[int, int] = {}
+        for broker in range(1, 1 + brokers):
+            self.live(broker)
+        for name in ("a", "b"):
+            self.create(name, 3, min(3, brokers), False)
+
+    # --- brokers
+
+    def broker(self, broker: int) -> BrokerRegistration | None:
+        return self.cluster.image.cluster.brokers.get(NodeId(broker))
+
+    def others_beat(self, broker: int) -> None:
+        for other in sorted(self.cluster.image.cluster.brokers):
+            if other != broker and not self.cluster.image.cluster.brokers[other].fenced:
+                self.cluster.beat(other)
+
+    def register_anew(self, broker: int, *, clean: bool) -> Error:
+        self.incarnation += 1
+        known = self.broker(broker)
+        response = self.cluster.register(
+            broker,
+            incarnation=self.incarnation,
+            rack="x" if broker % 2 else "y",
+            previous_broker_epoch=known.epoch if known is not None and clean else -1,
+        )
+        if response.error is Error.NONE:
+            assert response.broker_epoch > self.broker_epochs.get(broker, -1)
+            self.broker_epochs[broker] = response.broker_epoch
+        return response.error
+
+    @rule(broker=BROKERS, clean=st.booleans())
+    def register(self, broker: int, clean: bool) -> None:
+        assert self.register_anew(broker, clean=clean) in (Error.NONE, Error.DUPLICATE_BROKER_REGISTRATION)
+
+    @rule(broker=BROKERS, behind=st.booleans(), fence=st.booleans(), stop=st.booleans())
+    def heartbeat(self, broker: int, behind: bool, fence: bool, stop: bool) -> None:
+        if self.broker(broker) is None:
+            return
+        offset = 0 if behind else self.cluster.last_offset
+        response = self.cluster.beat(broker, current_metadata_offset=offset, want_fence=fence, want_shut_down=stop)
+        assert response.error is Error.NONE
+        now = self.broker(broker)
+        assert now is not None
+        assert response.is_fenced == now.fenced
+        if response.should_shut_down:
+            assert now.fenced
+            assert broker not in {partition.leader for partition in self.partitions()}
+
+    @rule(broker=BROKERS)
+    def live(self, broker: int) -> None:
+        """What a healthy broker does: register if it has not, catch up, be unfenced."""
+        if self.broker(broker) is None:
+            assert self.register_anew(broker, clean=True) is Error.NONE
+        response = self.cluster.beat(broker)
+        if response.should_shut_down:
+            # It had asked to stop, which cannot be taken back: the next process takes over.
+            assert self.register_anew(broker, clean=True) is Error.NONE
+            response = self.cluster.beat(broker)
+        assert not response.is_fenced
+
+    @rule(broker=BROKERS)
+    def fence(self, broker: int) -> None:
+        """Taking leave may need turns, but comes to its end."""
+        if self.broker(broker) is None:
+            return
+        for _ in range(200):
+            if self.cluster.beat(broker, want_fence=True).is_fenced:
+                return
+            self.others_beat(broker)
+        raise AssertionError("never fenced")
+
+    @rule(broker=BROKERS, returns=st.booleans())
+    def stop(self, broker: int, returns: bool) -> None:
+        """A clean stop comes to its end as long as the others keep up."""
+        if self.broker(broker) is None:
+            return
+        for _ in range(200):
+            if self.cluster.beat(broker, want_shut_down=True).should_shut_down:
+                break
+            self.others_beat(broker)
+        else:
+            raise AssertionError("never let go")
+        if returns:
+            assert self.register_anew(broker, clean=True) is Error.NONE
+            self.live(broker)
+
+    @rule(broker=BROKERS, returns=st.booleans())
+    def kill(self, broker: int, returns: bool) -> None:
+        """A dead broker is fenced once it is stale; its successor may come before or after."""
+        known = self.broker(broker)
+        if known is None:
+            return
+        self.others_beat(broker)
+        self.cluster.elapse(5_000)
+        self.others_beat(broker)
+        self.cluster.elapse(4_001)
+        if returns:
+            assert self.register_anew(broker, clean=False) is Error.NONE
+            self.live(broker)
+        else:
+            self.cluster.settle()
+            now = self.broker(broker)
+            assert now is not None
+            assert now.fenced
+
+    @rule(milliseconds=st.sampled_from([100, 4_000, 9_001]))
+    def elapse(self, milliseconds: int) -> None:
+        self.cluster.elapse(milliseconds)
+
+    @rule()
+    def look(self) -> None:
+        self.cluster.look()
+
+    @rule()
+    def settle(self) -> None:
+        """All that is due is done in a bounded number of turns."""
+        self.cluster.settle()
+        assert self.cluster.look() == ()
+
+    @rule()
+    def fail_over(self) -> None:
+        assert self.cluster.fail_over().records == ()
+
+    # --- topics
+
+    @rule(name=NAMES, partitions=st.integers(1, 4), factor=st.integers(1, 4), only=st.booleans())
+    def create(self, name: str, partitions: int, factor: int, only: bool) -> None:
+        topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=factor)
+        before = self.cluster.image
+        response = self.cluster.ask(CreateTopics(topics=(topic,), validate_only=only)).response
+        assert isinstance(response, CreateTopicsResponse)
+        (result,) = response.topics
+        assert (result.error is Error.TOPIC_ALREADY_EXISTS) == (name in before.topics.by_name)
+        if only or result.error is not Error.NONE:
+            assert self.cluster.image.topics is before.topics
+            return
+        assert result.topic_id not in self.ids_seen
+        self.ids_seen[result.topic_id] = name
+        created = self.cluster.image.topics.by_id[result.topic_id]
+        assert len(created.partitions) == partitions
+        assert all(len(set(each.replicas)) == factor and each.leader == each.isr[0] for each in created.partitions)
+
+    @rule(data=st.data(), by_name=st.booleans())
+    def delete(self, data: st.DataObject, by_name: bool) -> None:
+        alive = sorted(set(self.ids_seen) - self.deleted)
+        if not alive:
+            return
+        topic_id = data.draw(st.sampled_from(alive))
+        state = DeleteTopicState(name=self.ids_seen[topic_id]) if by_name else DeleteTopicState(topic_id=topic_id)
+        response = self.cluster.ask(DeleteTopics(topics=(state,))).response
+        assert isinstance(response, DeleteTopicsResponse)
+        assert response.topics[0].error is Error.NONE
+        self.deleted.add(topic_id)
+
+    @precondition(lambda self: any(partition.leader >= 0 for partition in self.partitions()))
+    @rule(data=st.data(), stale=st.booleans())
+    def alter(self, data: st.DataObject, stale: bool) -> None:
+        """A leader proposes any ISR, at times on the state before last."""
+        led = sorted(
+            (topic.topic_id, partition.partition_id)
+            for topic in self.cluster.image.topics.by_id.values()
+            for partition in topic.partitions
+            if partition.leader >= 0
+        )
+        topic_id, index = data.draw(st.sampled_from(led))
+        was = self.cluster.partition(topic_id, index)
+        isr = data.draw(st.lists(st.sampled_from(was.replicas), unique=True))
+        wish = PartitionAlteration(
+            partition_index=index,
+            leader_epoch=was.leader_epoch,
+            partition_epoch=was.partition_epoch - stale,
+            new_isr=tuple(BrokerState(broker_id=broker) for broker in isr),
+        )
+        request = AlterPartition(
+            broker_id=was.leader,
+            broker_epoch=self.cluster.image.cluster.brokers[was.leader].epoch,
+            topics=(TopicAlteration(topic_id=topic_id, partitions=(wish,)),),
+        )
+        response = self.cluster.ask(request).response
+        assert isinstance(response, AlterPartitionResponse)
+        (answer,) = response.topics[0].partitions
+        now = self.cluster.partition(topic_id, index)
+        if answer.error is Error.NONE:
+            assert (answer.leader_id, answer.leader_epoch) == (now.leader, now.leader_epoch)
+            assert (answer.isr, answer.partition_epoch) == (now.isr, now.partition_epoch)
+            assert set(now.isr) == set(isr)
+        else:
+            assert now == was
+
+    # --- what must always hold
+
+    def partitions(self) -> list[PartitionImage]:
+        return [each for topic in self.cluster.image.topics.by_id.values() for each in topic.partitions]
+
+    @invariant()
+    def names_and_ids_go_together(self) -> None:
+        topics = self.cluster.image.topics
+        assert {topic.name: topic_id for topic_id, topic in topics.by_id.items()} == dict(topics.by_name.items())
+        assert not RESERVED_TOPIC_IDS & set(topics.by_id)
+        assert not self.deleted & set(topics.by_id)
+        assert set(self.ids_seen) - self.deleted <= set(topics.by_id)
+        assert "__cluster_metadata" in topics.by_name
+
+    @invariant()
+    def each_partition_is_sound(self) -> None:
+        brokers = self.cluster.image.cluster.brokers
+        for partition in self.partitions():
+            assert set(partition.isr) <= set(partition.replicas)
+            assert len(set(partition.isr)) == len(partition.isr)
+            assert set(partition.elr) <= set(partition.replicas)
+            assert not set(partition.elr) & set(partition.isr)
+            assert partition.leader == NO_LEADER or partition.leader in partition.isr
+            if partition.leader != NO_LEADER:
+                leader, where = brokers[partition.leader], partition.directory_of(partition.leader)
+                assert where is not None
+                assert has_online_directory(leader, where)
+
+    @invariant()
+    def nobody_leads_or_is_in_sync_who_is_fenced(self) -> None:
+        elr = self.cluster.image.features.elr_enabled
+        brokers = self.cluster.image.cluster.brokers
+        for partition in self.partitions():
+            assert partition.leader == NO_LEADER or not brokers[partition.leader].fenced
+            for member in partition.isr:
+                # Without an ELR, the last member of the ISR stays in it.
+                assert not brokers[member].fenced or (not elr and partition.leader == NO_LEADER)
+
+    @invariant()
+    def epochs_only_rise(self) -> None:
+        for topic in self.cluster.image.topics.by_id.values():
+            for partition in topic.partitions:
+                key = (topic.topic_id, partition.partition_id)
+                before = self.epochs.get(key, (-1, -1))
+                now = (partition.leader_epoch, partition.partition_epoch)
+                assert now[0] >= before[0]
+                assert now[1] >= before[1]
+                self.epochs[key] = now
+
+    @invariant()
+    def whoever_could_lead_does_once_all_is_done(self) -> None:
+        """Checked on a copy of the machine's world: a fresh controller on this image leaves nobody waiting."""
+        image = self.cluster.image
+        after = ControlledCluster(config=self.cluster.config)
+        after.image, after.log, after.epoch = image, list(self.cluster.log), self.cluster.epoch
+        after.time = self.cluster.time
+        after.fail_over()
+        after.settle()
+        for topic in after.image.topics.by_id.values():
+            for partition in topic.partitions:
+                if partition.leader == NO_LEADER:
+                    candidates = partition.isr or partition.elr
+                    assert not any(is_active(after.image.cluster.brokers[broker]) for broker in candidates)
+
+
+TestControllers: Any = Controllers.TestCase
+TestControllers.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
