@@ -83,6 +83,7 @@ async def serve(config: NodeConfig) -> None:
         ),
         network,
         Watchers(LogWatcher(config.node_id), metrics, agent),
+        syncs=metrics.syncs,
     )
     agent.attach(driver)
     http = HttpServer(driver.view, metrics)

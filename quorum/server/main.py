@@ -26,7 +26,7 @@ from quorum.node.destinations import bootstrap_destinations
 from quorum.node.driver import Driver
 from quorum.node.executor import Executor, ExecutorConfig
 from quorum.node.interpreter import tune
-from quorum.node.logging import LogWatcher
+from quorum.node.monitoring import Monitoring
 from quorum.node.notify import READY, STOPPING, notify
 from quorum.node.opened import OpenedReplica
 from quorum.node.ports import Watcher
@@ -63,11 +63,13 @@ async def serve(config: NodeConfig, *, watcher: Watcher | None = None) -> None:
     for warning in opened.recovery.warnings:
         log.warning("log recovered", what=warning)
     network = GrpcNetwork()
-    driver = make_driver(opened, config, network, watcher or LogWatcher(config.node_id))
+    monitoring = Monitoring(config.node_id, *([] if watcher is None else [watcher]))
+    driver = make_driver(opened, config, network, monitoring)
     reserved: list[ReservedPort] = []
     try:
         reserved = await _reserve_ports(config)
         server, port = await listen(_grpc_listener(config), driver)
+        await monitoring.start(driver.view, config.http_listener)
     except OSError:
         opened.abandon()
         for held in reserved:
@@ -82,13 +84,14 @@ async def serve(config: NodeConfig, *, watcher: Watcher | None = None) -> None:
     finally:
         notify(STOPPING)
         await server.stop(_STOP_GRACE_S)
+        await monitoring.stop()
         await network.close()
         for held in reserved:
             await held.close()
     log.info("stopped")
 
 
-def make_driver(opened: OpenedReplica, config: NodeConfig, network: GrpcNetwork, watcher: Watcher) -> Driver:
+def make_driver(opened: OpenedReplica, config: NodeConfig, network: GrpcNetwork, monitoring: Monitoring) -> Driver:
     """A controller's driver, not yet running."""
     cluster_id = opened.meta.cluster_id
     controller = ControllerConfig(
@@ -113,7 +116,14 @@ def make_driver(opened: OpenedReplica, config: NodeConfig, network: GrpcNetwork,
         bootstrap=bootstrap_destinations(config.bootstrap_servers),
         can_vote=True,
     )
-    return Driver(opened, executor_config, network, watcher, application=application)
+    return Driver(
+        opened,
+        executor_config,
+        network,
+        monitoring.watcher,
+        application=application,
+        syncs=monitoring.metrics.syncs,
+    )
 
 
 async def _reserve_ports(config: NodeConfig) -> list[ReservedPort]:
