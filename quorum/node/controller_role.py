@@ -38,8 +38,12 @@ from quorum.node.tail import Tail, TooLargeError
 
 
 class RoleConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds: of one batch, and of the answers that may wait at once; and how long one waits that names no deadline."""
+    """Bounds: of one batch, of those on their way at once, and of the answers that may wait at once; and how long one
+    waits that names no deadline."""
 
+    max_batches_in_flight: int = 1
+    """While as many are appended and not committed, requests gather for the next: under load a few large batches, for
+    which each replica pays one sync and one Fetch, instead of many small ones. Without load nothing waits."""
     max_records_per_batch: int = 10_000
     max_batch_bytes: int = 8 << 20
     max_waiting: int = 20_000
@@ -91,7 +95,7 @@ class ControllerRole:
             self._handle(call)
         if self._tail is not None:
             self._on_time(self._tail)
-            if not self._tail.flush():
+            if self._may_append(self._tail) and not self._tail.flush():
                 self.on_lost_leadership()
         self._expire()
 
@@ -230,6 +234,10 @@ class ControllerRole:
         result = self._machine.on_elapsed(tail.image, tail.next_offset, self._executor.clock)
         if not self._write(tail, result):
             self.on_lost_leadership()
+
+    def _may_append(self, tail: Tail) -> bool:
+        """Whether what is staged may go now; if not, it does in the turn in which the high watermark moves."""
+        return tail.in_flight(self._executor.high_watermark) < self._config.max_batches_in_flight
 
     # --- reads at any replica
 

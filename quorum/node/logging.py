@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections import Counter
 from typing import Any, TextIO
 
 import structlog
@@ -50,23 +51,21 @@ def configure_logging(*, level: str = "INFO", as_json: bool = False, stream: Tex
 
 
 class LogWatcher:
-    """Writes the events of one node to the log."""
+    """Writes the events of one node to the log.
+
+    A node that is alone asks for pre-votes many times a second, and goes to and fro between the same states of the same
+    epoch: of each such transition the first, second, fourth, eighth ... is written, with how many there were.
+    """
 
     def __init__(self, node_id: int) -> None:
         self._log = structlog.get_logger().bind(node_id=node_id)
+        self._epoch = -1
+        self._seen: Counter[tuple[str, int | None]] = Counter()
 
     def on_event(self, event: NodeEvent) -> None:
         """See `ports.Watcher`. The image's moves are counted by the metrics, not logged."""
         if isinstance(event, RoleChanged):
-            self._log.info(
-                "transition",
-                role=event.role,
-                epoch=event.epoch,
-                leader_id=event.leader_id,
-                log_end_offset=event.log_end_offset,
-                high_watermark=event.high_watermark,
-                cause=event.cause,
-            )
+            self._on_role(event)
         elif isinstance(event, Refused):
             self._log.warning(
                 "refusal",
@@ -80,6 +79,25 @@ class LogWatcher:
             self._log.info("active controller", epoch=event.epoch)
         elif isinstance(event, ControllerDeactivated):
             self._log.info("standby controller", epoch=event.epoch, unknown_outcomes=event.unknown_outcomes)
+
+    def _on_role(self, event: RoleChanged) -> None:
+        if event.epoch != self._epoch:
+            self._epoch = event.epoch
+            self._seen.clear()
+        self._seen[event.role, event.leader_id] += 1
+        times = self._seen[event.role, event.leader_id]
+        if times & (times - 1):
+            return
+        self._log.info(
+            "transition",
+            role=event.role,
+            epoch=event.epoch,
+            leader_id=event.leader_id,
+            log_end_offset=event.log_end_offset,
+            high_watermark=event.high_watermark,
+            cause=event.cause,
+            times=times,
+        )
 
 
 class Watchers:

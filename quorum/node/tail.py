@@ -6,6 +6,7 @@ unless it says otherwise), and keeps the outcome of each for publication. Must n
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -49,6 +50,7 @@ class Tail:
         self._values: list[bytes] = []
         self._size = 0
         self._staged: list[Replayer] = []
+        self._appended: deque[Offset] = deque()
         self._level: int | None = None
         self._versions: dict[type[MetadataRecord], int] = {}
 
@@ -98,9 +100,17 @@ class Tail:
                 f"records were staged for offsets {base} to {self.next_offset}, but appended at "
                 f"{appended.base_offset} to {appended.end_offset}"
             )
+        self._appended.append(appended.end_offset)
         for replayer in staged:
             self._remember(replayer)
         return True
+
+    def in_flight(self, committed: Offset) -> int:
+        """How many appended batches are not wholly below `committed` yet."""
+        appended = self._appended
+        while appended and appended[0] <= committed:
+            appended.popleft()
+        return len(appended)
 
     def _stage(self, records: Sequence[MetadataRecord], values: list[bytes], wall_ms: int) -> bool:
         size = sum(map(len, values)) + _RECORD_OVERHEAD * len(values)

@@ -63,3 +63,28 @@ def test_the_level_bounds_what_is_written() -> None:
 def test_an_unknown_level_is_named() -> None:
     with pytest.raises(ValueError, match="log level 'LOUD' is none of DEBUG, INFO"):
         configure_logging(level="LOUD")
+
+
+@pytest.mark.usefixtures("_restored")
+def test_a_node_that_goes_to_and_fro_does_not_fill_the_log() -> None:
+    stream = io.StringIO()
+    configure_logging(as_json=True, stream=stream)
+    watcher = LogWatcher(1)
+    for epoch in (3, 4):
+        for _ in range(100):
+            for role in ("prospective", "unattached"):
+                watcher.on_event(
+                    RoleChanged(
+                        role=role,
+                        epoch=Epoch(epoch),
+                        leader_id=None,
+                        leader_endpoints=(),
+                        log_end_offset=Offset(0),
+                        high_watermark=Offset(0),
+                        cause="Elapsed",
+                    )
+                )
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    of_one = [line["times"] for line in lines if (line["epoch"], line["role"]) == (4, "prospective")]
+    assert of_one == [1, 2, 4, 8, 16, 32, 64]
+    assert len(lines) == 4 * len(of_one)
