@@ -51,7 +51,9 @@ ClusterId = Annotated[str, typer.Option("-t", "--cluster-id", help="Of the clust
 InitialControllers = Annotated[
     str | None,
     typer.Option(
-        "-I", "--initial-controllers", help="The first voters: id@host:port[/grpc-port]:directory-id, comma separated."
+        "-I",
+        "--initial-controllers",
+        help="The first voters: id@host:port\\[/grpc-port]:directory-id, comma separated.",
     ),
 ]
 Standalone = Annotated[bool, typer.Option("-s", "--standalone", help="This controller is the only voter.")]
