@@ -62,7 +62,7 @@ def _take(core: Core, state: Follower, response: FetchResponse) -> None:
         is_sound = _note_snapshot(core, state, response.snapshot_id)
         wait_ms = core.config.fetch_max_wait_ms
     else:
-        is_sound = not response.records or _append(core, response.records)
+        is_sound = (not response.records or _append(core, response.records)) and _note_committed(core, response)
     if not is_sound:
         retry_fetch(core, state.fetch, core.config.retry_backoff_ms)
         return
@@ -70,9 +70,14 @@ def _take(core: Core, state: Follower, response: FetchResponse) -> None:
     state.is_leader_out_of_reach = False
     state.fetch_deadline_ms = core.now_ms + core.config.fetch_timeout_ms
     core.suspicion.clear()
+    retry_fetch(core, state.fetch, wait_ms)
+
+
+def _note_committed(core: Core, response: FetchResponse) -> bool:
+    """Only of an answer that found our log to be the leader's: else what is below its high watermark is not ours."""
     if core.log.advance_high_watermark(min(response.high_watermark, core.log.end_offset)):
         core.outbox.add(HighWatermarkAdvanced(offset=core.log.high_watermark))
-    retry_fetch(core, state.fetch, wait_ms)
+    return True
 
 
 def _append(core: Core, records: bytes) -> bool:

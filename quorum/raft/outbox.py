@@ -22,11 +22,13 @@ from quorum.raft.ready import (
     SendRecords,
     SendRequest,
     SendResponse,
+    Shut,
     TruncateLog,
     Write,
 )
 
-_LEAVES = (SendRequest, SendResponse, SendRecords)
+_WAITS = (SendRequest, SendResponse, SendRecords, Shut)
+"""What leaves this replica; and the end of it, lest an answer that still waits be lost."""
 
 
 class Outbox:
@@ -124,6 +126,6 @@ class Outbox:
             return Ready(writes=writes, at_once=tuple(effects))
         return Ready(
             writes=writes,
-            at_once=tuple(effect for effect in effects if not isinstance(effect, _LEAVES)),
-            after=tuple((gate, effect) for effect in effects if isinstance(effect, _LEAVES)),
+            at_once=tuple(effect for effect in effects if not isinstance(effect, _WAITS)),
+            after=tuple((gate, effect) for effect in effects if isinstance(effect, _WAITS)),
         )

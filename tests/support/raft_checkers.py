@@ -34,7 +34,13 @@ class Checkers:
             raise Broken(f"no vote forgotten: {node_id} votes for {earlier} and {candidate} in epoch {epoch}")
 
     def on_high_watermark(
-        self, node_id: int, incarnation: int, offset: int, log: list[Batch], durable: Iterable[list[Batch]], majority: int
+        self,
+        node_id: int,
+        incarnation: int,
+        offset: int,
+        log: list[Batch],
+        durable: Iterable[list[Batch]],
+        majority: int,
     ) -> None:
         """It only rises; what is below it is the same everywhere, for ever, and durable on a majority."""
         key = (node_id, incarnation)

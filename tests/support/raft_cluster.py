@@ -268,11 +268,13 @@ class Cluster:
             first = self.chance.random() < 0.5
             for effect in held if first else ():
                 self._perform(node, effect)
+            if node.incarnation != incarnation:  # `Shut` was one of them
+                return
             if isinstance(write, PersistQuorumState):
                 self.feed(node, Persisted(token=write.token))
             else:
                 self.feed(node, Flushed(token=write.token, epoch=write.epoch, end_offset=write.end_offset))
-            for effect in () if first else held:
+            for effect in () if first or node.incarnation != incarnation else held:
                 self._perform(node, effect)
 
     def _perform(self, node: Node, effect: Effect) -> None:

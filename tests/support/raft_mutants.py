@@ -22,7 +22,13 @@ class Mutant:
 
 
 MUTANTS = (
-    Mutant("a vote leaves before it is durable", "outbox.py", "        gate = self._gate\n", "        gate: int | None = None\n", 2000),
+    Mutant(
+        "a vote leaves before it is durable",
+        "outbox.py",
+        "        gate = self._gate\n",
+        "        gate: int | None = None\n",
+        2000,
+    ),
     Mutant("a restarted voter forgets its vote", "core.py", "voted=_vote_in(persisted, me))\n", "voted=None)\n", 4000),
     Mutant(
         "the leader counts what it has not flushed",
@@ -31,7 +37,13 @@ MUTANTS = (
         "        own.log_end_offset = core.log.end_offset\n        maybe",
         400,
     ),
-    Mutant("a follower fetches before it has flushed", "fetching.py", "    if not log.is_flushed:\n", "    if not log:\n", 400),
+    Mutant(
+        "a follower fetches before it has flushed",
+        "fetching.py",
+        "    if not log.is_flushed:\n",
+        "    if not log:\n",
+        400,
+    ),
     Mutant(
         "a diverging log is taken for a prefix",
         "log_state.py",
@@ -42,8 +54,8 @@ MUTANTS = (
     Mutant(
         "a vote for a log that is behind",
         "ballots.py",
-        "    return is_up_to_date and core.standing.leader_id is None\n",
-        "    return core.standing.leader_id is None\n",
+        "    is_up_to_date = candidate_end.is_at_least(core.log.end)\n",
+        "    is_up_to_date = candidate_end.offset >= 0\n",
         2000,
     ),
     Mutant(
@@ -75,13 +87,12 @@ MUTANTS = (
         400,
     ),
     Mutant(
-        "a follower that was told of a new epoch keeps the old one's Fetch",
-        "core.py",
-        "        self.outbox.in_flight.clear()\n",
-        "        self.outbox.is_gated\n",
-        2000,
+        "nobody asks again after a lost vote",
+        "elections.py",
+        "    is_due = state.retry_at_ms is not None and",
+        "    is_due = False and",
+        50,
     ),
-    Mutant("nobody asks again after a lost vote", "elections.py", "    is_due = state.retry_at_ms is not None and", "    is_due = False and", 50),
 )
 
 

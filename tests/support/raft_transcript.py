@@ -1,0 +1,404 @@
+"""Transcripts: commands to one replica, and what it answered, as text that a reader can follow.
+
+A line of the file that begins with `> ` is a command. The lines up to the next command are what came of it: each write,
+each effect (`now`, or `after #token`), then the replica's own description. Everything else is comment.
+`python -m tests.support.raft_transcript FILE...` writes the answers anew, for a reader to judge the difference.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from metadata_log.batch import build_batch, iter_batches
+from metadata_log.epochs import EpochHistory
+from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet
+from quorum.errors import Error
+from quorum.raft.config import RaftConfig, StorageState
+from quorum.raft.inputs import (
+    Clock,
+    Elapsed,
+    Flushed,
+    Input,
+    Persisted,
+    Propose,
+    RequestDropped,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+    Shutdown,
+    Start,
+)
+from quorum.raft.machine import RaftMachine
+from quorum.raft.messages import (
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
+    FetchRequest,
+    FetchResponse,
+    Request,
+    Response,
+    VoteRequest,
+    VoteResponse,
+)
+from quorum.raft.ready import (
+    AppendBatches,
+    Destination,
+    Effect,
+    PersistQuorumState,
+    QuorumStateData,
+    Ready,
+    SendRecords,
+    SendRequest,
+    SendResponse,
+    TruncateLog,
+    Write,
+)
+
+WALL_MS = 1_700_000_000_000
+_SHORT = {"QuorumEpoch": "", "Request": "", "Response": " answer"}
+
+
+def key_of(node_id: int) -> ReplicaKey:
+    """The replica of that node id, in every transcript."""
+    return ReplicaKey(node_id=NodeId(node_id), directory_id=DirectoryId(bytes([node_id]) * 16))
+
+
+def endpoints_of(node_id: int) -> tuple[Endpoint, ...]:
+    """Where it listens."""
+    return (Endpoint(name="GRPC", host=f"n{node_id}", port=9094),)
+
+
+def position_of(text: str) -> OffsetAndEpoch:
+    """`offset@epoch`."""
+    offset, epoch = text.split("@")
+    return OffsetAndEpoch(offset=Offset(int(offset)), epoch=Epoch(int(epoch)))
+
+
+def say(value: object) -> str:
+    """A message or an event in few words: its name and every field that is not at its default."""
+    name = type(value).__name__
+    for long, short in _SHORT.items():
+        name = name.replace(long, short)
+    assert isinstance(value, msgspec.Struct)
+    defaults = dict(zip(reversed(value.__struct_fields__), reversed(value.__struct_defaults__), strict=False))
+    parts = [name]
+    for field in value.__struct_fields__:
+        content = getattr(value, field)
+        if field in defaults and content == defaults[field]:
+            continue
+        if "endpoints" not in field:
+            parts.append(f"{field}={_text(content)}")
+    return " ".join(parts)
+
+
+def _text(content: object) -> str:
+    if isinstance(content, VoterSet):
+        content = content.keys
+    if isinstance(content, tuple):
+        return ",".join(_text(part) for part in content) or "-"
+    if isinstance(content, bytes):
+        return batches_in(content)
+    if isinstance(content, QuorumStateData):
+        return f"(leader={_or_none(content.leader_id)} epoch={content.leader_epoch} voted={_or_none(content.voted)})"
+    return _or_none(content)
+
+
+def _or_none(content: object) -> str:
+    if isinstance(content, ReplicaKey):
+        return str(content.node_id)
+    return "-" if content is None else content.name if isinstance(content, Error) else str(content)
+
+
+def batches_in(data: bytes) -> str:
+    """`[control 0..3@1][3..4@1]`."""
+    return "".join(
+        f"[{'control ' if header.is_control else ''}{header.base_offset}..{header.next_offset}"
+        f"@{header.partition_leader_epoch}]"
+        for _, header in iter_batches(data)
+    )
+
+
+class Transcript:
+    """One replica under dictation."""
+
+    def __init__(self) -> None:
+        self.machine: RaftMachine | None = None
+        self.now_ms = 0
+        self.draws = 0
+        self.pending: list[Write] = []
+        self.asked: dict[int, SendRequest] = {}
+        self.last_ready: Ready | None = None
+
+    # --- commands
+
+    def run(self, line: str) -> list[str]:
+        """Do one command; the lines that came of it."""
+        word, *rest = line.split()
+        flags = {part for part in rest if "=" not in part}
+        named = dict(part.split("=", 1) for part in rest if "=" in part)
+        command: Callable[[dict[str, str], set[str]], list[str]] = getattr(self, f"do_{word}")
+        return command(named, flags)
+
+    def do_node(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """A replica as its disk has it: me, voters; epoch, leader, voted; log (`end@epoch,end@epoch`); bootstrap."""
+        epochs, start = EpochHistory(), 0
+        ends = [position_of(text) for text in named["log"].split(",")] if "log" in named else []
+        for end in ends:
+            epochs, start = epochs.assign(end.epoch, Offset(start)), end.offset
+        state = None
+        if "epoch" in named:
+            state = QuorumStateData(
+                leader_id=NodeId(int(named["leader"])) if "leader" in named else None,
+                leader_epoch=Epoch(int(named["epoch"])),
+                voted=key_of(int(named["voted"])) if "voted" in named else None,
+            )
+        voters = VoterSet.of(
+            Voter(key=key_of(int(n)), endpoints=endpoints_of(int(n))) for n in named["voters"].split(",")
+        )
+        storage = StorageState(quorum_state=state, epochs=epochs, voters=VoterHistory.start(voters))
+        if ends:
+            storage = msgspec.structs.replace(storage, end=ends[-1])
+        me = int(named["me"])
+        bootstrap = tuple(
+            Destination(node_id=-2 - at, endpoints=endpoints_of(int(n)))
+            for at, n in enumerate(named.get("bootstrap", "").split(","))
+            if n
+        )
+        self.machine = RaftMachine(
+            key_of(me), RaftConfig(), storage, endpoints_of(me), bootstrap, can_vote="broker" not in flags
+        )
+        self.pending, self.asked = [], {}
+        return []
+
+    def do_start(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """The first input."""
+        return self.feed(Start(draw=self.draw()))
+
+    def do_wait(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """Until the next deadline, or `ms=`."""
+        assert self.machine is not None
+        deadline_ms = self.machine.next_deadline_ms()
+        assert deadline_ms is not None or "ms" in named, "nothing is due"
+        self.now_ms = self.now_ms + int(named["ms"]) if "ms" in named else max(self.now_ms, deadline_ms or 0)
+        return self.feed(Elapsed(draw=self.draw()))
+
+    def do_flush(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """The oldest writes become durable: all, or the `first`."""
+        count = 1 if "first" in flags else len(self.pending)
+        done, self.pending = self.pending[:count], self.pending[count:]
+        lines: list[str] = []
+        for write in done:
+            if isinstance(write, PersistQuorumState):
+                lines += self.feed(Persisted(token=write.token))
+            else:
+                lines += self.feed(Flushed(token=write.token, epoch=write.epoch, end_offset=write.end_offset))
+        return lines
+
+    def do_propose(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """`epoch=` and one value of `size=` bytes."""
+        value = b"v" * int(named.get("size", "10"))
+        return self.feed(Propose(epoch=Epoch(int(named["epoch"])), values=(value,)))
+
+    def do_shutdown(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """The clean stop."""
+        return self.feed(Shutdown(draw=self.draw()))
+
+    def do_drop(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """The asker of request `id=` is gone."""
+        return self.feed(RequestDropped(request_id=int(named["id"])))
+
+    def do_vote(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """`from=`, `epoch=`, `end=offset@epoch`, `pre`, `to=` another voter than this."""
+        end = position_of(named["end"])
+        return self.request(
+            named,
+            VoteRequest(
+                candidate=key_of(int(named["from"])),
+                voter=key_of(int(named.get("to", self._me()))),
+                candidate_epoch=Epoch(int(named["epoch"])),
+                last_epoch=end.epoch,
+                last_epoch_end_offset=end.offset,
+                pre_vote="pre" in flags,
+            ),
+        )
+
+    def do_begin(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """`from=`, `epoch=`."""
+        leader = int(named["from"])
+        request = BeginQuorumEpochRequest(
+            leader_id=NodeId(leader),
+            leader_epoch=Epoch(int(named["epoch"])),
+            voter=key_of(int(named.get("to", self._me()))),
+            leader_endpoints=endpoints_of(leader),
+        )
+        return self.request(named, request)
+
+    def do_end(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """`from=`, `epoch=`, `successors=2,3`."""
+        leader = int(named["from"])
+        request = EndQuorumEpochRequest(
+            leader_id=NodeId(leader),
+            leader_epoch=Epoch(int(named["epoch"])),
+            preferred_candidates=tuple(key_of(int(n)) for n in named.get("successors", "").split(",") if n),
+            leader_endpoints=endpoints_of(leader),
+        )
+        return self.request(named, request)
+
+    def do_fetch(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """`from=`, `epoch=`, `at=offset@epoch`, `hw=`, `wait=`."""
+        at = position_of(named["at"])
+        request = FetchRequest(
+            replica=key_of(int(named["from"])),
+            current_leader_epoch=Epoch(int(named["epoch"])),
+            fetch_offset=at.offset,
+            last_fetched_epoch=at.epoch,
+            max_bytes=1 << 20,
+            max_wait_ms=int(named.get("wait", "500")),
+            high_watermark=Offset(int(named.get("hw", "-1"))),
+        )
+        return self.request(named, request)
+
+    def do_answer(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """To our request `to=` correlation: `epoch=`, `leader=`, `error=`, `granted`; for Fetch also `hw=`,
+        `diverging=`, `snapshot=`, and `records=` so many records of `of=` epoch at our log's end."""
+        correlation = int(named["to"])
+        asked = self.asked.pop(correlation)
+        response = self._response(asked.request, named, flags)
+        return self.feed(
+            ResponseReceived(
+                destination_id=asked.destination.node_id,
+                correlation=correlation,
+                response=response,
+                draw=self.draw(),
+            )
+        )
+
+    def do_fail(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """Our request `to=` correlation gets no answer; `reset` if its connection broke."""
+        correlation = int(named["to"])
+        asked = self.asked.pop(correlation)
+        return self.feed(
+            RequestFailed(
+                destination_id=asked.destination.node_id,
+                correlation=correlation,
+                disconnected="reset" in flags,
+                draw=self.draw(),
+            )
+        )
+
+    def do_stray(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """An answer to a question that was never asked."""
+        response = VoteResponse(leader_epoch=Epoch(9), vote_granted=True)
+        return self.feed(ResponseReceived(destination_id=2, correlation=999, response=response, draw=self.draw()))
+
+    # --- the machine
+
+    def request(self, named: dict[str, str], request: Request) -> list[str]:
+        """A peer asks, as request `id=`."""
+        return self.feed(RequestReceived(request_id=int(named.get("id", "0")), request=request, draw=self.draw()))
+
+    def feed(self, received: Input) -> list[str]:
+        """Give it an input; what came of it."""
+        assert self.machine is not None
+        ready = self.machine.on_input(received, Clock(monotonic_ms=self.now_ms, wall_ms=WALL_MS + self.now_ms))
+        self.last_ready = ready
+        self.pending += ready.writes
+        effects = [*ready.at_once, *(effect for _, effect in ready.after)]
+        self.asked.update({effect.correlation: effect for effect in effects if isinstance(effect, SendRequest)})
+        deadline_ms = self.machine.next_deadline_ms()
+        due = "never" if deadline_ms is None else f"{deadline_ms} ms"
+        return [*_lines(ready), f"  = {self.now_ms} ms: {self.machine.describe()} due={due}"]
+
+    def draw(self) -> int:
+        """Draws of a transcript are 1, 2, 3 ..."""
+        self.draws += 1
+        return self.draws
+
+    def _me(self) -> str:
+        assert self.machine is not None
+        return str(self.machine.replica.node_id)
+
+    def _response(self, request: Request, named: dict[str, str], flags: set[str]) -> Response:
+        assert self.machine is not None
+        error = Error[named.get("error", "NONE")]
+        leader = NodeId(int(named.get("leader", "-1")))
+        epoch = Epoch(int(named["epoch"]))
+        where = endpoints_of(leader) if leader >= 0 else ()
+        if isinstance(request, VoteRequest):
+            return VoteResponse(
+                error=error,
+                leader_id=leader,
+                leader_epoch=epoch,
+                leader_endpoints=where,
+                vote_granted="granted" in flags,
+            )
+        if isinstance(request, BeginQuorumEpochRequest):
+            return BeginQuorumEpochResponse(error=error, leader_id=leader, leader_epoch=epoch, leader_endpoints=where)
+        if isinstance(request, EndQuorumEpochRequest):
+            return EndQuorumEpochResponse(error=error, leader_id=leader, leader_epoch=epoch, leader_endpoints=where)
+        records = b""
+        if "records" in named:
+            values = [b"r"] * int(named["records"])
+            base = Offset(int(named.get("base", str(self.machine.log_end_offset))))
+            of_epoch = Epoch(int(named.get("of", str(epoch))))
+            records = build_batch(base_offset=base, epoch=of_epoch, timestamp_ms=WALL_MS, values=values)
+        return FetchResponse(
+            error=error,
+            leader_id=leader,
+            leader_epoch=epoch,
+            leader_endpoints=where,
+            high_watermark=Offset(int(named.get("hw", "-1"))),
+            diverging=position_of(named["diverging"]) if "diverging" in named else None,
+            snapshot_id=position_of(named["snapshot"]) if "snapshot" in named else None,
+            records=records if "broken" not in flags else records[:-1] + b"\xff",
+        )
+
+
+def _lines(ready: Ready) -> list[str]:
+    lines = [f"  write {_say_write(write)}" for write in ready.writes]
+    lines += [f"  now {_say_effect(effect)}" for effect in ready.at_once]
+    return lines + [f"  after #{token} {_say_effect(effect)}" for token, effect in ready.after]
+
+
+def _say_write(write: Write) -> str:
+    if isinstance(write, AppendBatches):
+        return f"#{write.token} append {batches_in(write.data)}"
+    if isinstance(write, TruncateLog):
+        return f"#{write.token} truncate to {write.end_offset}@{write.epoch}"
+    return f"#{write.token} quorum-state {_text(write.state)}"
+
+
+def _say_effect(effect: Effect) -> str:
+    if isinstance(effect, SendRequest):
+        return f"ask {effect.destination.node_id} #{effect.correlation}: {say(effect.request)}"
+    if isinstance(effect, SendResponse):
+        return f"reply to {effect.request_id}: {say(effect.response)}"
+    if isinstance(effect, SendRecords):
+        return f"reply to {effect.request_id}: {say(effect.response)} + records from {effect.read_from}"
+    return say(effect)
+
+
+def play(text: str) -> str:
+    """The transcript with the answers that the core gives now."""
+    transcript = Transcript()
+    out: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("  "):
+            continue
+        out.append(line)
+        if line.startswith("> "):
+            out += transcript.run(line[2:])
+    return "\n".join(out) + "\n"
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        path = Path(name)
+        path.write_text(play(path.read_text()))

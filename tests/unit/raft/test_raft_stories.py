@@ -1,0 +1,114 @@
+"""Clusters of real cores under faults keep Raft's promises, and recover when the faults stop."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.raft_cluster import Cluster, Defects
+from tests.support.raft_mutants import MUTANTS, Mutant, plant, tell_stories
+from tests.support.raft_story import ACTIONS, first_broken, story, tell
+
+RED_SEEDS = (85, 322)
+"""85: a replica in its clean stop when peace came. 322: two deadlines of a prospective came together."""
+
+
+@pytest.mark.parametrize("seed", RED_SEEDS)
+def test_seeds_that_once_failed(seed: int) -> None:
+    assert story(seed).events_taken > 0
+
+
+@pytest.mark.parametrize("first", range(0, 400, 100))
+def test_stories_from_seeds(first: int) -> None:
+    assert first_broken(first, 100) is None
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    seed=st.integers(0, 1 << 32),
+    voters=st.sampled_from([1, 2, 3, 5]),
+    observers=st.integers(0, 1),
+    actions=st.lists(st.tuples(st.sampled_from(sorted(ACTIONS)), st.integers(0, 1 << 16)), min_size=5, max_size=60),
+)
+def test_any_story(seed: int, voters: int, observers: int, actions: list[tuple[str, int]]) -> None:
+    tell(Cluster(seed, voters=voters, observers=observers), actions)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_planted_bug_is_found(mutant: Mutant) -> None:
+    """By the first so many seeds, on which the sources as they are run clean (the tests above, and `make sim`)."""
+    with tempfile.TemporaryDirectory() as place:
+        plant(mutant, Path(place))
+        is_found, word = tell_stories(Path(place), mutant.seeds)
+    assert is_found, word
+
+
+@pytest.mark.parametrize(
+    ("defects", "seeds"),
+    [
+        (Defects(effects_before_their_write=True), 1500),
+        (Defects(flush_said_before_it_is_done=True), 50),
+        (Defects(vote_lost_in_crash=True), 1500),
+    ],
+    ids=["a vote that leaves before it is durable", "a flush that is said too early", "a disk that forgets the vote"],
+)
+def test_an_executor_that_breaks_a_rule_is_found(defects: Defects, seeds: int) -> None:
+    assert first_broken(0, seeds, defects) is not None
+
+
+@pytest.mark.parametrize("voters", [2, 3, 5])
+def test_a_cold_start_has_a_leader_in_a_few_round_trips(voters: int) -> None:
+    for seed in range(20):
+        cluster = Cluster(seed, voters=voters)
+        for node_id in cluster.nodes:
+            cluster.start(node_id)
+        assert cluster.run(250, until=lambda cluster=cluster: cluster.leader() is not None), cluster.describe()
+
+
+def test_a_killed_leader_is_replaced_without_any_timeout() -> None:
+    """Messages take 1 to 3 ms and a flush 1 to 4: pre-vote, flush, vote, flush make 6 to 20 ms."""
+    took = []
+    for seed in range(40):
+        cluster = Cluster(seed)
+        for node_id in cluster.nodes:
+            cluster.start(node_id)
+        cluster.run(3000, until=lambda cluster=cluster: cluster.leader() is not None)
+        cluster.run(300)
+        killed_ms, leader = cluster.now_ms, cluster.leader()
+        assert leader is not None
+        cluster.crash(leader)
+        assert cluster.run(2000, until=lambda cluster=cluster: cluster.leader() is not None)
+        took.append(cluster.now_ms - killed_ms)
+    assert sorted(took)[len(took) // 2] <= 20
+    assert max(took) <= 100
+
+
+def test_a_leader_that_stops_cleanly_is_replaced_at_once() -> None:
+    for seed in range(20):
+        cluster = Cluster(seed)
+        for node_id in cluster.nodes:
+            cluster.start(node_id)
+        cluster.run(3000, until=lambda cluster=cluster: cluster.leader() is not None)
+        cluster.run(300)
+        leader = cluster.leader()
+        assert leader is not None
+        cluster.stop(leader)
+        assert cluster.run(100, until=lambda c=cluster, old=leader: c.leader() not in (None, old)), cluster.describe()
+
+
+def test_a_frozen_leader_is_replaced_after_the_fetch_timeout() -> None:
+    for seed in range(20):
+        cluster = Cluster(seed)
+        for node_id in cluster.nodes:
+            cluster.start(node_id)
+        cluster.run(3000, until=lambda cluster=cluster: cluster.leader() is not None)
+        cluster.run(300)
+        old = cluster.leader()
+        assert old is not None
+        for other in cluster.nodes:
+            cluster.faults.cut |= {(old, other), (other, old)} if other != old else set()
+        assert cluster.run(2500, until=lambda c=cluster, old=old: c.leader() not in (None, old)), cluster.describe()
