@@ -32,7 +32,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         kind: the check's name.
-        node_id, replica: whose log; `replica` is the label that tells two copies of one node apart.
+        node_id, replica: whose log; -1 where no meta.properties says. `replica` tells two copies of one node apart.
         file: the segment or checkpoint; None where the log as a whole is meant.
         offset: of the record or the batch; in a checkpoint, the offset inside it; None where there is none.
         epoch: of it; None where it cannot be read.

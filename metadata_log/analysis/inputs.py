@@ -23,6 +23,10 @@ from metadata_log.snapshot import parse_checkpoint_name
 from metadata_log.tools.contents import data_files, metadata_directory, read_identity
 from metadata_log.tools.manifest import MANIFEST_FILE, Manifest, read_manifest
 
+NO_NODE: Final = NodeId(-1)
+"""Of a log that was copied without the meta.properties beside it: nobody knows whose it is."""
+NO_CLUSTER: Final = ""
+
 _DEPTH: Final = 4
 _SPLIT_BYTES: Final = 64 << 20
 _BUNDLE_BYTES: Final = 8 << 20
@@ -86,7 +90,7 @@ def find_replicas(paths: Sequence[Path]) -> list[ReplicaInput]:
         for place in places:
             found.setdefault(place, _read_place(place))
     replicas = sorted(found.values(), key=lambda replica: (replica.key.node_id, replica.path))
-    clusters = {replica.cluster_id: replica.path for replica in replicas}
+    clusters = {replica.cluster_id: replica.path for replica in replicas if replica.cluster_id != NO_CLUSTER}
     if len(clusters) > 1:
         named = " and ".join(f"{cluster} ({path})" for cluster, path in sorted(clusters.items()))
         raise AnalysisError(f"the logs are of different clusters: {named}; analyse one cluster at a time")
@@ -121,8 +125,10 @@ def _read_place(place: Path) -> ReplicaInput:
     else:
         manifest = None
         identity = read_identity(place)
-        key = ReplicaKey(node_id=identity.node_id, directory_id=identity.directory_id or ZERO_DIRECTORY_ID)
-        cluster_id = identity.cluster_id
+        key, cluster_id = ReplicaKey(node_id=NO_NODE), NO_CLUSTER
+        if identity is not None:
+            key = ReplicaKey(node_id=identity.node_id, directory_id=identity.directory_id or ZERO_DIRECTORY_ID)
+            cluster_id = identity.cluster_id
     files = tuple(_input_file(place / name) for name in data_files(child.name for child in place.iterdir()))
     if not files:
         raise AnalysisError(f"{place} holds no segment and no checkpoint")
@@ -148,11 +154,16 @@ def _labelled(replicas: Sequence[ReplicaInput]) -> list[ReplicaInput]:
         msgspec.structs.replace(
             replica,
             index=index,
-            label=f"node {replica.key.node_id}"
-            + (f" ({replica.path})" if node_ids.count(replica.key.node_id) > 1 else ""),
+            label=_label(replica, is_only=node_ids.count(replica.key.node_id) == 1),
         )
         for index, replica in enumerate(replicas)
     ]
+
+
+def _label(replica: ReplicaInput, *, is_only: bool) -> str:
+    if replica.key.node_id == NO_NODE:
+        return replica.path
+    return f"node {replica.key.node_id}" + ("" if is_only else f" ({replica.path})")
 
 
 def directory_text(replica: ReplicaInput) -> str:

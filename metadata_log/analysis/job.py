@@ -99,7 +99,7 @@ class _Found:
         leading = max(self._facts, key=lambda facts: (facts.last_epoch, facts.end_offset))
         by_type = [(kind, count) for (index, kind), count in types.items() if index == leading.index]
         return Verdict(
-            cluster_id=self._facts[0].source.cluster_id,
+            cluster_id=max(facts.source.cluster_id for facts in self._facts),
             replicas=tuple(self._summary(facts) for facts in self._facts),
             voters=tuple(sorted(voter.node_id for voter in self._voters)),
             lower=self._bounds.lower,
@@ -182,7 +182,8 @@ def _first_breaks(broken: Sequence[Any]) -> dict[int, int]:
     breaks: dict[int, int] = {}
     for row in broken:
         if not row["is_checkpoint"] and BREAKS_CHAIN.intersection(row["kinds"]):
-            breaks[row["replica"]] = min(row["due"], breaks.get(row["replica"], row["due"]))
+            at = min(row["due"], row["due"] if row["base_offset"] is None else row["base_offset"])
+            breaks[row["replica"]] = min(at, breaks.get(row["replica"], at))
     return breaks
 
 

@@ -59,7 +59,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What an analysis says.
 
     Attributes:
-        cluster_id: of all logs.
+        cluster_id: of all logs; empty where no meta.properties says.
         replicas: by node id.
         voters: node ids of the voter set in force; empty when no log names one.
         lower, upper: committed bounds (DESIGN: below `lower` every record was committed, from `upper` on none was;
@@ -96,7 +96,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """The verdict in words."""
-        logs = f"{len(self.replicas)} log{'s' if len(self.replicas) != 1 else ''} of cluster {self.cluster_id}"
+        cluster = f"cluster {self.cluster_id}" if self.cluster_id else "an unnamed cluster"
+        logs = f"{_plural(len(self.replicas), 'log')} of {cluster}"
         errors = sum(finding.severity is Severity.ERROR for finding in self.findings)
         warnings = sum(finding.severity is Severity.WARNING for finding in self.findings)
         if self.is_clean:

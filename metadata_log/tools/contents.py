@@ -21,7 +21,7 @@ from metadata_log.directory import (
     read_meta_properties,
     read_quorum_state,
 )
-from metadata_log.errors import CorruptBatchError, CorruptFileError, NotFormattedError, RecordError
+from metadata_log.errors import CorruptBatchError, CorruptFileError, RecordError
 from metadata_log.files import Files
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.os_files import OsFiles
@@ -64,20 +64,16 @@ def metadata_directory(path: Path) -> Path | None:
     return inside if inside.is_dir() else None
 
 
-def read_identity(directory: Path) -> MetaProperties:
-    """Whose metadata directory this is: the meta.properties in it or beside it.
+def read_identity(directory: Path) -> MetaProperties | None:
+    """Whose metadata directory this is, by the meta.properties beside it or in it; None where there is neither.
 
     Raises:
-        NotFormattedError: there is none.
         CorruptFileError: it cannot be right.
     """
     for place in (directory.parent, directory):
         if (place / META_PROPERTIES_FILE).is_file():
             return read_meta_properties(OsFiles(), str(place))
-    raise NotFormattedError(
-        f"{directory} has no {META_PROPERTIES_FILE} beside it, so that nobody knows whose it is: "
-        "give a node's log directory with both in it"
-    )
+    return None
 
 
 def data_files(names: Iterable[str]) -> list[str]:

@@ -15,7 +15,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from metadata_log.errors import DirectoryError
+from metadata_log.errors import DirectoryError, NotFormattedError
 from metadata_log.ids import id_text
 from metadata_log.os_files import OsFiles
 from metadata_log.segment import segment_bases, segment_file
@@ -41,7 +41,7 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
 
     Raises:
         ExportError: there is no metadata log at `source_dir`, something is at `target_dir`, or the log kept changing.
-        NotFormattedError, CorruptFileError: nobody can say whose directory it is.
+        NotFormattedError, CorruptFileError: meta.properties is absent or cannot be right.
         OSError: a file cannot be read or written.
     """
     directory = metadata_directory(source_dir)
@@ -50,6 +50,11 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
     if target_dir.exists() and (not target_dir.is_dir() or any(target_dir.iterdir())):
         raise ExportError(f"{target_dir} exists and is not empty: give the export a directory of its own")
     identity = read_identity(directory)
+    if identity is None:
+        raise NotFormattedError(
+            f"there is no meta.properties beside {directory}, so that nobody knows whose log it is: give a node's log "
+            "directory with both in it"
+        )
     beside = target_dir.parent / f".{target_dir.name}.unfinished"
     target_dir.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(beside, ignore_errors=True)

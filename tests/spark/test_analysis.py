@@ -1,0 +1,280 @@
+"""Nothing is found in real logs; each planted fault is found with its replica, offset and kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metadata_log.analysis import AnalysisError, Finding, Severity, Verdict, run_analysis
+from metadata_log.batch import parse_header
+from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId, TopicId, parse_topic_id
+from metadata_log.records import PartitionRecord, TopicRecord
+from metadata_log.tools.export import export_replica
+from tests.spark.plant import FIXTURES, Replica, base_offset, flipped, leader_change, other_bytes, split, with_epoch
+
+MIDDLE = 20
+"""The number of the batch in which faults are planted; single data records stand around it."""
+END = 96
+OF_A_DELETED_TOPIC = parse_topic_id("6q3kDGOjQeicDbuHQqPX2A")
+UNUSED = TopicId(bytes(range(16)))
+
+
+def analyse(replicas: dict[int, Replica]) -> Verdict:
+    return run_analysis([replicas[1].directory.parent])
+
+
+def counted(verdict: Verdict) -> list[Finding]:
+    return [finding for finding in verdict.findings if finding.counts]
+
+
+def places(verdict: Verdict) -> set[tuple[str, int, int | None]]:
+    """What makes the verdict, as (kind, node, offset)."""
+    return {(finding.kind, finding.node_id, finding.offset) for finding in counted(verdict)}
+
+
+SCENARIOS = ["basic", "every-record", "upgrade-path", "static-3.9", "dynamic-voters"]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_finds_nothing_in_the_logs_of_real_kafka_clusters(scenario: str) -> None:
+    verdict = run_analysis([FIXTURES / scenario])
+    assert counted(verdict) == []
+    assert (verdict.is_clean, verdict.exit_status) == (True, 0)
+    assert verdict.sentence.startswith("Clean: ")
+    assert sum(replica.records for replica in verdict.replicas) > 0
+
+
+def test_a_log_without_meta_properties_is_known_by_its_path() -> None:
+    directory = FIXTURES / "dynamic-voters" / "node-4" / "data" / "__cluster_metadata-0"
+    verdict = run_analysis([directory])
+    assert [(replica.node_id, replica.label) for replica in verdict.replicas] == [(-1, str(directory))]
+    assert (verdict.findings, verdict.cluster_id) == ((), "")
+
+
+def test_says_what_the_logs_hold(replicas: dict[int, Replica]) -> None:
+    verdict = analyse(replicas)
+    assert [(replica.node_id, replica.end_offset) for replica in verdict.replicas] == [(1, 95), (2, 96), (3, 96)]
+    assert all(replica.is_voter for replica in verdict.replicas)
+    assert (verdict.voters, verdict.lower, verdict.upper) == ((1, 2, 3), END, END)
+    assert [(epoch.epoch, epoch.leader_id) for epoch in verdict.epochs] == [(1, 3)]
+    assert dict(verdict.records_by_type)["Topic"] == 7
+    assert verdict.replicas[1].progress[-1].end_offset == END
+
+
+def test_finds_nothing_in_exports_and_takes_their_high_watermark(replicas: dict[int, Replica], tmp_path: Path) -> None:
+    for node_id, replica in replicas.items():
+        export_replica(replica.directory, tmp_path / "exports" / str(node_id), high_watermark=90 + node_id)
+    verdict = run_analysis([tmp_path / "exports"])
+    assert verdict.findings == ()
+    assert [replica.high_watermark for replica in verdict.replicas] == [91, 92, 93]
+
+
+def test_a_flipped_byte(replicas: dict[int, Replica]) -> None:
+    batches = replicas[2].batches()
+    at = base_offset(batches[MIDDLE])
+    batches[MIDDLE] = flipped(batches[MIDDLE])
+    replicas[2].write(batches)
+    verdict = analyse(replicas)
+    assert places(verdict) == {("corrupt_batch", 2, at)}
+    assert verdict.exit_status == 1
+    (finding,) = counted(verdict)
+    assert (finding.severity, finding.file) == (Severity.ERROR, "00000000000000000000.log")
+    assert "checksum" in finding.meaning
+
+
+def test_a_torn_tail(replicas: dict[int, Replica]) -> None:
+    data = replicas[3].segment.read_bytes()
+    replicas[3].segment.write_bytes(data[:-10])
+    verdict = analyse(replicas)
+    assert places(verdict) == {("torn_tail", 3, 95)}
+    assert counted(verdict)[0].severity is Severity.WARNING
+
+
+def test_space_claimed_ahead_is_no_fault(replicas: dict[int, Replica]) -> None:
+    replicas[3].segment.write_bytes(replicas[3].segment.read_bytes() + bytes(4096))
+    assert analyse(replicas).findings == ()
+
+
+def test_a_missing_batch(replicas: dict[int, Replica]) -> None:
+    batches = replicas[1].batches()
+    at = base_offset(batches.pop(MIDDLE))
+    replicas[1].write(batches)
+    assert places(analyse(replicas)) == {("offset_gap", 1, at)}
+
+
+def test_a_duplicated_batch(replicas: dict[int, Replica]) -> None:
+    batches = replicas[3].batches()
+    batches.insert(MIDDLE, batches[MIDDLE])
+    replicas[3].write(batches)
+    assert places(analyse(replicas)) == {("offset_repeated", 3, base_offset(batches[MIDDLE]))}
+
+
+def test_other_bytes_at_the_same_offset_and_epoch(replicas: dict[int, Replica]) -> None:
+    batches = replicas[2].batches()
+    at = base_offset(batches[MIDDLE])
+    batches[MIDDLE] = other_bytes(batches[MIDDLE])
+    replicas[2].write(batches)
+    verdict = analyse(replicas)
+    mismatch = next(finding for finding in verdict.findings if finding.kind == "log_mismatch")
+    assert (mismatch.node_id, mismatch.offset, mismatch.epoch) == (2, at, 1)
+    assert "node 1 and node 3" in mismatch.meaning
+    assert {kind for kind, _, _ in places(verdict)} <= {"log_mismatch", "unknown_topic"}
+
+
+def test_two_replicas_that_differ_cannot_tell_who_is_right(replicas: dict[int, Replica]) -> None:
+    batches = replicas[2].batches()
+    batches[-1] = other_bytes(batches[-1])
+    replicas[2].write(batches)
+    verdict = run_analysis([replicas[2].directory, replicas[3].directory])
+    assert places(verdict) == {("log_mismatch", 2, 95), ("log_mismatch", 3, 95)}
+    assert "nothing says which is right" in counted(verdict)[0].meaning
+
+
+def test_an_epoch_that_goes_back(replicas: dict[int, Replica]) -> None:
+    batches = replicas[2].batches()
+    batches[MIDDLE] = with_epoch(batches[MIDDLE], 2)
+    replicas[2].write(batches)
+    assert ("epoch_went_back", 2, base_offset(batches[MIDDLE + 1])) in places(analyse(replicas))
+
+
+def test_an_epoch_without_its_leader_change(replicas: dict[int, Replica]) -> None:
+    for replica in replicas.values():
+        batches = replica.batches()
+        replica.write([*batches[:MIDDLE], *(with_epoch(batch, 2) for batch in batches[MIDDLE:])])
+    at = base_offset(replicas[1].batches()[MIDDLE])
+    assert places(analyse(replicas)) == {("epoch_without_leader", node_id, at) for node_id in (1, 2, 3)}
+
+
+def test_two_leaders_in_one_epoch(replicas: dict[int, Replica]) -> None:
+    for node_id in (2, 3):
+        batches = replicas[node_id].batches()
+        replicas[node_id].write([*batches, leader_change(END, 2, node_id, parse_header(batches[-1]).max_timestamp)])
+    verdict = analyse(replicas)
+    assert {("two_leaders", 2, END), ("two_leaders", 3, END)} <= places(verdict)
+    leaders = next(finding for finding in verdict.findings if finding.kind == "two_leaders")
+    assert leaders.epoch == 2
+
+
+def fork(replica: Replica) -> int:
+    """From the middle on, the log of a leader of epoch 2 that never had what the others have there."""
+    batches = replica.batches()
+    at = base_offset(batches[MIDDLE])
+    replica.write([*batches[:MIDDLE], leader_change(at, 2, replica.node_id, parse_header(batches[-1]).max_timestamp)])
+    return at
+
+
+def test_a_committed_prefix_that_differs(replicas: dict[int, Replica], tmp_path: Path) -> None:
+    at = fork(replicas[2])
+    for node_id, replica in replicas.items():
+        export_replica(
+            replica.directory, tmp_path / "exports" / str(node_id), high_watermark=95 if node_id == 1 else None
+        )
+    verdict = run_analysis([tmp_path / "exports"])
+    assert places(verdict) == {("committed_prefix_differs", 2, at)}
+    (finding,) = counted(verdict)
+    assert finding.severity is Severity.ERROR
+    assert "node 1 and node 3 committed one of epoch 1" in finding.meaning
+
+
+def test_what_may_have_been_committed_is_only_called_so(replicas: dict[int, Replica]) -> None:
+    at = fork(replicas[2])
+    verdict = analyse(replicas)
+    assert places(verdict) == {("committed_prefix_differs", 2, at)}
+    assert counted(verdict)[0].severity is Severity.WARNING
+    assert "may have been committed" in counted(verdict)[0].meaning
+    assert (verdict.lower, verdict.upper) == (at, 95)
+
+
+def test_the_tail_of_a_deposed_leader_is_no_fault(failovers: Path) -> None:
+    verdict = run_analysis([failovers])
+    assert verdict.is_clean
+    assert (verdict.lower, verdict.upper) == (326, 326)
+    assert [(note.kind, note.node_id, note.offset, note.epoch) for note in verdict.findings] == [
+        ("uncommitted_tail", 2, 309, 8)
+    ]
+
+
+def test_a_topic_id_used_twice(replicas: dict[int, Replica]) -> None:
+    at = replicas[2].append(TopicRecord(name="again", topic_id=OF_A_DELETED_TOPIC))
+    verdict = analyse(replicas)
+    assert places(verdict) == {("topic_id_reused", 2, at)}
+    assert "'search-91'" in counted(verdict)[0].meaning
+
+
+def test_a_reserved_topic_id(replicas: dict[int, Replica]) -> None:
+    at = replicas[3].append(TopicRecord(name="<b>sentinel</b>", topic_id=METADATA_TOPIC_ID))
+    assert places(analyse(replicas)) == {("topic_id_reserved", 3, at)}
+
+
+def test_the_metadata_topic_may_have_its_own_id_and_nobody_else(replicas: dict[int, Replica]) -> None:
+    replicas[2].append(TopicRecord(name=METADATA_TOPIC_NAME, topic_id=UNUSED))
+    assert analyse(replicas).findings == ()
+    at = replicas[2].append(TopicRecord(name="thief", topic_id=UNUSED))
+    assert places(analyse(replicas)) == {("topic_id_reused", 2, at)}
+
+
+def test_a_partition_of_an_unknown_topic(replicas: dict[int, Replica]) -> None:
+    record = PartitionRecord(
+        partition_id=3,
+        topic_id=UNUSED,
+        replicas=(NodeId(11),),
+        isr=(NodeId(11),),
+        removing_replicas=(),
+        adding_replicas=(),
+        leader=NodeId(11),
+        leader_epoch=0,
+        partition_epoch=0,
+    )
+    at = replicas[2].append(record)
+    verdict = analyse(replicas)
+    assert places(verdict) == {("unknown_topic", 2, at)}
+    assert "partition 3" in counted(verdict)[0].meaning
+
+
+def test_a_record_of_an_unknown_type(replicas: dict[int, Replica]) -> None:
+    at = replicas[2].append(bytes((1, 120, 0)))
+    verdict = analyse(replicas)
+    assert places(verdict) == {("unreadable_record", 2, at)}
+    assert "type 120" in counted(verdict)[0].meaning
+
+
+def test_a_checkpoint_without_its_footer(replicas: dict[int, Replica]) -> None:
+    checkpoint = replicas[1].checkpoint
+    checkpoint.write_bytes(b"".join(split(checkpoint)[:-1]))
+    verdict = analyse(replicas)
+    assert [(finding.kind, finding.node_id, finding.file) for finding in counted(verdict)] == [
+        ("checkpoint_incomplete", 1, checkpoint.name)
+    ]
+
+
+def test_a_log_that_starts_late_needs_a_checkpoint(failovers: Path) -> None:
+    for checkpoint in (failovers / "node-1" / "__cluster_metadata-0").glob("*.checkpoint"):
+        checkpoint.unlink()
+    assert places(run_analysis([failovers / "node-1"])) == {("missing_checkpoint", 1, 207)}
+
+
+def test_a_log_shorter_than_its_high_watermark(replicas: dict[int, Replica], tmp_path: Path) -> None:
+    export_replica(replicas[1].directory, tmp_path / "export", high_watermark=200)
+    assert places(run_analysis([tmp_path / "export"])) == {("below_high_watermark", 1, 95)}
+
+
+def test_an_export_that_lost_its_end_afterwards(replicas: dict[int, Replica], tmp_path: Path) -> None:
+    export_replica(replicas[1].directory, tmp_path / "export")
+    segment = tmp_path / "export" / replicas[1].segment.name
+    segment.write_bytes(b"".join(split(segment)[:-1]))
+    verdict = run_analysis([tmp_path / "export"])
+    assert [(finding.kind, finding.file) for finding in counted(verdict)] == [("file_changed", segment.name)]
+
+
+def test_wrong_use_is_told_in_one_sentence(replicas: dict[int, Replica], tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(AnalysisError, match="holds no metadata log: give an export"):
+        run_analysis([tmp_path / "empty"])
+    with pytest.raises(AnalysisError, match="there is no "):
+        run_analysis([tmp_path / "absent"])
+    properties = replicas[1].directory / "meta.properties"
+    properties.write_text(properties.read_text().replace("cluster.id=", "cluster.id=other"))
+    with pytest.raises(AnalysisError, match="different clusters") as raised:
+        analyse(replicas)
+    assert raised.value.exit_status == 2
