@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -12,7 +13,7 @@ import (
 )
 
 // Calls that wait to be sent are taken together into one message, at most this many.
-const coalesce = 64
+const coalesce = 256
 
 type kraftTarget struct {
 	connection *grpc.ClientConn
@@ -47,6 +48,7 @@ func openKraft(address, prefix string) (Target, error) {
 func (t *kraftTarget) send(stream kraftv1.Controller_SessionClient) {
 	for call := range t.calls {
 		calls := []*kraftv1.Call{call}
+		runtime.Gosched() // an answer wakes many clients at once: let them all ask before this is sent
 	more:
 		for len(calls) < coalesce {
 			select {

@@ -110,6 +110,13 @@ class Replayer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             offset += 1
         return step.finish(next_offset, epoch, timestamp_ms)
 
+    def dated(self, timestamp_ms: int) -> Replayer:
+        """The same at the end of a batch with that timestamp: for a leader that replays before it appends."""
+        if self.transaction is not None or self.image.last_contained_timestamp_ms == timestamp_ms:
+            return self
+        image = msgspec.structs.replace(self.image, last_contained_timestamp_ms=timestamp_ms)
+        return msgspec.structs.replace(self, image=image)
+
 
 class _Step:
     """The work on one batch: mutable, and gone with it."""

@@ -95,7 +95,7 @@ class ControllerRole:
             self._handle(call)
         if self._tail is not None:
             self._on_time(self._tail)
-            if self._may_append(self._tail) and not self._tail.flush():
+            if self._may_append(self._tail) and not self._tail.flush(self._executor.clock.wall_ms):
                 self.on_lost_leadership()
         self._expire()
 

@@ -85,12 +85,13 @@ class Tail:
             )
         return self._stage(records, values, wall_ms)
 
-    def flush(self) -> bool:
-        """Append what is staged, as one batch; false when it was refused."""
+    def flush(self, wall_ms: int) -> bool:
+        """Append what is staged, as one batch; false when it was refused. `wall_ms` is what it will be dated."""
         if not self._values:
             return True
         values, self._values, self._size = tuple(self._values), [], 0
         staged, self._staged = self._staged, []
+        self._replayer = staged[-1] = staged[-1].dated(wall_ms)
         base = Offset(self.next_offset - len(values))
         appended = self._propose(self.epoch, values)
         if appended is None:
@@ -120,7 +121,7 @@ class Tail:
                 f"{self._max_bytes} bytes"
             )
         is_full = len(self._values) + len(values) > self._max_records or self._size + size > self._max_bytes
-        if is_full and not self.flush():
+        if is_full and not self.flush(wall_ms):
             return False
         self._replay(records, wall_ms)
         self._values += values

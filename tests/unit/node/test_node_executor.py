@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from metadata_log.batch import parse_header
 from metadata_log.file_log import LogConfig
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, TopicId
 from metadata_log.offsets import Offset
@@ -86,6 +87,23 @@ def test_requests_of_one_turn_share_a_batch() -> None:
     assert batches[0][0].count == 40
     cluster.run_until(lambda: len(answers) == 20)
     assert {answer.error for answer in answers} == {Error.NONE}
+
+
+def test_requests_that_come_while_a_batch_is_on_its_way_share_the_next_one() -> None:
+    cluster, leader = _started()
+    _settle(cluster)
+    first = cluster.create(leader, "first")
+    cluster.run_until(lambda: leader.executor.machine.log_end_offset > leader.executor.high_watermark)
+    end = leader.executor.machine.log_end_offset
+    later = [cluster.create(leader, f"later{number}") for number in range(5)]
+    cluster.run_until(lambda: bool(first))
+    assert not any(later)
+    cluster.run_until(lambda: all(later))
+    batches = leader.executor.log.read(end, 1 << 20)
+    header = parse_header(batches)
+    assert (header.count, header.size_in_bytes) == (10, len(batches))
+    _settle(cluster)
+    cluster.check()
 
 
 def test_a_standby_refuses_with_the_leaders_name_and_reads_what_it_is_asked_to_have() -> None:

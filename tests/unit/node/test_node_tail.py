@@ -76,10 +76,33 @@ def test_requests_share_a_batch_and_each_outcome_is_remembered() -> None:
         assert tail.add(_topic(number), 7, is_atomic=True)
     assert log.batches == []
     assert (tail.next_offset, log.remembered) == (5, [])
-    assert tail.flush()
+    assert tail.flush(7)
     assert [parse_header(data).count for data in log.batches] == [5]
     assert [replayer.end.offset for replayer in log.remembered] == [1, 3, 5]
     assert log.remembered[-1].image == log.replayed().image == tail.image
+
+
+def test_a_batch_is_dated_when_it_is_appended_and_so_is_the_image_after_it() -> None:
+    log = Log()
+    tail = log.tail()
+    tail.add([LEVEL], 5, is_atomic=True)
+    tail.add(_topic(1000), 6, is_atomic=True)
+    assert tail.flush(7)
+    assert tail.image == log.remembered[-1].image == log.replayed().image
+    tail.add(_topic(1001), 6, is_atomic=True)
+    assert tail.flush(7)
+    assert tail.image == log.remembered[-1].image == log.replayed().image
+
+
+def test_a_batch_is_in_flight_until_all_of_it_is_committed() -> None:
+    log = Log()
+    tail = log.tail()
+    tail.add([LEVEL], 7, is_atomic=True)
+    assert tail.in_flight(Offset(0)) == 0
+    tail.flush(7)
+    tail.add(_topic(1000), 7, is_atomic=True)
+    tail.flush(7)
+    assert [tail.in_flight(Offset(end)) for end in (0, 1, 2, 3)] == [2, 1, 1, 0]
 
 
 def test_a_request_that_does_not_fit_any_more_begins_the_next_batch() -> None:
@@ -88,7 +111,7 @@ def test_a_request_that_does_not_fit_any_more_begins_the_next_batch() -> None:
     tail.add([LEVEL], 7, is_atomic=True)
     for number in range(1000, 1004):
         assert tail.add(_topic(number), 7, is_atomic=True)
-    assert tail.flush()
+    assert tail.flush(7)
     assert [parse_header(data).count for data in log.batches] == [5, 4]
     assert log.replayed().image == tail.image
 
@@ -103,7 +126,7 @@ def test_atomic_records_that_fit_no_batch_are_refused_and_leave_no_trace() -> No
         tail.add(records, 7, is_atomic=True)
     assert tail.image is before
     assert tail.add(records, 7, is_atomic=False)
-    assert tail.flush()
+    assert tail.flush(7)
     assert [parse_header(data).count for data in log.batches] == [1, 4, 2]
 
 
@@ -113,7 +136,7 @@ def test_bytes_bound_a_batch_too() -> None:
     tail.add([LEVEL], 7, is_atomic=True)
     for number in range(1000, 1005):
         assert tail.add(_topic(number), 7, is_atomic=True)
-    assert tail.flush()
+    assert tail.flush(7)
     assert len(log.batches) > 1
     assert all(len(data) <= 400 for data in log.batches)
     with pytest.raises(TooLargeError):
@@ -125,7 +148,7 @@ def test_a_refused_append_is_said_and_nothing_is_remembered() -> None:
     tail = log.tail()
     tail.add([LEVEL], 7, is_atomic=True)
     log.is_leading = False
-    assert not tail.flush()
+    assert not tail.flush(7)
     assert log.remembered == []
 
 

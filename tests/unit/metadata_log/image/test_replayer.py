@@ -192,3 +192,16 @@ def test_changes_name_what_a_batch_touched() -> None:
     assert {resource.name for resource in changes.configs} == {"t1"}
     assert (changes.features, changes.other, changes.controllers) == (True, False, frozenset())
     assert _append(after, NoOpRecord()).changes.topics == frozenset()
+
+
+def test_what_was_replayed_early_takes_the_date_of_its_batch() -> None:
+    first = _start(topic(1), partition(1))
+    dated = first.dated(500)
+    assert dated.image.last_contained_timestamp_ms == 500
+    assert (dated.end, dated.changes, dated.image.topics) == (first.end, first.changes, first.image.topics)
+    assert dated.dated(500) is dated
+
+
+def test_an_open_transaction_leaves_the_published_image_its_date() -> None:
+    inside = _append(_start(topic(1)), BEGIN, topic(2))
+    assert inside.dated(500) is inside
