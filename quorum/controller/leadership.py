@@ -94,7 +94,7 @@ def take_out_of_isrs(turn: Turn, broker_id: NodeId) -> tuple[list[PartitionChang
     """
     departures = turn.state.departures
     sweep = departures.get(broker_id)
-    if sweep is None:
+    if sweep is None or sweep.is_done:
         topics = turn.state.index.topics_on(broker_id, turn.image)
         sweep = departures[broker_id] = Sweep([topic.topic_id for topic in topics])
     records = _changes(
@@ -104,17 +104,17 @@ def take_out_of_isrs(turn: Turn, broker_id: NodeId) -> tuple[list[PartitionChang
         lambda partition: broker_id in partition.isr,
         turn.config.max_records_per_sweep,
     )
-    if not sweep.is_done:
-        sweep.is_first_turn = False
-        return records, False
-    forget_departure(turn, broker_id)
     # A topic created meanwhile may not be on an old list: only a fresh one shows that none is left.
-    return records, sweep.is_first_turn
+    if sweep.is_done and sweep.is_first_turn:
+        forget_departure(turn, broker_id)
+        return records, True
+    sweep.is_first_turn = False
+    return records, False
 
 
-def forget_departure(turn: Turn, broker_id: NodeId) -> None:
-    """The broker has left, or stays after all."""
-    turn.state.departures.pop(broker_id, None)
+def forget_departure(turn: Turn, broker_id: NodeId) -> bool:
+    """The broker has left, or stays after all. True if it was on its way: it may have left partitions leaderless."""
+    return turn.state.departures.pop(broker_id, None) is not None
 
 
 def elect_for_arrival(turn: Turn, broker_id: NodeId) -> list[PartitionChangeRecord]:

@@ -118,9 +118,10 @@ def _transition(
     """The records of a change of state, and the state that this turn gets to: taking leave may need several."""
     records: list[MetadataRecord] = []
     if wanted is _State.UNFENCED:
-        forget_departure(turn, broker.broker_id)
+        was_leaving = forget_departure(turn, broker.broker_id)
         if current is _State.FENCED:
             records.append(_change(broker, fenced=UNFENCE))
+        if current is _State.FENCED or was_leaving:
             records += elect_for_arrival(turn, broker.broker_id)
         return records, wanted
     if broker.fenced:

@@ -116,6 +116,11 @@ class Controllers(RuleBasedStateMachine):
             assert self.register_anew(broker, clean=True) is Error.NONE
             response = self.cluster.beat(broker)
         assert not response.is_fenced
+        self.cluster.settle()
+        now = self.broker(broker)
+        if now is not None and is_active(now):
+            for partition in self.partitions():
+                assert partition.leader != NO_LEADER or broker not in (partition.isr or partition.elr)
 
     @rule(broker=BROKERS)
     def fence(self, broker: int) -> None:
@@ -155,6 +160,8 @@ class Controllers(RuleBasedStateMachine):
         self.cluster.elapse(4_001)
         if returns:
             assert self.register_anew(broker, clean=False) is Error.NONE
+            if self.cluster.image.features.elr_enabled:
+                assert not any(broker in (*each.isr, *each.elr) for each in self.partitions())
             self.live(broker)
         else:
             self.cluster.settle()

@@ -105,6 +105,22 @@ def test_a_broker_heard_of_halfway_stays() -> None:
     assert fenced(cluster) == set()
 
 
+@pytest.mark.parametrize("turns", [1, 2])
+def test_a_broker_heard_of_halfway_leads_again_what_nobody_else_could(turns: int) -> None:
+    config = ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_sweep=1)
+    cluster = ControlledCluster(config=config)
+    cluster.start(11)
+    topics = [cluster.place(f"t{index}", (11,)) for index in range(2)]
+    cluster.settle()
+    cluster.elapse(9_001)
+    for _ in range(turns):
+        cluster.look()
+    assert sum(cluster.partition(topic_id).leader == -1 for topic_id in topics) == turns
+    assert not cluster.beat(11).is_fenced
+    cluster.settle()
+    assert all(cluster.partition(topic_id).leader == 11 for topic_id in topics)
+
+
 def test_a_standby_does_nothing(cluster: ControlledCluster) -> None:
     cluster.elapse(9_001)
     cluster.machine.deactivate()
