@@ -1,0 +1,88 @@
+"""The bounds of what is committed, for sets of replicas that crashes leave behind."""
+
+from __future__ import annotations
+
+import pytest
+
+from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
+from metadata_log.tools.bounds import CommittedBounds, ReplicaExtent, committed_bounds
+from metadata_log.tools.contents import EpochSpan
+
+
+def key(node_id: int) -> ReplicaKey:
+    return ReplicaKey(node_id=NodeId(node_id), directory_id=DirectoryId(bytes([node_id] * 16)))
+
+
+def replica(
+    node_id: int, *ends: tuple[int, int], snapshot: tuple[int, int] = (0, -1), high_watermark: int | None = None
+) -> ReplicaExtent:
+    """A log of these (epoch, end offset) pairs, from offset 0."""
+    starts = [0, *(end for _, end in ends)]
+    spans = tuple(
+        EpochSpan(epoch=epoch, start_offset=start, end_offset=end)
+        for (epoch, end), start in zip(ends, starts, strict=False)
+    )
+    return ReplicaExtent(
+        key=key(node_id),
+        epochs=spans,
+        log_end_offset=ends[-1][1] if ends else 0,
+        snapshot_end=snapshot[0],
+        snapshot_epoch=snapshot[1],
+        high_watermark=high_watermark,
+    )
+
+
+VOTERS = [key(1), key(2), key(3)]
+
+
+def bounds(*replicas: ReplicaExtent) -> tuple[int, int | None]:
+    found = committed_bounds(replicas, VOTERS)
+    return found.lower, found.upper
+
+
+def test_a_majority_in_the_last_epoch_vouches() -> None:
+    assert bounds(replica(1, (1, 80)), replica(2, (1, 95)), replica(3, (1, 96))) == (95, 95)
+
+
+def test_a_tail_that_one_replica_has_is_above_the_upper_bound() -> None:
+    assert bounds(replica(1, (1, 100)), replica(2, (1, 90), (2, 120)), replica(3, (1, 90), (2, 120))) == (120, 120)
+
+
+def test_an_epoch_that_no_majority_holds_leaves_a_range() -> None:
+    assert bounds(replica(1, (1, 100)), replica(2, (1, 100)), replica(3, (1, 60), (2, 90))) == (60, 100)
+
+
+def test_the_old_epoch_vouches_where_the_new_one_builds_on_it() -> None:
+    assert bounds(replica(1, (1, 100)), replica(2, (1, 100)), replica(3, (1, 100), (2, 130))) == (100, 100)
+
+
+def test_snapshots_and_high_watermarks_vouch_alone() -> None:
+    assert bounds(replica(1, (1, 50), snapshot=(40, 1))) == (40, None)
+    assert bounds(replica(1, (1, 50), high_watermark=45)) == (45, None)
+
+
+def test_absent_voters_may_hold_anything() -> None:
+    assert bounds(replica(1, (1, 50)), replica(2, (1, 40))) == (40, 50)
+    assert bounds(replica(1, (1, 50))) == (0, None)
+
+
+def test_a_snapshot_counts_as_holding_what_it_covers() -> None:
+    from_snapshot = replica(2, snapshot=(70, 3))
+    assert bounds(replica(1, (3, 90)), from_snapshot, replica(3)) == (70, 70)
+
+
+def test_observers_and_second_copies_do_not_vote() -> None:
+    observer = replica(9, (1, 99))
+    assert bounds(replica(1, (1, 50)), observer, observer) == (0, None)
+    assert bounds(replica(1, (1, 50)), replica(1, (1, 60)), replica(2, (1, 55))) == (55, 60)
+
+
+def test_without_known_voters_nothing_is_above() -> None:
+    found = committed_bounds([replica(1, (1, 50), snapshot=(10, 1))], [])
+    assert found == CommittedBounds(lower=10, upper=None, because="the checkpoint of replica 1 ends there")
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_the_order_of_replicas_does_not_matter(order: tuple[int, ...]) -> None:
+    replicas = [replica(1, (1, 10), (4, 30)), replica(2, (1, 10), (3, 25)), replica(3, (1, 10), (4, 20))]
+    assert bounds(*(replicas[number] for number in order)) == (20, 25)

@@ -1,0 +1,135 @@
+"""Exports: unchanged copies with a true manifest, whole or not there at all, also from a log that is being written."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+from metadata_log.batch import build_batch, parse_header
+from metadata_log.errors import CorruptFileError, NotFormattedError
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.tools.export import ExportError, export_replica
+from metadata_log.tools.manifest import MANIFEST_FILE, read_manifest
+
+FIXTURE = Path(__file__).parents[3] / "fixtures" / "basic" / "node-1" / "data"
+SEGMENT = "00000000000000000000.log"
+NO_OP = b"\x01\x14\x00\x00"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    shutil.copytree(FIXTURE, tmp_path / "node-1", copy_function=shutil.copyfile)
+    return tmp_path / "node-1"
+
+
+def segment_of(source: Path) -> Path:
+    return source / "__cluster_metadata-0" / SEGMENT
+
+
+def test_copies_segments_and_checkpoints_unchanged(source: Path, tmp_path: Path) -> None:
+    manifest = export_replica(source, tmp_path / "out", high_watermark=95)
+    copied = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir() if path.name != MANIFEST_FILE}
+    assert sorted(copied) == ["00000000000000000000-0000000000.checkpoint", SEGMENT]
+    for file in manifest.files:
+        original = (source / "__cluster_metadata-0" / file.name).read_bytes()
+        assert (copied[file.name], file.size) == (original, len(original))
+        assert file.sha256 == hashlib.sha256(original).hexdigest()
+
+
+def test_the_manifest_says_what_the_log_is(source: Path, tmp_path: Path) -> None:
+    manifest = export_replica(source / "__cluster_metadata-0", tmp_path / "out", high_watermark=95)
+    assert manifest == read_manifest(tmp_path / "out")
+    assert (manifest.cluster_id, manifest.node_id) == ("MkU3OEVBNTcwNTJENDM2Qg", 1)
+    assert manifest.directory_id == "ZGlyZWN0b3J5LWlkLTAwMQ"
+    assert (manifest.start_offset, manifest.end_offset, manifest.epoch, manifest.high_watermark) == (0, 95, 1, 95)
+    assert [voter.node_id for voter in manifest.voters] == [1, 2, 3]
+    assert manifest.cut_tail_bytes == 0
+
+
+def test_an_unfinished_write_is_left_out_and_counted(source: Path, tmp_path: Path) -> None:
+    segment = segment_of(source)
+    whole = segment.read_bytes()
+    segment.write_bytes(whole + whole[:40])
+    manifest = export_replica(source, tmp_path / "out")
+    assert (tmp_path / "out" / SEGMENT).read_bytes() == whole
+    assert (manifest.cut_tail_bytes, manifest.end_offset) == (40, 95)
+
+
+def test_space_claimed_ahead_is_left_out(source: Path, tmp_path: Path) -> None:
+    segment = segment_of(source)
+    whole = segment.read_bytes()
+    segment.write_bytes(whole + bytes(5000))
+    assert export_replica(source, tmp_path / "out").cut_tail_bytes == 0
+    assert (tmp_path / "out" / SEGMENT).read_bytes() == whole
+
+
+def test_damage_is_copied_as_it_is(source: Path, tmp_path: Path) -> None:
+    segment = segment_of(source)
+    damaged = bytearray(segment.read_bytes())
+    damaged[3000] ^= 1
+    segment.write_bytes(damaged)
+    assert export_replica(source, tmp_path / "out").end_offset == 95
+    assert (tmp_path / "out" / SEGMENT).read_bytes() == bytes(damaged)
+
+
+def test_a_log_that_grows_meanwhile_ends_with_a_whole_batch(source: Path, tmp_path: Path) -> None:
+    stopped = threading.Event()
+
+    def write() -> None:
+        offset = 95
+        with segment_of(source).open("ab", buffering=0) as growing:
+            while not stopped.is_set():
+                batch = build_batch(base_offset=Offset(offset), epoch=Epoch(1), timestamp_ms=1, values=[NO_OP] * 3)
+                growing.write(batch[:30])
+                growing.write(batch[30:])
+                offset += 3
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        manifests = [export_replica(source, tmp_path / f"out-{number}") for number in range(10)]
+    finally:
+        stopped.set()
+        writer.join()
+    ends = [manifest.end_offset for manifest in manifests]
+    assert ends == sorted(ends)
+    assert ends[-1] > 95
+    for number, manifest in enumerate(manifests):
+        data = (tmp_path / f"out-{number}" / SEGMENT).read_bytes()
+        position, following = 0, 0
+        while position < len(data):
+            header = parse_header(data, position)
+            position, following = position + header.size_in_bytes, header.next_offset
+        assert (position, following) == (len(data), manifest.end_offset)
+
+
+def test_refuses_what_it_cannot_do(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="holds no metadata log"):
+        export_replica(tmp_path, tmp_path / "out")
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "file").touch()
+    with pytest.raises(ExportError, match="is not empty"):
+        export_replica(source, tmp_path / "taken")
+    (source / "meta.properties").unlink()
+    with pytest.raises(NotFormattedError, match=r"meta\.properties"):
+        export_replica(source, tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["node-1", "taken"]
+
+
+def test_a_manifest_that_is_none_is_refused(source: Path, tmp_path: Path) -> None:
+    export_replica(source, tmp_path / "out")
+    path = tmp_path / "out" / MANIFEST_FILE
+    text = path.read_text()
+    path.write_text(text.replace('"format_version": 1', '"format_version": 7'))
+    with pytest.raises(CorruptFileError, match="version 7"):
+        read_manifest(tmp_path / "out")
+    path.write_text(text.replace(SEGMENT, "../" + SEGMENT))
+    with pytest.raises(CorruptFileError, match="outside its directory"):
+        read_manifest(tmp_path / "out")
+    path.write_text("{}")
+    with pytest.raises(CorruptFileError, match="no manifest"):
+        read_manifest(tmp_path / "out")
