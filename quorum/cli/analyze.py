@@ -10,15 +10,12 @@ import msgspec
 import typer
 
 from quorum.cli.errors import CliError, say, wrong_use
-from quorum.cli.output import Output, OutputFormat, show_json, table_lines
+from quorum.cli.output import Output, OutputFormat, plain_lines, show_json
 
 if TYPE_CHECKING:
     from metadata_log.analysis import Verdict
 
 EPILOG: Final = "Example:  kraft analyze exports/ --report verdict.html"
-
-_REPLICA_COLUMNS: Final = ("node", "role", "start", "end", "epoch", "high_watermark", "batches", "records", "bytes")
-_FINDING_COLUMNS: Final = ("severity", "node", "offset", "epoch", "kind", "file")
 
 
 def run(
@@ -53,29 +50,30 @@ def run(
     if output is OutputFormat.JSON:
         show_json({"clean": verdict.is_clean, "verdict": verdict.sentence, **msgspec.to_builtins(verdict)})
     else:
-        for line in verdict_lines(verdict):
-            print(line)
+        _show(verdict)
         if report is not None:
             print(f"Report: {report}")
     if verdict.exit_status:
         raise typer.Exit(verdict.exit_status)
 
 
-def verdict_lines(verdict: Verdict) -> list[str]:
-    """The verdict for people: the replicas, what was found in them with what to do, and one sentence to sum it up."""
-    from metadata_log.analysis import finding_rows, replica_rows  # noqa: PLC0415  (not needed for help)
+def _show(verdict: Verdict) -> None:
+    from rich.console import Console  # noqa: PLC0415  (not needed for help)
 
-    lines = table_lines(_REPLICA_COLUMNS, replica_rows(verdict))
-    upper = "unknown" if verdict.upper is None else verdict.upper
-    lines.append(f"Committed below offset {verdict.lower} ({verdict.because}); not committed from {upper} on.")
-    findings = finding_rows(verdict)
-    if findings:
-        lines.append("")
-        head, *rows = table_lines(_FINDING_COLUMNS, findings)
-        lines.append(head)
-        for row, finding in zip(rows, findings, strict=True):
-            lines += [row, f"    {finding['meaning']}", f"    What to do: {finding['advice']}."]
-    return [*lines, "", verdict.sentence]
+    from metadata_log.analysis.terminal import render_verdict  # noqa: PLC0415
+
+    if sys.stdout.isatty():
+        Console(highlight=False).print(render_verdict(verdict))
+    else:
+        print("\n".join(plain_lines(render_verdict(verdict))))
+    for line in advice_lines(verdict):
+        print(line)
+
+
+def advice_lines(verdict: Verdict) -> list[str]:
+    """What to do about what was found, once for each kind."""
+    advice = {finding.kind: finding.advice for finding in verdict.findings if finding.counts}
+    return [f"What to do about {kind}: {text}." for kind, text in advice.items()]
 
 
 def _tell(step: str) -> None:

@@ -100,13 +100,12 @@ def _high_watermark(directory: Path, live: str) -> int | None:
 
     place = metadata_directory(directory)
     node = node_at(live, DEFAULT_TIMEOUT_S)
-    if place is not None:
-        own = read_identity(place)
-        if (own.node_id, own.cluster_id) != (node.node_id, node.cluster_id):
-            raise CliError(
-                f"--live {live} is node {node.node_id} of cluster {node.cluster_id}, but {directory} belongs to node "
-                f"{own.node_id} of cluster {own.cluster_id}: name the node whose directory it is"
-            )
+    own = None if place is None else read_identity(place)
+    if own is not None and (own.node_id, own.cluster_id) != (node.node_id, node.cluster_id):
+        raise CliError(
+            f"--live {live} is node {node.node_id} of cluster {node.cluster_id}, but {directory} belongs to node "
+            f"{own.node_id} of cluster {own.cluster_id}: name the node whose directory it is"
+        )
     return node.high_watermark
 
 

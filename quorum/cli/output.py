@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import enum
+import io
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_PIPE_WIDTH: Final = 140
+"""In a pipe there is no width to ask for, and a folded table is hard to search in."""
 
 
 class OutputFormat(enum.StrEnum):
@@ -60,6 +67,16 @@ def text_of(value: object) -> str:
     if isinstance(value, list | tuple):
         return ",".join(map(text_of, value)) or "-"
     return str(value)
+
+
+def plain_lines(what: RenderableType) -> list[str]:
+    """What rich would show of it, as lines without colours for a pipe."""
+    from rich.console import Console  # noqa: PLC0415  (only some commands show such)
+
+    console = Console(file=io.StringIO(), width=_PIPE_WIDTH, highlight=False, no_color=True)
+    with console.capture() as captured:
+        console.print(what)
+    return [line.rstrip() for line in captured.get().splitlines()]
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:

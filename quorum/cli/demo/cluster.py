@@ -122,9 +122,22 @@ class Node:
         return f"{LOOPBACK}:{self.ports['HTTP']}"
 
     @property
+    def pid(self) -> int:
+        """Of its process, which was started."""
+        if self.process is None:
+            raise NodeFailedError(f"{self.name} was never started")
+        return self.process.pid
+
+    @property
     def is_running(self) -> bool:
         """Whether its process lives."""
         return self.process is not None and self.process.poll() is None
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether its GRPC listener takes connections now."""
+        with socket.socket() as probe:
+            return probe.connect_ex((LOOPBACK, self.ports["GRPC"])) == 0
 
     def write_config(self) -> None:
         """Write its configuration file."""
@@ -150,8 +163,7 @@ class Node:
 
         def listens() -> bool:
             self.check_running()
-            with socket.socket() as probe:
-                return probe.connect_ex((LOOPBACK, self.ports["GRPC"])) == 0
+            return self.is_listening
 
         wait_until(f"{self.name} to listen on {self.grpc_address}", listens, timeout_s=timeout_s)
 

@@ -19,6 +19,13 @@ class Interrupted(BaseException):
         self.exit_code = 128 + number
 
 
+class _Shield:
+    """How deep the main thread is in code that must not be interrupted, and which signal came meanwhile."""
+
+    depth = 0
+    pending: int | None = None
+
+
 @contextlib.contextmanager
 def interrupts() -> Iterator[None]:
     """Within the block the first such signal raises `Interrupted` in the main thread; later ones are ignored.
@@ -27,20 +34,34 @@ def interrupts() -> Iterator[None]:
     """
 
     def on_signal(number: int, _: FrameType | None) -> None:
-        for each in _ASKED_TO_STOP:
-            signal.signal(each, signal.SIG_IGN)
-        raise Interrupted(number)
+        if _Shield.depth:
+            _Shield.pending = number
+            return
+        _raise(number)
 
     heard = [number for number in _ASKED_TO_STOP if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, on_signal) for number in heard}
     try:
         yield
     finally:
+        _Shield.pending = None
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def ignore_interrupts() -> None:
-    """From here on nothing interrupts: what is being cleaned up is cleaned up."""
-    for number in _ASKED_TO_STOP:
-        signal.signal(number, signal.SIG_IGN)
+@contextlib.contextmanager
+def shielded() -> Iterator[None]:
+    """What is within the block is done to its end; a signal that came meanwhile interrupts after it."""
+    _Shield.depth += 1
+    try:
+        yield
+    finally:
+        _Shield.depth -= 1
+    if not _Shield.depth and _Shield.pending is not None:
+        _raise(_Shield.pending)
+
+
+def _raise(number: int) -> None:
+    for each in _ASKED_TO_STOP:
+        signal.signal(each, signal.SIG_IGN)
+    raise Interrupted(number)

@@ -17,7 +17,7 @@ from metadata_log.os_files import OsFiles
 from metadata_log.records import TopicRecord, decode_record
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.contents import control_facts
-from metadata_log.tools.scan import Damage, scan
+from metadata_log.tools.scan import Damage, Fault, scan
 from quorum.cli.demo.story import CheckFailedError
 
 
@@ -32,7 +32,11 @@ class FoundTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ReplicaFiles:
-    """The metadata log in one directory, which must be whole."""
+    """The metadata log in one directory. An unfinished write at its end is passed over, all other damage is refused.
+
+    Raises:
+        CheckFailedError: it is damaged.
+    """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -106,6 +110,8 @@ def _batches(directory: Path) -> Iterator[LocatedBatch]:
         try:
             for found in scan(handle):
                 if isinstance(found, Damage):
+                    if found.fault is Fault.TORN:
+                        return
                     raise CheckFailedError(f"{path} is damaged at byte {found.position}: {found.what}")
                 yield found
         finally:

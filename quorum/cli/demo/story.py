@@ -10,11 +10,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from quorum.cli.output import table_lines
+from quorum.cli.output import plain_lines, table_lines
 
 _INDENT: Final = 2
 
@@ -67,9 +67,12 @@ class Story:
         for line in table_lines(columns, rows):
             self._line(line, "", wrap=False)
 
-    def block(self, text: str) -> None:
-        """Lines that are shown as they are."""
-        for line in text.rstrip().splitlines():
+    def show(self, what: RenderableType) -> None:
+        """Something that renders itself."""
+        if self._is_terminal:
+            self.console.print(Padding(what, (0, 0, 0, _INDENT), expand=False))
+            return
+        for line in plain_lines(what):
             self._line(line, "", wrap=False)
 
     @contextlib.contextmanager

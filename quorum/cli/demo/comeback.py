@@ -1,0 +1,58 @@
+"""Act: the killed controller comes back, cuts what was never committed, and catches up."""
+
+from __future__ import annotations
+
+from quorum.cli.demo.cluster import Node, wait_until
+from quorum.cli.demo.replica_files import ReplicaFiles
+from quorum.cli.demo.stage import Stage
+from quorum.cli.demo.story import check
+
+HEADING = "The killed controller comes back"
+
+
+def run(stage: Stage) -> None:
+    """Start it; its log must become the leader's."""
+    bring_back(stage, stage.killed_controller, must_cut=False)
+
+
+def bring_back(stage: Stage, back: Node, *, must_cut: bool) -> None:
+    """Compare its log with the leader's, start it, compare again. `must_cut`: it holds what nobody else has."""
+    story, leader = stage.story, stage.leader()
+    before, truth = ReplicaFiles(back.metadata_dir), ReplicaFiles(leader.metadata_dir)
+    cut_from = before.first_difference(truth)
+    check(
+        not must_cut or cut_from is not None,
+        f"{back.name} took records that nobody else had, but its log does not differ from that of {leader.name}",
+    )
+    story.say(
+        f"When it was killed, the log of {back.name} ended at offset {before.end_offset}, epoch {before.last_epoch}; "
+        f"that of {leader.name} is at {truth.end_offset}, epoch {truth.last_epoch}."
+    )
+    back.start()
+    with story.working(f"{back.name} starts and catches up"):
+        back.wait_listening()
+        end = wait_until(f"{back.name} to catch up", lambda: _caught_up(stage, back))
+    after, truth = ReplicaFiles(back.metadata_dir), ReplicaFiles(leader.metadata_dir)
+    differs = after.first_difference(truth)
+    check(differs is None, f"{back.name} has caught up, but its log differs from {leader.name}'s at offset {differs}")
+    if cut_from is None:
+        story.say(f"Everything in it is committed: nothing was cut. It fetched {before.end_offset} to {end}.")
+    else:
+        story.say(
+            f"Started again, it cut offsets {cut_from} to {before.end_offset}, which were never committed, and fetched "
+            f"{cut_from} to {end}."
+        )
+    story.proved(f"{back.name.capitalize()} follows again; its log is {leader.name}'s, byte for byte.")
+
+
+def _caught_up(stage: Stage, node: Node) -> int | None:
+    """Where both logs end, once the leader says that the node has all of its log."""
+    node.check_running()
+    status = stage.quorum()
+    ends = {int(voter.replica.node_id): voter.log_end_offset for voter in status.voters}
+    has_all = (
+        status.is_from_leader
+        and ends.get(node.node_id) == ends.get(status.leader_id)
+        and ends.get(node.node_id) == status.high_watermark
+    )
+    return status.high_watermark if has_all else None

@@ -1,0 +1,63 @@
+"""Act: SIGKILL of the leader while topics are being created, and how long nothing could be written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Final
+
+from quorum.cli.demo.cluster import Node, wait_until
+from quorum.cli.demo.node_log import how_it_was_elected
+from quorum.cli.demo.stage import Stage
+from quorum.cli.demo.story import check
+from quorum.cli.demo.writer import Writer
+
+HEADING = "The leader is killed while topics are being created"
+
+_BEFORE: Final = 60
+_AFTER: Final = 60
+
+
+def run(stage: Stage) -> None:
+    """Write, kill, see who leads and how long nothing could be written."""
+    story, leader = stage.story, stage.leader()
+    writer = Writer(stage.client)
+    writing = stage.loop.start(writer.run())
+    try:
+        with story.working("a writer creates topics"):
+            _wait_written(writing, f"{_BEFORE} topics to be created", lambda: len(writer.acknowledged) >= _BEFORE)
+        killed_at_s = time.monotonic()
+        leader.kill()
+        stage.killed = leader
+        story.say(f"SIGKILL to {leader.name}, after {writer.count_until(killed_at_s)} acknowledged creates.")
+        with story.working("waiting for another leader"):
+            _wait_written(writing, "topics to be created again", lambda: writer.count_after(killed_at_s) >= _AFTER)
+    finally:
+        writer.stop()
+    writing.result(30.0)
+    stage.acknowledged.update((each.name, each.topic_id) for each in writer.acknowledged)
+    stage.unanswered.extend(writer.unanswered)
+    _tell(stage, writer, killed_at_s, leader)
+
+
+def _tell(stage: Stage, writer: Writer, killed_at_s: float, old: Node) -> None:
+    new = stage.leader()
+    check(new is not old, f"{old.name} is dead and still named as leader")
+    stage.story.say(how_it_was_elected(new))
+    stage.story.proved(f"Nothing could be written for {writer.longest_silence_s(killed_at_s):.2f} s.")
+    stage.story.say(
+        f"The writer went on: {len(writer.acknowledged)} creates acknowledged, {len(writer.unanswered)} never answered."
+    )
+    stage.story.say("Each replica's own files will have to show every acknowledged one, when all has stopped.")
+
+
+def _wait_written(writing: Future[None], what: str, is_done: Callable[[], bool]) -> None:
+    """Wait until it is done; whatever ended the writer before its time is raised."""
+
+    def is_done_or_failed() -> bool:
+        return is_done() or writing.done()
+
+    wait_until(what, is_done_or_failed)
+    if writing.done():
+        writing.result()

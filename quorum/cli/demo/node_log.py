@@ -1,0 +1,45 @@
+"""What a node wrote into its log, for the story to tell."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Final
+
+from quorum.cli.demo.cluster import Node
+from quorum.cli.demo.story import CheckFailedError
+
+_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
+_TRANSITION: Final = re.compile(r"^(?P<time>\S+)Z .*\btransition\b.* role=(?P<role>\w+) epoch=(?P<epoch>\d+)")
+_BEFORE_IT: Final = ("prospective", "candidate")
+
+
+def node_log_lines(node: Node, *words: str, start: int = 0) -> list[str]:
+    """The lines that hold all `words`, from byte `start` of its log on."""
+    if not node.log_file.exists():
+        return []
+    text = _COLOURS.sub("", node.log_file.read_bytes()[start:].decode(errors="replace"))
+    return [line for line in text.splitlines() if all(word in line for word in words)]
+
+
+def log_size(node: Node) -> int:
+    """How many bytes its log has now."""
+    return node.log_file.stat().st_size if node.log_file.exists() else 0
+
+
+def how_it_was_elected(node: Node) -> str:
+    """By which states, and how fast, it came to lead the last time."""
+    moves = [found for line in node_log_lines(node, "transition") if (found := _TRANSITION.match(line))]
+    while moves and moves[-1]["role"] != "leader":
+        moves.pop()
+    if not moves:
+        raise CheckFailedError(f"{node.name} leads, but its log {node.log_file} does not say how it came to")
+    path = [moves.pop()]
+    while moves and moves[-1]["role"] in _BEFORE_IT:
+        path.insert(0, moves.pop())
+    took = datetime.fromisoformat(path[-1]["time"]) - datetime.fromisoformat(path[0]["time"])
+    states = ", ".join(move["role"] for move in path[:-1])
+    return (
+        f"{node.name.capitalize()} was {states}, then leader of epoch {path[-1]['epoch']} "
+        f"within {took.total_seconds() * 1000:.0f} ms."
+    )
