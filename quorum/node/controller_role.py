@@ -111,12 +111,13 @@ class ControllerRole:
         """See `executor.Application`."""
         if self._tail is None:
             return
-        epoch, self._tail = self._tail.epoch, None
+        epoch, appended_end, self._tail = self._tail.epoch, self._tail.appended_end_offset, None
         self._machine.deactivate()
         unknown = 0
         for answer in self._commits.take_all():
-            unknown += answer.wrote
-            answer.call.respond(self._unknown_outcome() if answer.wrote else self._not_controller())
+            is_unknown = answer.writes_from is not None and answer.writes_from < appended_end
+            unknown += is_unknown
+            answer.call.respond(self._unknown_outcome() if is_unknown else self._not_controller())
         self._executor.tell(ControllerDeactivated(epoch=epoch, unknown_outcomes=unknown))
 
     def on_controller_answer(self, answered: ControllerAnswered) -> None:
@@ -217,7 +218,7 @@ class ControllerRole:
                 response=result.response,
                 offset=offset,
                 deadline_ms=self._deadline_of(call),
-                wrote=bool(result.records),
+                writes_from=Offset(offset - len(result.records)) if result.records else None,
             )
         )
 

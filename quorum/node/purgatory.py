@@ -23,8 +23,9 @@ class WaitingAnswer(msgspec.Struct, frozen=True, kw_only=True):
     response: object
     offset: Offset
     deadline_ms: int
-    wrote: bool
-    """Whether records of its own are not committed yet: if leadership is lost, the outcome is not known."""
+    writes_from: Offset | None
+    """Where its own records begin; None when it has none. Once they are appended, losing the leadership leaves the
+    outcome unknown."""
 
 
 class CommitPurgatory:

@@ -51,6 +51,7 @@ class Tail:
         self._size = 0
         self._staged: list[Replayer] = []
         self._appended: deque[Offset] = deque()
+        self._appended_end = replayer.end.offset
         self._level: int | None = None
         self._versions: dict[type[MetadataRecord], int] = {}
 
@@ -102,9 +103,15 @@ class Tail:
                 f"{appended.base_offset} to {appended.end_offset}"
             )
         self._appended.append(appended.end_offset)
+        self._appended_end = appended.end_offset
         for replayer in staged:
             self._remember(replayer)
         return True
+
+    @property
+    def appended_end_offset(self) -> Offset:
+        """End of what was appended; what is staged beyond it is in no log, and never will be if leadership is lost."""
+        return self._appended_end
 
     def in_flight(self, committed: Offset) -> int:
         """How many appended batches are not wholly below `committed` yet."""

@@ -156,8 +156,10 @@ def test_lost_leadership_with_appended_requests_says_that_the_outcome_is_unknown
     answers = cluster.create(leader, "appended")
     reads: list[ClientAnswer] = []
     leader.call(_describe("appended"), reads.append)
+    gathered = cluster.create(leader, "gathered")
     cluster.run_until(lambda: bool(answers), within_ms=10_000)
     assert answers[0].error is Error.REQUEST_TIMED_OUT
+    assert gathered[0].error is Error.NOT_CONTROLLER
     assert reads[0].error is Error.NOT_CONTROLLER
     told = [event for event in leader.events if isinstance(event, ControllerDeactivated)]
     assert [event.unknown_outcomes for event in told] == [1]

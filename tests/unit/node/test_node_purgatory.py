@@ -15,7 +15,9 @@ def _call(at_least: int = -1) -> ClientCall:
 
 
 def _answer(offset: int, deadline_ms: int = 1000) -> WaitingAnswer:
-    return WaitingAnswer(call=_call(), response=offset, offset=Offset(offset), deadline_ms=deadline_ms, wrote=True)
+    return WaitingAnswer(
+        call=_call(), response=offset, offset=Offset(offset), deadline_ms=deadline_ms, writes_from=None
+    )
 
 
 def test_answers_leave_in_order_once_their_offset_is_committed() -> None:
