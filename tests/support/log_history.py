@@ -30,6 +30,7 @@ class History:
         created: (id, name) of each TopicRecord, in order.
         created_at: offset of each TopicRecord, by id.
         removed: ids of the RemoveTopicRecords.
+        shown: the image behind the last batch that is not a control batch: where Kafka's shell says that it ends.
     """
 
     directory: Path
@@ -41,6 +42,8 @@ class History:
     created_at: dict[TopicId, int] = field(default_factory=dict)
     removed: list[TopicId] = field(default_factory=list)
     replayer: Replayer = field(default_factory=lambda: Replayer.start(MetadataImage.empty()))
+
+    shown: MetadataImage = field(default_factory=MetadataImage.empty)
 
     @property
     def image(self) -> MetadataImage:
@@ -100,3 +103,5 @@ def _take(history: History, header: BatchHeader, position: int) -> None:
         elif isinstance(decoded, RemoveTopicRecord):
             history.removed.append(decoded.topic_id)
     history.replayer = history.replayer.on_batch(header, values)
+    if not header.is_control:
+        history.shown = history.image

@@ -71,6 +71,16 @@ class KafkaTools:
         """Kafka's whole image of a checkpoint, or of a log that starts at offset 0, as its metadata shell prints it."""
         return self.run("metadata-shell", "--snapshot", str(file), "tree", "/")
 
+    def loaded_tree(self, file: Path, last_offset: int) -> str:
+        """`shell_tree` of a log of any length: the shell's own program prints before it has read a long one.
+
+        `last_offset` is that of the last record that is not a control record.
+        """
+        status, out, err = self._call("ToolServer$LoadedTree", str(file), str(last_offset))
+        if status != 0:
+            raise ToolFailedError(f"Kafka's shell did not read {file} up to {last_offset}: {out[-2000:]}{err[-2000:]}")
+        return out
+
     def _call(self, *words: str) -> tuple[int, str, str]:
         encoded = [word.encode() for word in words]
         request = struct.pack(">i", len(words)) + b"".join(struct.pack(">H", len(word)) + word for word in encoded)
