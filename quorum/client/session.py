@@ -17,7 +17,7 @@ from metadata_log.offsets import Offset
 from quorum.client.errors import RefusedError
 from quorum.errors import Error
 from quorum.node.ports import NO_OFFSET, ClientAnswer
-from quorum.transport.channel import MESSAGE_LIMIT_BYTES, open_channel
+from quorum.transport.channel import MESSAGE_LIMIT_BYTES, SESSION_HEADER, open_channel
 from quorum.transport.convert.calls import answer_from, call_to
 from quorum.transport.convert.common import BadMessage
 from quorum.transport.convert.parts import joined
@@ -79,7 +79,8 @@ class ClientSession:
         call = stub.Session(None)
         try:
             async with asyncio.timeout(timeout_s):
-                await call.wait_for_connection()
+                if SESSION_HEADER not in tuple(await call.initial_metadata()):
+                    await self._abandon(call, await call.details() or "there is no controller at that address")
         except grpc.aio.AioRpcError as error:
             await self._abandon(call, error.details() or error.code().name)
         except TimeoutError:
@@ -136,7 +137,7 @@ class ClientSession:
             while True:
                 await self._wake.wait()
                 self._wake.clear()
-                while self._outbox:
+                while self._outbox and not call.done():
                     await call.write(self._next_message())
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
             # The stream has ended; the reader learns why.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from typing import Final
+from typing import Final, cast
 
 from metadata_log.voters import Endpoint
 from quorum.server.grpc.listen import ListenError
@@ -29,8 +29,9 @@ _MAX_BUFFERED: Final = 64 * 1024
 class ReservedPort:
     """One bound CONTROLLER listener."""
 
-    def __init__(self, server: asyncio.Server) -> None:
+    def __init__(self, server: asyncio.Server, open_ones: set[asyncio.Transport]) -> None:
         self._server = server
+        self._open = open_ones
 
     @property
     def port(self) -> int:
@@ -39,8 +40,10 @@ class ReservedPort:
         return port
 
     async def close(self) -> None:
-        """Give the port back."""
+        """Give the port back, and close who is there."""
         self._server.close()
+        for transport in tuple(self._open):
+            transport.abort()
         await self._server.wait_closed()
 
 
@@ -51,19 +54,21 @@ async def reserve(endpoint: Endpoint, node_id: int, grpc_endpoint: Endpoint) -> 
         ListenError: the address is in use or not of this host.
     """
     text = refusal(endpoint.name, node_id, grpc_endpoint).encode()
+    open_ones: set[asyncio.Transport] = set()
     loop = asyncio.get_running_loop()
     try:
-        server = await loop.create_server(lambda: _Visitor(text), endpoint.host or None, endpoint.port)
+        server = await loop.create_server(lambda: _Visitor(text, open_ones), endpoint.host or None, endpoint.port)
     except OSError as error:
         raise ListenError(f"cannot listen at {endpoint}: {error.strerror or error}") from error
-    return ReservedPort(server)
+    return ReservedPort(server, open_ones)
 
 
 class _Visitor(asyncio.Protocol):
     """One connection. The GOAWAY comes with the first request: one that came earlier would make gRPC try again."""
 
-    def __init__(self, text: bytes) -> None:
+    def __init__(self, text: bytes, open_ones: set[asyncio.Transport]) -> None:
         self._text = text
+        self._open = open_ones
         self._received = b""
         self._is_http2 = False
         self._transport: asyncio.Transport | None = None
@@ -71,18 +76,22 @@ class _Visitor(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See asyncio."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        self._timer = asyncio.get_running_loop().call_later(_PATIENCE_S, transport.abort)
+        # uvloop's transports are no subclass of asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
+        self._open.add(self._transport)
+        self._timer = asyncio.get_running_loop().call_later(_PATIENCE_S, self._transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio."""
         if self._timer is not None:
             self._timer.cancel()
+        if self._transport is not None:
+            self._open.discard(self._transport)
 
     def data_received(self, data: bytes) -> None:
         """See asyncio."""
-        assert self._transport is not None
+        if self._transport is None or self._transport.is_closing():
+            return
         self._received += data
         if not self._is_http2:
             if not _PREFACE.startswith(self._received[: len(_PREFACE)]):

@@ -15,6 +15,9 @@ LARGEST_BATCH_BYTES: Final = 8 * 1024 * 1024
 MESSAGE_LIMIT_BYTES: Final = LARGEST_BATCH_BYTES + 1024 * 1024
 """The largest batch and room for what stands around it."""
 
+SESSION_HEADER: Final = ("kraft-session", "1")
+"""Metadata by which a controller greets a Session: without it, nobody has taken the stream."""
+
 Options = tuple[tuple[str, int], ...]
 
 _COMMON: Final[Options] = (

@@ -292,7 +292,7 @@ class TestSingleCalls:
             assert [topic.name for topic in answer.topics] == ["t"]
             deadline = node.calls[0].context.deadline_ms
             assert deadline is not None
-            assert deadline - node.now_ms() <= 5_000
+            assert deadline - node.now_ms() <= 5_500
 
         run(main())
 

@@ -14,6 +14,7 @@ from quorum.errors import Error
 from quorum.node.ports import ClientAnswer, ClientCall
 from quorum.server.grpc.node import Node, caller_of, timeout_of
 from quorum.server.grpc.session import Session
+from quorum.transport.channel import SESSION_HEADER
 from quorum.transport.convert.calls import KIND_BY_NAME, Kind, at_least_offset_in, response_to
 from quorum.transport.convert.common import BadMessage
 from quorum.transport.convert.parts import SINGLE_CALL_WEIGHT, weight_of
@@ -62,7 +63,7 @@ class ControllerDoor(controller_pb2_grpc.ControllerServicer):
     async def Session(self, request_iterator: Any, context: Any) -> None:  # type: ignore[override]
         """See the contract."""
         # The client may then tell a call that was never sent from one whose outcome is not known.
-        await context.send_initial_metadata(())
+        await context.send_initial_metadata((SESSION_HEADER,))
         await Session(context, self._node, caller_of(context)).serve()
 
     async def _serve(self, name: str, message: Any, context: Any, answers: type[A]) -> A:

@@ -45,6 +45,7 @@ class FetchDoor:
         self._parked: _Parked | None = None
         self._answer: quorum_pb2.FetchResponse | None = None
         self._has_answer = asyncio.Event()
+        self._is_ending = False
 
     async def serve(self) -> None:
         """Read and answer; returns when the replica has ended its side: what waits then is dropped."""
@@ -55,6 +56,11 @@ class FetchDoor:
                 if not isinstance(message, quorum_pb2.FetchRequest):
                     break
                 self._take(message)
+            self._drop()
+            self._is_ending = True
+            self._has_answer.set()
+            # gRPC cannot end a stream while a message is on its way into it.
+            await asyncio.wait((writer,))
         finally:
             self._drop()
             await end_tasks(writer)
@@ -94,7 +100,7 @@ class FetchDoor:
         self._has_answer.set()
 
     async def _write(self) -> None:
-        while True:
+        while not self._is_ending or self._answer is not None:
             await self._has_answer.wait()
             self._has_answer.clear()
             message, self._answer = self._answer, None
