@@ -16,7 +16,12 @@ def next_deadline_ms(core: Core) -> int | None:
     if not core.is_started or core.is_shut:
         return None
     if isinstance(state, Leader):
-        return _earliest(state.check_quorum_deadline_ms, state.begin_deadline_ms, state.parked_deadline_ms)
+        return _earliest(
+            state.check_quorum_deadline_ms,
+            state.begin_deadline_ms,
+            state.parked_deadline_ms,
+            state.high_watermark_due_ms,
+        )
     if isinstance(state, Follower):
         return _earliest(state.fetch_deadline_ms, next_fetch_ms(core, state.fetch))
     if isinstance(state, Prospective):

@@ -93,7 +93,8 @@ def append(core: Core, leader: Leader, end_offset: Offset, data: bytes) -> None:
 
 def answer_parked(core: Core, leader: Leader) -> None:
     """Everyone who waits hears what is new: records, or the high watermark."""
-    parked, leader.parked, leader.parked_deadline_ms = leader.parked, {}, None
+    parked, leader.parked = leader.parked, {}
+    leader.parked_deadline_ms = leader.high_watermark_due_ms = None
     for request_id, fetch in parked.items():
         answer_fetch(core, leader, request_id, fetch)
 
@@ -138,7 +139,15 @@ def maybe_advance_high_watermark(core: Core, leader: Leader) -> None:
     _renew_answer(core, leader)
     core.outbox.add(HighWatermarkAdvanced(offset=committed))
     if leader.parked:
+        tell_high_watermark(core, leader)
+
+
+def tell_high_watermark(core: Core, leader: Leader) -> None:
+    """Let those that wait hear of it a little later at the latest, with the next records if there are any by then."""
+    if core.config.high_watermark_wait_ms == 0:
         answer_parked(core, leader)
+    elif leader.high_watermark_due_ms is None:
+        leader.high_watermark_due_ms = core.now_ms + core.config.high_watermark_wait_ms
 
 
 def on_own_flush(core: Core, leader: Leader) -> None:

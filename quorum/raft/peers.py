@@ -17,6 +17,17 @@ from quorum.raft.messages import NO_LEADER, Response
 from quorum.raft.roles import become_follower, become_unattached
 from quorum.raft.transitions import Role
 
+STRANGERS = frozenset(
+    {
+        Error.INCONSISTENT_CLUSTER_ID,
+        Error.UNKNOWN_TOPIC_ID,
+        Error.INCONSISTENT_TOPIC_ID,
+        Error.UNKNOWN_TOPIC_OR_PARTITION,
+        Error.CLUSTER_AUTHORIZATION_FAILED,
+    }
+)
+"""Refusals from in front of the other's core: the epoch beside them may be that of another quorum."""
+
 
 class News(enum.Enum):
     """What a response's epoch and leader came to."""
@@ -72,8 +83,8 @@ def _is_news(core: Core, where: tuple[Endpoint, ...]) -> bool:
 def learn(core: Core, destination_id: int, response: Response) -> News:
     """Take over what a response says of epoch and leader."""
     epoch = response.leader_epoch
-    if not 0 <= epoch <= MAX_EPOCH:
-        core.refuse(destination_id, f"it answers with epoch {epoch}")
+    if response.error in STRANGERS or not 0 <= epoch <= MAX_EPOCH:
+        core.refuse(destination_id, f"it answers {response.error.name} in epoch {epoch}")
         return News.STALE
     if epoch < core.epoch:
         return News.STALE

@@ -8,7 +8,13 @@ from __future__ import annotations
 from metadata_log.ids import ReplicaKey
 from quorum.errors import Error
 from quorum.raft.core import MAX_EPOCH, Core
-from quorum.raft.leading import answer_fetch, check_quorum_timeout_ms, maybe_advance_high_watermark
+from quorum.raft.leading import (
+    answer_fetch,
+    answer_parked,
+    check_quorum_timeout_ms,
+    maybe_advance_high_watermark,
+    tell_high_watermark,
+)
 from quorum.raft.log_state import BeforeStart, Diverging
 from quorum.raft.messages import UNKNOWN_OFFSET, FetchRequest, FetchResponse
 from quorum.raft.peers import told_leader
@@ -37,6 +43,8 @@ def handle_fetch(core: Core, request_id: int, request: FetchRequest) -> None:
     state.parked[request_id] = parked
     if state.parked_deadline_ms is None or parked.deadline_ms < state.parked_deadline_ms:
         state.parked_deadline_ms = parked.deadline_ms
+    if UNKNOWN_OFFSET < request.high_watermark < state.answer.high_watermark:
+        tell_high_watermark(core, state)
 
 
 def _validate(core: Core, request: FetchRequest) -> Error:
@@ -51,10 +59,8 @@ def _validate(core: Core, request: FetchRequest) -> Error:
 
 
 def _has_nothing_to_wait_for(core: Core, leader: Leader, request: FetchRequest) -> bool:
-    """It does not want to, it does not know the present high watermark, or there is no room."""
-    if request.max_wait_ms == 0 or len(leader.parked) >= core.config.max_parked_fetches:
-        return True
-    return UNKNOWN_OFFSET < request.high_watermark < leader.answer.high_watermark
+    """It does not want to, or there is no room."""
+    return request.max_wait_ms == 0 or len(leader.parked) >= core.config.max_parked_fetches
 
 
 def _refuse(core: Core, request_id: int, error: Error) -> None:
@@ -152,7 +158,10 @@ def on_request_dropped(core: Core, request_id: int) -> None:
 
 
 def answer_overdue(core: Core, leader: Leader) -> None:
-    """Those that have waited long enough get an empty answer."""
+    """Those that have waited long enough get an empty answer; all do when the high watermark is due."""
+    if leader.high_watermark_due_ms is not None and leader.high_watermark_due_ms <= core.now_ms:
+        answer_parked(core, leader)
+        return
     if leader.parked_deadline_ms is None or leader.parked_deadline_ms > core.now_ms:
         return
     overdue = [request_id for request_id, fetch in leader.parked.items() if fetch.deadline_ms <= core.now_ms]

@@ -135,6 +135,8 @@ class Leader(msgspec.Struct, kw_only=True, gc=False):
     parked: dict[int, ParkedFetch]
     parked_deadline_ms: int | None = None
     """Not after the first deadline among `parked`."""
+    high_watermark_due_ms: int | None = None
+    """When those in `parked` that do not know the present high watermark hear of it; None when all know it."""
 
 
 class Resigned(msgspec.Struct, kw_only=True, gc=False):

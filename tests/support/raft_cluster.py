@@ -42,6 +42,7 @@ from quorum.raft.ready import (
     SendRequest,
     SendResponse,
     Shut,
+    Write,
 )
 from tests.support.raft_checkers import Checkers
 from tests.support.raft_disk import Disk
@@ -68,7 +69,6 @@ class Defects:
 
     effects_before_their_write: bool = False
     flush_said_before_it_is_done: bool = False
-    vote_lost_in_crash: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,8 @@ class Cluster:
         self.config = config or RaftConfig()
         self.defects = defects or Defects()
         self.faults = Faults()
+        self.watch: Callable[[str], object] | None = None
+        """Told of the role of a replica after each of its inputs."""
         self.checkers = Checkers()
         self.now_ms = 0
         self.events_taken = 0
@@ -126,7 +128,7 @@ class Cluster:
         self.voter_set = VoterSet.of(Voter(key=key, endpoints=ends[key.node_id]) for key in keys)
         self.majority = voters // 2 + 1
         history = VoterHistory.start(self.voter_set)
-        self.nodes = {key.node_id: Node(key, ends[key.node_id], Disk(history), True) for key in keys}
+        self.nodes: dict[int, Node] = {key.node_id: Node(key, ends[key.node_id], Disk(history), True) for key in keys}
         for n in range(voters + 1, voters + observers + 1):
             key = ReplicaKey(node_id=NodeId(n), directory_id=DirectoryId(bytes([n]) * 16))
             self.nodes[key.node_id] = Node(key, (), Disk(history), False)
@@ -135,7 +137,7 @@ class Cluster:
 
     def start(self, node_id: int) -> None:
         """Start a stopped replica from what its disk holds."""
-        node = self.nodes[NodeId(node_id)]
+        node = self.nodes[node_id]
         node.incarnation += 1
         node.held, node.requests, node.is_flushing = {}, {}, False
         node.machine = RaftMachine(node.key, self.config, node.disk.load(), node.endpoints, can_vote=node.can_vote)
@@ -143,12 +145,8 @@ class Cluster:
 
     def crash(self, node_id: int, *, silently: bool = False) -> None:
         """Kill a replica; its peers see their connections reset, unless it goes silently."""
-        node = self.nodes[NodeId(node_id)]
-        before = node.disk.durable_state
+        node = self.nodes[node_id]
         node.disk.crash(self.chance)
-        if self.defects.vote_lost_in_crash and node.disk.durable_state is not None:
-            node.disk.durable_state = msgspec.structs.replace(node.disk.durable_state, voted=None)
-        assert before is None or node.disk.durable_state is not None
         node.machine = None
         node.incarnation += 1
         lost = [asked for asked in self._asked if asked.destination == node_id]
@@ -157,11 +155,11 @@ class Cluster:
 
     def stop(self, node_id: int) -> None:
         """Ask for a clean stop; the process ends with `Shut`."""
-        self.feed(self.nodes[NodeId(node_id)], Shutdown(draw=self.draw()))
+        self.feed(self.nodes[node_id], Shutdown(draw=self.draw()))
 
     def propose(self, node_id: int, value: bytes) -> Ready | None:
         """Propose one record to a replica that believes to lead."""
-        node = self.nodes[NodeId(node_id)]
+        node = self.nodes[node_id]
         if node.machine is None:
             return None
         return self.feed(node, Propose(epoch=node.machine.epoch, values=(value,)))
@@ -212,6 +210,8 @@ class Cluster:
         assert node.machine is not None
         clock = Clock(monotonic_ms=self.now_ms, wall_ms=WALL_MS + self.now_ms)
         ready = node.machine.on_input(received, clock)
+        if self.watch is not None:
+            self.watch(str(node.machine.role))
         for write in ready.writes:
             node.disk.stage(write)
         for effect in ready.at_once:
@@ -259,11 +259,10 @@ class Cluster:
         if node.machine is not None:
             self._schedule(node)
 
-    def _complete(self, node: Node, incarnation: int, writes: list[object]) -> None:
+    def _complete(self, node: Node, incarnation: int, writes: list[Write]) -> None:
         for write in writes:
             if node.incarnation != incarnation or node.machine is None:
                 return
-            assert isinstance(write, msgspec.Struct)
             held = node.held.pop(write.token, [])
             first = self.chance.random() < 0.5
             for effect in held if first else ():
@@ -322,7 +321,7 @@ class Cluster:
         if asked not in self._asked:
             return
         del self._asked[asked]
-        node = self.nodes[NodeId(asked.node_id)]
+        node = self.nodes[asked.node_id]
         if node.machine is not None and node.incarnation == asked.incarnation:
             self.feed(
                 node,
@@ -340,7 +339,7 @@ class Cluster:
     def _deliver_request(self, asked: Asked) -> None:
         if self._is_cut(asked.node_id, asked.destination):
             return
-        node = self.nodes[NodeId(asked.destination)]
+        node = self.nodes[asked.destination]
         if node.machine is None:
             self.at(1, lambda: self._fail(asked, disconnected=True))
             return
@@ -352,7 +351,7 @@ class Cluster:
     def _send_response(self, node: Node, request_id: int, response: Response) -> None:
         asked = node.requests.pop(request_id)
         request = asked.request
-        if isinstance(request, VoteRequest) and not request.pre_vote and response.vote_granted:
+        if isinstance(request, VoteRequest) and not request.pre_vote and getattr(response, "vote_granted", False):
             self.checkers.on_vote(node.key.node_id, request.candidate_epoch, request.candidate)
         if self.chance.random() >= self.faults.drop:
             self.at(self.delay(), lambda: self._deliver_response(asked, response))
@@ -361,7 +360,7 @@ class Cluster:
         if asked not in self._asked or self._is_cut(asked.destination, asked.node_id):
             return
         del self._asked[asked]
-        node = self.nodes[NodeId(asked.node_id)]
+        node = self.nodes[asked.node_id]
         if node.machine is not None and node.incarnation == asked.incarnation:
             received = ResponseReceived(
                 destination_id=asked.destination,

@@ -141,7 +141,7 @@ def recover(cluster: Cluster) -> None:
     cluster.checkers.on_end({node_id: cluster.nodes[node_id].disk.durable for node_id in cluster.voter_set.node_ids})
 
 
-def story(seed: int, defects: Defects | None = None) -> Cluster:
+def story(seed: int, defects: Defects | None = None, watch: Callable[[str], object] | None = None) -> Cluster:
     """Each seed draws its own size, faults and length."""
     chance = Cluster(seed).chance
     cluster = Cluster(
@@ -151,6 +151,7 @@ def story(seed: int, defects: Defects | None = None) -> Cluster:
         config=RaftConfig(fetch_max_bytes=chance.choice((1, 300, 1 << 20))),
         defects=defects,
     )
+    cluster.watch = watch
     weights = [chance.choice((0, 1, 1, 3)) for _ in ACTIONS]
     weights[list(ACTIONS).index("propose")] += 2
     weights[list(ACTIONS).index("wait")] += 1

@@ -63,6 +63,7 @@ INPUTS: dict[str, str] = {
     "answer, same epoch, yes": "answer to=last epoch=5 granted",
     "answer, same epoch, no": "answer to=last epoch=5",
     "answer, same epoch, an error": "answer to=last epoch=5 error=INVALID_REQUEST",
+    "answer, of another cluster": "answer to=last epoch=9 leader=3 error=INCONSISTENT_CLUSTER_ID",
     "answer, older epoch": "answer to=last epoch=4 granted leader=3",
     "answer, of no epoch": "answer to=last epoch=-1",
     "answer, to a question never asked": "stray",

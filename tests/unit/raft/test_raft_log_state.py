@@ -1,0 +1,130 @@
+"""What the core knows of its log: positions, truncation, completions."""
+
+from __future__ import annotations
+
+import pytest
+
+from metadata_log.epochs import EpochHistory
+from metadata_log.errors import InvariantViolation
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.voters import VoterHistory
+from quorum.raft.config import RaftConfig, StorageState
+from quorum.raft.inputs import Clock, Elapsed, Flushed, Persisted, Start
+from quorum.raft.log_state import BeforeStart, Diverging, EpochStartsAt, LogState
+from quorum.raft.machine import RaftMachine
+from tests.support.raft_transcript import key_of
+
+
+def _position(offset: int, epoch: int) -> OffsetAndEpoch:
+    return OffsetAndEpoch(offset=Offset(offset), epoch=Epoch(epoch))
+
+
+def _log(*, start: int = 0, snapshot: OffsetAndEpoch | None = None) -> LogState:
+    """Epoch 2 from the start to 10, epoch 4 to 20."""
+    epochs = EpochHistory().assign(Epoch(2), Offset(start)).assign(Epoch(4), Offset(10))
+    return LogState(
+        StorageState(
+            log_start_offset=Offset(start),
+            end=_position(20, 4),
+            epochs=epochs,
+            voters=VoterHistory(),
+            snapshot_id=snapshot,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("offset", "epoch", "expected"),
+    [
+        (20, 4, None),
+        (15, 4, None),
+        (10, 2, None),
+        (10, 4, None),
+        (0, 0, None),
+        (0, 7, None),
+        (21, 4, Diverging(end=_position(20, 4))),
+        (15, 2, Diverging(end=_position(10, 2))),
+        (12, 3, Diverging(end=_position(10, 2))),
+        (5, 1, Diverging(end=_position(0, 0))),
+        (20, 9, Diverging(end=_position(20, 4))),
+    ],
+)
+def test_positions_of_another_log(offset: int, epoch: int, expected: Diverging | None) -> None:
+    assert _log().validate_position(Offset(offset), Epoch(epoch)) == expected
+
+
+@pytest.mark.parametrize(
+    ("offset", "epoch", "is_valid"),
+    [(5, 1, True), (5, 0, False), (4, 1, False), (0, 0, False), (7, 1, False), (7, 2, True)],
+)
+def test_positions_before_a_snapshot(offset: int, epoch: int, is_valid: bool) -> None:
+    snapshot = _position(5, 1)
+    expected = None if is_valid else BeforeStart(snapshot_id=snapshot)
+    assert _log(start=5, snapshot=snapshot).validate_position(Offset(offset), Epoch(epoch)) == expected
+
+
+@pytest.mark.parametrize(("end", "target"), [((15, 4), 15), ((10, 2), 10), ((7, 2), 7), ((12, 3), 10), ((0, 0), 0)])
+def test_where_to_truncate(end: tuple[int, int], target: int) -> None:
+    assert _log().truncation_for(_position(*end)) == target
+
+
+def test_a_completion_for_bytes_since_truncated_proves_nothing() -> None:
+    log = _log()
+    log.append(1, Offset(22), (EpochStartsAt(epoch=Epoch(4), start_offset=Offset(20)),))
+    log.append(2, Offset(24), (EpochStartsAt(epoch=Epoch(5), start_offset=Offset(22)),))
+    log.truncate(3, Offset(21))
+    log.append(4, Offset(30), (EpochStartsAt(epoch=Epoch(6), start_offset=Offset(21)),))
+    assert not log.complete(1, Epoch(4), Offset(22))
+    assert not log.complete(2, Epoch(5), Offset(24))
+    assert log.flushed_offset == 20
+    assert log.complete(3, Epoch(4), Offset(21))
+    assert log.flushed_offset == 21
+    assert log.complete(4, Epoch(6), Offset(30))
+    assert log.is_flushed
+    assert log.end == _position(30, 6)
+
+
+def test_a_wrong_completion_stops_the_node() -> None:
+    log = _log()
+    log.append(1, Offset(22), (EpochStartsAt(epoch=Epoch(4), start_offset=Offset(20)),))
+    with pytest.raises(InvariantViolation, match="log write 2 is said to be durable, where 1 is due"):
+        log.complete(2, Epoch(4), Offset(22))
+    with pytest.raises(InvariantViolation, match="reached 22@4, not 23@4"):
+        log.complete(1, Epoch(4), Offset(23))
+
+
+def test_what_is_committed_is_not_truncated() -> None:
+    log = _log()
+    assert log.advance_high_watermark(Offset(12))
+    assert not log.advance_high_watermark(Offset(11))
+    with pytest.raises(InvariantViolation, match="committed to 12"):
+        log.truncate(1, Offset(11))
+    with pytest.raises(InvariantViolation, match="past the log's end"):
+        log.advance_high_watermark(Offset(21))
+
+
+def test_inputs_that_break_their_contract_stop_the_node() -> None:
+    clock = Clock(monotonic_ms=0, wall_ms=0)
+    machine = RaftMachine(key_of(1), RaftConfig(), StorageState(voters=VoterHistory()))
+    with pytest.raises(InvariantViolation, match="Elapsed came before Start"):
+        machine.on_input(Elapsed(draw=1), clock)
+    machine.on_input(Start(draw=1), clock)
+    with pytest.raises(InvariantViolation, match="second Start"):
+        machine.on_input(Start(draw=1), clock)
+    with pytest.raises(InvariantViolation, match="log write 1"):
+        machine.on_input(Flushed(token=1, epoch=Epoch(0), end_offset=Offset(0)), clock)
+    with pytest.raises(InvariantViolation, match="quorum-state write 1"):
+        machine.on_input(Persisted(token=1), clock)
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ({"election_timeout_ms": 0}, "election_timeout_ms is 0"),
+        ({"suspicion_backoff_min_ms": 30}, "suspicion_backoff_min_ms is 30"),
+        ({"fetch_max_wait_ms": 2000}, "fetch_max_wait_ms is 2000"),
+    ],
+)
+def test_wrong_configuration_is_named(values: dict[str, int], what: str) -> None:
+    with pytest.raises(ValueError, match=what):
+        RaftConfig(**values)
