@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -96,8 +97,9 @@ class _Found:
             self._findings.extend(replica_findings(facts))
         types = self._judge_records(spark)
         self._findings.extend(self._changed_files())
-        leading = max(self._facts, key=lambda facts: (facts.last_epoch, facts.end_offset))
-        by_type = [(kind, count) for (index, kind), count in types.items() if index == leading.index]
+        leading = _most_advanced(self._facts)
+        counted = _most_advanced([facts for facts in self._facts if facts.index in {index for index, _ in types}])
+        by_type = [(kind, count) for (index, kind), count in types.items() if counted and index == counted.index]
         return Verdict(
             cluster_id=max(facts.source.cluster_id for facts in self._facts),
             replicas=tuple(self._summary(facts) for facts in self._facts),
@@ -105,14 +107,14 @@ class _Found:
             lower=self._bounds.lower,
             upper=self._bounds.upper,
             because=self._bounds.because,
-            epochs=_epochs(leading),
+            epochs=() if leading is None else _epochs(leading),
             records_by_type=tuple(sorted(by_type, key=lambda pair: (-pair[1], pair[0]))),
             findings=sort_findings(list(_without_repeats(self._findings))),
             elapsed_s=round(time.monotonic() - began, 3),
             java=f"Java {session.java().version} ({session.java().origin})",
         )
 
-    def _judge_records(self, spark: SparkSession) -> dict[tuple[int, str], int]:
+    def _judge_records(self, spark: SparkSession) -> Mapping[tuple[int, str], int]:
         """Read the records of the replicas that stand for the others; how many there are of each type."""
         divided = [pair for conflict in self._conflicts for pair in conflict.pairs()]
         ranges, stands_for = ranges_to_judge(self._facts, divided, self._broken_at)
@@ -120,14 +122,19 @@ class _Found:
         chosen = [self._inputs[judged.replica] for judged in ranges]
         records = _table(spark, RECORDS, chosen).persist()
         try:
-            counts = record_checks.counts_by_type(records).collect()
-            for row in record_checks.unreadable(records).collect():
-                self._findings.append(unreadable_finding(row, self._inputs[row["replica"]]))
+            counts = record_checks.counts(records).collect()
+            for row in counts:
+                if row["fault"] is not None:
+                    self._findings.append(unreadable_finding(row, self._inputs[row["replica"]]))
             for row in record_checks.broken_topics(records, ranges).collect():
                 self._findings.extend(topic_findings(row, self._inputs, stands_for[row["replica"]]))
         finally:
             records.unpersist()
-        return {(row["replica"], row["type"] or "unreadable"): row["count"] for row in counts}
+        types: Counter[tuple[int, str]] = Counter()
+        for row in counts:
+            if not row["is_checkpoint"]:
+                types[row["replica"], row["type"] or "unreadable"] += row["count"]
+        return types
 
     def _read_progress(self, batches: DataFrame) -> dict[int, tuple[Progress, ...]]:
         times = [(facts.first_ms, facts.last_ms) for replica in self._facts for facts in replica.epochs]
@@ -168,6 +175,10 @@ class _Found:
             epochs=_epochs(facts),
             progress=self._progress.get(facts.index, ()),
         )
+
+
+def _most_advanced(replicas: Sequence[ReplicaFacts]) -> ReplicaFacts | None:
+    return max(replicas, key=lambda facts: (facts.last_epoch, facts.end_offset), default=None)
 
 
 def _conflict(row: Any) -> Conflict:

@@ -25,17 +25,10 @@ _REMOVES: Final = "RemoveTopic"
 _USES: Final = ("Partition", "PartitionChange", _REMOVES)
 
 
-def counts_by_type(records: DataFrame) -> DataFrame:
-    """How many records of each type each replica's segments hold; `type` null: unreadable."""
-    return records.where(~F.col("is_checkpoint")).groupBy("replica", "type").agg(F.count("*").alias("count"))
-
-
-def unreadable(records: DataFrame) -> DataFrame:
-    """The records that do not decode: the first of each replica, file and reason, and how many."""
-    return (
-        records.where(F.col("fault").isNotNull())
-        .groupBy("replica", "file", "is_checkpoint", "fault")
-        .agg(F.min(F.struct("offset", "epoch")).alias("first"), F.count("*").alias("count"))
+def counts(records: DataFrame) -> DataFrame:
+    """How many records of each type each file holds, and the first of them; a `fault` where they do not decode."""
+    return records.groupBy("replica", "file", "is_checkpoint", "type", "fault").agg(
+        F.min(F.struct("offset", "epoch")).alias("first"), F.count("*").alias("count")
     )
 
 

@@ -36,8 +36,9 @@ def progress_chart(
     values = [value(point) for point in points]
     lowest = min(values) if min(values) > max(values) / 2 else 0
     top = _STRIP_PX if label_epochs else 8
-    x, y = _scale(first, max(last, first + 1)), _scale(lowest, max(*values, lowest + 1))
-    ticks = [(tick, top + (height - top) * (1 - y(tick) / 100)) for tick in _ticks(lowest, max(*values, lowest + 1))]
+    highest = max(*values, lowest + 1)
+    x, y = _scale(first, max(last, first + 1)), _scale(lowest, highest)
+    ticks = [(tick, top + (height - top) * (1 - y(tick) / 100)) for tick in _ticks(lowest, highest, height // 45)]
     lines = "".join(
         _step(number, replica, lambda point: x(point.at_ms), lambda point: y(value(point)), verdict)
         for number, replica in enumerate(verdict.replicas)
@@ -209,10 +210,10 @@ def _scale(low: float, high: float) -> Callable[[float], float]:
     return lambda value: 100 * (value - low) / (high - low)
 
 
-def _ticks(lowest: int, highest: int) -> Iterable[int]:
-    """Up to five round numbers between the lowest and the highest."""
+def _ticks(lowest: int, highest: int, count: int) -> Iterable[int]:
+    """Up to `count` round numbers between the lowest and the highest."""
     steps = (factor * 10**power for power in range(19) for factor in (1, 2, 5))
-    step = next(step for step in steps if (highest - lowest) / step <= 5)
+    step = next(step for step in steps if (highest - lowest) / step <= count)
     return range(-(-max(lowest, 1) // step) * step, highest + 1, step)
 
 

@@ -93,7 +93,7 @@ def _topic_meaning(kind: str, row: Any, first: Any) -> str:
 
 
 def unreadable_finding(row: Any, replica: ReplicaInput) -> Finding:
-    """The finding of a row of `record_checks.unreadable`."""
+    """The finding of a row of `record_checks.counts` that has a fault."""
     more = "" if row["count"] == 1 else f" (and {row['count'] - 1} more like it)"
     return Finding(
         kind="unreadable_record",
