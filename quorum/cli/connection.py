@@ -5,7 +5,6 @@ Decides: which option or variable says where they are. Must not know: what is as
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
@@ -40,7 +39,9 @@ def with_client(bootstrap: str, timeout_s: float, work: Callable[[Client], Await
         CliError: no controller is named, or one of the addresses is none.
         ClientError: as the client's methods raise it.
     """
-    from quorum.client.client import Client  # noqa: PLC0415  (gRPC, which help does not need)
+    import asyncio  # noqa: PLC0415  (not needed for help, no more than gRPC)
+
+    from quorum.client.client import Client  # noqa: PLC0415
     from quorum.client.errors import AddressError  # noqa: PLC0415
 
     async def run() -> T:

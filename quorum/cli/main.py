@@ -39,7 +39,9 @@ Start with `kraft demo`. Every command takes --help; those that answer with data
 
 def _called(arguments: Sequence[str]) -> str | None:
     """The command among the words that the shell gave: to run, or to complete."""
-    words = os.environ.get("COMP_WORDS", "").split()[1:] if "_KRAFT_COMPLETE" in os.environ else list(arguments)
+    words = list(arguments)
+    if "_KRAFT_COMPLETE" in os.environ:  # bash tells the words by the first of these, zsh and fish by the second
+        words = (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]
     return next((word for word in words if not word.startswith("-")), None)
 
 
@@ -79,21 +81,32 @@ def build_app(arguments: Sequence[str]) -> typer.Typer:
     return app
 
 
-def main() -> None:
-    """Run this process. Exit status: 0; 1 (it failed, or found something); 2 (wrong use); 130 (Ctrl-C)."""
-    arguments = sys.argv[1:]
+def run(arguments: Sequence[str]) -> int:
+    """Carry out one command. Exit status: 0; 1 (it failed, or found something); 2 (wrong use); 130 (Ctrl-C).
+
+    Raises:
+        Exception: a bug of ours, whose traceback is worth reporting.
+    """
     try:
-        build_app(arguments)(prog_name="kraft")
+        build_app(arguments)(list(arguments), prog_name="kraft")
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except KeyboardInterrupt:
-        sys.exit(130)
+        return 130
     except BrokenPipeError:  # the reader of our output, `head` say, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        return 141
     except Exception as error:
         code = exit_code_of(error)
         if code is None:
             raise
-        sys.exit(code)
+        return code
+    return 0
+
+
+def main() -> None:
+    """Run this process's command line."""
+    sys.exit(run(sys.argv[1:]))
 
 
 if __name__ == "__main__":

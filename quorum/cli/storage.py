@@ -41,7 +41,7 @@ def random_id() -> bytes:
     return value
 
 
-@app.command("random-uuid")
+@app.command("random-uuid", epilog="Example:  kraft storage random-uuid")
 def random_uuid() -> None:
     """Print a new id, for a cluster or for a directory."""
     print(id_text(random_id()))
@@ -162,7 +162,7 @@ def _voters(
     return VoterSet.of([Voter(key=key, endpoints=settings.controller_endpoints)]) if standalone else None
 
 
-@app.command()
+@app.command(epilog="Example:  kraft storage info --config node.properties -o json")
 def info(config: Config, output: Output = OutputFormat.TABLE) -> None:
     """Say what a node's log directories hold, and what is wrong with them. Exit status 1 when anything is."""
     settings = load_config(config)

@@ -1,0 +1,96 @@
+"""A user's mistake ends in one sentence that says what to do, and an exit status: never in a traceback."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from quorum.cli.connection import VARIABLE
+from quorum.cli.errors import CliError, exit_code_of
+from quorum.cli.main import run
+
+_NOBODY = "--bootstrap-controller=127.0.0.1:1"
+
+
+@pytest.fixture(autouse=True)
+def no_controller_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["nonsense"], 2, "No such command"),
+        (["topics", "create"], 2, "--topic"),
+        (["topics", "list"], 2, f"--bootstrap-controller host:port, or set {VARIABLE}"),
+        (["topics", "list", "--bootstrap-controller", "nowhere"], 2, "write host:port"),
+        (["topics", "list", _NOBODY, "--timeout", "0.3"], 1, "127.0.0.1:1"),
+        (["topics", "list", _NOBODY, "--topic", "("], 2, "not a regular expression"),
+        (["topics", "list", _NOBODY, "--timeout", "soon"], 2, "--timeout"),
+        (["topics", "delete", _NOBODY], 2, "--topic NAME or --topic-id ID"),
+        (["topics", "delete", _NOBODY, "--topic-id", "short"], 2, "'short' is not an id"),
+        (["topics", "create", _NOBODY, "--topic", "a", "--partitions", "0"], 2, "--partitions"),
+        (["topics", "create", _NOBODY, "--topic", "a", "--config", "b"], 2, "write name=value"),
+        (["topics", "create", _NOBODY, "--topic", "a", "--replica-assignment", "1:x"], 2, "'1:x'"),
+        (
+            ["topics", "create", _NOBODY, "--topic", "a", "--replica-assignment", "1", "--partitions", "1"],
+            2,
+            "leave --partitions",
+        ),
+        (["quorum", "describe", _NOBODY, "--timeout", "0.3"], 1, "127.0.0.1:1"),
+        (["agent", "describe", "--agent", "nowhere"], 2, "write host:port"),
+        (["agent", "describe", "--agent", "127.0.0.1:1", "--timeout", "1"], 1, "127.0.0.1:1"),
+        (["log", "dump", "/does/not/exist"], 2, "does not exist"),
+        (["log", "export", "/does/not/exist", "/tmp/target"], 1, "holds no metadata log"),
+        (["controller", "start", "--config", "/does/not/exist"], 2, "--config"),
+        (["demo", "--directory", "/dev/null"], 2, "--directory"),
+    ],
+)
+def test_a_mistake_is_named(words: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == status
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in _unfolded(captured.err)
+
+
+def _unfolded(text: str) -> str:
+    """Without the frames and folds that a usage error has on a terminal of 80 columns."""
+    return " ".join(text.replace("│", " ").split())
+
+
+def test_the_wrong_role_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "node.properties"
+    config.write_text("process.roles=controller\nnode.id=1\nlisteners=GRPC://localhost:1\nlog.dirs=/nowhere\n")
+    assert run(["agent", "start", "--config", str(config)]) == 1
+    assert "this is no broker agent's" in capsys.readouterr().err
+
+
+def test_an_unformatted_directory_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "node.properties"
+    config.write_text(
+        f"process.roles=controller\nnode.id=1\nlisteners=GRPC://localhost:1\nlog.dirs={tmp_path / 'data'}\n"
+    )
+    assert run(["controller", "start", "--config", str(config)]) == 1
+    assert "kraft storage format" in capsys.readouterr().err
+
+
+def test_an_address_where_nobody_speaks_grpc_is_given_up_in_time(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        address = f"127.0.0.1:{mute.getsockname()[1]}"
+        assert run(["topics", "list", "--bootstrap-controller", address, "--timeout", "0.5"]) == 1
+    assert "no active controller answered within 0.5 s" in capsys.readouterr().err
+
+
+def test_the_environment_may_name_the_controllers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(VARIABLE, "nowhere")
+    assert run(["quorum", "describe"]) == 2
+    assert "'nowhere' is not an address" in capsys.readouterr().err
+
+
+def test_a_bug_of_ours_keeps_its_traceback() -> None:
+    assert exit_code_of(ZeroDivisionError("ours")) is None
+    assert exit_code_of(CliError("theirs", exit_code=2)) == 2

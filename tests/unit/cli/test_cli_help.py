@@ -1,0 +1,89 @@
+"""Help and completion: of every command, with an example, and quick because nothing heavy is imported for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from quorum.cli.main import COMMANDS, run
+
+_COMMANDS = (
+    "storage format",
+    "storage info",
+    "controller start",
+    "agent start",
+    "agent describe",
+    "topics create",
+    "topics delete",
+    "topics list",
+    "topics describe",
+    "quorum describe",
+    "log dump",
+    "log export",
+    "analyze",
+    "demo",
+)
+_HEAVY = ("grpc", "google.protobuf", "pyspark", "pyarrow", "asyncio", "uvloop", "structlog", "prometheus_client")
+
+
+@pytest.mark.parametrize("words", _COMMANDS)
+def test_every_command_explains_itself_by_example(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*words.split(), "--help"]) == 0
+    said = capsys.readouterr().out
+    assert f"Usage: kraft {words}" in said
+    assert f"kraft {words}" in said.partition("Example")[2]
+
+
+@pytest.mark.parametrize("words", ["", *COMMANDS, "topics create", "log export", "agent describe"])
+def test_help_imports_nothing_heavy(words: str) -> None:
+    code = (
+        "import json, sys; from quorum.cli.main import run; "
+        f"status = run({[*words.split(), '--help']!r}); "
+        f"print(json.dumps([status, [name for name in {_HEAVY!r} if name in sys.modules]]), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stderr) == [0, []]
+
+
+def test_the_list_of_commands_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    said = capsys.readouterr().out
+    for name in COMMANDS:
+        assert f" {name} " in said
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("kraft to", ["topics"]),
+        ("kraft topics ", ["create", "delete", "list", "describe"]),
+        ("kraft topics de", ["delete", "describe"]),
+        ("kraft topics create --re", ["--replication-factor", "--replica-assignment"]),
+        ("kraft demo --d", ["--directory"]),
+    ],
+)
+def test_bash_completes(line: str, expected: list[str]) -> None:
+    words = line.split(" ")
+    found = _complete(_KRAFT_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=str(len(words) - 1))
+    assert found.split() == expected
+
+
+def test_zsh_and_fish_complete() -> None:
+    assert '"describe"' in _complete(_KRAFT_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS="kraft quorum ")
+    fish = _complete(
+        _KRAFT_COMPLETE="complete_fish", _TYPER_COMPLETE_ARGS="kraft log ", _TYPER_COMPLETE_FISH_ACTION="get-args"
+    )
+    assert [line.split("\t")[0] for line in fish.splitlines()] == ["dump", "export"]
+
+
+def _complete(**variables: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "quorum.cli.main"],
+        capture_output=True, text=True, check=False, env={**os.environ, **variables},
+    )  # fmt: skip
+    assert done.stderr == ""
+    return done.stdout

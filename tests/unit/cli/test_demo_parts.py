@@ -1,0 +1,145 @@
+"""What the demo is made of: its directory, its interrupts, its voice, and its eye for replicas' files."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from quorum.cli.demo.interrupts import Interrupted, interrupts, shielded
+from quorum.cli.demo.place import MARKER, own_directory
+from quorum.cli.demo.replica_files import ReplicaFiles
+from quorum.cli.demo.spark_child import run_kraft
+from quorum.cli.demo.story import CheckFailedError, Story, check
+from quorum.cli.errors import CliError
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+NODE_1 = FIXTURES / "basic" / "node-1" / "data" / "__cluster_metadata-0"
+
+
+def test_its_own_directory_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with own_directory(path) as place:
+        (place / "exports").mkdir()
+        (place / "verdict.html").write_text("old")
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        (place / "link").symlink_to(outside)
+    with own_directory(path) as place:
+        assert [child.name for child in place.iterdir()] == [MARKER]
+    assert outside.is_dir()
+
+
+def test_an_empty_directory_is_taken_and_a_full_one_left_alone(tmp_path: Path) -> None:
+    with own_directory(tmp_path):
+        pass
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "mine").write_text("")
+    with pytest.raises(CliError, match="not made by kraft demo"), own_directory(full):
+        pass
+    assert [child.name for child in full.iterdir()] == ["mine"]
+
+
+def _signalled_twice() -> None:
+    with interrupts():
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        finally:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_a_signal_interrupts_once() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(Interrupted) as interrupted:
+        _signalled_twice()
+    assert interrupted.value.exit_code == 128 + signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def _signalled_behind_a_shield(done: list[str]) -> None:
+    with interrupts():
+        with shielded():
+            with shielded():
+                os.kill(os.getpid(), signal.SIGINT)
+                done.append("inner")
+            done.append("outer")
+        done.append("never")
+
+
+def test_what_is_shielded_is_done_to_its_end() -> None:
+    done: list[str] = []
+    with pytest.raises(Interrupted):
+        _signalled_behind_a_shield(done)
+    assert done == ["inner", "outer"]
+
+
+def test_a_story_in_a_pipe_is_plain_lines() -> None:
+    said = io.StringIO()
+    story = Story(2, Console(file=said, width=20))
+    story.title("A title")
+    story.act("First")
+    with story.working("nothing that a pipe shows"):
+        story.say("a line that is longer than twenty columns [not markup]")
+    story.table(("a", "b"), [{"a": 1, "b": "x"}])
+    story.proved("true")
+    *lines, last = said.getvalue().splitlines()
+    assert lines == [
+        "A title",
+        "",
+        "[1/2] First",
+        "  a line that is longer than twenty columns [not markup]",
+        "  a  b",
+        "  1  x",
+    ]
+    assert last in ("  ok: true", "  ✓ true")
+
+
+def test_a_claim_that_does_not_hold_is_an_error() -> None:
+    check(True, "never said")
+    with pytest.raises(CheckFailedError, match="what was wrong"):
+        check(False, "what was wrong")
+
+
+def test_the_files_of_a_real_cluster_are_read() -> None:
+    log = ReplicaFiles(NODE_1)
+    assert log.end_offset == log.batches[-1].header.next_offset
+    image = log.image()
+    assert image.offset_and_epoch.offset == log.end_offset
+    assert {topic.name for topic in log.topics()} >= set(image.topics.by_name)
+    assert all(len(leaders) == 1 for leaders in log.leaders().values())
+
+
+def test_the_first_difference_is_where_a_log_goes_its_own_way(tmp_path: Path) -> None:
+    shutil.copytree(NODE_1, tmp_path / "copy")
+    log = ReplicaFiles(NODE_1)
+    segment = tmp_path / "copy" / "00000000000000000000.log"
+    last = log.batches[-1]
+    os.truncate(segment, last.position)
+    shorter = ReplicaFiles(tmp_path / "copy")
+    assert shorter.first_difference(log) is None
+    assert log.first_difference(shorter) == last.header.base_offset
+    os.truncate(segment, last.position - 1)
+    assert ReplicaFiles(tmp_path / "copy").end_offset == log.batches[-2].header.base_offset
+
+
+def test_damage_in_the_middle_is_refused_by_name(tmp_path: Path) -> None:
+    shutil.copytree(NODE_1, tmp_path / "copy")
+    segment = tmp_path / "copy" / "00000000000000000000.log"
+    batch = ReplicaFiles(NODE_1).batches[2]
+    with segment.open("r+b") as file:
+        file.seek(batch.position + batch.header.size_in_bytes - 1)
+        file.write(b"\xff")
+    with pytest.raises(CheckFailedError, match=f"damaged at byte {batch.position}"):
+        ReplicaFiles(tmp_path / "copy")
+
+
+def test_a_child_says_how_it_ended(tmp_path: Path) -> None:
+    done = run_kraft(("storage", "random-uuid"), scratch=tmp_path / "tmp")
+    assert (done.status, len(done.output.strip()), done.errors) == (0, 22, "")
+    assert run_kraft(("log", "dump", "/does/not/exist"), scratch=tmp_path / "tmp").status == 2
