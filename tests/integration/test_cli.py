@@ -1,0 +1,221 @@
+"""The commands against running nodes: one controller and one broker agent, as processes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metadata_log.ids import METADATA_TOPIC_ID, id_text, parse_topic_id
+from metadata_log.tools.manifest import read_manifest
+from quorum.cli.connection import VARIABLE
+from quorum.cli.demo.cluster import LOOPBACK, Cluster, wait_until
+from quorum.cli.main import run
+
+Kraft = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with Cluster(tmp_path_factory.mktemp("cluster"), controllers=(1,), agents=(11,)) as cluster:
+        cluster.format()
+        cluster.start()
+        agent = cluster.agents[11]
+        wait_until("the agent to run", lambda: '"running"' in cluster.run(*_describe_agent(agent.grpc_address)))
+        yield cluster
+        assert set(cluster.stop().values()) == {0}
+
+
+def _describe_agent(address: str) -> tuple[str, ...]:
+    return ("agent", "describe", "--agent", address, "-o", "json")
+
+
+@pytest.fixture
+def kraft(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command in this process: its status, standard output and standard error."""
+    monkeypatch.setenv(VARIABLE, ",".join(cluster.bootstrap))
+
+    def call(*words: str) -> tuple[int, str, str]:
+        status = run(words)
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return call
+
+
+def _json(answer: tuple[int, str, str]) -> Any:
+    status, out, err = answer
+    assert (status, err) == (0, "")
+    return json.loads(out)
+
+
+def test_a_topic_from_its_creation_to_its_end(kraft: Kraft) -> None:
+    created = _json(kraft("topics", "create", "--topic", "orders", "--partitions", "3", "-o", "json"))
+    assert created == {
+        "topic": "orders",
+        "topic_id": created["topic_id"],
+        "partitions": 3,
+        "replication_factor": 1,
+    }
+    (described,) = _json(kraft("topics", "describe", "--topic", "orders", "-o", "json"))
+    assert described["topic_id"] == created["topic_id"]
+    assert [each["replicas"] for each in described["partitions"]] == [[11]] * 3
+    status, out, _ = kraft("topics", "describe", "--topic-id", created["topic_id"])
+    assert status == 0
+    assert out.startswith(f"Topic: orders  TopicId: {created['topic_id']}  PartitionCount: 3  ReplicationFactor: 1\n")
+    assert out.splitlines()[1].split() == [
+        "Partition", "Leader", "Replicas", "Isr", "Elr", "LastKnownElr", "Offline",
+    ]  # fmt: skip
+    assert out.splitlines()[2].split() == ["0", "11", "11", "11", "-", "-", "-"]
+    status, out, _ = kraft("topics", "list", "--topic", "ord.*")
+    assert (status, out.splitlines()[1].split()) == (0, ["orders", created["topic_id"], "3", "1"])
+    assert kraft("topics", "delete", "--topic-id", created["topic_id"]) == (0, "Deleted topic orders.\n", "")
+    assert _json(kraft("topics", "list", "--topic", "orders", "-o", "json")) == []
+
+
+def test_placement_and_configs_are_handed_over(kraft: Kraft) -> None:
+    words = ("topics", "create", "--topic", "placed", "--replica-assignment", "11,11", "--config", "retention.ms=1000")
+    assert _json(kraft(*words, "-o", "json"))["partitions"] == 2
+    status, _, err = kraft("topics", "create", "--topic", "other", "--config", "no.such.config=1")
+    assert status == 1
+    assert "no.such.config" in err
+    status, _, err = kraft("topics", "create", "--topic", "other", "--replica-assignment", "99")
+    assert status == 1
+    assert "99" in err
+
+
+def test_a_topic_that_is_there_already(kraft: Kraft) -> None:
+    first = _json(kraft("topics", "create", "--topic", "twice", "-o", "json"))
+    status, out, err = kraft("topics", "create", "--topic", "twice")
+    assert (status, out) == (1, "")
+    assert "TOPIC_ALREADY_EXISTS" in err
+    again = _json(kraft("topics", "create", "--topic", "twice", "--if-not-exists", "-o", "json"))
+    assert again["topic_id"] == first["topic_id"]
+
+
+def test_a_topic_that_is_not_there(kraft: Kraft) -> None:
+    for words in (("describe", "--topic", "none"), ("delete", "--topic", "none"), ("describe", "--topic-id", "A" * 22)):
+        status, out, err = kraft("topics", *words)
+        assert (status, out) == (1, "")
+        assert words[-1] in err
+        assert kraft("topics", *words, "--if-exists")[0] == 0
+
+
+def test_deleting_several_says_which_were_there(kraft: Kraft) -> None:
+    kraft("topics", "create", "--topic", "one")
+    status, out, err = kraft("topics", "delete", "--topic", "one", "--topic", "none", "-o", "json")
+    assert status == 1
+    assert [(row["topic"], row["deleted"]) for row in json.loads(out)] == [("one", True), ("none", False)]
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in err
+
+
+def test_what_is_only_checked_is_not_made(kraft: Kraft) -> None:
+    status, out, _ = kraft("topics", "create", "--topic", "checked", "--validate-only")
+    assert status == 0
+    assert "Topic checked could be created." in out
+    assert _json(kraft("topics", "list", "--topic", "checked", "-o", "json")) == []
+    status, _, err = kraft("topics", "create", "--topic", "checked", "--replication-factor", "2", "--validate-only")
+    assert status == 1
+    assert "INVALID_REPLICATION_FACTOR" in err
+
+
+def test_the_quorum_is_described(kraft: Kraft, cluster: Cluster) -> None:
+    found = _json(kraft("quorum", "describe", "-o", "json"))
+    assert found["answered_by"] == 1
+    status, (leader, observer) = found["status"], found["replication"]
+    assert status["ClusterId"] == cluster.cluster_id
+    assert parse_topic_id(status["MetadataTopicId"]) != METADATA_TOPIC_ID
+    assert (status["LeaderId"], status["MaxFollowerLag"]) == (1, 0)
+    assert status["CurrentVoters"] == [
+        {
+            "id": 1,
+            "directoryId": id_text(cluster.directory_ids[1]),
+            "endpoints": [
+                f"{name}://{LOOPBACK}:{cluster.controllers[1].ports[name]}" for name in ("CONTROLLER", "GRPC")
+            ],
+        }
+    ]
+    assert [(each["NodeId"], each["Status"]) for each in (leader, observer)] == [(1, "Leader"), (11, "Observer")]
+    assert set(_json(kraft("quorum", "describe", "--status", "-o", "json"))) == {"answered_by", "status"}
+    code, out, _ = kraft("quorum", "describe", "--replication")
+    assert code == 0
+    assert out.splitlines()[0].split() == [
+        "NodeId", "DirectoryId", "LogEndOffset", "Lag", "LastFetchTimestamp", "LastCaughtUpTimestamp", "Status",
+    ]  # fmt: skip
+    assert [line.split()[0] for line in out.splitlines()[1:]] == ["1", "11"]
+
+
+@pytest.mark.parametrize(
+    "words", [("topics", "list", "--bootstrap-controller"), ("quorum", "describe", "--bootstrap-controller")]
+)
+def test_a_controller_listener_is_refused_with_the_right_address(
+    kraft: Kraft, cluster: Cluster, words: tuple[str, ...]
+) -> None:
+    controller = cluster.controllers[1]
+    wrong = f"{LOOPBACK}:{controller.ports['CONTROLLER']}"
+    status, out, err = kraft(*words, wrong)
+    assert (status, out) == (1, "")
+    assert err.count("\n") == 1
+    assert f"{wrong} is a controller's CONTROLLER listener" in err
+    assert controller.grpc_address in err
+
+
+def test_an_agent_is_described(kraft: Kraft, cluster: Cluster) -> None:
+    address = cluster.agents[11].grpc_address
+    kraft("topics", "create", "--topic", "held")
+    found = wait_until(
+        "the agent to hold the topic",
+        lambda: next(
+            (
+                agent
+                for agent in [_json(kraft(*_describe_agent(address)))]
+                if any(each["topic"] == "held" for each in agent["log_dirs"][0]["partitions"])
+            ),
+            None,
+        ),
+    )
+    assert (found["broker_id"], found["phase"], found["is_fenced"]) == (11, "running", False)
+    code, out, _ = kraft("agent", "describe", "--agent", address)
+    assert code == 0
+    assert "held-0" in out
+
+
+def test_who_is_no_agent_is_named(kraft: Kraft, cluster: Cluster) -> None:
+    address = cluster.controllers[1].grpc_address
+    status, _, err = kraft("agent", "describe", "--agent", address)
+    assert status == 1
+    assert f"{address} is no broker agent" in err
+
+
+@pytest.mark.parametrize("role", ["controllers", "agents"])
+def test_an_export_notes_the_live_high_watermark(kraft: Kraft, cluster: Cluster, tmp_path: Path, role: str) -> None:
+    (node,) = getattr(cluster, role).values()
+    target = tmp_path / "export"
+    found = _json(kraft("log", "export", str(node.log_dir), str(target), "--live", node.grpc_address, "-o", "json"))
+    manifest = read_manifest(target)
+    assert manifest.node_id == node.node_id == found["node_id"]
+    assert manifest.high_watermark is not None
+    assert 0 < manifest.high_watermark <= manifest.end_offset
+    assert kraft("log", "export", str(node.log_dir), str(target))[0] == 1
+
+
+def test_an_export_does_not_take_another_nodes_high_watermark(kraft: Kraft, cluster: Cluster, tmp_path: Path) -> None:
+    controller, agent = cluster.controllers[1], cluster.agents[11]
+    status, _, err = kraft(
+        "log", "export", str(controller.log_dir), str(tmp_path / "export"), "--live", agent.grpc_address
+    )
+    assert status == 1
+    assert "is node 11" in err
+    assert not (tmp_path / "export").exists()
+
+
+def test_an_export_without_a_live_node(kraft: Kraft, cluster: Cluster, tmp_path: Path) -> None:
+    status, out, _ = kraft("log", "export", str(cluster.controllers[1].log_dir), str(tmp_path / "export"))
+    assert status == 0
+    assert "high watermark unknown" in out
+    assert read_manifest(tmp_path / "export").high_watermark is None
