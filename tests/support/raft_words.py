@@ -1,0 +1,92 @@
+"""Messages, writes and effects of the Raft core in few words, for transcripts."""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.batch import iter_batches
+from metadata_log.ids import ReplicaKey
+from metadata_log.voters import VoterSet
+from quorum.errors import Error
+from quorum.raft.ready import (
+    AppendBatches,
+    Effect,
+    QuorumStateData,
+    Ready,
+    SendRecords,
+    SendRequest,
+    SendResponse,
+    TruncateLog,
+    Write,
+)
+
+_SHORT = {"QuorumEpoch": "", "Request": "", "Response": " answer"}
+
+
+def say(value: object) -> str:
+    """A message or an event in few words: its name and every field that is not at its default."""
+    name = type(value).__name__
+    for long, short in _SHORT.items():
+        name = name.replace(long, short)
+    assert isinstance(value, msgspec.Struct)
+    defaults = dict(zip(reversed(value.__struct_fields__), reversed(value.__struct_defaults__), strict=False))
+    parts = [name]
+    for field in value.__struct_fields__:
+        content = getattr(value, field)
+        if field in defaults and content == defaults[field]:
+            continue
+        if "endpoints" not in field:
+            parts.append(f"{field}={_text(content)}")
+    return " ".join(parts)
+
+
+def _text(content: object) -> str:
+    if isinstance(content, VoterSet):
+        content = content.keys
+    if isinstance(content, tuple):
+        return ",".join(_text(part) for part in content) or "-"
+    if isinstance(content, bytes):
+        return batches_in(content)
+    if isinstance(content, QuorumStateData):
+        return f"(leader={_or_none(content.leader_id)} epoch={content.leader_epoch} voted={_or_none(content.voted)})"
+    return _or_none(content)
+
+
+def _or_none(content: object) -> str:
+    if isinstance(content, ReplicaKey):
+        return str(content.node_id)
+    return "-" if content is None else content.name if isinstance(content, Error) else str(content)
+
+
+def batches_in(data: bytes) -> str:
+    """`[control 0..3@1][3..4@1]`."""
+    return "".join(
+        f"[{'control ' if header.is_control else ''}{header.base_offset}..{header.next_offset}"
+        f"@{header.partition_leader_epoch}]"
+        for _, header in iter_batches(data)
+    )
+
+
+def lines_of(ready: Ready) -> list[str]:
+    """One line a write, then one an effect."""
+    lines = [f"  write {_say_write(write)}" for write in ready.writes]
+    lines += [f"  now {_say_effect(effect)}" for effect in ready.at_once]
+    return lines + [f"  after #{token} {_say_effect(effect)}" for token, effect in ready.after]
+
+
+def _say_write(write: Write) -> str:
+    if isinstance(write, AppendBatches):
+        return f"#{write.token} append {batches_in(write.data)}"
+    if isinstance(write, TruncateLog):
+        return f"#{write.token} truncate to {write.end_offset}@{write.epoch}"
+    return f"#{write.token} quorum-state {_text(write.state)}"
+
+
+def _say_effect(effect: Effect) -> str:
+    if isinstance(effect, SendRequest):
+        return f"ask {effect.destination.node_id} #{effect.correlation}: {say(effect.request)}"
+    if isinstance(effect, SendResponse):
+        return f"reply to {effect.request_id}: {say(effect.response)}"
+    if isinstance(effect, SendRecords):
+        return f"reply to {effect.request_id}: {say(effect.response)} + records from {effect.read_from}"
+    return say(effect)
