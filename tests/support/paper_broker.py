@@ -32,6 +32,9 @@ _FEATURES: Final = (
         )
     ),
 )
+_INCARNATION: Final = Uuid(random_id())
+_DIRECTORY: Final = DirectoryId(random_id())
+"""The same all through a test, so that it may leave and come back at once."""
 _HEARTBEAT_EVERY_S: Final = 1.0
 _PATIENCE_S: Final = 30.0
 
@@ -55,10 +58,10 @@ class PaperBroker:
             RegisterBroker(
                 broker_id=self.broker_id,
                 cluster_id=self._cluster_id,
-                incarnation_id=Uuid(random_id()),
+                incarnation_id=_INCARNATION,
                 listeners=(Listener(name="PLAINTEXT", host="127.0.0.1", port=9),),
                 features=_FEATURES,
-                log_dirs=(DirectoryId(random_id()),),
+                log_dirs=(_DIRECTORY,),
             ),
             timeout_s=_PATIENCE_S,
         )

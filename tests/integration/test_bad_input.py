@@ -1,0 +1,259 @@
+"""Bad requests, bad directories, damaged logs, against real processes: one clear line, exit status 1, nothing lost."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from kraft.v1 import quorum_pb2, quorum_pb2_grpc
+from metadata_log.batch import build_batch, iter_batches
+from metadata_log.ids import METADATA_TOPIC_ID, id_text
+from metadata_log.offsets import Epoch, Offset
+from quorum.cli.demo.cluster import Cluster, Node, random_id, wait_until
+from quorum.errors import Error
+from tests.support.log_history import read_history
+from tests.support.standalone import complaint, create, listed, log_of, standalone, start, written
+
+HOLD_LOCK = """
+import fcntl, sys
+held = open(sys.argv[1], "a")
+fcntl.lockf(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+print("held", flush=True)
+sys.stdin.read()
+"""
+"""Another process with the lock as Kafka takes it: a POSIX lock on the whole file."""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    with standalone(tmp_path / "node") as made:
+        yield made
+
+
+@pytest.fixture
+def node(cluster: Cluster) -> Node:
+    return cluster.controllers[1]
+
+
+@pytest.fixture
+def filled(cluster: Cluster, node: Node) -> Node:
+    """A stopped node with topics in its log."""
+    start(node)
+    create(cluster, [f"topic-{number}" for number in range(20)])
+    assert node.stop() == 0
+    return node
+
+
+# --- requests
+
+
+@pytest.fixture
+def quorum(node: Node) -> Iterator[quorum_pb2_grpc.QuorumStub]:
+    start(node)
+    with grpc.insecure_channel(node.grpc_address) as channel:
+        yield quorum_pb2_grpc.QuorumStub(channel)
+
+
+def _vote(cluster_id: str, topic_id: bytes = METADATA_TOPIC_ID) -> quorum_pb2.VoteRequest:
+    partition = quorum_pb2.VoteRequest.Partition(
+        replica_epoch=900,
+        replica_id=9,
+        replica_directory_id=random_id(),
+        voter_directory_id=bytes(16),
+        last_offset_epoch=900,
+        last_offset=1_000_000,
+    )
+    topic = quorum_pb2.VoteRequest.Topic(topic_id=topic_id, partitions=[partition])
+    return quorum_pb2.VoteRequest(cluster_id=cluster_id, voter_id=1, topics=[topic])
+
+
+def _fetch(cluster_id: str, topic_id: bytes = METADATA_TOPIC_ID) -> quorum_pb2.FetchRequest:
+    partition = quorum_pb2.FetchRequest.Partition(
+        current_leader_epoch=1, last_fetched_epoch=0, replica_directory_id=random_id()
+    )
+    topic = quorum_pb2.FetchRequest.Topic(topic_id=topic_id, partitions=[partition])
+    return quorum_pb2.FetchRequest(cluster_id=cluster_id, replica_id=9, max_bytes=1_000_000, topics=[topic])
+
+
+def _epoch(node: Node) -> int:
+    return read_history(node.metadata_dir).quorum_state.leader_epoch
+
+
+def test_requests_of_another_cluster_are_refused(node: Node, quorum: quorum_pb2_grpc.QuorumStub) -> None:
+    other = id_text(random_id())
+    assert quorum.Vote(_vote(other), timeout=10).error_code == Error.INCONSISTENT_CLUSTER_ID
+    answer = quorum.FetchOnce(_fetch(other), timeout=10)
+    assert answer.error_code == Error.INCONSISTENT_CLUSTER_ID
+    assert not answer.topics
+    _check_refusals(node, Error.INCONSISTENT_CLUSTER_ID, other)
+
+
+def test_requests_for_another_topic_are_refused(
+    cluster: Cluster, node: Node, quorum: quorum_pb2_grpc.QuorumStub
+) -> None:
+    """Neither the sentinel nor the metadata topic's own id."""
+    other = random_id()
+    vote = quorum.Vote(_vote(cluster.cluster_id, other), timeout=10)
+    assert [partition.error_code for topic in vote.topics for partition in topic.partitions] == [Error.UNKNOWN_TOPIC_ID]
+    assert not any(partition.vote_granted for topic in vote.topics for partition in topic.partitions)
+    fetch = quorum.FetchOnce(_fetch(cluster.cluster_id, other), timeout=10)
+    assert [part.error_code for topic in fetch.topics for part in topic.partitions] == [Error.UNKNOWN_TOPIC_ID]
+    assert not any(part.records for topic in fetch.topics for part in topic.partitions)
+    _check_refusals(node, Error.UNKNOWN_TOPIC_ID, id_text(other))
+
+
+def _check_refusals(node: Node, error: Error, named: str) -> None:
+    """Each is one WARN that names what was asked for, and none of them moved the epoch."""
+    refusals = [line for line in node.log_file.read_text().splitlines() if " refusal " in line]
+    assert len(refusals) == 2
+    assert all("[warning" in line and error.name in line and named in line for line in refusals)
+    assert _epoch(node) < 900
+    assert node.is_running
+
+
+# --- directories
+
+
+def test_an_unformatted_directory(node: Node) -> None:
+    shutil.rmtree(node.log_dir)
+    node.log_dir.mkdir()
+    said = complaint(node)
+    assert str(node.log_dir) in said
+    assert "kraft storage format" in said
+    assert list(node.log_dir.iterdir()) == []
+
+
+def test_a_directory_of_another_node(node: Node) -> None:
+    meta = node.log_dir / "meta.properties"
+    meta.write_text(meta.read_text().replace("node.id=1", "node.id=7"))
+    said = complaint(node)
+    assert f"{node.log_dir} belongs to node 7, but node.id is 1" in said
+
+
+def test_a_directory_of_another_cluster_among_ours(node: Node, tmp_path: Path) -> None:
+    with standalone(tmp_path / "other") as other:
+        node.properties["log.dirs"] = f"{node.log_dir},{other.controllers[1].log_dir}"
+        node.write_config()
+        said = complaint(node)
+        assert other.cluster_id in said
+        assert str(other.controllers[1].log_dir) in said
+
+
+def test_a_voter_of_another_cluster_is_told_so_and_changes_nothing(tmp_path: Path) -> None:
+    """Its own directory looks sound to it: only the others can know."""
+    with Cluster(tmp_path / "three", agents=()) as cluster:
+        cluster.format()
+        stranger = cluster.controllers[3]
+        shutil.rmtree(stranger.log_dir)
+        other = id_text(random_id())
+        cluster.run(
+            "storage", "format", "--config", str(stranger.config_file), "--cluster-id", other,
+            "--initial-controllers", cluster.initial_controllers,
+        )  # fmt: skip
+        cluster.start()
+        wait_until("the stranger to be refused", lambda: "INCONSISTENT_CLUSTER_ID" in stranger.log_file.read_text())
+        create(cluster, ["one"])
+        stranger.stop()
+        for own in (cluster.controllers[1], cluster.controllers[2]):
+            assert own.stop() == 0
+            assert "one" in written(own)
+        refused = [line for line in stranger.log_file.read_text().splitlines() if "INCONSISTENT_CLUSTER_ID" in line]
+        assert all("[warning" in line for line in refused)
+        assert log_of(stranger).stat().st_size == 0
+
+
+def test_a_second_process_of_ours_on_one_directory(cluster: Cluster, node: Node, tmp_path: Path) -> None:
+    start(node)
+    second = Node("controller", 1, tmp_path / "second", node.ports, node.properties)
+    second.write_config()
+    said = complaint(second)
+    assert f"{node.log_dir}/.lock is locked" in said
+    assert set(create(cluster, ["still-here"])) <= set(listed(cluster))
+
+
+def test_a_kafka_on_our_directory(node: Node) -> None:
+    lock = node.log_dir / ".lock"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD_LOCK, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as kafka:
+        assert kafka.stdout is not None
+        assert kafka.stdout.readline() == "held\n"
+        said = complaint(node)
+        kafka.terminate()
+    assert f"{lock} is locked: another process, one of ours or a Kafka" in said
+
+
+def test_a_kafka_finds_our_lock(node: Node) -> None:
+    start(node)
+    with (node.log_dir / ".lock").open("a") as lock, pytest.raises(BlockingIOError):
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_an_address_that_is_taken(node: Node) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", node.ports["GRPC"]))
+        taken.listen()
+        said = complaint(node)
+    assert f"127.0.0.1:{node.ports['GRPC']}" in said
+
+
+# --- damaged logs
+
+
+def test_a_damaged_batch_in_the_middle_is_refused_and_left_as_it_is(filled: Node) -> None:
+    log = log_of(filled)
+    data = bytearray(log.read_bytes())
+    position, header = list(iter_batches(bytes(data)))[6]
+    data[position + header.size_in_bytes // 2] ^= 0x40
+    log.write_bytes(data)
+    before = _files_of(filled)
+    said = complaint(filled)
+    assert f"{log.name}, position {position}, offset {header.base_offset}" in said
+    assert "nothing was cut" in said
+    assert _files_of(filled) == before
+
+
+def test_a_torn_last_batch_is_cut_with_a_warning(cluster: Cluster, filled: Node) -> None:
+    log = log_of(filled)
+    sound, topics = log.read_bytes(), written(filled)
+    torn = build_batch(base_offset=read_end(filled), epoch=Epoch(1), timestamp_ms=1, values=[b"x" * 300])[:200]
+    log.write_bytes(sound + torn)
+    start(filled)
+    warnings = [line for line in filled.log_file.read_text().splitlines() if "[warning" in line]
+    assert len(warnings) == 1
+    assert f"torn tail cut: {log.name}: 200 bytes from position {len(sound)} on" in warnings[0]
+    assert create(cluster, ["after"]).items() <= listed(cluster).items()
+    assert filled.stop() == 0
+    assert written(filled).items() >= topics.items()
+    assert log.read_bytes().startswith(sound)
+
+
+def test_an_unknown_record_stops_the_node(filled: Node) -> None:
+    """A record of a type from the future: frame version 1, type 99, version 3."""
+    log = log_of(filled)
+    offset = read_end(filled)
+    epoch = Epoch(_epoch(filled))
+    with log.open("ab") as file:
+        file.write(build_batch(base_offset=offset, epoch=epoch, timestamp_ms=1, values=[bytes([1, 99, 3])]))
+    kept = log.read_bytes()
+    said = complaint(filled)
+    assert f"unknown metadata record at offset {offset}: type 99, version 3" in said
+    assert log.read_bytes().startswith(kept)
+    os.truncate(log, len(kept))
+
+
+def read_end(node: Node) -> Offset:
+    return Offset(read_history(node.metadata_dir).log_end_offset)
+
+
+def _files_of(node: Node) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in node.metadata_dir.iterdir()}

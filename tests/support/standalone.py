@@ -1,0 +1,99 @@
+"""One controller of ours as a real process, its topics, and how it ends when it must not run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from metadata_log.ids import TopicId
+from quorum.cli.demo.cluster import Cluster, Node
+from quorum.client.client import Client
+from quorum.client.errors import OutcomeUnknownError, UnavailableError
+from quorum.client.requests import CreatableReplicaAssignment, DescribedTopic
+from tests.support.log_history import read_history
+from tests.support.paper_broker import PaperBroker
+
+BROKER = 101
+_TIMEOUT_S = 20.0
+_SHORT_TIMEOUT_S = 2.0
+_HURT_AFTER = 30
+
+
+def standalone(root: Path) -> Cluster:
+    """A quorum of one, formatted and not started. To be entered, so that nothing is left behind."""
+    cluster = Cluster(root, controllers=(1,), agents=())
+    cluster.format()
+    return cluster
+
+
+def start(node: Node) -> None:
+    """Start it, and wait until it listens."""
+    node.start()
+    node.wait_listening()
+
+
+def create(cluster: Cluster, names: Iterable[str]) -> dict[str, TopicId]:
+    """Create topics one after another; their ids by name."""
+    return asyncio.run(_create(cluster, names))
+
+
+def create_through(cluster: Cluster, names: Iterable[str], hurt: Callable[[], None]) -> dict[str, TopicId]:
+    """Create topics until one is not acknowledged any more; `hurt` is called after some. Those that were."""
+    return asyncio.run(_create(cluster, names, hurt))
+
+
+async def _create(cluster: Cluster, names: Iterable[str], hurt: Callable[[], None] | None = None) -> dict[str, TopicId]:
+    acknowledged: dict[str, TopicId] = {}
+    assignment = CreatableReplicaAssignment(partition_index=0, broker_ids=(BROKER,))
+    timeout_s = _TIMEOUT_S if hurt is None else _SHORT_TIMEOUT_S
+    async with (
+        Client(cluster.bootstrap, timeout_s=_TIMEOUT_S) as client,
+        PaperBroker(client, cluster.cluster_id, BROKER),
+    ):
+        for name in names:
+            try:
+                created = await client.create_topic(name, assignments=[assignment], timeout_s=timeout_s)
+            except (OutcomeUnknownError, UnavailableError):
+                if hurt is None:
+                    raise
+                break
+            acknowledged[name] = created.topic_id
+            if hurt is not None and len(acknowledged) == _HURT_AFTER:
+                hurt()
+    return acknowledged
+
+
+def listed(cluster: Cluster) -> dict[str, TopicId]:
+    """All topics by name, as the controller tells them."""
+    return {topic.name: topic.topic_id for topic in asyncio.run(_describe(cluster)) if topic.name is not None}
+
+
+async def _describe(cluster: Cluster) -> tuple[DescribedTopic, ...]:
+    async with Client(cluster.bootstrap, timeout_s=_TIMEOUT_S) as client:
+        return await client.describe_topics(all_topics=True)
+
+
+def written(node: Node) -> dict[str, TopicId]:
+    """All topics in a stopped node's own files."""
+    return dict(read_history(node.metadata_dir).image.topics.by_name.items())
+
+
+def log_of(node: Node) -> Path:
+    """Its only segment."""
+    (log,) = node.metadata_dir.glob("*.log")
+    return log
+
+
+def complaint(node: Node, *, already_running: bool = False, environment: dict[str, str] | None = None) -> str:
+    """Start it, unless it runs, wait for its end, and return the one line that it left for the operator."""
+    if not already_running:
+        node.start(environment=environment)
+    status = node.wait()
+    text = node.log_file.read_text()
+    assert status == 1, f"exit status {status}:\n{text}"
+    assert "Traceback" not in text, text
+    said = [line for line in text.splitlines() if line.startswith("kraft: ")]
+    assert len(said) == 1, text
+    assert text.splitlines()[-1] == said[0], text
+    return said[0]
