@@ -129,7 +129,7 @@ def _by_offset(verdict: Verdict) -> str:
     return (
         "<section><h2>Each replica's log</h2>"
         f'<p class="lead">By offset. Shades change with the epoch. {escape(bounds)} '
-        "Dark triangles above are checkpoints, triangles below are findings.</p>"
+        "Triangles above are checkpoints, coloured ones below are findings.</p>"
         f"{lanes(verdict)}</section>"
     )
 

@@ -34,7 +34,7 @@ def progress_chart(
         return '<p class="lead">The logs hold no batch that could be drawn.</p>'
     first, last = min(p.at_ms for p in points), max(p.at_ms for p in points)
     values = [value(point) for point in points]
-    lowest = min(values) if min(values) > max(values) / 2 else 0
+    lowest = min(values) if max(values) / 2 < min(values) < max(values) else 0
     top = _STRIP_PX if label_epochs else 8
     highest = max(*values, lowest + 1)
     x, y = _scale(first, max(last, first + 1)), _scale(lowest, highest)
