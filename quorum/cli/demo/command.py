@@ -5,6 +5,7 @@ Decides: the order of the acts, and that nothing is left running. Must not know:
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -88,12 +89,26 @@ def _tell(place: Path) -> None:
 
 
 def _end(story: Story, place: Path) -> None:
-    story.title(f"\nDone in {story.seconds:.0f} s: everything held, and no process is left. In {place}:")
+    here, kraft = _short(place), _program()
+    story.title(f"\nDone in {story.seconds:.0f} s: everything held, and no process is left. In {here}:")
     story.say("controller-*/ agent-*/     configuration (node.properties), log (node.log) and data of each node")
     story.say("exports/                   the five exported logs; planted/ is the copy with the divergence")
     story.say("verdict.html               Spark's page on this run; verdict-planted.html on the changed copy")
     story.title("What to try next:")
-    story.say(f"kraft log dump {place}/controller-1/data | less")
-    story.say(f"kraft analyze {place}/exports --report again.html")
-    story.say(f"kraft controller start --config {place}/controller-1/node.properties    (and 2, in another terminal)")
-    story.say("kraft topics --help")
+    story.say(f"{kraft} log dump {here}/controller-1/data | less")
+    story.say(f"{kraft} analyze {here}/exports --report again.html")
+    story.say(f"{kraft} controller start --config {here}/controller-1/node.properties     (and 2, in another terminal)")
+    story.say(f"{kraft} topics --help")
+
+
+def _short(path: Path) -> Path:
+    """As a person would write it."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def _program() -> str:
+    """How `kraft` is called here: by its path where it is not on the PATH."""
+    called = Path(sys.argv[0])
+    if called.name != "kraft" or shutil.which("kraft") is not None:
+        return "kraft"
+    return str(_short(called.absolute()))

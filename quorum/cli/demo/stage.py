@@ -51,9 +51,10 @@ class Stage:
         self.cluster.kill_all()
         self.loop.call(self.client.close(), _ASK_TIMEOUT_S)
 
-    def quorum(self) -> QuorumStatus:
-        """The quorum as its leader sees it, or somebody who can be reached."""
-        return self.ask(self.client.describe_quorum(timeout_s=_ASK_TIMEOUT_S))
+    def quorum(self, at: Node | None = None) -> QuorumStatus:
+        """The quorum as its leader sees it, or somebody who can be reached; with `at`, as that controller does."""
+        address = None if at is None else at.grpc_address
+        return self.ask(self.client.describe_quorum(address=address, timeout_s=_ASK_TIMEOUT_S))
 
     def agent(self, node: Node) -> AgentStatus:
         """What an agent tells of itself."""
