@@ -111,7 +111,8 @@ class Caller:
         except CallFailed as failure:
             raise _TryAgain(failure.details) from failure
         except TimeoutError as late:
-            raise _TryAgain("no controller could be reached in time") from late
+            asked = ", ".join(self._controllers.addresses)
+            raise _TryAgain(f"none of {asked} could be reached in time") from late
 
     async def _try(
         self, session: ClientSession, request: object, deadline: float, at_least_offset: Offset, repeatable: bool
