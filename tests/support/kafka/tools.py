@@ -16,6 +16,7 @@ from tests.support.kafka.jars import class_path, kafka_jars
 
 # A tool's main class moved between versions: the first that the jars hold is taken.
 _MAINS: Mapping[str, tuple[str, ...]] = {
+    "configs": ("kafka.admin.ConfigCommand",),
     "dump-log": ("org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments"),
     "metadata-quorum": ("org.apache.kafka.tools.MetadataQuorumCommand",),
     "metadata-shell": ("org.apache.kafka.shell.MetadataShell",),

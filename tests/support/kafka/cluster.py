@@ -1,0 +1,253 @@
+"""A real cluster of Apache Kafka on loopback: each node a process of its own, formatted, started and killed by a test.
+
+Decides: configuration, ports, when a node counts as started. Must not know: what a test does with the cluster. Works
+with 4.x (voters in the log) and 3.9 (`static_voters`). Nodes below 10 are controllers, the others brokers.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from quorum.cli.demo.cluster import LOOPBACK, free_ports, wait_until
+from tests.support.kafka.jars import class_path, kafka_jars
+from tests.support.kafka.tools import KafkaTools
+
+CLUSTER_ID = "TmV3bHlNYWRlQ2x1c3Rlcg"
+START_S = 90.0
+STOP_S = 30.0
+_FIRST_BROKER = 10
+_STARTED = "Kafka Server started"
+"""What a broker and a controller log once they are up; a broker is unfenced by then."""
+
+
+class KafkaNode:
+    """One node: its directory, and its process while it runs."""
+
+    def __init__(self, directory: Path, node_id: int, port: int) -> None:
+        self.directory = directory
+        self.node_id = node_id
+        self.port = port
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log_start = 0
+
+    @property
+    def is_controller(self) -> bool:
+        return self.node_id < _FIRST_BROKER
+
+    @property
+    def address(self) -> str:
+        return f"{LOOPBACK}:{self.port}"
+
+    @property
+    def log_dir(self) -> Path:
+        return self.directory / "data"
+
+    @property
+    def metadata_dir(self) -> Path:
+        return self.log_dir / "__cluster_metadata-0"
+
+    @property
+    def properties(self) -> Path:
+        return self.directory / "server.properties"
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self, java: Sequence[str]) -> None:
+        """Start it; `java` is the command without the configuration's path."""
+        with (self.directory / "server.log").open("ab") as log:
+            self._log_start = log.tell()
+            self._process = subprocess.Popen(
+                [*java, str(self.properties)], stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+            )
+
+    def said(self) -> str:
+        """What it has logged since its last start."""
+        with (self.directory / "server.log").open("rb") as log:
+            log.seek(self._log_start)
+            return log.read().decode(errors="replace")
+
+    def wait_started(self) -> None:
+        """Wait until it is up.
+
+        Raises:
+            RuntimeError: it ended instead; with its last lines.
+        """
+
+        def started() -> bool:
+            if not self.is_running:
+                raise RuntimeError(f"node {self.node_id} ended: {self.said()[-3000:]}")
+            return _STARTED in self.said()
+
+        wait_until(f"node {self.node_id} to start", started, timeout_s=START_S, every_s=0.1)
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait(STOP_S)
+        self._process = None
+
+    def stop(self) -> None:
+        """End it cleanly; by force when that takes too long."""
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self._process = None
+
+
+class KafkaCluster:
+    """Controllers and brokers under one root directory, as a context manager that leaves no process behind."""
+
+    def __init__(
+        self,
+        root: Path,
+        tools: KafkaTools,
+        *,
+        version: str = "4.3.0",
+        controllers: Sequence[int] = (1, 2, 3),
+        brokers: Sequence[int] = (11, 12),
+        static_voters: bool = False,
+        properties: Mapping[str, str] | None = None,
+        ports: Mapping[int, int] | None = None,
+        heap: str = "256m",
+    ) -> None:
+        """`tools` are of the same version; `properties` go into every node's; `ports`, by node, when not just any."""
+        self.root = root.absolute()
+        self.tools = tools
+        self.version = version
+        self.static_voters = static_voters
+        self.heap = heap
+        ids = (*controllers, *brokers)
+        chosen = ports or dict(zip(ids, free_ports(len(ids)), strict=True))
+        self.nodes = {node: KafkaNode(self.root / f"node-{node}", node, chosen[node]) for node in ids}
+        self._properties = dict(properties or {})
+
+    @property
+    def controllers(self) -> list[KafkaNode]:
+        return [node for node in self.nodes.values() if node.is_controller]
+
+    @property
+    def brokers(self) -> list[KafkaNode]:
+        return [node for node in self.nodes.values() if not node.is_controller]
+
+    def start(self, *node_ids: int) -> None:
+        """Format where that was not done yet, start these nodes (all, if none is named) and wait until they are up."""
+        chosen = [self.nodes[node_id] for node_id in node_ids or self.nodes]
+        for node in chosen:
+            if not (node.log_dir / "meta.properties").exists():
+                self.format(node.node_id)
+        for wave in ([n for n in chosen if n.is_controller], [n for n in chosen if not n.is_controller]):
+            for node in wave:
+                node.start(self._java())
+            for node in wave:
+                node.wait_started()
+            self.leader()
+
+    def format(self, node_id: int) -> None:
+        """Write the node's configuration and format its directory; a controller as one of the first voters."""
+        node = self.nodes[node_id]
+        self.configure(node_id)
+        words = ["format", "-t", CLUSTER_ID, "-c", str(node.properties)]
+        if node.is_controller and not self.static_voters:
+            voters = ",".join(f"{n.node_id}@{n.address}:{_directory_id(n.node_id)}" for n in self.controllers)
+            words += ["--initial-controllers", voters]
+        self.tools.run("storage", *words)
+
+    def configure(self, node_id: int) -> None:
+        """Write the node's server.properties."""
+        node = self.nodes[node_id]
+        node.directory.mkdir(parents=True, exist_ok=True)
+        listener = "CONTROLLER" if node.is_controller else "PLAINTEXT"
+        at = [f"{n.node_id}@{n.address}" if self.static_voters else n.address for n in self.controllers]
+        config = {
+            "node.id": str(node_id),
+            "process.roles": "controller" if node.is_controller else "broker",
+            "listeners": f"{listener}://{node.address}",
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "controller.quorum." + ("voters" if self.static_voters else "bootstrap.servers"): ",".join(at),
+            "log.dirs": str(node.log_dir),
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            **self._properties,
+        }
+        node.properties.write_text("".join(f"{key}={value}\n" for key, value in config.items()))
+
+    def admin(self, tool: str, *words: str) -> str:
+        """Standard output of a tool that asks a running broker."""
+        asked = next(node for node in self.brokers if node.is_running)
+        return self.tools.run(tool, "--bootstrap-server", asked.address, *words)
+
+    def leader(self) -> KafkaNode:
+        """The running controller that the newest quorum-state of the running ones names."""
+
+        def found() -> KafkaNode | None:
+            states = [_quorum_state(node) for node in self.controllers if node.is_running]
+            newest = max(states, key=lambda state: state[0], default=(-1, -1))
+            leader = self.nodes.get(newest[1])
+            return leader if leader is not None and leader.is_running else None
+
+        return wait_until("a leader", found, every_s=0.05)
+
+    def stop(self) -> None:
+        """Stop everything cleanly, brokers first."""
+        for node in (*self.brokers, *self.controllers):
+            node.stop()
+
+    def copied_to(self, root: Path) -> KafkaCluster:
+        """The same cluster, on a copy of its directories. The voters' ports stand in the log: run one at a time."""
+        copy = KafkaCluster(
+            root,
+            self.tools,
+            version=self.version,
+            controllers=[node.node_id for node in self.controllers],
+            brokers=[node.node_id for node in self.brokers],
+            static_voters=self.static_voters,
+            properties=self._properties,
+            ports={node.node_id: node.port for node in self.nodes.values()},
+            heap=self.heap,
+        )
+        shutil.copytree(self.root, copy.root)
+        for node_id in copy.nodes:
+            copy.configure(node_id)
+        return copy
+
+    def __enter__(self) -> KafkaCluster:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for node in self.nodes.values():
+            node.kill()
+
+    def _java(self) -> list[str]:
+        return [
+            "java", f"-Xmx{self.heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+            "-Dorg.slf4j.simpleLogger.defaultLogLevel=info", "-cp", class_path(kafka_jars(self.version)),
+            "kafka.Kafka",
+        ]  # fmt: skip
+
+
+def _directory_id(node_id: int) -> str:
+    return base64.urlsafe_b64encode(f"directory-id-{node_id:03}".encode()).decode().rstrip("=")
+
+
+def _quorum_state(node: KafkaNode) -> tuple[int, int]:
+    """Epoch and leader; -1 for both while the file is not there or not whole."""
+    try:
+        state = json.loads((node.metadata_dir / "quorum-state").read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return -1, -1
+    return int(state["leaderEpoch"]), int(state["leaderId"])

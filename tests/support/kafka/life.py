@@ -1,0 +1,84 @@
+"""A short life of a real cluster, made fresh, with two kills in it: what the toolkit is tried on beside the fixtures.
+
+Decides: what happens. Must not know: what is asked of the directories afterwards.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from quorum.cli.demo.cluster import wait_until
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.tools import KafkaTools
+
+BROKER_KILLED = 12
+"""It is down while `gone` is deleted, `again` deleted and created anew: it still holds directories of the old ids."""
+
+
+class KafkaLife:
+    """A cluster that is stopped, and copies from earlier.
+
+    `crashed` holds node-N of every node at the moment when a controller and then a broker had been killed: copied while
+    the other nodes ran. The cluster's own directories are those after the clean stop; tests copy what they change
+    (`cluster.copied_to`) and start only copies, one at a time.
+    """
+
+    def __init__(self, cluster: KafkaCluster, crashed: Path, killed_leader: int) -> None:
+        self.cluster = cluster
+        self.crashed = crashed
+        self.killed_leader = killed_leader
+
+    @property
+    def log_dirs(self) -> list[Path]:
+        """Of every node, controllers first."""
+        return [node.log_dir for node in self.cluster.nodes.values()]
+
+    def metadata_files(self) -> list[Path]:
+        """Every segment and checkpoint of the stopped nodes."""
+        return sorted(
+            file
+            for node in self.cluster.nodes.values()
+            for file in node.log_dir.rglob("*")
+            if file.suffix == ".checkpoint" or (file.suffix == ".log" and file.parent == node.metadata_dir)
+        )
+
+
+def live_a_kafka_life(root: Path, tools: KafkaTools) -> KafkaLife:
+    """Three controllers and two brokers of Kafka 4.3: topics, configs, deletes, kill -9 of the leader and a broker."""
+    with KafkaCluster(root / "cluster", tools) as cluster:
+        cluster.start()
+        for topic, partitions in (("orders", 3), ("gone", 2), ("again", 2)):
+            _create(cluster, topic, partitions)
+        cluster.admin(
+            "configs", "--alter", "--entity-type", "topics", "--entity-name", "orders", "--add-config",
+            "retention.ms=3600000",
+        )  # fmt: skip
+        leader = cluster.leader()
+        leader.kill()
+        _create(cluster, "after-the-kill", 1)
+        cluster.nodes[BROKER_KILLED].kill()
+        crashed = root / "crashed"
+        shutil.copytree(cluster.root, crashed, ignore=shutil.ignore_patterns("server.log"))
+        _delete(cluster, "gone")
+        _delete(cluster, "again")
+        _create(cluster, "again", 2, replication=1)
+        cluster.start(leader.node_id)
+        cluster.stop()
+        return KafkaLife(cluster, crashed, leader.node_id)
+
+
+def _create(cluster: KafkaCluster, topic: str, partitions: int, replication: int = 2) -> None:
+    cluster.admin(
+        "topics", "--create", "--topic", topic, "--partitions", str(partitions), "--replication-factor",
+        str(replication),
+    )  # fmt: skip
+
+
+def _delete(cluster: KafkaCluster, topic: str) -> None:
+    cluster.admin("topics", "--delete", "--topic", topic)
+
+    def gone() -> bool:
+        return topic not in cluster.admin("topics", "--list").split()
+
+    wait_until(f"{topic} to be gone", gone)
