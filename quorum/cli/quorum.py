@@ -71,7 +71,7 @@ def _show(found: QuorumStatus, *, shows_status: bool, shows_replication: bool) -
 def status_of(found: QuorumStatus) -> dict[str, object]:
     """The summary, by the names that kafka-metadata-quorum prints."""
     lags = [lag for voter in found.voters if (lag := _lag(found, voter)) is not None]
-    behind = [_behind_ms(found, voter) for voter in found.voters]
+    behind = [_behind_ms(found, voter) for voter in found.voters] if found.is_from_leader else []
     return {
         "ClusterId": found.cluster_id,
         "MetadataTopicId": id_text(found.topic_id),
@@ -106,7 +106,11 @@ def _time_text(value: object) -> str | None:
 def _members(found: QuorumStatus) -> dict[str, object]:
     return {
         "MetadataTopicId": id_text(found.topic_id)
-        + (" (the sentinel: it has no id of its own yet)" if found.topic_id == METADATA_TOPIC_ID else ""),
+        + (
+            f" (the sentinel: node {found.answered_by} knows no other yet)"
+            if found.topic_id == METADATA_TOPIC_ID
+            else ""
+        ),
         "CurrentVoters": [each.replica.node_id for each in found.voters],
         "CurrentObservers": [each.replica.node_id for each in found.observers],
     }

@@ -1,0 +1,75 @@
+"""The rows of `kraft quorum describe`: as the leader tells them, and where it cannot be asked."""
+
+from __future__ import annotations
+
+from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId, ReplicaKey, id_text
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.voters import Endpoint
+from quorum.cli.quorum import replication_of, status_of, with_times_as_text
+from quorum.client.quorum_status import NodeListeners, QuorumStatus, ReplicaStatus
+
+
+def _directory(node_id: int) -> DirectoryId:
+    return DirectoryId(bytes(15) + bytes([100 + node_id]))
+
+
+def _replica(node_id: int, end: int, at_ms: int = 1_700_000_000_123) -> ReplicaStatus:
+    return ReplicaStatus(
+        replica=ReplicaKey(node_id=NodeId(node_id), directory_id=_directory(node_id)),
+        log_end_offset=Offset(end),
+        last_fetch_timestamp_ms=at_ms,
+        last_caught_up_timestamp_ms=at_ms,
+    )
+
+
+def _status(*, answered_by: int, known: bool = True) -> QuorumStatus:
+    return QuorumStatus(
+        cluster_id="cluster",
+        topic_id=METADATA_TOPIC_ID,
+        answered_by=answered_by,
+        leader_id=2,
+        leader_epoch=Epoch(7),
+        high_watermark=Offset(90),
+        voters=tuple(_replica(n, end, 1_700_000_000_123 if known else -1) for n, end in _ends(known)),
+        observers=(_replica(11, 80),) if known else (),
+        nodes=(
+            NodeListeners(
+                node_id=1,
+                listeners=(
+                    Endpoint(name="CONTROLLER", host="::1", port=9093),
+                    Endpoint(name="GRPC", host="c1", port=9094),
+                ),
+            ),
+        ),
+    )
+
+
+def _ends(known: bool) -> list[tuple[int, int]]:
+    return [(1, 90 if known else -1), (2, 100 if known else -1), (3, 100 if known else -1)]
+
+
+def test_the_leader_tells_the_lag_of_everybody() -> None:
+    status = status_of(_status(answered_by=2))
+    assert status["MaxFollowerLag"] == 10
+    assert isinstance(status["MaxFollowerLagTimeMs"], int)
+    assert status["MaxFollowerLagTimeMs"] > 0
+    assert status["CurrentVoters"] == [
+        {"id": 1, "directoryId": id_text(_directory(1)), "endpoints": ["CONTROLLER://[::1]:9093", "GRPC://c1:9094"]},
+        {"id": 2, "directoryId": id_text(_directory(2)), "endpoints": []},
+        {"id": 3, "directoryId": id_text(_directory(3)), "endpoints": []},
+    ]
+    rows = replication_of(_status(answered_by=2))
+    assert [(row["NodeId"], row["Status"], row["Lag"]) for row in rows] == [
+        (2, "Leader", 0),
+        (1, "Follower", 10),
+        (3, "Follower", 0),
+        (11, "Observer", 20),
+    ]
+    assert with_times_as_text(rows[0])["LastFetchTimestamp"] == "22:13:20.123Z"
+
+
+def test_without_the_leader_nothing_is_made_up() -> None:
+    status = status_of(_status(answered_by=1, known=False))
+    assert (status["MaxFollowerLag"], status["MaxFollowerLagTimeMs"]) == (None, None)
+    for row in replication_of(_status(answered_by=1, known=False)):
+        assert (row["LogEndOffset"], row["Lag"], row["LastFetchTimestamp"]) == (None, None, None)
