@@ -44,7 +44,7 @@ def compile_to(directory: Path) -> None:
         *(f"--plugin=protoc-gen-{name}={binaries / f'protoc-gen-{name}'}" for name in _PLUGINS),
         f"--python_out={directory}",
         f"--grpc_python_out={directory}",
-        *(f"--{name}_out={directory}" for name in _PLUGINS),
+        *(f"--{name}_out=quiet:{directory}" for name in _PLUGINS),
         *sources(),
     ]
     if protoc.main(arguments) != 0:

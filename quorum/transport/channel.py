@@ -5,11 +5,15 @@ Decides: message limits, keepalive, reconnect backoff, proxies (none). Must not 
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 import grpc
 
 from metadata_log.voters import GRPC_LISTENER, Endpoint
+
+# gRPC's core writes notes of its own to standard error, as of every peer that stops; what matters is in the statuses.
+os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 
 LARGEST_BATCH_BYTES: Final = 8 * 1024 * 1024
 MESSAGE_LIMIT_BYTES: Final = LARGEST_BATCH_BYTES + 1024 * 1024
