@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 from collections import Counter
-from typing import Any, TextIO
+from collections.abc import Callable
+from typing import Any, Final, TextIO
 
 import structlog
 
@@ -21,6 +23,11 @@ from quorum.node.ports import (
     RoleChanged,
     Watcher,
 )
+
+REFUSAL_EVERY_S: Final = 60.0
+"""The same refusal of the same peer is written no more often."""
+_MOST_REFUSALS: Final = 1000
+"""Who asks may name itself as it likes."""
 
 
 def configure_logging(*, level: str = "INFO", as_json: bool = False, stream: TextIO | None = None) -> None:
@@ -55,10 +62,14 @@ class LogWatcher:
 
     A node that is alone asks for pre-votes many times a second, and goes to and fro between the same states of the same
     epoch: of each such transition the first, second, fourth, eighth ... is written, with how many there were.
+    A node that is not of this cluster asks as often, for ever: a refusal is written at once, and after a minute again
+    if it goes on, with how many there were since.
     """
 
-    def __init__(self, node_id: int) -> None:
+    def __init__(self, node_id: int, now_s: Callable[[], float] = time.monotonic) -> None:
         self._log = structlog.get_logger().bind(node_id=node_id)
+        self._now_s = now_s
+        self._refusals: dict[tuple[str, str, bool, str], tuple[float, int]] = {}
         self._epoch = -1
         self._seen: Counter[tuple[str, int | None]] = Counter()
 
@@ -67,18 +78,31 @@ class LogWatcher:
         if isinstance(event, RoleChanged):
             self._on_role(event)
         elif isinstance(event, Refused):
-            self._log.warning(
-                "refusal",
-                request=event.request,
-                error=event.error.name,
-                by_us=event.by_us,
-                peer=event.peer,
-                why=event.why,
-            )
+            self._on_refused(event)
         elif isinstance(event, ControllerActivated):
             self._log.info("active controller", epoch=event.epoch)
         elif isinstance(event, ControllerDeactivated):
             self._log.info("standby controller", epoch=event.epoch, unknown_outcomes=event.unknown_outcomes)
+
+    def _on_refused(self, event: Refused) -> None:
+        key = (event.request, event.error.name, event.by_us, event.peer)
+        if key not in self._refusals and len(self._refusals) >= _MOST_REFUSALS:
+            self._refusals.clear()
+        silent_until_s, times = self._refusals.get(key, (0.0, 0))
+        now_s = self._now_s()
+        if now_s < silent_until_s:
+            self._refusals[key] = (silent_until_s, times + 1)
+            return
+        self._refusals[key] = (now_s + REFUSAL_EVERY_S, 0)
+        self._log.warning(
+            "refusal",
+            request=event.request,
+            error=event.error.name,
+            by_us=event.by_us,
+            peer=event.peer,
+            why=event.why,
+            times=times + 1,
+        )
 
     def _on_role(self, event: RoleChanged) -> None:
         if event.epoch != self._epoch:

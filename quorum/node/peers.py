@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from quorum.errors import Error
 from quorum.node.effects import Effects
 from quorum.node.gate import ID_ERRORS, Refusal
-from quorum.node.ports import PeerAnswered, PeerFailed, PeerGone, PeerRequested, Refused
+from quorum.node.ports import PeerAnswered, PeerFailed, PeerGone, PeerRequest, PeerRequested, Refused
 from quorum.raft.inputs import Input, RequestDropped, RequestFailed, RequestReceived, ResponseReceived
-from quorum.raft.messages import FetchResponse
+from quorum.raft.messages import FetchRequest, FetchResponse, VoteRequest
 from quorum.raft.ready import Ready
 
 if TYPE_CHECKING:
@@ -80,9 +80,17 @@ class Peers:
         )
 
     def _refuse(self, event: PeerRequested, refusal: Refusal) -> None:
-        executor, request = self._executor, type(event.call.request).__name__
-        executor.tell(Refused(request=request, error=refusal.error, why=refusal.why, by_us=True, peer=""))
-        event.respond(refusal.response_to(event.call.request, executor.machine.epoch))
+        executor, call = self._executor, event.call
+        executor.tell(
+            Refused(
+                request=type(call.request).__name__,
+                error=refusal.error,
+                why=refusal.why,
+                by_us=True,
+                peer=f"{_asker_id(call.request)}@{call.client_host}",
+            )
+        )
+        event.respond(refusal.response_to(call.request, executor.machine.epoch))
 
     def _on_refused(self, event: PeerAnswered) -> None:
         """For the core it is a failure that says nothing of the peer's life: it asks again after its backoff."""
@@ -93,11 +101,31 @@ class Peers:
             Refused(
                 request=type(event.response).__name__.replace("Response", "Request"),
                 error=error,
-                why="the peer does not take the cluster id or the topic id that we named",
+                why=self._why_refused(error),
                 by_us=False,
-                peer=str(event.destination_id),
+                peer=_name_of(event.destination_id),
             )
         )
         self.on_failed(
             PeerFailed(destination_id=event.destination_id, correlation=event.correlation, disconnected=False)
         )
+
+    def _why_refused(self, error: Error) -> str:
+        if error is Error.INCONSISTENT_CLUSTER_ID:
+            return (
+                f"it is not of cluster {self._executor.gate.cluster_id}, which this node's directory belongs to: "
+                "look at log.dirs and controller.quorum.bootstrap.servers"
+            )
+        return "it does not take the topic id that we named: it is asked again under the sentinel"
+
+
+def _name_of(destination_id: int) -> str:
+    """A bootstrap server, whose own id nobody knows, by its place in the configuration."""
+    return str(destination_id) if destination_id >= 0 else f"bootstrap server {-1 - destination_id}"
+
+
+def _asker_id(request: PeerRequest) -> int:
+    """Who asks, by its own account."""
+    if isinstance(request, VoteRequest):
+        return request.candidate.node_id
+    return request.replica.node_id if isinstance(request, FetchRequest) else request.leader_id

@@ -56,6 +56,8 @@ class PeerCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     topic_id: TopicId = METADATA_TOPIC_ID
     """The sentinel too where a protocol names the metadata topic by its name."""
     partition: int = METADATA_PARTITION
+    client_host: str = ""
+    """Where it came from, for whoever reads of its refusal."""
 
 
 class OutgoingRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

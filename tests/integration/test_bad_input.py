@@ -115,6 +115,7 @@ def _check_refusals(node: Node, error: Error, named: str) -> None:
     """Each is one WARN that names what was asked for, and none of them moved the epoch."""
     refusals = [line for line in node.log_file.read_text().splitlines() if " refusal " in line]
     assert len(refusals) == 2
+    assert all("peer=9@127.0.0.1" in line for line in refusals)
     assert all("[warning" in line and error.name in line and named in line for line in refusals)
     assert _epoch(node) < 900
     assert node.is_running
@@ -169,6 +170,26 @@ def test_a_voter_of_another_cluster_is_told_so_and_changes_nothing(tmp_path: Pat
         refused = [line for line in stranger.log_file.read_text().splitlines() if "INCONSISTENT_CLUSTER_ID" in line]
         assert all("[warning" in line for line in refused)
         assert log_of(stranger).stat().st_size == 0
+
+
+def test_an_agent_of_another_cluster_is_told_so_once(tmp_path: Path) -> None:
+    """It asks many times a second, for ever; neither side fills its log with that."""
+    with Cluster(tmp_path / "two", controllers=(1,), agents=(11,)) as cluster:
+        cluster.format()
+        controller, stranger = cluster.controllers[1], cluster.agents[11]
+        shutil.rmtree(stranger.log_dir)
+        other = id_text(random_id())
+        cluster.run("storage", "format", "--config", str(stranger.config_file), "--cluster-id", other)
+        cluster.start()
+        create(cluster, [f"topic-{number}" for number in range(100)])
+        wait_until("the stranger to be refused", lambda: " refusal " in stranger.log_file.read_text())
+        told = [line for line in stranger.log_file.read_text().splitlines() if " refusal " in line]
+        assert len(told) == 1
+        assert f"it is not of cluster {other}" in told[0]
+        assert "bootstrap server 1" in told[0]
+        said = [line for line in controller.log_file.read_text().splitlines() if " refusal " in line]
+        assert len(said) == 1
+        assert "peer=11@127.0.0.1" in said[0]
 
 
 def test_a_second_process_of_ours_on_one_directory(cluster: Cluster, node: Node, tmp_path: Path) -> None:

@@ -39,9 +39,10 @@ class _Parked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class FetchDoor:
     """Serves one stream until the replica ends it, or is gone (then `serve` is cancelled)."""
 
-    def __init__(self, context: FetchContext, node: Doors) -> None:
+    def __init__(self, context: FetchContext, node: Doors, client_host: str = "") -> None:
         self._context = context
         self._node = node
+        self._client_host = client_host
         self._parked: _Parked | None = None
         self._answer: quorum_pb2.FetchResponse | None = None
         self._has_answer = asyncio.Event()
@@ -69,7 +70,7 @@ class FetchDoor:
         self._drop()
         correlation_id = message.correlation_id
         try:
-            call = fetch_request_from(message)
+            call = msgspec.structs.replace(fetch_request_from(message), client_host=self._client_host)
         except BadMessage as bad:
             self._send(quorum_pb2.FetchResponse(correlation_id=correlation_id, error_code=bad.error))
             return

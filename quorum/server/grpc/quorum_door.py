@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any, TypeVar
 
+import msgspec
+
 from kraft.v1 import quorum_pb2, quorum_pb2_grpc
 from quorum.node.ports import PeerCall, PeerResponse
 from quorum.raft.messages import BeginQuorumEpochResponse, EndQuorumEpochResponse, FetchResponse, VoteResponse
 from quorum.server.grpc.describe import describe
 from quorum.server.grpc.fetches import FetchDoor
-from quorum.server.grpc.node import Node
+from quorum.server.grpc.node import Node, caller_of
 from quorum.transport.convert import elections
 from quorum.transport.convert.common import BadMessage
 from quorum.transport.convert.fetch import fetch_request_from, fetch_response_to
@@ -33,7 +35,7 @@ class QuorumDoor(quorum_pb2_grpc.QuorumServicer):
             call = elections.vote_request_from(request)
         except BadMessage as bad:
             return quorum_pb2.VoteResponse(error_code=bad.error)
-        response = await self._ask(call)
+        response = await self._ask(call, context)
         return elections.vote_response_to(_expect(response, VoteResponse), call.topic_id)
 
     async def BeginQuorumEpoch(
@@ -44,7 +46,7 @@ class QuorumDoor(quorum_pb2_grpc.QuorumServicer):
             call = elections.begin_request_from(request)
         except BadMessage as bad:
             return quorum_pb2.BeginQuorumEpochResponse(error_code=bad.error)
-        response = await self._ask(call)
+        response = await self._ask(call, context)
         return elections.begin_response_to(_expect(response, BeginQuorumEpochResponse), call.topic_id)
 
     async def EndQuorumEpoch(
@@ -55,12 +57,12 @@ class QuorumDoor(quorum_pb2_grpc.QuorumServicer):
             call = elections.end_request_from(request)
         except BadMessage as bad:
             return quorum_pb2.EndQuorumEpochResponse(error_code=bad.error)
-        response = await self._ask(call)
+        response = await self._ask(call, context)
         return elections.end_response_to(_expect(response, EndQuorumEpochResponse), call.topic_id)
 
     async def Fetch(self, request_iterator: Any, context: Any) -> None:  # type: ignore[override]
         """See the contract."""
-        await FetchDoor(context, self._node).serve()
+        await FetchDoor(context, self._node, caller_of(context).host).serve()
 
     async def FetchOnce(self, request: quorum_pb2.FetchRequest, context: Any) -> quorum_pb2.FetchResponse:
         """See the contract."""
@@ -68,7 +70,7 @@ class QuorumDoor(quorum_pb2_grpc.QuorumServicer):
             call = fetch_request_from(request)
         except BadMessage as bad:
             return quorum_pb2.FetchResponse(correlation_id=request.correlation_id, error_code=bad.error)
-        response = await self._ask(call)
+        response = await self._ask(call, context)
         return fetch_response_to(_expect(response, FetchResponse), call.topic_id, request.correlation_id)
 
     async def DescribeQuorum(
@@ -77,7 +79,8 @@ class QuorumDoor(quorum_pb2_grpc.QuorumServicer):
         """See the contract."""
         return describe(request, self._node)
 
-    async def _ask(self, call: PeerCall) -> PeerResponse:
+    async def _ask(self, call: PeerCall, context: Any) -> PeerResponse:
+        call = msgspec.structs.replace(call, client_host=caller_of(context).host)
         answered: asyncio.Future[PeerResponse] = asyncio.get_running_loop().create_future()
 
         def respond(response: PeerResponse) -> None:

@@ -8,7 +8,7 @@ import structlog
 
 from metadata_log.offsets import Epoch, Offset
 from quorum.errors import Error
-from quorum.node.logging import LogWatcher, configure_logging
+from quorum.node.logging import REFUSAL_EVERY_S, LogWatcher, configure_logging
 from quorum.node.ports import ControllerActivated, ControllerDeactivated, Refused, RoleChanged
 
 
@@ -88,3 +88,34 @@ def test_a_node_that_goes_to_and_fro_does_not_fill_the_log() -> None:
     of_one = [line["times"] for line in lines if (line["epoch"], line["role"]) == (4, "prospective")]
     assert of_one == [1, 2, 4, 8, 16, 32, 64]
     assert len(lines) == 4 * len(of_one)
+
+
+@pytest.mark.usefixtures("_restored")
+def test_a_refusal_that_goes_on_is_written_once_a_minute_and_counted() -> None:
+    stream, now_s = io.StringIO(), [100.0]
+    configure_logging(as_json=True, stream=stream)
+    watcher = LogWatcher(1, lambda: now_s[0])
+    for peer in ("9@10.0.0.9", "8@10.0.0.8"):
+        event = Refused(request="FetchRequest", error=Error.INCONSISTENT_CLUSTER_ID, why="no", by_us=True, peer=peer)
+        for _ in range(50):
+            watcher.on_event(event)
+        now_s[0] += REFUSAL_EVERY_S
+        watcher.on_event(event)
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [(line["peer"], line["times"]) for line in lines] == [
+        ("9@10.0.0.9", 1),
+        ("9@10.0.0.9", 50),
+        ("8@10.0.0.8", 1),
+        ("8@10.0.0.8", 50),
+    ]
+
+
+@pytest.mark.usefixtures("_restored")
+def test_what_refusals_are_remembered_is_bounded() -> None:
+    stream = io.StringIO()
+    configure_logging(as_json=True, stream=stream)
+    watcher = LogWatcher(1)
+    for number in range(2500):
+        peer = f"{number}@10.0.0.9"
+        watcher.on_event(Refused(request="VoteRequest", error=Error.UNKNOWN_TOPIC_ID, why="no", by_us=True, peer=peer))
+    assert len(watcher._refusals) <= 1000
