@@ -148,7 +148,12 @@ class Executor:
         self._state: tuple[Epoch, str, int | None] = (Epoch(-1), "", None)
         self._is_started = False
         self._calls: list[ClientCall] = []
-        self._on_event: dict[type[Any], Callable[[Any], None]] = {
+        self._on_event = self._event_handlers()
+        self._on_raft_effect = self._effect_handlers()
+        self.application = application(self) if application else None
+
+    def _event_handlers(self) -> dict[type[Any], Callable[[Any], None]]:
+        return {
             PeerRequested: self.peers.on_requested,
             PeerGone: self.peers.on_gone,
             PeerAnswered: self.peers.on_answered,
@@ -160,7 +165,9 @@ class Executor:
             StopAsked: self._on_stop_asked,
             ClientCall: self._calls.append,
         }
-        self._on_raft_effect: dict[type[Any], Callable[[Any], None]] = {
+
+    def _effect_handlers(self) -> dict[type[Any], Callable[[Any], None]]:
+        return {
             HighWatermarkAdvanced: self._on_high_watermark,
             BecameLeader: self._on_became_leader,
             LostLeadership: self._on_lost_leadership,
@@ -169,7 +176,6 @@ class Executor:
             PeerRefused: self._on_peer_refused,
             Shut: self._on_shut,
         }
-        self.application = application(self) if application else None
 
     # --- views
 
