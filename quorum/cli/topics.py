@@ -16,7 +16,7 @@ from quorum.cli.topic_options import parse_assignments, parse_configs, topic_pat
 
 if TYPE_CHECKING:
     from quorum.client.client import Client
-    from quorum.controller.requests import DescribedPartition, DescribedTopic
+    from quorum.controller.requests import CreatableTopicResult, DescribedPartition, DescribedTopic
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -78,6 +78,10 @@ def create(
             if_not_exists=if_not_exists,
         ),
     )
+    _show_created(output, created, validate_only)
+
+
+def _show_created(output: OutputFormat, created: CreatableTopicResult, validate_only: bool) -> None:
     fields = {
         "topic": created.name,
         "topic_id": None if validate_only else id_text(created.topic_id),
@@ -85,7 +89,7 @@ def create(
         "replication_factor": created.replication_factor,
     }
     if output is OutputFormat.TABLE:
-        print(f"Topic {topic} could be created." if validate_only else f"Created topic {topic}.")
+        print(f"Topic {created.name} could be created." if validate_only else f"Created topic {created.name}.")
     show_object(output, fields)
 
 
