@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
-from typing import Final
+from typing import Any, Final
+
+_Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers | None
 
 _ASKED_TO_STOP: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -28,9 +30,10 @@ class _Shield:
 
 @contextlib.contextmanager
 def interrupts() -> Iterator[None]:
-    """Within the block the first such signal raises `Interrupted` in the main thread; later ones are ignored.
+    """Within the block the first such signal raises `Interrupted` in the main thread.
 
-    What is ignored already stays so: SIGHUP under nohup, SIGINT of a shell's background job.
+    From then on they are ignored, also after the block: this process is about to end, and does so in good order. What
+    is ignored already stays so: SIGHUP under nohup, SIGINT of a shell's background job.
     """
 
     def on_signal(number: int, _: FrameType | None) -> None:
@@ -43,10 +46,18 @@ def interrupts() -> Iterator[None]:
     before = {number: signal.signal(number, on_signal) for number in heard}
     try:
         yield
-    finally:
-        _Shield.pending = None
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    except Interrupted:
+        raise
+    except BaseException:
+        _restore(before)
+        raise
+    _restore(before)
+
+
+def _restore(before: Mapping[signal.Signals, _Handler]) -> None:
+    _Shield.pending = None
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @contextlib.contextmanager
@@ -62,6 +73,7 @@ def shielded() -> Iterator[None]:
 
 
 def _raise(number: int) -> None:
+    _Shield.pending = None
     for each in _ASKED_TO_STOP:
         signal.signal(each, signal.SIG_IGN)
     raise Interrupted(number)

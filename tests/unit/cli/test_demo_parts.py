@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,15 @@ def test_an_empty_directory_is_taken_and_a_full_one_left_alone(tmp_path: Path) -
     assert [child.name for child in full.iterdir()] == ["mine"]
 
 
+@pytest.fixture
+def own_handlers() -> Iterator[None]:
+    """Puts this process's handlers back."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 def _signalled_twice() -> None:
     with interrupts():
         try:
@@ -54,11 +64,18 @@ def _signalled_twice() -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.usefixtures("own_handlers")
 def test_a_signal_interrupts_once() -> None:
-    before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(Interrupted) as interrupted:
         _signalled_twice()
     assert interrupted.value.exit_code == 128 + signal.SIGTERM
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_without_a_signal_everything_is_as_before() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with interrupts():
+        assert signal.getsignal(signal.SIGTERM) != before
     assert signal.getsignal(signal.SIGTERM) == before
 
 
@@ -72,6 +89,7 @@ def _signalled_behind_a_shield(done: list[str]) -> None:
         done.append("never")
 
 
+@pytest.mark.usefixtures("own_handlers")
 def test_what_is_shielded_is_done_to_its_end() -> None:
     done: list[str] = []
     with pytest.raises(Interrupted):
