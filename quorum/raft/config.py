@@ -29,6 +29,8 @@ class RaftConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     request_timeout_ms: int = 2000
     retry_backoff_ms: int = 20
     """The wait before a failed request is sent again."""
+    retry_backoff_max_ms: int = 500
+    """The longest wait of a replica whose Fetches nobody answers with records, once the short ones have not helped."""
     suspicion_backoff_min_ms: int = 5
     """While the leader is suspected to be dead, a refused prospective asks again after so long, at random up to ..."""
     suspicion_backoff_max_ms: int = 20

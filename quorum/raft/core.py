@@ -24,7 +24,7 @@ from quorum.raft.transitions import Role, check_transition
 MAX_EPOCH: Final = Epoch((1 << 31) - 2)
 """The last epoch that can be left again: epochs are int32 in every file and message."""
 QUICK_ATTEMPTS: Final = 20
-"""So many elections are asked for at the short pace before each wait doubles."""
+"""So many elections are asked for, and Fetches tried, at the short pace before each wait doubles."""
 PATIENCE_FACTOR: Final = 10
 """An answer that decides an election is awaited so many times the longest suspicion backoff."""
 

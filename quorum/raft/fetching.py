@@ -7,7 +7,7 @@ A Fetch states that the log up to its offset is durable here, so none leaves whi
 
 from __future__ import annotations
 
-from quorum.raft.core import Core
+from quorum.raft.core import QUICK_ATTEMPTS, Core
 from quorum.raft.membership import destination_of
 from quorum.raft.messages import FetchRequest
 from quorum.raft.ready import Destination
@@ -57,6 +57,15 @@ def retry_fetch(core: Core, loop: FetchLoop, wait_ms: int) -> None:
     loop.correlation = None
     loop.retry_at_ms = core.now_ms + wait_ms
     maybe_send_fetch(core)
+
+
+def retry_failed_fetch(core: Core, loop: FetchLoop) -> None:
+    """Nothing came of the last Fetch: the next waits a little, and after many ever longer, to burn nobody's time."""
+    config = core.config
+    doublings = min(max(0, loop.failures - QUICK_ATTEMPTS), 16)
+    loop.failures += 1
+    longest = max(config.retry_backoff_ms, config.retry_backoff_max_ms)
+    retry_fetch(core, loop, min(config.retry_backoff_ms << doublings, longest))
 
 
 def _next_destination(core: Core, loop: FetchLoop) -> Destination | None:

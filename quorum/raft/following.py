@@ -13,7 +13,7 @@ from quorum.errors import Error
 from quorum.raft.control_batches import Fetched, check_fetched
 from quorum.raft.core import Core
 from quorum.raft.elections import is_addressed
-from quorum.raft.fetching import fetch_loop_of, maybe_send_fetch, retry_fetch
+from quorum.raft.fetching import fetch_loop_of, maybe_send_fetch, retry_failed_fetch, retry_fetch
 from quorum.raft.leading import take_voters
 from quorum.raft.messages import (
     BeginQuorumEpochRequest,
@@ -43,14 +43,14 @@ def on_fetch_response(core: Core, node_id: int, correlation: int, response: Fetc
         return
     state = core.state
     if news is News.STALE or type(state) is not Follower or node_id != core.leader_id:
-        retry_fetch(core, loop, core.config.retry_backoff_ms)
+        retry_failed_fetch(core, loop)
     elif response.error is Error.NONE:
         _take(core, state, response)
     elif response.error is Error.NOT_LEADER_OR_FOLLOWER:
         _on_leader_resigned(core, state)
     else:
         core.refuse(node_id, f"it answers Fetch with {response.error.name} in epoch {core.epoch}")
-        retry_fetch(core, loop, core.config.retry_backoff_ms)
+        retry_failed_fetch(core, loop)
 
 
 def _take(core: Core, state: Follower, response: FetchResponse) -> None:
@@ -64,9 +64,10 @@ def _take(core: Core, state: Follower, response: FetchResponse) -> None:
     else:
         is_sound = (not response.records or _append(core, response.records)) and _note_committed(core, response)
     if not is_sound:
-        retry_fetch(core, state.fetch, core.config.retry_backoff_ms)
+        retry_failed_fetch(core, state.fetch)
         return
     state.has_fetched = True
+    state.fetch.failures = 0
     state.is_leader_out_of_reach = False
     state.fetch_deadline_ms = core.now_ms + core.config.fetch_timeout_ms
     core.suspicion.clear()
@@ -142,14 +143,14 @@ def on_fetch_failed(core: Core, node_id: int, correlation: int, *, disconnected:
             become_prospective(core)
             return
         state.is_leader_out_of_reach = not core.members.is_voter
-    retry_fetch(core, loop, core.config.retry_backoff_ms)
+    retry_failed_fetch(core, loop)
 
 
 def _on_leader_resigned(core: Core, state: Follower) -> None:
     """The leader itself says that it leads no more: a second time, it is time for another."""
     if not core.members.is_voter:
         state.is_leader_out_of_reach = True
-        retry_fetch(core, state.fetch, core.config.retry_backoff_ms)
+        retry_failed_fetch(core, state.fetch)
     elif core.suspicion.is_active and not core.is_shutting_down:
         become_prospective(core)
     else:

@@ -55,6 +55,8 @@ class FetchLoop(msgspec.Struct, kw_only=True, gc=False):
     retry_at_ms: int = 0
     turn: int = 0
     """Which of the other voters and bootstrap servers is asked next, while looking for the leader."""
+    failures: int = 0
+    """Fetches in a row that a leader did not serve."""
 
 
 class Unattached(msgspec.Struct, kw_only=True, gc=False):
