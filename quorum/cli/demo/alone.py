@@ -38,8 +38,8 @@ def run(stage: Stage) -> None:
     with story.working("holding the followers"):
         first, end = _write_alone(stage, leader)
     stage.killed = leader
-    story.say(f"The followers of {leader.name} were held (SIGSTOP) while it took the topic {_TOPIC}, and appended")
-    story.say(f"offsets {first} to {end}. It was killed before they went on; its client got no answer.")
+    story.say(f"With its followers held (SIGSTOP), {leader.name} took the topic {_TOPIC}: offsets {first} to {end}.")
+    story.say("It was killed before they went on; its client got no answer.")
     with story.working("waiting for another leader"):
         new = stage.leader()
     check(new is not leader, f"{leader.name} is dead and still named as leader")
