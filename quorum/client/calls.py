@@ -23,7 +23,8 @@ from quorum.transport.convert.calls import kind_of
 _NOTHING_DONE: Final = frozenset({Error.NOT_CONTROLLER, Error.THROTTLING_QUOTA_EXCEEDED, Error.OFFSET_NOT_AVAILABLE})
 _QUICK_ATTEMPTS: Final = 2
 """Two controllers may name each other for a moment; then waiting is better than asking."""
-_BACKOFF: Final = wait_random_exponential(multiplier=0.005, max=0.1)
+_BACKOFF: Final = wait_random_exponential(multiplier=0.005, max=0.5)
+"""Short while an election may be under way; an agent without controllers asks all of them each time, for hours."""
 
 
 class _TryAgain(Exception):

@@ -1,4 +1,4 @@
-"""Who looks for a leader in vain asks quickly at first, then more and more rarely; quickly again once it has fetched."""
+"""Who looks for a leader in vain asks quickly at first, then ever more rarely; once it has fetched, quickly again."""
 
 from __future__ import annotations
 
