@@ -25,6 +25,8 @@ NodeId = NewType("NodeId", int)
 ID_BYTES: Final = 16
 _TEXT_CHARACTERS: Final = 22
 _RESERVED_DIRECTORY_IDS: Final = 100
+_DASH: Final = 62
+"""The six bits that the text form writes as `-`."""
 
 
 def _of_int(value: int) -> bytes:
@@ -107,4 +109,4 @@ def is_assignable(value: bytes) -> bool:
 
     A leading dash would read as an option on a command line (Kafka's own `Uuid.randomUuid` avoids it too).
     """
-    return int.from_bytes(value, "big") >= _RESERVED_DIRECTORY_IDS and not id_text(value).startswith("-")
+    return value[0] >> 2 != _DASH and int.from_bytes(value, "big") >= _RESERVED_DIRECTORY_IDS
