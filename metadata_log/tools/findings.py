@@ -155,7 +155,6 @@ _ALL: Final = [
         ("missing_segment", _E, "a segment is missing", "copy the segment back from where it went; else " + _RESTORE),
         ("epoch_went_back", _E, "an epoch falls", _RESTORE),
         ("epoch_without_leader", _E, "an epoch begins without a LeaderChange", _RESTORE),
-        ("time_went_back", _N, "timestamps go back", "look at the clocks of the controllers"),
     ),
     *_kinds(
         Cause.RECORDS,

@@ -1,0 +1,75 @@
+"""Gathering findings so that one cause is said once.
+
+Decides: that findings of one group are one, with a count, and that there is a bound. Must not know: what is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Final
+
+import msgspec
+
+from metadata_log.tools.findings import Finding, Severity, finding
+
+_BOUND_A_KIND: Final = 1000
+
+
+class FindingSink:
+    """Takes findings of one node's files. `findings` gives one for each group, in the order of their first."""
+
+    def __init__(self, node_id: int | None = None) -> None:
+        self.node_id = node_id
+        self._groups: dict[Hashable, tuple[Finding, int]] = {}
+        self._kinds: dict[str, int] = {}
+
+    def add(
+        self,
+        kind: str,
+        meaning: str,
+        *,
+        group: Hashable | None = None,
+        severity: Severity | None = None,
+        file: str | None = None,
+        position: int | None = None,
+        offset: int | None = None,
+        epoch: int | None = None,
+        topic_id: str | None = None,
+    ) -> None:
+        """Take one. Of findings of one kind and `group` the first speaks for all; without a group each is its own."""
+        number = self._kinds.get(kind, 0)
+        beyond = number >= _BOUND_A_KIND
+        key: Hashable = (kind, "beyond the bound") if beyond else (kind, number if group is None else ("group", group))
+        known = self._groups.get(key)
+        if known is not None:
+            self._groups[key] = (known[0], known[1] + 1)
+            return
+        self._kinds[kind] = number + 1
+        first = finding(
+            kind,
+            meaning,
+            severity=severity,
+            node_id=self.node_id,
+            file=file,
+            position=position,
+            offset=offset,
+            epoch=epoch,
+            topic_id=topic_id,
+        )
+        self._groups[key] = (first, 1)
+
+    def take(self, found: Finding) -> None:
+        """Take one that is made already."""
+        self._groups[("made", len(self._groups))] = (found, 1)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """One for each group; its meaning says how many there were."""
+        return [
+            first if count == 1 else msgspec.structs.replace(first, meaning=f"{first.meaning} (and {count - 1} more)")
+            for first, count in self._groups.values()
+        ]
+
+    def has(self, *kinds: str) -> bool:
+        """Whether any of these kinds was found."""
+        return any(kind in self._kinds for kind in kinds)

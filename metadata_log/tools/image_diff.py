@@ -1,0 +1,117 @@
+"""In what two images differ, in words.
+
+Decides: the parts that are compared and how a difference reads. Must not know: where the images come from. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+
+from metadata_log.ids import TopicId, id_text
+from metadata_log.image import MetadataImage, PartitionImage, TopicImage
+
+SHOWN: Final = 8
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One thing that the two images say differently. `topic_id` where it is about a topic."""
+
+    text: str
+    topic_id: TopicId | None = None
+
+
+def differences(one: MetadataImage, other: MetadataImage, names: tuple[str, str]) -> Iterator[Difference]:
+    """What `one` and `other` say differently; `names` is how they are called."""
+    yield from _topics(one, other, names)
+    for what, mine, theirs in _maps(one, other):
+        for key in _changed(mine, theirs):
+            yield Difference(text=_changed_text(f"{what} {key}", mine.get(key), theirs.get(key), names))
+    if one.producer_ids != other.producer_ids:
+        mine_next, theirs_next = one.producer_ids.next_producer_id, other.producer_ids.next_producer_id
+        yield Difference(text=f"the next producer id is {mine_next} {names[0]} and {theirs_next} {names[1]}")
+
+
+def described(found: Iterator[Difference]) -> tuple[str, TopicId | None]:
+    """The first differences in one sentence, and the first topic among them."""
+    shown = list(islice(found, SHOWN + 1))
+    text = "; ".join(difference.text for difference in shown[:SHOWN])
+    topic_id = next((difference.topic_id for difference in shown if difference.topic_id is not None), None)
+    return text + ("; and more" if len(shown) > SHOWN else ""), topic_id
+
+
+def _maps(one: MetadataImage, other: MetadataImage) -> Iterator[tuple[str, Mapping[Any, Any], Mapping[Any, Any]]]:
+    yield "feature", _features(one), _features(other)
+    yield "broker", one.cluster.brokers, other.cluster.brokers
+    yield "controller", one.cluster.controllers, other.cluster.controllers
+    yield "the configs of", one.configs.by_resource, other.configs.by_resource
+    yield "the quotas of", one.client_quotas.by_entity, other.client_quotas.by_entity
+    yield "ACL", one.acls.by_id, other.acls.by_id
+    yield "the credential of", one.scram.credentials, other.scram.credentials
+    yield "delegation token", one.delegation_tokens.by_id, other.delegation_tokens.by_id
+
+
+def _features(image: MetadataImage) -> dict[str, int | None]:
+    return {"metadata.version": image.features.metadata_version, **dict(image.features.levels.items())}
+
+
+def _changed(mine: Mapping[Any, Any], theirs: Mapping[Any, Any]) -> Iterator[Any]:
+    if mine is theirs:
+        return
+    changed = [key for key in mine if mine[key] != theirs.get(key)]
+    changed += [key for key in theirs if key not in mine]
+    yield from sorted(changed, key=repr)
+
+
+def _changed_text(what: str, mine: object, theirs: object, names: tuple[str, str]) -> str:
+    if theirs is None:
+        return f"{what} is only {names[0]}"
+    if mine is None:
+        return f"{what} is only {names[1]}"
+    return f"{what} is {_short(mine)} {names[0]} and {_short(theirs)} {names[1]}"
+
+
+def _short(value: object) -> str:
+    if isinstance(value, int | str):
+        return str(value)
+    return "one thing" if value is None else repr(value)[:200]
+
+
+def _topics(one: MetadataImage, other: MetadataImage, names: tuple[str, str]) -> Iterator[Difference]:
+    mine, theirs = one.topics.by_id, other.topics.by_id
+    for topic_id in _changed(mine, theirs):
+        topic, rival = mine.get(topic_id), theirs.get(topic_id)
+        shown = topic or rival
+        name = f"topic {'' if shown is None else repr(shown.name)} ({id_text(topic_id)})"
+        if topic is None or rival is None:
+            yield Difference(text=_changed_text(name, topic, rival, names), topic_id=topic_id)
+        else:
+            yield Difference(text=_of_topic(name, topic, rival, names), topic_id=topic_id)
+
+
+def _of_topic(name: str, topic: TopicImage, rival: TopicImage, names: tuple[str, str]) -> str:
+    if topic.name != rival.name:
+        return f"{name} is called {rival.name!r} {names[1]}"
+    if len(topic.partitions) != len(rival.partitions):
+        return f"{name} has {len(topic.partitions)} partitions {names[0]} and {len(rival.partitions)} {names[1]}"
+    for mine, theirs in zip(topic.partitions, rival.partitions, strict=True):
+        if mine != theirs:
+            return f"{name}, partition {mine.partition_id}: {_of_partition(mine, theirs, names)}"
+    return f"{name} differs"
+
+
+def _of_partition(mine: PartitionImage, theirs: PartitionImage, names: tuple[str, str]) -> str:
+    for field in PartitionImage.__struct_fields__:
+        one, other = getattr(mine, field), getattr(theirs, field)
+        if one != other:
+            return f"{field} is {_value(one)} {names[0]} and {_value(other)} {names[1]}"
+    return "the same"
+
+
+def _value(value: object) -> str:
+    if isinstance(value, tuple):
+        return "[" + ", ".join(id_text(item) if isinstance(item, bytes) else str(item) for item in value) + "]"
+    return str(value)

@@ -1,0 +1,214 @@
+"""Which nodes, logs and files there are at the paths that a user names.
+
+Decides: what is a node, a log directory, a metadata directory or a single file. Must not know: what they hold, and
+other nodes' place in the quorum. Reads only, and takes no lock: the nodes may be running.
+
+A path may be a segment or a checkpoint, a metadata directory (`__cluster_metadata-0`, or an export), a log directory
+(one disk), a node's directory with its log directories in it, or a directory that holds several nodes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, read_meta_properties
+from metadata_log.errors import CorruptFileError, MetadataLogError
+from metadata_log.ids import NodeId, parse_directory_id
+from metadata_log.os_files import OsFiles
+from metadata_log.tools.manifest import MANIFEST_FILE, read_manifest
+
+_DATA_FILE: Final = re.compile(r"\d{20}(\.log|-\d{10}\.checkpoint)|bootstrap\.checkpoint", re.ASCII)
+_DEPTH: Final = 4
+
+
+class SourceError(MetadataLogError):
+    """A path does not lead to a metadata log or a node's directory."""
+
+
+class LogDirectory(msgspec.Struct, frozen=True, kw_only=True):
+    """One disk of a node. `identity` None: `complaint` says why there is none that can be read."""
+
+    path: Path
+    identity: MetaProperties | None
+    complaint: str | None = None
+
+
+class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
+    """One node's files, or one copy of its metadata log.
+
+    Attributes:
+        path: where it was found.
+        node_id: by its meta.properties or manifest; None when nothing says.
+        metadata: the directory of its metadata log; None where the disk with it was not given.
+        log_directories: its disks, without meta.properties those that hold a metadata directory.
+        high_watermark: by an export's manifest.
+    """
+
+    path: Path
+    node_id: int | None
+    metadata: Path | None
+    log_directories: tuple[LogDirectory, ...] = ()
+    high_watermark: int | None = None
+
+    @property
+    def identity(self) -> MetaProperties | None:
+        """That of the disk with the metadata log, else of the first that says."""
+        for disk in self.log_directories:
+            if self.metadata is not None and self.metadata.parent == disk.path and disk.identity is not None:
+                return disk.identity
+        return next((disk.identity for disk in self.log_directories if disk.identity is not None), None)
+
+    @property
+    def label(self) -> str:
+        """How it is called in sentences."""
+        return str(self.path) if self.node_id is None else f"node {self.node_id}"
+
+
+class Sources(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found: `files` are single segments and checkpoints that were named as such."""
+
+    nodes: tuple[NodeSource, ...] = ()
+    files: tuple[Path, ...] = ()
+
+
+def find_sources(paths: Iterable[Path]) -> Sources:
+    """The nodes and files at these paths, in their order; a node's disks that are named one by one are joined.
+
+    Raises:
+        SourceError: there is no such path, or nothing of the kind is there.
+        OSError: a directory cannot be read.
+    """
+    nodes: list[NodeSource] = []
+    files: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise SourceError(f"{path} does not exist")
+        if not path.is_dir():
+            files.append(_data_file(path))
+            continue
+        found = list(_nodes_at(path, _DEPTH))
+        if not found:
+            raise SourceError(
+                f"{path} holds no metadata log: give a segment, a {METADATA_DIRECTORY}, a log directory, a node's "
+                "directory that holds such, or an export"
+            )
+        nodes += found
+    return Sources(nodes=tuple(_joined(nodes)), files=tuple(dict.fromkeys(files)))
+
+
+def _data_file(path: Path) -> Path:
+    if not path.is_file():
+        raise SourceError(f"{path} is neither a file nor a directory: a pipe cannot be read twice, so save it first")
+    if not _DATA_FILE.fullmatch(path.name):
+        raise SourceError(
+            f"{path} is neither a segment nor a checkpoint by its name: they are called 00000000000000000000.log and "
+            "00000000000000000300-0000000001.checkpoint, after their offsets"
+        )
+    return path
+
+
+def is_data_file(name: str) -> bool:
+    """Whether a file of this name is a segment or a checkpoint."""
+    return _DATA_FILE.fullmatch(name) is not None
+
+
+def _nodes_at(path: Path, depth: int) -> Iterator[NodeSource]:
+    """The node that `path` is, or those below it, the highest level that has any."""
+    own = _node_of(path)
+    if own is not None:
+        yield own
+        return
+    children = sorted(child for child in path.iterdir() if child.is_dir() and not child.name.startswith("."))
+    nodes = [node for child in children if (node := _node_of(child)) is not None]
+    yield from nodes
+    if not nodes and depth > 0:
+        for child in children:
+            yield from _nodes_at(child, depth - 1)
+
+
+def _node_of(path: Path) -> NodeSource | None:
+    """The node whose export, metadata directory, log directory or log directories' parent this is."""
+    if (path / MANIFEST_FILE).is_file():
+        return _export(path)
+    if path.name == METADATA_DIRECTORY or _holds_segments(path):
+        return _node(path, [_log_directory(path.parent)] if _is_log_directory(path.parent) else [], path)
+    if _is_log_directory(path):
+        return _node(path, [_log_directory(path)])
+    disks = [child for child in sorted(path.iterdir()) if child.is_dir() and _is_log_directory(child)]
+    return _node(path, list(map(_log_directory, disks))) if disks and _is_one_node(disks) else None
+
+
+def _holds_segments(path: Path) -> bool:
+    return any(_DATA_FILE.fullmatch(child.name) and child.name[0].isdigit() for child in path.iterdir())
+
+
+def _is_log_directory(path: Path) -> bool:
+    return (path / META_PROPERTIES_FILE).exists() or (path / METADATA_DIRECTORY).is_dir()
+
+
+def _log_directory(path: Path) -> LogDirectory:
+    if not (path / META_PROPERTIES_FILE).exists():
+        return LogDirectory(path=path, identity=None)
+    try:
+        return LogDirectory(path=path, identity=read_meta_properties(OsFiles(), str(path)))
+    except CorruptFileError as error:
+        return LogDirectory(path=path, identity=None, complaint=error.what)
+
+
+def _is_one_node(disks: Sequence[Path]) -> bool:
+    """Whether log directories side by side are one node's: at most one of them has a metadata log."""
+    return sum((disk / METADATA_DIRECTORY).is_dir() for disk in disks) <= 1
+
+
+def _node(path: Path, disks: list[LogDirectory], metadata: Path | None = None) -> NodeSource:
+    if metadata is None:
+        metadata = next(
+            (disk.path / METADATA_DIRECTORY for disk in disks if (disk.path / METADATA_DIRECTORY).is_dir()), None
+        )
+    source = NodeSource(path=path, node_id=None, metadata=metadata, log_directories=tuple(disks))
+    identity = source.identity
+    return msgspec.structs.replace(source, node_id=None if identity is None else int(identity.node_id))
+
+
+def _export(path: Path) -> NodeSource:
+    manifest = read_manifest(path)
+    identity = MetaProperties(
+        cluster_id=manifest.cluster_id,
+        node_id=NodeId(manifest.node_id),
+        directory_id=None if manifest.directory_id is None else parse_directory_id(manifest.directory_id),
+    )
+    return NodeSource(
+        path=path,
+        node_id=manifest.node_id,
+        metadata=path,
+        log_directories=(LogDirectory(path=path, identity=identity),),
+        high_watermark=manifest.high_watermark,
+    )
+
+
+def _joined(nodes: Sequence[NodeSource]) -> list[NodeSource]:
+    """Named twice is once, and disks without a metadata log belong to the one node of their id that has one."""
+    unique: dict[tuple[Path | None, tuple[Path, ...]], NodeSource] = {}
+    for node in nodes:
+        key = (
+            None if node.metadata is None else node.metadata.resolve(),
+            tuple(disk.path.resolve() for disk in node.log_directories),
+        )
+        unique.setdefault(key, node)
+    result = [node for node in unique.values() if node.metadata is not None]
+    for node in unique.values():
+        if node.metadata is not None:
+            continue
+        owners = [index for index, other in enumerate(result) if other.node_id == node.node_id]
+        if node.node_id is None or len(owners) != 1:
+            result.append(node)
+            continue
+        owner = result[owners[0]]
+        disks = (*owner.log_directories, *node.log_directories)
+        result[owners[0]] = msgspec.structs.replace(owner, log_directories=disks)
+    return result

@@ -1,0 +1,248 @@
+"""Whether a log's batches follow one another: offsets, epochs, the LeaderChange that begins each epoch.
+
+Decides: what is out of order, and what a control batch must say. Must not know: metadata records, indexes, and other
+replicas. One fault is said once: what follows a gap, a repeated batch or a wrong epoch is measured from there.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from metadata_log.batch import batch_records
+from metadata_log.errors import CorruptBatchError, RecordError
+from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.records import KRaftVersionRecord, LeaderChangeMessage, VotersRecord, decode_control
+from metadata_log.segment import LocatedBatch
+from metadata_log.tools.contents import EpochSpan, voter_keys
+from metadata_log.tools.finding_sink import FindingSink
+from metadata_log.tools.scan import Damage, Fault
+from metadata_log.tools.walk import Quiet, Seen
+
+_KIND_OF: Final = {
+    Fault.CORRUPT: "corrupt_batch",
+    Fault.TORN: "torn_tail",
+    Fault.UNSUPPORTED: "unsupported_batch",
+}
+
+
+class Election(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A LeaderChange, and where it stands."""
+
+    epoch: int
+    leader_id: int
+    voters: tuple[NodeId, ...]
+    granting: tuple[NodeId, ...]
+    offset: int
+    file: str
+    position: int
+
+
+class Voting(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A voter set in the log, from `offset` on."""
+
+    offset: int
+    voters: tuple[ReplicaKey, ...]
+
+
+class ChainCheck:
+    """Takes what `walk` sees of each segment in turn."""
+
+    def __init__(self, sink: FindingSink) -> None:
+        self._sink = sink
+        self._file = ""
+        self._is_last = False
+        self.start: int | None = None
+        self.expected = 0
+        self.epoch = -1
+        self.spans: list[EpochSpan] = []
+        self.starts: dict[int, tuple[str, int]] = {}
+        """Where each epoch's first batch is, by its offset: file and position."""
+        self.elections: list[Election] = []
+        self.voters: Voting | None = None
+        self.kraft_version: int | None = None
+        self.last_data_epoch = -1
+        """The last epoch with a metadata record: its leader had committed all before it."""
+        self.batches = 0
+        self._accepted: tuple[int, ...] = ()
+        self._epoch_before = -1
+        self._after_damage = False
+
+    @property
+    def end(self) -> int:
+        """One past the last record."""
+        return self.expected
+
+    def begin_file(self, path: str, base: int, *, is_last: bool) -> bool:
+        """A segment begins; whether it goes on from the one before."""
+        self._file, self._is_last = path, is_last
+        if self.start is None:
+            self.start = self.expected = base
+            return True
+        if base == self.expected:
+            self._after_damage = False
+            return True
+        if self._after_damage:
+            self.expected = max(base, self.expected)
+            return False
+        if base > self.expected:
+            meaning = (
+                f"the segment before it ends at offset {self.expected}: {base - self.expected} records are missing"
+            )
+            self._sink.add("missing_segment", meaning, file=path, position=0, offset=self.expected)
+            self.expected = base
+        return False
+
+    def on_seen(self, seen: Seen) -> bool:
+        """Take the next; whether it follows what was before it, whole and in order."""
+        if isinstance(seen, Quiet):
+            return self._on_quiet(seen)
+        if isinstance(seen, Damage):
+            self._on_damage(seen)
+            return False
+        return self._on_batch(seen)
+
+    def _on_quiet(self, run: Quiet) -> bool:
+        in_order = run.base_offset == self.expected
+        self._extend(run.epoch, run.base_offset, run.end_offset)
+        self.expected = run.end_offset
+        self.batches += run.count
+        self._accepted = ()
+        self.last_data_epoch = max(self.last_data_epoch, run.epoch)
+        return in_order
+
+    def _on_damage(self, damage: Damage) -> None:
+        kind = _KIND_OF[damage.fault]
+        if kind == "torn_tail" and not self._is_last:
+            kind = "corrupt_batch"
+        if kind == "torn_tail":
+            meaning = f"the last {damage.size} bytes are an unfinished write"
+        else:
+            meaning = f"{damage.size} bytes are no sound batch: {damage.what}"
+        self._sink.add(kind, meaning, file=self._file, position=damage.position, offset=self.expected, epoch=self.epoch)
+        self._after_damage = True
+
+    def _on_batch(self, batch: LocatedBatch) -> bool:
+        header = batch.header
+        in_order = self._check_offset(batch)
+        leader = self._on_control(batch) if header.is_control else None
+        in_order = self._check_epoch(batch, leader) and in_order
+        self._after_damage = False
+        self.batches += 1
+        if not header.is_control:
+            self.last_data_epoch = max(self.last_data_epoch, header.partition_leader_epoch)
+        return in_order
+
+    def _check_offset(self, batch: LocatedBatch) -> bool:
+        base, following = int(batch.header.base_offset), int(batch.header.next_offset)
+        expected = self.expected
+        if base == expected or base in self._accepted or (self._after_damage and base > expected):
+            in_order = base == expected and not self._after_damage
+            self.expected = following
+            self._accepted = ()
+            return in_order
+        if base > expected:
+            meaning = f"offset {expected} is due, and {base} stands there: {base - expected} records are missing"
+            self._found("offset_gap", meaning, batch, expected)
+            # Perhaps only this batch's own offset is wrong: then the next goes on from what was due.
+            self._accepted = (expected + batch.header.count,)
+            self.expected = following
+        else:
+            meaning = f"offset {expected} is due, and {base} stands there again"
+            self._found("offset_repeated", meaning, batch, base)
+            self._accepted = (following, expected + batch.header.count)
+        return False
+
+    def _found(self, kind: str, meaning: str, batch: LocatedBatch, offset: int) -> None:
+        epoch = batch.header.partition_leader_epoch
+        self._sink.add(kind, meaning, file=self._file, position=batch.position, offset=offset, epoch=epoch)
+
+    def _check_epoch(self, batch: LocatedBatch, leader: Election | None) -> bool:
+        """Epochs never fall, and each begins with its LeaderChange."""
+        epoch, offset = int(batch.header.partition_leader_epoch), int(batch.header.base_offset)
+        if epoch == self.epoch:
+            self._extend(epoch, offset, batch.header.next_offset)
+            return True
+        if epoch < self.epoch:
+            if epoch == self._epoch_before:  # the one batch before had a wrong epoch, which was said
+                self.epoch, self._epoch_before = epoch, -1
+                return True
+            meaning = f"epoch {epoch} comes after epoch {self.epoch}"
+            self._sink.add(
+                "epoch_went_back",
+                meaning,
+                group=epoch,
+                file=self._file,
+                position=batch.position,
+                offset=offset,
+                epoch=epoch,
+            )
+            return False
+        begins_log = self.epoch < 0
+        is_due = not self._after_damage and not (begins_log and offset > 0)
+        if leader is None and is_due:
+            self._found("epoch_without_leader", f"epoch {epoch} begins here without a LeaderChange", batch, offset)
+            self._epoch_before, self.epoch = self.epoch, epoch
+            return False
+        self._epoch_before, self.epoch = -1, epoch
+        self.starts[offset] = (self._file, batch.position)
+        self._extend(epoch, offset, batch.header.next_offset)
+        return True
+
+    def _extend(self, epoch: int, start: int, end: int) -> None:
+        if self.spans and self.spans[-1].epoch == epoch:
+            start = min(self.spans.pop().start_offset, start)
+        self.spans.append(EpochSpan(epoch=epoch, start_offset=start, end_offset=end))
+
+    def _on_control(self, batch: LocatedBatch) -> Election | None:
+        """Take note of what a control batch says; the LeaderChange, if it begins with one."""
+        first: Election | None = None
+        offset = int(batch.header.base_offset)
+        try:
+            for index, raw in enumerate(batch_records(batch.buffer, batch.header, batch.at)):
+                record = decode_control(raw.key or b"", raw.value or b"")
+                if isinstance(record, LeaderChangeMessage):
+                    election = self._election(record, batch, offset + index)
+                    first = election if index == 0 else first
+                elif isinstance(record, VotersRecord):
+                    self.voters = Voting(offset=offset + index, voters=voter_keys(record))
+                elif isinstance(record, KRaftVersionRecord):
+                    self.kraft_version = record.kraft_version
+        except (CorruptBatchError, RecordError) as error:
+            self._found("malformed_record", f"a control record cannot be read: {error}", batch, offset)
+        return first
+
+    def _election(self, record: LeaderChangeMessage, batch: LocatedBatch, offset: int) -> Election:
+        election = Election(
+            epoch=batch.header.partition_leader_epoch,
+            leader_id=record.leader_id,
+            voters=tuple(voter.voter_id for voter in record.voters),
+            granting=tuple(voter.voter_id for voter in record.granting_voters),
+            offset=offset,
+            file=self._file,
+            position=batch.position,
+        )
+        rival = next((known for known in self.elections if known.epoch == election.epoch), None)
+        if rival is not None and rival.leader_id != election.leader_id:
+            meaning = (
+                f"epoch {election.epoch} has node {election.leader_id} as its leader here, and node "
+                f"{rival.leader_id} at offset {rival.offset}"
+            )
+            self._found("two_leaders", meaning, batch, offset)
+        self._check_majority(election, batch)
+        self.elections.append(election)
+        return election
+
+    def _check_majority(self, election: Election, batch: LocatedBatch) -> None:
+        voters, granting = set(election.voters), set(election.granting)
+        who = f"node {election.leader_id} became leader of epoch {election.epoch}"
+        strangers = (granting | {election.leader_id}) - voters
+        if strangers:
+            names = ", ".join(map(str, sorted(strangers)))
+            meaning = f"{who}, but {names} had no vote: the voters were {', '.join(map(str, sorted(voters)))}"
+            self._found("leader_not_voter", meaning, batch, election.offset)
+        needed = len(voters) // 2 + 1
+        if len(granting & voters) < needed:
+            meaning = f"{who} with {len(granting & voters)} of {len(voters)} votes, where {needed} are a majority"
+            self._found("leader_without_majority", meaning, batch, election.offset)

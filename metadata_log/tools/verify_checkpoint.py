@@ -1,0 +1,178 @@
+"""Whether a checkpoint is whole and sound by itself, and what it says.
+
+Decides: what a checkpoint file must be (KIP-630: header first, footer last, offsets from 0, one epoch, the name's).
+Must not know: the log beside it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.batch import batch_records, batch_values
+from metadata_log.errors import CorruptBatchError, RecordError
+from metadata_log.files import FileHandle, Files
+from metadata_log.ids import ReplicaKey
+from metadata_log.image import MetadataImage
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.records import (
+    ControlRecord,
+    KRaftVersionRecord,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    VotersRecord,
+    decode_control,
+)
+from metadata_log.segment import LocatedBatch
+from metadata_log.snapshot import parse_checkpoint_name
+from metadata_log.tools.contents import voter_keys
+from metadata_log.tools.finding_sink import FindingSink
+from metadata_log.tools.scan import Damage, Fault
+from metadata_log.tools.verify_records import Place, RecordRules
+from metadata_log.tools.walk import Quiet, walk
+
+
+class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A checkpoint. `end` None: that of no log (`bootstrap.checkpoint`). `image` None: it is not whole or not sound."""
+
+    path: str
+    end: OffsetAndEpoch | None
+    image: MetadataImage | None
+    voters: tuple[ReplicaKey, ...] | None
+    kraft_version: int
+    records: int
+    last_contained_ms: int | None
+
+
+def verify_checkpoint(files: Files, path: str, sink: FindingSink) -> CheckpointReport:
+    """Read a whole checkpoint; what is wrong goes to `sink`.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    check = _Check(path, sink)
+    handle = files.open(path, read_only=True)
+    try:
+        check.read(handle)
+    finally:
+        handle.close()
+    return check.report()
+
+
+class _Check:
+    """The state of reading one."""
+
+    def __init__(self, path: str, sink: FindingSink) -> None:
+        self._path = path
+        self._sink = sink
+        self._end = parse_checkpoint_name(path.rsplit("/", 1)[-1])
+        self._inner = FindingSink(sink.node_id)
+        self._rules = RecordRules(self._inner)
+        self._rules.start(MetadataImage.empty(), where=path)
+        self._expected = 0
+        self._batches = 0
+        self._header: SnapshotHeaderRecord | None = None
+        self._voters: VotersRecord | None = None
+        self._kraft_version = 0
+        self._has_footer = False
+        self._is_sound = True
+
+    def read(self, handle: FileHandle) -> None:
+        """Take every batch."""
+        for seen in walk(handle):
+            if isinstance(seen, Quiet):
+                self._expected = seen.end_offset
+            elif isinstance(seen, Damage):
+                if seen.fault is not Fault.TORN:
+                    kind = "unsupported_batch" if seen.fault is Fault.UNSUPPORTED else "corrupt_batch"
+                    self._found(kind, f"{seen.size} bytes are no sound batch: {seen.what}", seen.position)
+                self._is_sound = False
+            else:
+                self._on_batch(seen)
+        size = handle.size()
+        if not self._has_footer:
+            what = "it has no footer: it was never finished, or its end is lost"
+            self._found("checkpoint_incomplete", what, size)
+
+    def report(self) -> CheckpointReport:
+        """What it amounts to."""
+        for found in self._inner.findings:
+            self._sink.take(found)
+        has_errors = any(found.counts for found in self._inner.findings)
+        is_whole = self._is_sound and self._has_footer and self._header is not None and not has_errors
+        voters = self._voters
+        return CheckpointReport(
+            path=self._path,
+            end=self._end,
+            image=self._image() if is_whole else None,
+            voters=None if voters is None else voter_keys(voters),
+            kraft_version=self._kraft_version,
+            records=self._rules.records,
+            last_contained_ms=None if self._header is None else self._header.last_contained_log_timestamp,
+        )
+
+    def _image(self) -> MetadataImage | None:
+        image = self._rules.image
+        if image is None or self._header is None:
+            return None
+        end = self._end or OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0))
+        return msgspec.structs.replace(
+            image, offset_and_epoch=end, last_contained_timestamp_ms=self._header.last_contained_log_timestamp
+        )
+
+    def _found(self, kind: str, meaning: str, position: int, offset: int | None = None) -> None:
+        self._is_sound = False
+        due = self._expected if offset is None else offset
+        epoch = None if self._end is None else int(self._end.epoch)
+        self._sink.add(kind, meaning, file=self._path, position=position, offset=due, epoch=epoch)
+
+    def _on_batch(self, batch: LocatedBatch) -> None:
+        header = batch.header
+        self._batches += 1
+        if self._has_footer:
+            what = f"{header.count} records come after the footer"
+            self._found("checkpoint_malformed", what, batch.position, header.base_offset)
+        if header.base_offset != self._expected:
+            kind = "offset_gap" if header.base_offset > self._expected else "offset_repeated"
+            what = f"offset {self._expected} is due in it, and {header.base_offset} stands there"
+            self._found(kind, what, batch.position)
+        if self._end is not None and header.partition_leader_epoch != self._end.epoch:
+            what = f"a batch is of epoch {header.partition_leader_epoch}, but its name says {self._end.epoch}"
+            self._found("checkpoint_malformed", what, batch.position, header.base_offset)
+        if header.is_control:
+            self._on_control(batch)
+        else:
+            self._on_data(batch)
+        if self._batches == 1 and self._header is None:
+            self._found("checkpoint_malformed", "it does not begin with a snapshot header", batch.position, 0)
+        self._expected = header.next_offset
+
+    def _on_control(self, batch: LocatedBatch) -> None:
+        try:
+            for raw in batch_records(batch.buffer, batch.header, batch.at):
+                self._on_control_record(decode_control(raw.key or b"", raw.value or b""))
+        except (CorruptBatchError, RecordError) as error:
+            what = f"a control record cannot be read: {error}"
+            self._found("malformed_record", what, batch.position, batch.header.base_offset)
+
+    def _on_control_record(self, record: ControlRecord) -> None:
+        if isinstance(record, SnapshotHeaderRecord):
+            self._header = record
+        elif isinstance(record, SnapshotFooterRecord):
+            self._has_footer = True
+        elif isinstance(record, VotersRecord):
+            self._voters = record
+        elif isinstance(record, KRaftVersionRecord):
+            self._kraft_version = record.kraft_version
+
+    def _on_data(self, batch: LocatedBatch) -> None:
+        header = batch.header
+        place = Place(
+            file=self._path, position=batch.position, epoch=header.partition_leader_epoch, offsets_are_own=True
+        )
+        try:
+            values = batch_values(batch.buffer, header, batch.at)
+        except CorruptBatchError as error:
+            what = f"a record is malformed: {error.what}"
+            self._found("malformed_record", what, batch.position, header.base_offset)
+            return
+        self._rules.on_values(values, header.base_offset, place)

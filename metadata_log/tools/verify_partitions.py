@@ -1,0 +1,44 @@
+"""What a partition's replicas, ISR, leader and eligible leaders must be to each other.
+
+Decides: exactly that, of one partition. Must not know: which record made it so. Pure.
+
+Source: KIP-631 (leader and ISR are replicas, the leader is in the ISR), KIP-966 (eligible leaders are replicas outside
+the ISR).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from metadata_log.image import NO_LEADER, PartitionImage
+
+
+def broken_rules(partition: PartitionImage) -> dict[str, str]:
+    """The finding kinds of the rules that it breaks, each with what it has instead, in words."""
+    replicas, isr, leader = partition.replicas, partition.isr, partition.leader
+    if leader in isr and (isr is replicas or isr == replicas) and not partition.elr and not _has_twice(replicas):
+        return {}
+    broken: dict[str, str] = {}
+    if _has_twice(replicas):
+        broken["replica_repeated"] = f"the replicas {_names(replicas)}"
+    strangers = [broker for broker in isr if broker not in replicas]
+    if strangers:
+        broken["isr_outside_replicas"] = f"{_names(strangers)} in its ISR, but the replicas {_names(replicas)}"
+    if leader != NO_LEADER and leader not in replicas:
+        broken["leader_outside_replicas"] = f"leader {leader}, but the replicas {_names(replicas)}"
+    elif leader != NO_LEADER and leader not in isr:
+        broken["leader_outside_isr"] = f"leader {leader}, but the ISR {_names(isr)}"
+    odd = [broker for broker in partition.elr if broker not in replicas or broker in isr]
+    if odd:
+        broken["elr_outside_replicas"] = (
+            f"{_names(odd)} as eligible leaders, with the replicas {_names(replicas)} and the ISR {_names(isr)}"
+        )
+    return broken
+
+
+def _has_twice(replicas: tuple[int, ...]) -> bool:
+    return len(replicas) > 1 and len(set(replicas)) != len(replicas)
+
+
+def _names(brokers: Iterable[int]) -> str:
+    return ", ".join(map(str, brokers)) or "nobody"

@@ -1,0 +1,325 @@
+"""What metadata records may say after those before them: replay that goes on past what it cannot replay.
+
+Decides: which record breaks which rule. Must not know: files' bytes, batches' order, and other replicas. Where the
+records before are not known (a log that starts without its checkpoint, or after damage) nothing but their form is
+judged: what is lost would make others look wrong.
+
+Source: the replay rules of Kafka's controller (KIP-516, KIP-631, KIP-704, KIP-841, KIP-858, KIP-868, KIP-966).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+import msgspec
+
+from metadata_log.errors import InvariantViolation, MalformedRecordError, UnknownRecordError
+from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, TopicId, id_text
+from metadata_log.image import ImageBuilder, MetadataImage, ReplayError
+from metadata_log.records import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    BrokerRegistrationChangeRecord,
+    EndTransactionRecord,
+    FeatureLevelRecord,
+    FenceBrokerRecord,
+    MetadataRecord,
+    NoOpRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+    decode_record,
+    write_version,
+)
+from metadata_log.records.levels import FEATURE_NAME
+from metadata_log.tools.finding_sink import FindingSink
+from metadata_log.tools.verify_partitions import broken_rules
+
+_TRANSACTION_RECORDS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
+_OF_A_TOPIC: Final = (PartitionRecord, PartitionChangeRecord, RemoveTopicRecord)
+_OF_A_BROKER: Final = (
+    BrokerRegistrationChangeRecord,
+    FenceBrokerRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+)
+
+_OffsetAndRecord: TypeAlias = tuple[int, MetadataRecord]
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Where a batch is. `offsets_are_own`: it is in a checkpoint, whose offsets are not the log's."""
+
+    file: str
+    position: int
+    epoch: int
+    offsets_are_own: bool = False
+
+
+class KnownTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A topic as its TopicRecord made it; `where` says in words where."""
+
+    name: str
+    where: str
+
+
+class RecordRules:
+    """Takes the data batches of one log, or of one checkpoint, in order. `start` gives what stood before them."""
+
+    def __init__(self, sink: FindingSink) -> None:
+        self._sink = sink
+        self._image = MetadataImage.empty()
+        self._before: tuple[MetadataImage, dict[TopicId, KnownTopic], dict[TopicId, KnownTopic]] | None = None
+        self._transaction_at = -1
+        self._level: int | None = None
+        self._live: dict[TopicId, KnownTopic] = {}
+        self._removed: dict[TopicId, KnownTopic] = {}
+        self._names: dict[str, TopicId] = {}
+        self.is_trusted = False
+        """Whether all that was before is known."""
+        self.is_complete = False
+        """Whether that goes back to the log's first record, so that no id was ever given that is not known here."""
+        self.records = 0
+
+    def start(self, image: MetadataImage, *, where: str, is_complete: bool = False) -> None:
+        """Go on from `image`, the empty one or a checkpoint's, which is found at `where`."""
+        self._image = image
+        self._before = None
+        self._level = image.features.metadata_version
+        topics = image.topics.by_id
+        if not self.is_trusted:
+            self._removed.update((topic_id, topic) for topic_id, topic in self._live.items() if topic_id not in topics)
+        self._live = {topic_id: KnownTopic(name=topic.name, where=where) for topic_id, topic in topics.items()}
+        self._names = {topic.name: topic_id for topic_id, topic in topics.items()}
+        self.is_trusted = True
+        self.is_complete = is_complete
+
+    def distrust(self) -> None:
+        """Records are missing from here on: judge only the form of the others, until `start`."""
+        self.is_trusted = self.is_complete = False
+
+    @property
+    def image(self) -> MetadataImage | None:
+        """The published image; None where what was before is not known."""
+        if not self.is_trusted:
+            return None
+        return self._image if self._before is None else self._before[0]
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a metadata transaction is open."""
+        return self._before is not None
+
+    def was_ever(self, topic_id: TopicId) -> bool:
+        """Whether any record seen gave a topic this id."""
+        return topic_id in self._live or topic_id in self._removed
+
+    def on_values(self, values: Iterable[bytes], base_offset: int, place: Place) -> None:
+        """Judge the records of one data batch, by their values."""
+        decoded: list[_OffsetAndRecord] = []
+        offset = base_offset
+        for value in values:
+            try:
+                record = decode_record(value)
+            except UnknownRecordError as error:
+                meaning = f"the record at offset {offset} is of type {error.api_key}, version {error.version}"
+                self._add("unknown_record", f"{meaning}, which this software does not know", offset, place)
+                self.distrust()
+            except MalformedRecordError as error:
+                self._add("malformed_record", f"the record at offset {offset} does not decode: {error}", offset, place)
+                self.distrust()
+            else:
+                if type(record) is not NoOpRecord:
+                    self._check_level(record, value, offset, place)
+                    decoded.append((offset, record))
+            offset += 1
+        self.records += offset - base_offset
+        if decoded and self.is_trusted:
+            self._replay(decoded, place)
+
+    def _add(
+        self, kind: str, meaning: str, offset: int, place: Place, topic_id: TopicId | None = None, group: object = None
+    ) -> None:
+        key = (place.file, topic_id, group) if topic_id is not None or group is not None else None
+        self._sink.add(
+            kind,
+            meaning,
+            group=key,
+            file=place.file,
+            position=place.position,
+            offset=offset,
+            epoch=place.epoch,
+            topic_id=None if topic_id is None else id_text(topic_id),
+        )
+
+    def _check_level(self, record: MetadataRecord, value: bytes, offset: int, place: Place) -> None:
+        if isinstance(record, FeatureLevelRecord) and record.name == FEATURE_NAME:
+            self._level = record.feature_level
+        if self._level is None or not self.is_trusted:
+            return
+        name = type(record).__name__
+        try:
+            highest = write_version(type(record), self._level)
+        except InvariantViolation as violation:
+            self._add("record_above_level", f"the record at offset {offset}: {violation}", offset, place, group=name)
+            return
+        if value[2] > highest:
+            meaning = (
+                f"the {name} at offset {offset} is of version {value[2]}, but at metadata.version {self._level} none "
+                f"above {highest} may be written"
+            )
+            self._add("record_above_level", meaning, offset, place, group=name)
+
+    def _replay(self, decoded: list[_OffsetAndRecord], place: Place) -> None:
+        """Replay a batch. A record that cannot be is left out, and the batch begun again without it."""
+        image = self._image
+        waiting: list[_OffsetAndRecord] = []
+        for offset, record in decoded:
+            if isinstance(record, _TRANSACTION_RECORDS):
+                image = self._apply(image, waiting, place)
+                image = self._on_transaction(image, record, offset, place)
+                waiting = []
+            elif self._may_follow(record, offset, place):
+                waiting.append((offset, record))
+        self._image = self._apply(image, waiting, place)
+
+    def _apply(self, image: MetadataImage, records: list[_OffsetAndRecord], place: Place) -> MetadataImage:
+        """`image` after these records, but for those that it cannot take."""
+        left = records
+        while True:
+            builder = ImageBuilder(image)
+            try:
+                for offset, record in left:
+                    builder.apply(record, offset)
+            except ReplayError as error:
+                self._on_impossible(error, record, offset, place)
+                left = [(at, kept) for at, kept in left if at != offset]
+                continue
+            end = image.offset_and_epoch
+            after = builder.build(end.offset, end.epoch, image.last_contained_timestamp_ms)
+            self._check_partitions(image, after, left, place)
+            return after
+
+    def _on_impossible(self, error: ReplayError, record: MetadataRecord, offset: int, place: Place) -> None:
+        meaning = f"{error.record} at offset {offset} cannot be replayed: {error.why}"
+        if isinstance(record, PartitionChangeRecord):
+            kind, topic_id, group = "unknown_partition", record.topic_id, record.partition_id
+            if not error.why.endswith(f"has no partition {record.partition_id}"):
+                kind = "impossible_record"
+            self._add(kind, meaning, offset, place, topic_id, group)
+        elif isinstance(record, _OF_A_BROKER):
+            self._add("unknown_broker", meaning, offset, place)
+        else:
+            self._add("impossible_record", meaning, offset, place)
+
+    def _may_follow(self, record: MetadataRecord, offset: int, place: Place) -> bool:
+        """Whether the record may be replayed; what is wrong about topics and their ids is found here."""
+        if isinstance(record, TopicRecord):
+            return self._on_topic(record, offset, place)
+        if isinstance(record, _OF_A_TOPIC):
+            return self._on_use(record, offset, place)
+        if isinstance(record, RegisterBrokerRecord) and not place.offsets_are_own:
+            self._check_broker_epoch(record, offset, place)
+        return True
+
+    def _on_topic(self, record: TopicRecord, offset: int, place: Place) -> bool:
+        topic_id, name = record.topic_id, record.name
+        earlier = self._live.get(topic_id) or self._removed.get(topic_id)
+        named = self._names.get(name)
+        where = place.file if place.offsets_are_own else f"offset {offset}"
+        if topic_id == ZERO_TOPIC_ID:
+            self._add("topic_id_null", f"topic {name!r} is given the null id", offset, place, topic_id)
+        elif topic_id == METADATA_TOPIC_ID:
+            meaning = f"topic {name!r} is given the sentinel id of the metadata topic"
+            self._add("topic_id_sentinel", meaning, offset, place, topic_id)
+        elif earlier is not None:
+            meaning = f"topic {name!r} is given an id that {earlier.name!r} was given at {earlier.where}"
+            self._add("topic_id_reused", meaning, offset, place, topic_id)
+        elif named is not None:
+            meaning = f"topic {name!r} is created again, though its id {id_text(named)} was not removed"
+            self._add("topic_name_reused", meaning, offset, place, topic_id)
+        else:
+            self._live[topic_id] = KnownTopic(name=name, where=where)
+            self._names[name] = topic_id
+            return True
+        return False
+
+    def _on_use(
+        self, record: PartitionRecord | PartitionChangeRecord | RemoveTopicRecord, offset: int, place: Place
+    ) -> bool:
+        topic_id, what = record.topic_id, type(record).__name__
+        topic = self._live.get(topic_id)
+        if topic is None:
+            removed = self._removed.get(topic_id)
+            if removed is None:
+                meaning = f"{what} names a topic id that no topic was given"
+                self._add("unknown_topic", meaning, offset, place, topic_id)
+            else:
+                meaning = f"{what} names topic {removed.name!r}, which was removed at {removed.where}"
+                self._add("change_after_removal", meaning, offset, place, topic_id)
+            return False
+        if isinstance(record, RemoveTopicRecord):
+            del self._live[topic_id]
+            self._names.pop(topic.name, None)
+            self._removed[topic_id] = KnownTopic(name=topic.name, where=f"offset {offset}")
+        return True
+
+    def _check_broker_epoch(self, record: RegisterBrokerRecord, offset: int, place: Place) -> None:
+        """A broker's epoch is its record's offset, unless the same incarnation registers again and keeps its own."""
+        known = self._image.cluster.brokers.get(record.broker_id)
+        is_again = (
+            known is not None and known.incarnation_id == record.incarnation_id and known.epoch == record.broker_epoch
+        )
+        if record.broker_epoch != offset and not is_again:
+            meaning = f"broker {record.broker_id} registers with epoch {record.broker_epoch} at offset {offset}"
+            self._add("broker_epoch_not_offset", meaning, offset, place)
+
+    def _on_transaction(self, image: MetadataImage, record: MetadataRecord, offset: int, place: Place) -> MetadataImage:
+        name = type(record).__name__
+        if isinstance(record, BeginTransactionRecord):
+            if self._before is not None:
+                meaning = f"{name} at offset {offset}, though the transaction of offset {self._transaction_at} is open"
+                self._add("transaction_broken", meaning, offset, place)
+                return image
+            self._before = (image, dict(self._live), dict(self._removed))
+            self._transaction_at = offset
+            return image
+        if self._before is None:
+            self._add("transaction_broken", f"{name} at offset {offset}, but no transaction is open", offset, place)
+            return image
+        before, live, removed = self._before
+        self._before = None
+        if isinstance(record, EndTransactionRecord):
+            return image
+        self._live, self._removed = live, removed
+        self._names = {topic.name: topic_id for topic_id, topic in live.items()}
+        return before
+
+    def _check_partitions(
+        self, before: MetadataImage, after: MetadataImage, records: list[_OffsetAndRecord], place: Place
+    ) -> None:
+        """What the partitions that were touched have become; what was wrong already is not said again."""
+        touched = {
+            (record.topic_id, record.partition_id): (offset, type(record).__name__)
+            for offset, record in records
+            if isinstance(record, PartitionRecord | PartitionChangeRecord)
+        }
+        for (topic_id, partition_id), (offset, what) in touched.items():
+            partition = after.topics.partition(topic_id, partition_id)
+            if partition is None:
+                continue
+            broken = broken_rules(partition)
+            if not broken:
+                continue
+            earlier = before.topics.partition(topic_id, partition_id)
+            known = {} if earlier is None else broken_rules(earlier)
+            topic = after.topics.topic(topic_id)
+            name = f"{'' if topic is None else topic.name}-{partition_id}"
+            for kind, why in broken.items():
+                if kind not in known:
+                    self._add(kind, f"after {what} at offset {offset}, {name} has {why}", offset, place, topic_id)

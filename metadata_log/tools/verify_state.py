@@ -1,0 +1,122 @@
+"""Whether the small files beside a log fit it: `leader-epoch-checkpoint`, `quorum-state`, `partition.metadata`.
+
+Decides: what each must say of this log. Must not know: other replicas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from metadata_log.directory import (
+    PARTITION_METADATA_FILE,
+    QUORUM_STATE_FILE,
+    QuorumState,
+    parse_quorum_state,
+    read_partition_metadata,
+)
+from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
+from metadata_log.epochs import EpochHistory, EpochStart
+from metadata_log.errors import CorruptFileError
+from metadata_log.files import Files, read_file
+from metadata_log.ids import METADATA_TOPIC_ID, id_text
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.tools.contents import EpochSpan
+from metadata_log.tools.finding_sink import FindingSink
+from metadata_log.tools.verify_chain import Election
+
+
+class LogOutline(msgspec.Struct, frozen=True, kw_only=True):
+    """What a log's walk found that these files must fit. `starts`: file and position of epochs' first batches."""
+
+    end: int
+    spans: Sequence[EpochSpan]
+    elections: Sequence[Election]
+    starts: Mapping[int, tuple[str, int]]
+    is_sound: bool
+
+
+def check_epoch_file(files: Files, directory: str, log: LogOutline, sink: FindingSink) -> None:
+    """The epochs of `leader-epoch-checkpoint` are those of the log, from the first that it has on.
+
+    It may begin after the log does (it is trimmed to a checkpoint) and end after it (an epoch whose first batch was
+    torn).
+    """
+    path = f"{directory}/{EPOCH_FILE}"
+    if not files.exists(path):
+        if log.spans:
+            sink.add("missing_file", f"there is no {EPOCH_FILE} beside a log with epochs", file=path)
+        return
+    try:
+        known = parse_epochs(read_file(files, path), path)
+    except CorruptFileError as error:
+        sink.add("corrupt_file", error.what, file=path)
+        return
+    if not log.is_sound:
+        return
+    if not known.entries:
+        if log.spans:
+            sink.add(
+                "epoch_file_wrong", "it is empty, but the log has epochs", file=path, offset=log.spans[0].start_offset
+            )
+        return
+    held = known.truncate_to(Offset(log.end)).entries
+    entries = tuple(EpochStart(epoch=Epoch(span.epoch), start_offset=Offset(span.start_offset)) for span in log.spans)
+    found = EpochHistory(entries=entries).trim_to(known.entries[0].start_offset).entries if held else ()
+    wrong = next((entry for entry in held if entry not in found), None)
+    missing = next((entry for entry in found if entry not in held), None)
+    if wrong is not None:
+        there = EpochHistory(entries=found).epoch_at(wrong.start_offset)
+        what = f"it says that epoch {wrong.epoch} began at offset {wrong.start_offset}; the log has epoch {there} there"
+        sink.add("epoch_file_wrong", what, file=path, offset=wrong.start_offset, epoch=wrong.epoch)
+    elif missing is not None:
+        what = f"it does not know that epoch {missing.epoch} began at offset {missing.start_offset}"
+        sink.add("epoch_file_wrong", what, file=path, offset=missing.start_offset, epoch=missing.epoch)
+
+
+def check_quorum_state(files: Files, directory: str, log: LogOutline, sink: FindingSink) -> QuorumState | None:
+    """`quorum-state` knows every epoch of the log, and the leader that the log names; what it says, if it is readable.
+
+    A node writes it before the first record of an epoch.
+    """
+    path = f"{directory}/{QUORUM_STATE_FILE}"
+    if not files.exists(path):
+        if log.spans:
+            what = (
+                f"there is no {QUORUM_STATE_FILE} beside a log of epoch {log.spans[-1].epoch}: votes may be forgotten"
+            )
+            sink.add("missing_file", what, file=path, epoch=log.spans[-1].epoch)
+        return None
+    try:
+        state = parse_quorum_state(read_file(files, path), path)
+    except CorruptFileError as error:
+        sink.add("corrupt_file", error.what, file=path)
+        return None
+    last = log.spans[-1].epoch if log.spans and log.is_sound else -1
+    if state.leader_epoch < last:
+        what = f"it is of epoch {state.leader_epoch}, but the log has records of epoch {last}"
+        sink.add("quorum_state_behind", what, file=path, offset=log.spans[-1].start_offset, epoch=last)
+    election = next((known for known in log.elections if known.epoch == state.leader_epoch), None)
+    if election is not None and state.leader_id not in (-1, election.leader_id):
+        what = (
+            f"it says that node {state.leader_id} leads epoch {state.leader_epoch}; the LeaderChange at offset "
+            f"{election.offset} says node {election.leader_id}"
+        )
+        sink.add("two_leaders", what, file=path, offset=election.offset, epoch=state.leader_epoch)
+    return state
+
+
+def check_metadata_topic_id(files: Files, directory: str, sink: FindingSink) -> None:
+    """`partition.metadata` of the metadata log names the sentinel, for ever."""
+    path = f"{directory}/{PARTITION_METADATA_FILE}"
+    try:
+        topic_id = read_partition_metadata(files, directory)
+    except FileNotFoundError:
+        return  # Kafka, and we, write it anew
+    except CorruptFileError as error:
+        sink.add("corrupt_file", error.what, file=path)
+        return
+    if topic_id != METADATA_TOPIC_ID:
+        what = f"it names topic id {id_text(topic_id)}; the metadata log's is the sentinel {id_text(METADATA_TOPIC_ID)}"
+        sink.add("foreign_metadata_topic", what, file=path, topic_id=id_text(topic_id))
