@@ -5,7 +5,6 @@ Record for record and image for image, of a small life in which all that we writ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,12 +29,6 @@ WRITTEN = {
 
 
 @pytest.fixture(scope="module")
-def kafka() -> Iterator[KafkaTools]:
-    with KafkaTools("4.3.0") as tools:
-        yield tools
-
-
-@pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The log directories of every node of the small life."""
     cluster = live_a_little(tmp_path_factory.mktemp("small"))
@@ -47,52 +40,52 @@ def test_the_small_life_has_every_kind_of_record_that_we_write(small: list[Path]
     assert {row.type for row in dump_rows(log.read_bytes())} == WRITTEN
 
 
-def test_kafka_dumps_the_small_life_as_we_do(small: list[Path], kafka: KafkaTools) -> None:
+def test_kafka_dumps_the_small_life_as_we_do(small: list[Path], kafka_tools: KafkaTools) -> None:
     for directory in small:
-        _compare_dumps(directory, kafka)
+        _compare_dumps(directory, kafka_tools)
 
 
-def test_kafkas_shell_shows_the_small_life_as_we_do(small: list[Path], kafka: KafkaTools) -> None:
+def test_kafkas_shell_shows_the_small_life_as_we_do(small: list[Path], kafka_tools: KafkaTools) -> None:
     for directory in small:
-        _compare_trees(directory / "__cluster_metadata-0", kafka)
+        _compare_trees(directory / "__cluster_metadata-0", kafka_tools)
 
 
-def test_kafkas_shell_as_it_is_run_by_hand_shows_the_small_life(small: list[Path], kafka: KafkaTools) -> None:
+def test_kafkas_shell_as_it_is_run_by_hand_shows_the_small_life(small: list[Path], kafka_tools: KafkaTools) -> None:
     (log,) = (small[0] / "__cluster_metadata-0").glob("*.log")
     image = read_history(log.parent).shown
     expected = "".join(f"{line}\n" for line in tree_lines({"image": image_tree(image)}))
 
     def printed() -> bool:  # it may print before it has read anything
-        return kafka.shell_tree(log).startswith(expected)
+        return kafka_tools.shell_tree(log).startswith(expected)
 
     wait_until("Kafka's shell to print what we do", printed)
 
 
-def test_kafka_dumps_what_the_kills_left_as_we_do(kill_run: KillRun, kafka: KafkaTools) -> None:
+def test_kafka_dumps_what_the_kills_left_as_we_do(kill_run: KillRun, kafka_tools: KafkaTools) -> None:
     for directory in kill_run.directories:
-        _compare_dumps(directory.parent, kafka)
+        _compare_dumps(directory.parent, kafka_tools)
 
 
-def test_kafkas_shell_shows_what_the_kills_left_as_we_do(kill_run: KillRun, kafka: KafkaTools) -> None:
+def test_kafkas_shell_shows_what_the_kills_left_as_we_do(kill_run: KillRun, kafka_tools: KafkaTools) -> None:
     for directory in kill_run.directories:
-        _compare_trees(directory, kafka)
+        _compare_trees(directory, kafka_tools)
 
 
-def _compare_dumps(log_dir: Path, kafka: KafkaTools) -> None:
+def _compare_dumps(log_dir: Path, kafka_tools: KafkaTools) -> None:
     """Every segment and checkpoint, with the bootstrap checkpoint beside them."""
     files = sorted(path for kind in ("*.log", "*.checkpoint") for path in log_dir.rglob(kind))
     assert any(path.suffix == ".log" and path.stat().st_size for path in files)
     for path in files:
-        said = kafka.dump_log(path).splitlines()
+        said = kafka_tools.dump_log(path).splitlines()
         for number, (theirs, ours) in enumerate(zip(said, dump_text(str(path), path.read_bytes()), strict=True)):
             assert theirs == ours, f"{path}, line {number}"
 
 
-def _compare_trees(directory: Path, kafka: KafkaTools) -> None:
+def _compare_trees(directory: Path, kafka_tools: KafkaTools) -> None:
     """Of the image at the log's very end."""
     (log,) = directory.glob("*.log")
     image = read_history(directory).shown
-    said = kafka.loaded_tree(log, image.offset_and_epoch.offset - 1).splitlines()
+    said = kafka_tools.loaded_tree(log, image.offset_and_epoch.offset - 1).splitlines()
     theirs = said[: said.index("local:")]
     ours = tree_lines({"image": image_tree(image)})
     for number, pair in enumerate(zip(theirs, ours, strict=True)):
