@@ -248,6 +248,12 @@ _ALL: Final = [
             "a metadata log with another topic's id",
             "find out how it came here; its partition.metadata must name the sentinel AAAAAAAAAAAAAAAAAAAAAQ",
         ),
+        (
+            "not_the_voter",
+            _N,
+            "a directory of a voter's node that is not the voter",
+            "nothing, if the voter's disk was replaced: add this one as a voter, and remove the old one",
+        ),
         ("not_formatted", _W, "a directory without meta.properties", "look where its meta.properties went"),
     ),
     *_kinds(
@@ -268,7 +274,6 @@ _ALL: Final = [
             "a tail that was never committed",
             "nothing: the replica cuts it off when it next fetches from the leader",
         ),
-        ("replica_behind", _N, "a replica behind the others", "nothing, if it fetches when it runs"),
         ("below_high_watermark", _E, "a log shorter than its high watermark", _ASK),
     ),
     *_kinds(

@@ -280,7 +280,9 @@ class _Verification:
         if not self._with_records:
             self._rules.records += header.count
             return
-        place = Place(file=path, position=batch.position, epoch=header.partition_leader_epoch)
+        place = Place(
+            base_offset=header.base_offset, file=path, position=batch.position, epoch=header.partition_leader_epoch
+        )
         try:
             values = batch_values(batch.buffer, header, batch.at)
         except CorruptBatchError as error:

@@ -167,7 +167,11 @@ class _Check:
     def _on_data(self, batch: LocatedBatch) -> None:
         header = batch.header
         place = Place(
-            file=self._path, position=batch.position, epoch=header.partition_leader_epoch, offsets_are_own=True
+            base_offset=header.base_offset,
+            file=self._path,
+            position=batch.position,
+            epoch=header.partition_leader_epoch,
+            offsets_are_own=True,
         )
         try:
             values = batch_values(batch.buffer, header, batch.at)

@@ -55,6 +55,7 @@ _OffsetAndRecord: TypeAlias = tuple[int, MetadataRecord]
 class Place(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Where a batch is. `offsets_are_own`: it is in a checkpoint, whose offsets are not the log's."""
 
+    base_offset: int
     file: str
     position: int
     epoch: int
@@ -270,12 +271,15 @@ class RecordRules:
         return True
 
     def _check_broker_epoch(self, record: RegisterBrokerRecord, offset: int, place: Place) -> None:
-        """A broker's epoch is its record's offset, unless the same incarnation registers again and keeps its own."""
+        """A broker's epoch is its record's offset, or that of its batch (the broker's partitions may come first).
+
+        The same incarnation that registers again keeps its own.
+        """
         known = self._image.cluster.brokers.get(record.broker_id)
         is_again = (
             known is not None and known.incarnation_id == record.incarnation_id and known.epoch == record.broker_epoch
         )
-        if record.broker_epoch != offset and not is_again:
+        if not place.base_offset <= record.broker_epoch <= offset and not is_again:
             meaning = f"broker {record.broker_id} registers with epoch {record.broker_epoch} at offset {offset}"
             self._add("broker_epoch_not_offset", meaning, offset, place)
 
