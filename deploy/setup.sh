@@ -15,7 +15,10 @@ if [ ! -x "$venv/bin/python" ]; then
   "$python" -m venv "$venv" || fail "no virtual environment could be made: on Debian, apt-get install python3-venv"
 fi
 printf 'setup: installing packages (half a gigabyte, most of it Spark; a minute or two)\n'
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-  --editable '.[analysis]' --group dev
+install() { # its notes are of no use to a user, and all there is when it fails
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@" >"$venv/pip.log" 2>&1 ||
+    { cat "$venv/pip.log" >&2; fail "the packages could not be installed, see above"; }
+}
+install --upgrade 'pip>=25.1'
+install --constraint constraints.txt --editable '.[analysis]' --group dev
 printf 'setup: ready, the command is %s/bin/kraft\n' "$venv"
