@@ -74,6 +74,7 @@ class Controllers:
             return current
         if self._search is None or self._search.done():
             self._search = asyncio.get_running_loop().create_task(self._find(), name="find-controller")
+            self._search.add_done_callback(_take_exception)
         return await asyncio.shield(self._search)
 
     def on_not_controller(self, session: ClientSession, answer: ClientAnswer) -> bool:
@@ -148,3 +149,9 @@ class Controllers:
         await session.open(CONNECT_TIMEOUT_S)
         self._sessions[address] = session
         return session
+
+
+def _take_exception(search: asyncio.Task[ClientSession]) -> None:
+    """Whoever waited for it may have given up before it failed: it has been told of its own deadline."""
+    if not search.cancelled():
+        search.exception()

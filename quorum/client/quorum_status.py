@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from typing import Final
 
 import grpc
 import msgspec
@@ -27,6 +28,9 @@ from quorum.transport.convert.common import (
 )
 from quorum.transport.convert.partitions import only_partition
 from quorum.transport.misdirected import right_address
+
+_LEADER_GRACE_S: Final = 0.2
+"""How long others may take once a leader has answered: a frozen one must not hold up the answer."""
 
 
 class ReplicaStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -98,7 +102,7 @@ async def describe_best(addresses: Iterable[str], timeout_s: float) -> QuorumSta
         WrongListenerError: nobody does, and one address is a CONTROLLER listener's.
     """
     asked = tuple(addresses)
-    answers = await asyncio.gather(*(describe_at(address, timeout_s) for address in asked), return_exceptions=True)
+    answers = await _ask_all(asked, timeout_s)
     found = [answer for answer in answers if isinstance(answer, QuorumStatus)]
     if not found:
         raise _why_none(answers)
@@ -110,6 +114,26 @@ async def describe_best(addresses: Iterable[str], timeout_s: float) -> QuorumSta
         return await describe_at(leader, timeout_s)
     except UnavailableError:
         return best
+
+
+async def _ask_all(addresses: Iterable[str], timeout_s: float) -> list[QuorumStatus | BaseException]:
+    """What they answer. Once a leader has, the others get little time: they could only name a newer one."""
+    waiting = {asyncio.ensure_future(describe_at(address, timeout_s)) for address in addresses}
+    answers: list[QuorumStatus | BaseException] = []
+    grace_s: float | None = None
+    try:
+        while waiting:
+            done, waiting = await asyncio.wait(waiting, timeout=grace_s, return_when=asyncio.FIRST_COMPLETED)
+            if not done:
+                break
+            answers += [task.exception() or task.result() for task in done]
+            if any(isinstance(answer, QuorumStatus) and answer.is_from_leader for answer in answers):
+                grace_s = _LEADER_GRACE_S
+        return answers
+    finally:
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
 
 
 def _why_none(answers: list[QuorumStatus | BaseException]) -> BaseException:

@@ -61,6 +61,20 @@ def test_the_metadata_topic_gets_its_own_id_and_the_quorum_is_described(tmp_path
     run(main())
 
 
+def test_an_address_that_takes_connections_and_never_answers_does_not_hold_up_a_description(tmp_path: Path) -> None:
+    async def main() -> None:
+        silent = await asyncio.start_server(lambda reader, writer: asyncio.Event().wait(), "127.0.0.1", 0)
+        port = silent.sockets[0].getsockname()[1]
+        async with three_controllers(tmp_path) as controllers:
+            await controllers.elected()
+            async with Client([f"127.0.0.1:{port}", *controllers.addresses], timeout_s=20.0) as client:
+                async with asyncio.timeout(10.0):
+                    assert (await client.describe_quorum()).is_from_leader
+        silent.close()
+
+    run(main())
+
+
 def test_a_standby_answers_reads_that_it_can_see(tmp_path: Path) -> None:
     async def main() -> None:
         async with three_controllers(tmp_path) as controllers:
