@@ -20,7 +20,8 @@ from metadata_log.tools.contents import EpochSpan
 class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How far one replica reaches. `epochs` rise; `snapshot` is the end and epoch of its newest checkpoint.
 
-    `high_watermark` is the live one, where known.
+    `high_watermark` is the live one, where known. `committed_before`: the start of an epoch whose leader wrote metadata
+    records: a controller becomes active only once all before its epoch is committed.
     """
 
     key: ReplicaKey
@@ -29,6 +30,7 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     snapshot_end: int = 0
     snapshot_epoch: int = -1
     high_watermark: int | None = None
+    committed_before: int = 0
 
     @property
     def known_committed(self) -> int:
@@ -67,6 +69,9 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
         if (replica.high_watermark or 0) > lower:
             lower = replica.high_watermark or 0
             because = f"replica {replica.key.node_id} gave it as its high watermark"
+        if replica.committed_before > lower:
+            lower = replica.committed_before
+            because = f"the leader of an epoch that begins there wrote metadata (in the log of {replica.key.node_id})"
     by_voter = [[replica for replica in replicas if _is(replica.key, voter)] for voter in voters]
     majority = len(voters) // 2 + 1
     held = _held_by_majority(by_voter, majority) if voters else None

@@ -1,0 +1,175 @@
+"""Several replicas' logs seen as one quorum: who votes, what is committed, who lacks it.
+
+Decides: which voter set is in force, and which replicas lack what was committed. Must not know: how a log is read, and
+where replicas differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey
+from metadata_log.tools.agreement import ReplicaView, join_names
+from metadata_log.tools.bounds import CommittedBounds, ReplicaExtent, committed_bounds
+from metadata_log.tools.findings import Finding, finding
+from metadata_log.tools.sources import NodeSource
+from metadata_log.tools.verify import LogReport
+
+
+class Replica(msgspec.Struct, frozen=True, kw_only=True):
+    """One node's log and what was found in it. `label` tells it from the others."""
+
+    source: NodeSource
+    report: LogReport
+    label: str
+
+    @property
+    def key(self) -> ReplicaKey:
+        identity = self.source.identity
+        directory_id = None if identity is None else identity.directory_id
+        node_id = -1 if self.source.node_id is None else self.source.node_id
+        return ReplicaKey(node_id=NodeId(node_id), directory_id=DirectoryId(directory_id or ZERO_DIRECTORY_ID))
+
+    @property
+    def snapshot_end(self) -> int:
+        """Of its newest whole checkpoint."""
+        ends = [int(found.end.offset) for found in self.report.checkpoints if found.end is not None]
+        return max(ends, default=0)
+
+    @property
+    def reach(self) -> int:
+        """One past the last record that it has, in its log or in a checkpoint."""
+        return max(self.report.end_offset, self.snapshot_end)
+
+    @property
+    def extent(self) -> ReplicaExtent:
+        """For the bounds of what is committed."""
+        ends = [found.end for found in self.report.checkpoints if found.end is not None]
+        newest = max(ends, key=lambda end: (end.offset, end.epoch), default=None)
+        return ReplicaExtent(
+            key=self.key,
+            epochs=self.report.epochs,
+            log_end_offset=self.report.end_offset,
+            snapshot_end=0 if newest is None else int(newest.offset),
+            snapshot_epoch=-1 if newest is None else int(newest.epoch),
+            high_watermark=self.source.high_watermark,
+            committed_before=self.report.committed_before,
+        )
+
+    @property
+    def last_place(self) -> str:
+        """The file where its log ends."""
+        return self.report.segments[-1] if self.report.segments else self.report.directory
+
+
+class QuorumView(msgspec.Struct, frozen=True, kw_only=True):
+    """The replicas, the voters in force (none when unknown), and the bounds of what is committed."""
+
+    replicas: tuple[Replica, ...]
+    voters: tuple[ReplicaKey, ...]
+    bounds: CommittedBounds
+
+    def is_voter(self, replica: Replica) -> bool:
+        """Whether it votes; a static voter is known by its node id alone."""
+        return any(_is(replica.key, voter) for voter in self.voters)
+
+    @property
+    def views(self) -> list[ReplicaView]:
+        """For the judge of differences."""
+        return [
+            ReplicaView(
+                label=replica.label,
+                node_id=replica.source.node_id,
+                is_voter=self.is_voter(replica),
+                last_epoch=replica.report.last_epoch,
+                known_committed=max(replica.snapshot_end, replica.source.high_watermark or 0),
+            )
+            for replica in self.replicas
+        ]
+
+
+def view_quorum(replicas: Sequence[tuple[NodeSource, LogReport]]) -> QuorumView:
+    """The quorum that these replicas are, or are a part of."""
+    labelled = _labelled(replicas)
+    voters = _voters_in_force(labelled)
+    bounds = committed_bounds([replica.extent for replica in labelled], voters)
+    return QuorumView(replicas=labelled, voters=voters, bounds=bounds)
+
+
+def _labelled(replicas: Sequence[tuple[NodeSource, LogReport]]) -> tuple[Replica, ...]:
+    ids = [source.node_id for source, _ in replicas]
+    return tuple(
+        Replica(
+            source=source,
+            report=report,
+            label=source.label if ids.count(source.node_id) == 1 else f"{source.label} ({source.path})",
+        )
+        for source, report in replicas
+    )
+
+
+def _voters_in_force(replicas: Sequence[Replica]) -> tuple[ReplicaKey, ...]:
+    """Those that the most advanced log names; else static ones; else those who elected last."""
+    ranked = sorted(replicas, key=lambda replica: (replica.report.last_epoch, replica.reach), reverse=True)
+    for replica in ranked:
+        if replica.report.voters is not None:
+            return replica.report.voters.voters
+    for replica in ranked:
+        if replica.report.static_voters:
+            return replica.report.static_voters
+    for replica in ranked:
+        if replica.report.elections:
+            return tuple(ReplicaKey(node_id=voter) for voter in replica.report.elections[-1].voters)
+    return ()
+
+
+def _is(key: ReplicaKey, voter: ReplicaKey) -> bool:
+    return key.node_id == voter.node_id and (
+        ZERO_DIRECTORY_ID in (voter.directory_id, key.directory_id) or key == voter
+    )
+
+
+def lost_commits(view: QuorumView) -> Iterator[Finding]:
+    """What was committed and can be on no majority any more: a finding for each voter that lacks it."""
+    lower, voters = view.bounds.lower, view.voters
+    if not voters:
+        return
+    lacking: list[Replica] = []
+    for voter in voters:
+        copies = [replica for replica in view.replicas if _is(replica.key, voter)]
+        if copies and all(replica.reach < lower for replica in copies):
+            lacking.append(max(copies, key=lambda replica: replica.reach))
+    majority = len(voters) // 2 + 1
+    if len(voters) - len(lacking) >= majority:
+        return
+    names = join_names([replica.label for replica in lacking])
+    for replica in lacking:
+        meaning = (
+            f"all before offset {lower} was committed ({view.bounds.because}), but the log ends at "
+            f"{replica.report.end_offset}: {names} lack it, {len(lacking)} of {len(voters)} voters"
+        )
+        yield finding(
+            "committed_lost",
+            meaning,
+            node_id=replica.source.node_id,
+            file=replica.last_place,
+            offset=replica.report.end_offset,
+            epoch=replica.report.last_epoch,
+        )
+
+
+def short_logs(view: QuorumView) -> Iterator[Finding]:
+    """Replicas that end below the high watermark that they gave themselves when they were exported."""
+    for replica in view.replicas:
+        mark = replica.source.high_watermark
+        if mark is not None and mark > replica.reach:
+            meaning = f"the replica gave {mark} as its high watermark, but its log ends at {replica.reach}"
+            yield finding(
+                "below_high_watermark",
+                meaning,
+                node_id=replica.source.node_id,
+                file=replica.last_place,
+                offset=replica.reach,
+            )
