@@ -1,9 +1,10 @@
-"""Writes `codec.py`, the functions that read and write every version of every record, from the declarations.
+"""Writes `codec.py`, the functions that read and write every version of every record, and `printers.py`, those that
+print it as JSON, from the declarations.
 
-    python -m metadata_log.records.generate            rewrites it
-    python -m metadata_log.records.generate --check    says whether it is fresh: exit code 1 if it is not
+    python -m metadata_log.records.generate            rewrites them
+    python -m metadata_log.records.generate --check    says whether they are fresh: exit code 1 if they are not
 
-The codec imports the record classes by name: who renames one renames it there too, then generates.
+Both import the record classes by name: who renames one renames it there too, then generates.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ import msgspec
 
 from metadata_log.records.generate_decoders import record_reader, struct_reader, structs_reader
 from metadata_log.records.generate_encoders import record_writer, struct_writer
+from metadata_log.records.generate_json import printers_text
 from metadata_log.records.generate_text import Lines, element_name, fixed_runs, is_fixed, struct_format, struct_name
 from metadata_log.records.registry import CONTROL_RECORDS, METADATA_RECORDS
 from metadata_log.records.wire import Field, schema_of
 
 CODEC_PATH: Final = Path(__file__).with_name("codec.py")
+PRINTERS_PATH: Final = Path(__file__).with_name("printers.py")
 FRAME_VERSION: Final = 1
 _FRAME_BYTES: Final = 3
 
@@ -84,6 +87,13 @@ def codec_text() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def printers_module() -> str:
+    """The whole module of printers as the declarations ask for it."""
+    shapes = list(_shapes())
+    names = {record.__name__ for record, _, _, _ in _records()}
+    return printers_text(shapes, _imports(registry=()), lambda shape: shape.__name__ in names)
+
+
 def _records() -> Iterator[tuple[type[msgspec.Struct], range, int, list[bytes]]]:
     for key, metadata in sorted(METADATA_RECORDS.items()):
         frames = [bytes((FRAME_VERSION, key, version)) for version in metadata.VERSIONS]
@@ -107,8 +117,8 @@ def _inside(record: type[msgspec.Struct], version: int) -> Iterator[tuple[type[m
             yield field.element, version
 
 
-def _imports() -> Iterator[str]:
-    by_module: dict[str, set[str]] = {"metadata_log.records.registry": {"ControlRecord", "MetadataRecord"}}
+def _imports(registry: Iterable[str] = ("ControlRecord", "MetadataRecord")) -> Iterator[str]:
+    by_module: dict[str, set[str]] = {"metadata_log.records.registry": set(registry)} if registry else {}
     for record, _ in _shapes():
         by_module.setdefault(record.__module__, set()).add(record.__name__)
     for module, names in sorted(by_module.items()):
@@ -177,19 +187,26 @@ def _tables() -> Iterator[str]:
 
 
 def is_fresh(path: Path = CODEC_PATH) -> bool:
-    """Whether the file holds what the declarations ask for."""
-    return path.read_text(encoding="utf-8") == codec_text()
+    """Whether the codec in `path` is what the declarations ask for, and the printers are."""
+    return (
+        path.read_text(encoding="utf-8") == codec_text()
+        and PRINTERS_PATH.read_text(encoding="utf-8") == printers_module()
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Writes or checks `codec.py`; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m metadata_log.records.generate", description="Write codec.py.")
-    parser.add_argument("--check", action="store_true", help="compare only; exit code 1 if codec.py is stale")
+    """Writes or checks both modules; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m metadata_log.records.generate", description="Write codec.py and printers.py."
+    )
+    parser.add_argument("--check", action="store_true", help="compare only; exit code 1 if one of them is stale")
     if not parser.parse_args(arguments).check:
         CODEC_PATH.write_text(codec_text(), encoding="utf-8")
+        PRINTERS_PATH.write_text(printers_module(), encoding="utf-8")
         return 0
     if not is_fresh():
-        print(f"{CODEC_PATH.name} is stale: run python -m metadata_log.records.generate", file=sys.stderr)
+        names = f"{CODEC_PATH.name} or {PRINTERS_PATH.name}"
+        print(f"{names} is stale: run python -m metadata_log.records.generate", file=sys.stderr)
         return 1
     return 0
 

@@ -9,26 +9,19 @@ from __future__ import annotations
 
 import base64
 import functools
-import math
-import re
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from metadata_log.ids import id_text
+from metadata_log.records.json_values import double_text, string_text
 from metadata_log.records.registry import ControlRecord, MetadataRecord
 from metadata_log.records.wire import Field, constant_case, schema_of
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
-_ESCAPED: Final = re.compile(r'[\x00-\x1f"\\]')
-_SHORT_ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 _CONSTANTS: Final = {None: "null", True: "true", False: "false"}
-_PLAIN_FROM: Final = 1e-3
-_PLAIN_BELOW: Final = 1e7
-"""Java writes a double without an exponent between these."""
 
 
 def type_name(record_type: type[MetadataRecord]) -> str:
@@ -51,40 +44,16 @@ def json_text(value: JsonValue) -> str:
     them.
     """
     if isinstance(value, str):
-        return f'"{_ESCAPED.sub(_escape, value)}"'
+        return string_text(value)
     if isinstance(value, dict):
         return "{" + ",".join(f"{json_text(name)}:{json_text(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(json_text, value)) + "]"
     if isinstance(value, float):
-        return java_double(value) if math.isfinite(value) else f'"{java_double(value)}"'
+        return double_text(value)
     if value is None or isinstance(value, bool):
         return _CONSTANTS[value]
     return str(value)
-
-
-def java_double(value: float) -> str:
-    """A double as Java's Double.toString writes it: the fewest digits that name it, two at least."""
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    sign = "-" if math.copysign(1.0, value) < 0 else ""
-    magnitude = abs(value)
-    shortest = repr(magnitude)
-    if magnitude == 0 or _PLAIN_FROM <= magnitude < _PLAIN_BELOW:
-        return sign + shortest
-    digits, exponent = Decimal(shortest).normalize().as_tuple()[1:]
-    if len(digits) == 1:
-        head, power = f"{magnitude:.1e}".split("e")
-        return f"{sign}{head}E{int(power)}"
-    text = "".join(map(str, digits))
-    return f"{sign}{text[0]}.{text[1:]}E{int(exponent) + len(text) - 1}"
-
-
-def _escape(match: re.Match[str]) -> str:
-    character = match[0]
-    return _SHORT_ESCAPES.get(character) or f"\\u{ord(character):04X}"
 
 
 def _data(record: msgspec.Struct, version: int) -> dict[str, JsonValue]:

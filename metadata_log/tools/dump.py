@@ -1,12 +1,12 @@
 """What is in a segment or a checkpoint: as the text of `kafka-dump-log --cluster-metadata-decoder`, or as rows.
 
-`dump_text` gives byte for byte what Kafka 4.3 prints of the same bytes, so that runbooks and scripts work on it. Only
-what it says of damage is our own: a record that cannot be read shows as "Error at <offset>, skipping." with our
+The text is byte for byte what Kafka 4.3, or 3.9, prints of the same bytes, so that runbooks and scripts work on it.
+Only what it says of damage is our own: a record that cannot be read shows as "Error at <offset>, skipping." with our
 reason, and where Kafka ends with a stack trace one of our errors is raised, after everything before the damage. Rows,
 one for each record, are for JSON and tables.
 
-Decides: the form of the output. Must not know: where the bytes come from (the caller reads the file), nor what records
-do to an image.
+Decides: the form of the output. Must not know: what records do to an image, nor who prints. Memory does not grow with
+the file: it is read and shown in pieces.
 """
 
 from __future__ import annotations
@@ -17,43 +17,27 @@ from pathlib import PurePath
 from typing import Final
 
 import msgspec
-from crc32c import crc32c
 
-from metadata_log.batch import CRC_COVERS_FROM, BatchHeader, Record, batch_records, parse_header
-from metadata_log.errors import MalformedRecordError, RecordError, UnsupportedBatchError
+from metadata_log.batch import BatchHeader, Record, batch_records, parse_header
+from metadata_log.errors import CorruptBatchError, MetadataLogError, RecordError, UnsupportedBatchError
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.records.control import (
-    KRaftVersionRecord,
-    LeaderChangeMessage,
-    SnapshotFooterRecord,
-    SnapshotHeaderRecord,
-    VotersRecord,
+from metadata_log.records.json_form import JsonValue, data_of, type_name
+from metadata_log.records.serde import decode_control, decode_versioned
+from metadata_log.tools.dump_lines import (
+    CONTROL_NAMES,
+    Style,
+    batch_lines,
+    key_of,
+    require_uncompressed,
+    value_of,
 )
-from metadata_log.records.json_form import JsonValue, data_of, json_object, json_text, type_name
-from metadata_log.records.registry import ControlRecord
-from metadata_log.records.serde import control_type_of, decode_control, decode_versioned
+from metadata_log.tools.dump_pieces import Piece, pieces
+from metadata_log.tools.dump_select import Selection
 
 _SEGMENT_NAME: Final = re.compile(r"(\d+)\.log")
 _CHECKPOINT_NAME: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 _BOOTSTRAP_NAME: Final = "bootstrap.checkpoint"
-
-_LENGTH_END: Final = 12
-_LEAST_HEAD: Final = 17
-"""With fewer bytes Kafka does not look for a batch any more."""
-
-_LOG_APPEND_TIME: Final = 0x08
-_DELETE_HORIZON: Final = 0x40
-
-_CONTROL_NAMES: Final[dict[type[ControlRecord], tuple[str, str]]] = {
-    LeaderChangeMessage: ("LEADER_CHANGE", " LeaderChange: "),
-    SnapshotHeaderRecord: ("SNAPSHOT_HEADER", " SnapshotHeader "),
-    SnapshotFooterRecord: ("SNAPSHOT_FOOTER", " SnapshotFooter "),
-    KRaftVersionRecord: ("KRAFT_VERSION", " KRaftVersion "),
-    VotersRecord: ("KRAFT_VOTERS", " KRaftVoters "),
-}
-"""The type's name, and how the text announces it."""
-
-_QUORUM_CONTROL_TYPES: Final = range(2, 7)
+_EVERYTHING: Final = Selection()
 
 
 class DumpRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -72,24 +56,57 @@ class DumpRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     error: str | None = None
 
 
-def dump_text(path: str, buffer: bytes) -> Iterator[str]:
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece as text. `error`: what is wrong with it after that text, where nothing more can be shown."""
+
+    text: str
+    error: MetadataLogError | None = None
+
+
+class _InMemory:
+    """Bytes, as a file to read from."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def pread(self, count: int, position: int) -> bytes:
+        return self._content[position : position + count]
+
+
+def dump_text(path: str, buffer: bytes, style: Style = Style.KAFKA_4_3) -> Iterator[str]:
     """The lines, without their ends, that kafka-dump-log prints of the file `path` whose bytes are `buffer`.
 
     Raises:
         CorruptBatchError: a batch cannot be framed, or its records cannot.
         UnsupportedBatchError: a batch is compressed or older than format 2.
     """
-    name = PurePath(path).name
-    yield f"Dumping {path}"
-    yield from _title(name)
+    handle = _InMemory(buffer)
+    yield from title_lines(path)
     end = 0
-    for position, header in _batches(buffer):
-        yield _batch_line(buffer, position, header)
-        for record in _records(buffer, position, header):
-            yield _record_line(header, record)
-        end = position + header.size_in_bytes
-    if end < len(buffer):
-        yield f"Found {len(buffer) - end} invalid bytes at the end of {name}"
+    for piece in pieces(handle, len(buffer)):
+        shown = show_text(piece, style)
+        yield from shown.text.split("\n")[:-1]
+        if shown.error is not None:
+            raise shown.error
+        end = piece.end
+    yield from tail_lines(path, len(buffer) - end)
+
+
+def show_text(piece: Piece, style: Style = Style.KAFKA_4_3, selection: Selection = _EVERYTHING) -> Shown:
+    """The lines of a piece's batches as one text."""
+    lines: list[str] = []
+    everything = selection.is_everything
+    try:
+        for at, header in batches_of(piece):
+            chosen = None
+            if not everything:
+                chosen = selection.of_batch(header)
+                if chosen is None:
+                    continue
+            lines += batch_lines(piece.buffer, piece.position + at, header, at, style, chosen)
+    except (CorruptBatchError, UnsupportedBatchError) as error:
+        return Shown(text=joined(lines), error=placed(error, piece))
+    return Shown(text=joined(lines))
 
 
 def dump_rows(buffer: bytes) -> Iterator[DumpRow]:
@@ -98,12 +115,29 @@ def dump_rows(buffer: bytes) -> Iterator[DumpRow]:
     Raises:
         CorruptBatchError, UnsupportedBatchError: as `dump_text`.
     """
-    for position, header in _batches(buffer):
-        for record in _records(buffer, position, header):
-            yield _row(position, header, record)
+    for piece in pieces(_InMemory(buffer), len(buffer)):
+        try:
+            for at, header in batches_of(piece):
+                require_uncompressed(header, piece.position + at)
+                for record in batch_records(piece.buffer, header, at):
+                    yield _row(piece.position + at, header, record)
+        except CorruptBatchError as error:
+            raise placed(error, piece) from error
 
 
-def _title(name: str) -> Iterator[str]:
+def batches_of(piece: Piece) -> Iterator[tuple[int, BatchHeader]]:
+    """Where in a piece's buffer each batch stands, and its header."""
+    at = 0
+    while at < piece.size:
+        header = parse_header(piece.buffer, at)
+        yield at, header
+        at += header.size_in_bytes
+
+
+def title_lines(path: str) -> Iterator[str]:
+    """What is printed before the first batch of a file."""
+    name = PurePath(path).name
+    yield f"Dumping {path}"
     if segment := _SEGMENT_NAME.fullmatch(name):
         yield f"Log starting offset: {int(segment[1])}"
     elif name == _BOOTSTRAP_NAME:
@@ -112,97 +146,33 @@ def _title(name: str) -> Iterator[str]:
         yield f"Snapshot end offset: {int(checkpoint[1])}, epoch: {int(checkpoint[2])}"
 
 
-def _batches(buffer: bytes) -> Iterator[tuple[int, BatchHeader]]:
-    """The whole batches up to a torn one, or to bytes that are all zero as in a file prepared for writing."""
-    position = 0
-    while len(buffer) - position >= _LEAST_HEAD:
-        length = int.from_bytes(buffer[position + 8 : position + _LENGTH_END], "big", signed=True)
-        if length == 0 and not any(buffer[position:]):
-            return
-        if position + _LENGTH_END + length > len(buffer):
-            return
-        header = parse_header(buffer, position)
-        yield position, header
-        position += header.size_in_bytes
+def tail_lines(path: str, size: int) -> Iterator[str]:
+    """What is printed after the last batch, when `size` bytes follow that are none."""
+    if size > 0:
+        yield f"Found {size} invalid bytes at the end of {PurePath(path).name}"
 
 
-def _records(buffer: bytes, position: int, header: BatchHeader) -> list[Record]:
-    if header.compression != "none":
-        raise UnsupportedBatchError(
-            f"the batch at position {position}, offset {header.base_offset}, is compressed ({header.compression}); "
-            "metadata logs never are, and we do not read it"
-        )
-    return batch_records(buffer, header, position)
+def joined(lines: list[str]) -> str:
+    """Lines as one text that ends with the last one's end."""
+    return "\n".join([*lines, ""])
 
 
-def _batch_line(buffer: bytes, position: int, header: BatchHeader) -> str:
-    horizon = f"OptionalLong[{header.base_timestamp}]" if header.attributes & _DELETE_HORIZON else "OptionalLong.empty"
-    covered = memoryview(buffer)[position + CRC_COVERS_FROM : position + header.size_in_bytes]
-    return (
-        f"baseOffset: {header.base_offset} lastOffset: {header.last_offset} count: {header.count}"
-        f" baseSequence: {header.base_sequence} lastSequence: {_sequence(header, header.last_offset_delta)}"
-        f" producerId: {header.producer_id} producerEpoch: {header.producer_epoch}"
-        f" partitionLeaderEpoch: {header.partition_leader_epoch} isTransactional: {json_text(header.is_transactional)}"
-        f" isControl: {json_text(header.is_control)} deleteHorizonMs: {horizon} position: {position}"
-        f" {_timestamp_type(header)}: {header.max_timestamp} size: {header.size_in_bytes} magic: {header.magic}"
-        f" compresscodec: {header.compression} crc: {header.crc} isvalid: {json_text(crc32c(covered) == header.crc)}"
-    )
-
-
-def _timestamp_type(header: BatchHeader) -> str:
-    return "LogAppendTime" if header.attributes & _LOG_APPEND_TIME else "CreateTime"
-
-
-def _sequence(header: BatchHeader, delta: int) -> int:
-    return -1 if header.base_sequence == -1 else (header.base_sequence + delta) % 2**31
-
-
-def _record_line(header: BatchHeader, record: Record) -> str:
-    timestamp = header.max_timestamp if header.attributes & _LOG_APPEND_TIME else record.timestamp_ms
-    keys = ",".join(name for name, _ in record.headers)
-    content = _control_text(record) if header.is_control else f" payload: {_payload(record)}"
-    return (
-        f"| offset: {record.offset} {_timestamp_type(header)}: {timestamp} keySize: {_size(record.key)}"
-        f" valueSize: {_size(record.value)} sequence: {_sequence(header, record.offset - header.base_offset)}"
-        f" headerKeys: [{keys}]{content}"
-    )
-
-
-def _size(content: bytes | None) -> int:
-    return -1 if content is None else len(content)
-
-
-def _payload(record: Record) -> str:
-    try:
-        return json_text(json_object(*decode_versioned(_value(record))))
-    except RecordError as error:
-        return _unreadable(record, error)
-
-
-def _control_text(record: Record) -> str:
-    try:
-        control_type = control_type_of(_key(record))
-        if control_type not in _QUORUM_CONTROL_TYPES:
-            return f" controlType: UNKNOWN({control_type})"
-        control = decode_control(_key(record), _value(record))
-    except RecordError as error:
-        return f" {_unreadable(record, error)}"
-    return _CONTROL_NAMES[type(control)][1] + json_text(data_of(control, control.version))
-
-
-def _unreadable(record: Record, error: RecordError) -> str:
-    return f"Error at {record.offset}, skipping. {error}"
+def placed(error: MetadataLogError, piece: Piece) -> MetadataLogError:
+    """The error with its position in the file: what was raised counts from the piece's start."""
+    if isinstance(error, CorruptBatchError) and error.position is not None:
+        return CorruptBatchError(error.what, position=piece.position + error.position, base_offset=error.base_offset)
+    return error
 
 
 def _row(position: int, header: BatchHeader, record: Record) -> DumpRow:
     kind, version, data, reason = "UNREADABLE", None, None, None
     try:
         if header.is_control:
-            control = decode_control(_key(record), _value(record))
-            kind, version = _CONTROL_NAMES[type(control)][0], control.version
+            control = decode_control(key_of(record), value_of(record))
+            kind, version = CONTROL_NAMES[type(control)][0], control.version
             data = data_of(control, version)
         else:
-            decoded, version = decode_versioned(_value(record))
+            decoded, version = decode_versioned(value_of(record))
             kind, data = type_name(type(decoded)), data_of(decoded, version)
     except RecordError as error:
         reason = str(error)
@@ -217,15 +187,3 @@ def _row(position: int, header: BatchHeader, record: Record) -> DumpRow:
         data=data,
         error=reason,
     )
-
-
-def _key(record: Record) -> bytes:
-    if record.key is None:
-        raise MalformedRecordError("it has no key")
-    return record.key
-
-
-def _value(record: Record) -> bytes:
-    if record.value is None:
-        raise MalformedRecordError("it has no value")
-    return record.value

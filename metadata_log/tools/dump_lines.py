@@ -1,0 +1,231 @@
+"""The lines that Kafka's dump tool prints of a batch, made quickly.
+
+Decides: the text of a batch and of its records, as Kafka 4.3 or 3.9 has it. Must not know: files, titles, what is
+chosen. What a record of the common shape needs (no key, no headers, the batch's own time) is done in one loop; all
+else goes the long way, and both give the same text.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Final
+
+from crc32c import crc32c
+
+from metadata_log.batch import CRC_COVERS_FROM, HEADER_SIZE, BatchHeader, Record, batch_records
+from metadata_log.errors import MalformedRecordError, RecordError, UnsupportedBatchError
+from metadata_log.record_frames import DELTAS
+from metadata_log.records.control import (
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    VotersRecord,
+)
+from metadata_log.records.printing import BY_FRAME, READ_ERRORS, data_text, metadata_text
+from metadata_log.records.registry import ControlRecord
+from metadata_log.records.serde import control_type_of, decode_control
+from metadata_log.varint import varint
+
+_LOG_APPEND_TIME: Final = 0x08
+_DELETE_HORIZON: Final = 0x40
+_UNCOMMON: Final = 0xFFFF & ~0x10
+"""Attributes that a batch of the common shape has none of."""
+
+CONTROL_NAMES: Final[dict[type[ControlRecord], tuple[str, str]]] = {
+    LeaderChangeMessage: ("LEADER_CHANGE", " LeaderChange: "),
+    SnapshotHeaderRecord: ("SNAPSHOT_HEADER", " SnapshotHeader "),
+    SnapshotFooterRecord: ("SNAPSHOT_FOOTER", " SnapshotFooter "),
+    KRaftVersionRecord: ("KRAFT_VERSION", " KRaftVersion "),
+    VotersRecord: ("KRAFT_VOTERS", " KRaftVoters "),
+}
+"""The type's name, and how the text announces it."""
+
+_QUORUM_CONTROL_TYPES: Final = range(2, 7)
+
+_PREFIXES: Final = tuple(b"\x00\x00" + delta + b"\x01" for delta in DELTAS)
+"""How a record of the common shape begins, by its offset delta: no attributes, no time of its own, no key."""
+
+
+class Style(enum.StrEnum):
+    """Whose text."""
+
+    KAFKA_4_3 = "4.3"
+    KAFKA_3_9 = "3.9"
+
+
+def batch_lines(
+    buffer: bytes,
+    position: int,
+    header: BatchHeader,
+    at: int,
+    style: Style = Style.KAFKA_4_3,
+    chosen: Callable[[Record], bool] | None = None,
+) -> list[str]:
+    """The line of the batch at `position` of its file, which stands at `at` in `buffer`, and those of its records.
+
+    With `chosen`, only those records; no line at all where there is none.
+
+    Raises:
+        CorruptBatchError: its records cannot be framed.
+        UnsupportedBatchError: it is compressed.
+    """
+    require_uncompressed(header, position)
+    if chosen is None:
+        lines = [_batch_line(buffer, position, header, at)]
+        if not header.attributes & _UNCOMMON and header.base_sequence == -1 and _add_common(lines, buffer, header, at):
+            return lines
+        return [lines[0], *(_record_line(header, record, style) for record in batch_records(buffer, header, at))]
+    records = [record for record in batch_records(buffer, header, at) if chosen(record)]
+    if not records:
+        return []
+    return [_batch_line(buffer, position, header, at), *(_record_line(header, record, style) for record in records)]
+
+
+def require_uncompressed(header: BatchHeader, position: int) -> None:
+    """Let a batch pass whose records can be read.
+
+    Raises:
+        UnsupportedBatchError: it is compressed.
+    """
+    if header.compression != "none":
+        raise UnsupportedBatchError(
+            f"the batch at position {position}, offset {header.base_offset}, is compressed ({header.compression}); "
+            "metadata logs never are, and we do not read it"
+        )
+
+
+def _add_common(lines: list[str], buffer: bytes, header: BatchHeader, at: int) -> bool:
+    """Add the lines of the records; False as soon as one is not of the common shape, and then none counts."""
+    end = at + header.size_in_bytes
+    at += HEADER_SIZE
+    base = header.base_offset
+    middle = f" CreateTime: {header.base_timestamp} keySize: -1 valueSize: "
+    if not 0 < header.count <= end - at:
+        return False
+    try:
+        for offset, prefix in enumerate(_prefixes(header.count), base):
+            length = buffer[at]
+            at += 1
+            if length >= 0x80:
+                length = length & 0x7F | buffer[at] << 7
+                at += 1
+            first = at + len(prefix)
+            if length & 1 or length >= 0x4000 or not buffer.startswith(prefix, at):
+                return False
+            at += length >> 1
+            size = buffer[first]
+            first += 1
+            if size >= 0x80:
+                size = size & 0x7F | buffer[first] << 7
+                first += 1
+            if size != (at - 1 - first) << 1 or buffer[at - 1] != 0 or at > end:
+                return False
+            value = buffer[first : at - 1]
+            lines.append(f"| offset: {offset}{middle}{size >> 1} sequence: -1 headerKeys: [] payload: {_text(value)}")
+    except IndexError:
+        return False
+    return at == end
+
+
+def _prefixes(count: int) -> tuple[bytes, ...]:
+    further = range(len(_PREFIXES), count)
+    return (*_PREFIXES[:count], *(b"\x00\x00" + varint(delta) + b"\x01" for delta in further))
+
+
+def _text(value: bytes) -> str:
+    """The payload's text; raises IndexError where it cannot be read, so that the long way says why."""
+    known = BY_FRAME.get(value[:3])
+    if known is None:
+        raise IndexError
+    read, head, text = known
+    try:
+        return f"{head}{text(read(value))}}}"
+    except READ_ERRORS as error:
+        raise IndexError from error
+
+
+def _batch_line(buffer: bytes, position: int, header: BatchHeader, at: int) -> str:
+    horizon = f"OptionalLong[{header.base_timestamp}]" if header.attributes & _DELETE_HORIZON else "OptionalLong.empty"
+    covered = memoryview(buffer)[at + CRC_COVERS_FROM : at + header.size_in_bytes]
+    return (
+        f"baseOffset: {header.base_offset} lastOffset: {header.last_offset} count: {header.count}"
+        f" baseSequence: {header.base_sequence} lastSequence: {_sequence(header, header.last_offset_delta)}"
+        f" producerId: {header.producer_id} producerEpoch: {header.producer_epoch}"
+        f" partitionLeaderEpoch: {header.partition_leader_epoch}"
+        f" isTransactional: {'true' if header.is_transactional else 'false'}"
+        f" isControl: {'true' if header.is_control else 'false'} deleteHorizonMs: {horizon} position: {position}"
+        f" {_timestamp_type(header)}: {header.max_timestamp} size: {header.size_in_bytes} magic: {header.magic}"
+        f" compresscodec: {header.compression} crc: {header.crc}"
+        f" isvalid: {'true' if crc32c(covered) == header.crc else 'false'}"
+    )
+
+
+def _timestamp_type(header: BatchHeader) -> str:
+    return "LogAppendTime" if header.attributes & _LOG_APPEND_TIME else "CreateTime"
+
+
+def _sequence(header: BatchHeader, delta: int) -> int:
+    return -1 if header.base_sequence == -1 else (header.base_sequence + delta) % 2**31
+
+
+def _record_line(header: BatchHeader, record: Record, style: Style) -> str:
+    timestamp = header.max_timestamp if header.attributes & _LOG_APPEND_TIME else record.timestamp_ms
+    keys = ",".join(name for name, _ in record.headers)
+    content = _control_text(record, style) if header.is_control else f" payload: {_payload(record)}"
+    return (
+        f"| offset: {record.offset} {_timestamp_type(header)}: {timestamp} keySize: {_size(record.key)}"
+        f" valueSize: {_size(record.value)} sequence: {_sequence(header, record.offset - header.base_offset)}"
+        f" headerKeys: [{keys}]{content}"
+    )
+
+
+def _size(content: bytes | None) -> int:
+    return -1 if content is None else len(content)
+
+
+def _payload(record: Record) -> str:
+    try:
+        return metadata_text(value_of(record))
+    except RecordError as error:
+        return _unreadable(record, error)
+
+
+def _control_text(record: Record, style: Style) -> str:
+    try:
+        control_type = control_type_of(key_of(record))
+        if control_type not in _QUORUM_CONTROL_TYPES:
+            return f" controlType: UNKNOWN({control_type})"
+        if style is Style.KAFKA_3_9 and control_type == LeaderChangeMessage.CONTROL_TYPE:
+            return f" controlType: LEADER_CHANGE({control_type})"
+        control = decode_control(key_of(record), value_of(record))
+    except RecordError as error:
+        return f" {_unreadable(record, error)}"
+    return CONTROL_NAMES[type(control)][1] + data_text(control, control.version)
+
+
+def _unreadable(record: Record, error: RecordError) -> str:
+    return f"Error at {record.offset}, skipping. {error}"
+
+
+def key_of(record: Record) -> bytes:
+    """Its key.
+
+    Raises:
+        MalformedRecordError: it has none.
+    """
+    if record.key is None:
+        raise MalformedRecordError("it has no key")
+    return record.key
+
+
+def value_of(record: Record) -> bytes:
+    """Its value.
+
+    Raises:
+        MalformedRecordError: it has none.
+    """
+    if record.value is None:
+        raise MalformedRecordError("it has no value")
+    return record.value

@@ -1,0 +1,133 @@
+"""`kraft log dump`: what the files hold, in the form and of the part that is asked for."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from metadata_log.errors import CorruptBatchError, MetadataLogError
+from metadata_log.tools.dump_lines import Style
+from quorum.cli.dump_options import (
+    As,
+    Broker,
+    Epochs,
+    Follow,
+    Form,
+    From,
+    Paths,
+    Since,
+    To,
+    Topics,
+    Types,
+    Until,
+    selection_of,
+)
+from quorum.cli.dump_output import DumpFormat, Renderer, Writer, dump_file, named
+from quorum.cli.errors import FAILED, CliError, say, wrong_use
+from quorum.cli.log_files import files_of, metadata_logs
+
+if TYPE_CHECKING:
+    from metadata_log.tools.dump_select import Selection
+
+EPILOG: Final = (
+    "Examples:  kraft log dump /var/lib/kraft | less    kraft log dump DIR -o jsonl | jq .type    "
+    "kraft log dump DIR --topic orders --from 5000    kraft log dump DIR --type leader_change -o table    "
+    "kraft log dump DIR --follow -o jsonl"
+)
+_POLL_S: Final = 0.2
+_BINARY: Final = (DumpFormat.PARQUET, DumpFormat.ARROW)
+_FOLLOWED: Final = (DumpFormat.TEXT, DumpFormat.JSONL, DumpFormat.CSV, DumpFormat.TABLE)
+
+
+def run(
+    paths: Paths,
+    output: Form = DumpFormat.TEXT,
+    style: As = Style.KAFKA_4_3,
+    first: From = None,
+    end: To = None,
+    since: Since = None,
+    until: Until = None,
+    epoch: Epochs = None,
+    kind: Types = None,
+    topic: Topics = None,
+    broker: Broker = None,
+    follow: Follow = False,
+) -> None:
+    """Print every batch and record of metadata logs and checkpoints, of ours or of Apache Kafka's.
+
+    Reads only and takes no lock: it may be used on the directory of a running node. Exit status 1: a file is damaged
+    so that it cannot be read on; what stands before the damage is printed.
+    """
+    files = list(files_of(paths))
+    selection = selection_of(files, first, end, since, until, epoch, kind, topic, broker)
+    if output in _BINARY:
+        if follow:
+            raise wrong_use(f"--follow has no end, and {output} is written at the end: use -o jsonl")
+        _write_table(files, selection, output)
+        return
+    renderer = Renderer(output, style, selection)
+    if follow:
+        _follow(paths, renderer)
+        return
+    writer, failed = Writer(renderer), False
+    for file in files:
+        try:
+            dump_file(str(file), renderer, writer)
+        except MetadataLogError as error:
+            writer.flush()
+            say(f"kraft: {named(error, str(file))}")
+            failed = True
+    writer.end()
+    if failed:
+        raise typer.Exit(FAILED)
+
+
+def _follow(paths: list[Path], renderer: Renderer) -> None:
+    from metadata_log.os_files import OsFiles  # noqa: PLC0415
+    from metadata_log.tools.dump_follow import Added, CutBack, Follower, Opened  # noqa: PLC0415
+
+    directories = [directory for path in paths if (directory := metadata_logs(path)) is not None]
+    if len(paths) != 1 or not directories:
+        raise wrong_use("--follow takes one directory: a metadata log, or the data directory of a node")
+    if renderer.form not in _FOLLOWED:
+        raise wrong_use(f"--follow has no end, and {renderer.form} needs one: use -o jsonl")
+    follower, writer = Follower(OsFiles(), str(directories[0])), Writer(renderer)
+    try:
+        while True:
+            for event in follower.poll():
+                match event:
+                    case Opened(path=path):
+                        writer.write(renderer.title(path))
+                    case CutBack(path=path, position=position):
+                        say(f"kraft: {path} was cut back, and goes on from byte {position}")
+                    case Added(path=path, piece=piece):
+                        shown = renderer.show(piece, path)
+                        writer.write(shown.text)
+                        if shown.error is not None:
+                            writer.flush()
+                            raise CliError(named(shown.error, path))
+            writer.flush()
+            time.sleep(_POLL_S)
+    except CorruptBatchError as error:
+        raise CliError(named(error, follower.path)) from error
+    finally:
+        follower.close()
+
+
+def _write_table(files: list[Path], selection: Selection, form: DumpFormat) -> None:
+    import sys  # noqa: PLC0415
+
+    from quorum.cli.extras import needs_analysis  # noqa: PLC0415
+
+    if sys.stdout.isatty():
+        raise wrong_use(f"{form} is not for a terminal: redirect it to a file")
+    with needs_analysis():
+        from metadata_log.analysis.dump_tables import write_table  # noqa: PLC0415
+
+        sys.stdout.flush()
+        for path, error in write_table([str(file) for file in files], selection, form.value, sys.stdout.buffer):
+            say(f"kraft: {named(error, path)}")
+            raise typer.Exit(FAILED)

@@ -1,0 +1,136 @@
+"""The options of `kraft log dump`, and the selection that they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+
+import typer
+
+from metadata_log.errors import CorruptBatchError
+from metadata_log.tools.dump_lines import Style
+from quorum.cli.dump_output import DumpFormat
+from quorum.cli.errors import wrong_use
+
+if TYPE_CHECKING:
+    from metadata_log.ids import TopicId
+    from metadata_log.tools.dump_select import Selection
+
+_TIME: Final = "UTC time as 2026-01-31T12:00:00, or milliseconds since 1970"
+
+Paths: TypeAlias = Annotated[
+    list[Path],
+    typer.Argument(help="Segments and checkpoints, or directories that hold them; a node's data directory too."),
+]
+Form: TypeAlias = Annotated[
+    DumpFormat,
+    typer.Option(
+        "-o",
+        "--output",
+        help="text: as kafka-dump-log prints it; table for people; json (one array), jsonl (a line a record), csv, "
+        "parquet, arrow (a stream) for programs.",
+    ),
+]
+As: TypeAlias = Annotated[Style, typer.Option("--as", help="The Kafka version whose text it is.")]
+From: TypeAlias = Annotated[int | None, typer.Option("--from", help="First offset.", min=0)]
+To: TypeAlias = Annotated[int | None, typer.Option("--to", help="End offset, exclusive.", min=0)]
+Since: TypeAlias = Annotated[str | None, typer.Option("--since", help=f"First time: {_TIME}.")]
+Until: TypeAlias = Annotated[str | None, typer.Option("--until", help="End time, exclusive.")]
+Epochs: TypeAlias = Annotated[list[int] | None, typer.Option("--epoch", help="Leader epoch; may be repeated.")]
+Types: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--type", help="Record type, as TOPIC_RECORD or topic; may be repeated.")
+]
+Topics: TypeAlias = Annotated[list[str] | None, typer.Option("--topic", help="Topic name or id; may be repeated.")]
+Broker: TypeAlias = Annotated[int | None, typer.Option("--broker", help="Records that name this broker or controller.")]
+Follow: TypeAlias = Annotated[
+    bool, typer.Option("--follow", "-f", help="Go on with what is added to the log, until Ctrl-C.")
+]
+
+
+def selection_of(
+    files: list[Path],
+    first: int | None,
+    end: int | None,
+    since: str | None,
+    until: str | None,
+    epochs: list[int] | None,
+    kinds: list[str] | None,
+    topics: list[str] | None,
+    broker: int | None,
+) -> Selection:
+    """What the options ask for.
+
+    Raises:
+        CliError: a type, a topic or a time is none.
+    """
+    from metadata_log.tools.dump_select import Selection, known_types, plain_type  # noqa: PLC0415
+
+    known = known_types()
+    for kind in kinds or ():
+        if plain_type(kind) not in known:
+            raise wrong_use(
+                f"--type {kind}: there is no such record type; there are {', '.join(sorted(known.values()))}"
+            )
+    ids, names = _topics(files, topics or [])
+    return Selection(
+        from_offset=first,
+        to_offset=end,
+        since_ms=None if since is None else _milliseconds("--since", since),
+        until_ms=None if until is None else _milliseconds("--until", until),
+        epochs=frozenset(epochs or ()),
+        types=frozenset(map(plain_type, kinds or ())),
+        topic_ids=ids,
+        topic_names=names,
+        broker_id=broker,
+    )
+
+
+def _topics(files: list[Path], topics: list[str]) -> tuple[frozenset[TopicId], frozenset[str]]:
+    """Ids and names of the topics that are asked for; what looks like an id may be a name as well."""
+    from metadata_log.ids import InvalidIdError, parse_topic_id  # noqa: PLC0415
+    from metadata_log.tools.dump_select import ids_of  # noqa: PLC0415
+
+    if not topics:
+        return frozenset(), frozenset()
+    ids = set()
+    for topic in topics:
+        try:
+            ids.add(parse_topic_id(topic))
+        except InvalidIdError:
+            continue
+    names = frozenset(topics)
+    ids |= ids_of(names, _values(files))
+    if not ids:
+        raise wrong_use(f"--topic {', '.join(topics)}: no topic of this name was ever created in these files")
+    return frozenset(ids), names
+
+
+def _values(files: list[Path]) -> Iterator[list[bytes]]:
+    """The values of every data batch that can be read."""
+    from metadata_log.batch import batch_values  # noqa: PLC0415
+    from metadata_log.os_files import OsFiles  # noqa: PLC0415
+    from metadata_log.tools.scan import Damage, scan  # noqa: PLC0415
+
+    for file in files:
+        handle = OsFiles().open(str(file), read_only=True)
+        try:
+            for found in scan(handle):
+                if not isinstance(found, Damage) and not found.header.is_control:
+                    try:
+                        yield batch_values(found.buffer, found.header, found.at)
+                    except CorruptBatchError:
+                        continue
+        finally:
+            handle.close()
+
+
+def _milliseconds(option: str, text: str) -> int:
+    if text.isascii() and text.isdigit():
+        return int(text)
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise wrong_use(f"{option} {text!r} is not a {_TIME}") from error
+    return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
