@@ -1,0 +1,108 @@
+"""Everything at once, over the directories of any nodes of one cluster: the command that an operator runs first.
+
+Decides: which checks run, and the verdict. Must not know: how each works, and the form of a report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from metadata_log.errors import MetadataLogError
+from metadata_log.os_files import OsFiles
+from metadata_log.tools.bounds import CommittedBounds
+from metadata_log.tools.check_identity import check_identity
+from metadata_log.tools.check_partitions import check_partitions, newest_image
+from metadata_log.tools.check_votes import check_votes
+from metadata_log.tools.diff import diff_logs
+from metadata_log.tools.findings import Finding, sort_findings
+from metadata_log.tools.quorum_view import view_quorum
+from metadata_log.tools.sources import NodeSource, find_sources
+from metadata_log.tools.verify import LogReport, verify_file, verify_log
+
+
+class CheckedNode(msgspec.Struct, frozen=True, kw_only=True):
+    """One node in short. Offsets are None where the disk with its metadata log was not given."""
+
+    node: str
+    node_id: int | None
+    path: str
+    is_voter: bool
+    start_offset: int | None
+    end_offset: int | None
+    last_epoch: int | None
+    records: int | None
+    partitions: int
+
+
+class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What was looked at, and what was found, the gravest first."""
+
+    nodes: tuple[CheckedNode, ...]
+    files: tuple[str, ...]
+    voters: tuple[str, ...]
+    bounds: CommittedBounds
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing but notes was found."""
+        return not any(found.counts for found in self.findings)
+
+
+def check_paths(paths: Sequence[Path]) -> CheckReport:
+    """Check the nodes, logs and files at these paths.
+
+    Raises:
+        SourceError: there is no metadata log at one of them.
+        OSError: a directory or a log cannot be read.
+    """
+    sources = find_sources(paths)
+    if not sources.nodes and not sources.files:
+        raise MetadataLogError("no directory was given")
+    logs = [(node, verify_log(node)) for node in sources.nodes if node.metadata is not None]
+    files = [verify_file(path) for path in sources.files]
+    view = view_quorum(logs)
+    found: list[Finding] = []
+    for _, report in logs:
+        found += report.findings
+    for report in files:
+        found += report.findings
+    found += diff_logs(view, OsFiles()).findings
+    found += check_votes(view)
+    found += check_identity(sources.nodes, view.voters, newest_image(view))
+    found += check_partitions(sources.nodes, view)
+    reports = {id(node): report for node, report in logs}
+    voters = {replica.source.path for replica in view.replicas if view.is_voter(replica)}
+    return CheckReport(
+        nodes=tuple(_checked(node, reports.get(id(node)), is_voter=node.path in voters) for node in sources.nodes),
+        files=tuple(map(str, sources.files)),
+        voters=tuple(map(str, view.voters)),
+        bounds=view.bounds,
+        findings=sort_findings(dict.fromkeys(found)),
+    )
+
+
+def _checked(node: NodeSource, report: LogReport | None, *, is_voter: bool) -> CheckedNode:
+    return CheckedNode(
+        node=node.label,
+        node_id=node.node_id,
+        path=str(node.path),
+        is_voter=is_voter,
+        start_offset=None if report is None else report.start_offset,
+        end_offset=None if report is None else report.end_offset,
+        last_epoch=None if report is None else report.last_epoch,
+        records=None if report is None else report.records,
+        partitions=sum(_partitions(disk.path) for disk in node.log_directories),
+    )
+
+
+def _partitions(disk: Path) -> int:
+    """How many partition directories a disk has, the metadata log's not counted."""
+    try:
+        names = [child.name for child in disk.iterdir() if child.is_dir()]
+    except FileNotFoundError:
+        return 0
+    return sum("-" in name and not name.startswith("__cluster_metadata-") for name in names)

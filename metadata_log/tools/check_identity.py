@@ -1,0 +1,115 @@
+"""Whose directories these are: one cluster, one node for each node's disks, one id for each directory.
+
+Decides: which meta.properties is foreign. Must not know: what the logs hold but voters and registered brokers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from metadata_log.directory import META_PROPERTIES_FILE, MetaProperties
+from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, ReplicaKey, id_text
+from metadata_log.image import MetadataImage
+from metadata_log.tools.findings import Finding, finding
+from metadata_log.tools.sources import LogDirectory, NodeSource
+
+
+def check_identity(
+    nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey], image: MetadataImage | None
+) -> Iterator[Finding]:
+    """What is wrong with the meta.properties of these nodes, of which the log has these voters and says `image`."""
+    yield from _unreadable(nodes)
+    yield from _foreign_clusters(nodes)
+    yield from _mixed_disks(nodes)
+    yield from _duplicates(nodes)
+    known = {voter.directory_id: int(voter.node_id) for voter in voters if voter.directory_id != ZERO_DIRECTORY_ID}
+    if image is not None:
+        for broker_id, broker in sorted(image.cluster.brokers.items()):
+            known |= {directory: int(broker_id) for directory in broker.directories}
+    yield from _of_other_nodes(nodes, known)
+    yield from _former_voters(nodes, voters)
+
+
+def _disks(nodes: Sequence[NodeSource]) -> Iterator[tuple[NodeSource, LogDirectory, MetaProperties]]:
+    for node in nodes:
+        for disk in node.log_directories:
+            if disk.identity is not None:
+                yield node, disk, disk.identity
+
+
+def _file(disk: LogDirectory) -> str:
+    return str(disk.path / META_PROPERTIES_FILE)
+
+
+def _unreadable(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
+    for node in nodes:
+        for disk in node.log_directories:
+            if disk.complaint is not None:
+                yield finding("corrupt_file", disk.complaint, node_id=node.node_id, file=_file(disk))
+            elif disk.identity is None:
+                what = f"{disk.path} has no {META_PROPERTIES_FILE}, so that nothing says whose it is"
+                yield finding("not_formatted", what, node_id=node.node_id, file=str(disk.path))
+
+
+def _foreign_clusters(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
+    counts = Counter(identity.cluster_id for _, _, identity in _disks(nodes))
+    if len(counts) < 2:
+        return
+    ranked = counts.most_common()
+    own = ranked[0][0] if ranked[0][1] > ranked[1][1] else None
+    for node, disk, identity in _disks(nodes):
+        if identity.cluster_id != own:
+            others = " and ".join(sorted(cluster for cluster in counts if cluster != identity.cluster_id))
+            what = f"it is of cluster {identity.cluster_id}; other directories are of {others}"
+            yield finding("foreign_cluster", what, node_id=node.node_id, file=_file(disk))
+
+
+def _mixed_disks(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
+    for node, disk, identity in _disks(nodes):
+        if identity.node_id != node.node_id:
+            what = f"it is of node {identity.node_id}, among the disks of node {node.node_id}"
+            yield finding("foreign_node", what, node_id=node.node_id, file=_file(disk))
+
+
+def _duplicates(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
+    by_id: dict[DirectoryId, dict[Path, tuple[NodeSource, LogDirectory]]] = {}
+    for node, disk, identity in _disks(nodes):
+        if identity.directory_id is not None:
+            by_id.setdefault(identity.directory_id, {}).setdefault(disk.path.resolve(), (node, disk))
+    for directory_id, places in by_id.items():
+        if len(places) < 2:
+            continue
+        for path, (node, disk) in places.items():
+            others = " and ".join(str(other.path) for at, (_, other) in places.items() if at != path)
+            what = f"it has the directory id {id_text(directory_id)}, as {others} has"
+            yield finding("duplicate_directory_id", what, node_id=node.node_id, file=_file(disk))
+
+
+def _of_other_nodes(nodes: Sequence[NodeSource], known: dict[DirectoryId, int]) -> Iterator[Finding]:
+    for node, disk, identity in _disks(nodes):
+        owner = None if identity.directory_id is None else known.get(identity.directory_id)
+        if owner is not None and owner != identity.node_id and identity.directory_id is not None:
+            what = (
+                f"it is of node {identity.node_id}, but the log knows directory {id_text(identity.directory_id)} as "
+                f"one of node {owner}"
+            )
+            yield finding("foreign_node", what, node_id=node.node_id, file=_file(disk))
+
+
+def _former_voters(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]) -> Iterator[Finding]:
+    """Nodes that vote by their id, with another directory than the one at hand."""
+    own = {identity.directory_id for _, _, identity in _disks(nodes)}
+    for node, disk, identity in _disks(nodes):
+        if identity.directory_id is None or node.metadata is None or node.metadata.parent != disk.path:
+            continue
+        voter = next((voter for voter in voters if voter.node_id == identity.node_id), None)
+        if voter is None or voter.directory_id in (ZERO_DIRECTORY_ID, identity.directory_id):
+            continue
+        if voter.directory_id not in own:
+            what = (
+                f"node {identity.node_id} is a voter with directory {id_text(voter.directory_id)}, and this is "
+                f"{id_text(identity.directory_id)}: it has no vote"
+            )
+            yield finding("not_the_voter", what, node_id=node.node_id, file=_file(disk))
