@@ -72,7 +72,8 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recover_log(files: Files, directory: str, *, index_interval_bytes: int, repair: bool) -> Recovered:
-    """Read every batch of every segment. With `repair`, cut a torn tail durably; otherwise change nothing.
+    """Read every batch of every segment. With `repair`, cut a torn tail, and make durable all that was found; otherwise
+    change nothing.
 
     Raises:
         CorruptBatchError: the log is damaged; file, position and offset are named.
@@ -92,6 +93,7 @@ def recover_log(files: Files, directory: str, *, index_interval_bytes: int, repa
         _repair(files, directory, scan)
         if not in_order:
             replace_file(files, f"{directory}/{EPOCH_FILE}", format_epochs(scan.epochs))
+        _make_durable(files, directory, scan)
     report = RecoveryReport(
         log_end_offset=scan.next_offset,
         batches=scan.batches,
@@ -224,6 +226,20 @@ def _contradiction(scan: _Scan, offset: Offset, written: Epoch) -> CorruptBatchE
         f"If the log was edited on purpose, remove {EPOCH_FILE}: it is then rebuilt"
     )
     return CorruptBatchError(what, position=position, base_offset=start, file=file)
+
+
+def _make_durable(files: Files, directory: str, scan: _Scan) -> None:
+    """A process that was killed leaves bytes and names that the next one reads, though the disk does not have them yet.
+
+    Older segments were synced before the next was made; names include those of quorum-state and the epoch history.
+    """
+    for segment in scan.segments[-1:]:
+        handle = files.open(f"{directory}/{file_of(segment.base_offset)}")
+        try:
+            handle.fdatasync()
+        finally:
+            handle.close()
+    files.fsync_dir(directory)
 
 
 def _repair(files: Files, directory: str, scan: _Scan) -> None:

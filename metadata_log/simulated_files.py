@@ -61,6 +61,13 @@ class SimulatedFiles:
         """Let the next call of this name (`fdatasync`, `pwrite`, `rename` ...) on a path that contains `path` fail."""
         self._failures.append((call, path, error))
 
+    def calm(self) -> None:
+        """Nothing that was asked for and has not happened yet will: no failure, no crash, room without limit."""
+        self._failures.clear()
+        self.crash_at = None
+        self.free_bytes = None
+        self.read_only = False
+
     def fail_next_fsync(self, path: str = "") -> None:
         """Let the next `fdatasync` of a file whose path contains `path` fail with EIO."""
         self.fail_next("fdatasync", path=path)
@@ -71,10 +78,15 @@ class SimulatedFiles:
         inode.now[position] ^= mask
         if position < len(inode.durable):
             inode.durable[position] ^= mask
+            inode.changed_from = 0
 
     def content(self, path: str) -> bytes:
         """A file's bytes as read now."""
         return bytes(self._inode(normpath(path)).now)
+
+    def media(self, path: str) -> Directory:
+        """A directory's names and files as they are now and as they are durable: for whoever checks promises."""
+        return self._directories[normpath(path)]
 
     def open(self, path: str, *, create: bool = False, exclusive: bool = False, read_only: bool = False) -> FileHandle:
         """See the port."""

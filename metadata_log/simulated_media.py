@@ -54,16 +54,24 @@ class Change:
 
 
 class Inode:
-    """A file's bytes as read now, as durable, and the changes between."""
+    """A file's bytes as read now, as durable, and the changes between.
+
+    Attributes:
+        changed_from: the lowest position at which the durable bytes may have changed since whoever follows them has set
+            this to None.
+    """
 
     def __init__(self) -> None:
         self.now = bytearray()
         self.durable = bytearray()
         self.pending: list[Change] = []
+        self.changed_from: int | None = 0
 
     def sync(self) -> None:
         for change in self.pending:
             change.apply(self.durable)
+            if self.changed_from is None or change.position < self.changed_from:
+                self.changed_from = change.position
         self.pending.clear()
 
     def crash(self, draws: Iterator[int]) -> None:
@@ -72,10 +80,11 @@ class Inode:
             change.apply(self.durable)
         if kept < len(self.pending):
             torn = self.pending[kept]
-            if torn.data is not None and (count := up_to(draws, len(torn.data) - 1)) > 0:
+            if torn.data and (count := up_to(draws, len(torn.data) - 1)) > 0:
                 torn.apply(self.durable, count)
         self.pending.clear()
         self.now = bytearray(self.durable)
+        self.changed_from = 0
 
 
 class Directory:

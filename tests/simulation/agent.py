@@ -1,0 +1,123 @@
+"""A broker agent: an observer of the log, its life with the controller, and its partition directories.
+
+Decides: when the agent reconciles, as `broker_agent.agent` does with tasks. Must not know: how. The plan, the directories
+and the lifecycle are the real ones.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from broker_agent.partitions import Partitions
+from metadata_log.directory import read_meta_properties
+from metadata_log.errors import DirectoryError
+from metadata_log.ids import NodeId, TopicId
+from metadata_log.simulated_files import SimulatedCrash
+from quorum.node.ports import ImagePublished, NodeEvent
+from tests.simulation.life import Life
+from tests.simulation.node import DATA, Node
+from tests.simulation.world import US_PER_MS
+
+_RECONCILE_EVERY_US: Final = 20 * US_PER_MS
+_LOOK_EVERY_US: Final = 400 * US_PER_MS
+
+
+class AgentNode(Node):
+    """One agent. `partitions` and `life` are those of its present process."""
+
+    is_voter = False
+    partitions: Partitions
+    life: Life
+
+    def _properties(self) -> dict[str, str]:
+        servers = ",".join(f"{at.host}:{at.port}" for at in self.cluster.bootstrap)
+        return {
+            "process.roles": "broker",
+            "node.id": str(self.node_id),
+            "listeners": f"GRPC://b{self.node_id}:9092",
+            "log.dirs": DATA,
+            "controller.listener.names": "GRPC",
+            "controller.quorum.bootstrap.servers": servers,
+        }
+
+    def _start_process(self) -> None:
+        directory_id = read_meta_properties(self.files, DATA).directory_id
+        if directory_id is None:
+            raise DirectoryError(f"{DATA} has no directory id")
+        boot = self.boot
+        self._changed: set[TopicId] = set()
+        self._is_due = False
+        self._is_known = False
+        self.partitions = Partitions(
+            self.files,
+            NodeId(self.node_id),
+            {directory_id: DATA},
+            delete_delay_ms=self.cluster.setup.delete_delay_ms,
+            wall_ms=self.clock.wall_ms,
+            new_token=lambda: self.world.chance.randbytes(16),
+        )
+        self.partitions.open()
+        self.life = Life(
+            self.cluster,
+            self.node_id,
+            boot,
+            directory_id,
+            applied=lambda: self.executor.image.offset_and_epoch.offset - 1,
+            is_over=lambda: self.boot != boot or not self.is_up,
+            is_frozen=lambda: self.is_frozen,
+        )
+        super()._start_process()
+        self.world.after(0, self.life.look)
+        self.world.after(_LOOK_EVERY_US, self._remove_due, boot)
+
+    def on_event(self, event: NodeEvent) -> None:
+        super().on_event(event)
+        if type(event) is not ImagePublished:
+            return
+        for changes in event.changes:
+            self._changed |= changes.topics
+        own = event.after.cluster.brokers.get(NodeId(self.node_id))
+        self._is_known |= own is not None and own.incarnation_id == self.life.incarnation_id
+        if self._is_known and not self._is_due:
+            self._is_due = True
+            self.world.after(_RECONCILE_EVERY_US, self._reconcile, self.boot)
+
+    @property
+    def is_reconciled(self) -> bool:
+        """Whether nothing is left to do for the image that it has."""
+        return self._is_known and not self._is_due
+
+    def _reconcile(self, boot: int) -> None:
+        if boot != self.boot or not self.is_up:
+            return
+        if self.is_frozen:
+            self.world.after(_RECONCILE_EVERY_US, self._reconcile, boot)
+            return
+        self._is_due = False
+        changed, self._changed = self._changed, set()
+        try:
+            done = self.partitions.reconcile(self.executor.image, changed)
+        except SimulatedCrash:
+            self.end(power=self.dies_by_power)
+        except OSError as error:
+            self._directory_failed(error)
+        else:
+            self.cluster.checkers.on_reconciled(self, done)
+
+    def _remove_due(self, boot: int) -> None:
+        if boot != self.boot or not self.is_up:
+            return
+        try:
+            if not self.is_frozen:
+                self.partitions.remove_due()
+        except SimulatedCrash:
+            self.end(power=self.dies_by_power)
+        except OSError as error:
+            self._directory_failed(error)
+        else:
+            self.world.after(_LOOK_EVERY_US, self._remove_due, boot)
+
+    def _directory_failed(self, error: OSError) -> None:
+        self.world.tell(self.node_id, f"fails: {error}")
+        self.opened.abandon()
+        self._fail()

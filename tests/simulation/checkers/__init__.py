@@ -1,0 +1,110 @@
+"""What must hold of a cluster at every moment, whatever fails: one checker a file, all told here of what happens.
+
+Decides: which checker is told of what. Must not know: what each holds true. To add one, write its file and call it here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_agent.reconciler import Plan
+from quorum.node.ports import (
+    ImagePublished,
+    NodeEvent,
+    OutgoingRequest,
+    PeerCall,
+    PeerResponse,
+    RoleChanged,
+)
+from quorum.raft.messages import FetchRequest, VoteRequest, VoteResponse
+from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.committed import Committed
+from tests.simulation.checkers.directories import check_plan
+from tests.simulation.checkers.high_watermark import check_high_watermark
+from tests.simulation.checkers.history import History
+from tests.simulation.checkers.image_equality import check_image
+from tests.simulation.checkers.log_matching import LogMatching
+from tests.simulation.checkers.one_leader import OneLeader
+from tests.simulation.checkers.own_errors import check_failure
+from tests.simulation.checkers.promises import check_fetch, check_outcome
+from tests.simulation.checkers.reads import check_read
+from tests.simulation.checkers.reference import Reference
+from tests.simulation.checkers.snapshots import check_snapshot
+from tests.simulation.checkers.topic_ids import TopicIds
+from tests.simulation.checkers.votes import Votes
+
+if TYPE_CHECKING:
+    from tests.simulation.agent import AgentNode
+    from tests.simulation.clients import Operation
+    from tests.simulation.cluster import Cluster
+    from tests.simulation.node import Node
+
+__all__ = ["Broken", "Checkers"]
+
+
+class Checkers:
+    """All checkers of one story."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.one_leader = OneLeader()
+        self.votes = Votes()
+        self.log_matching = LogMatching()
+        self.reference = Reference(TopicIds())
+        self.committed = Committed(cluster, self.reference)
+        self.history = History()
+
+    def on_event(self, node: Node, event: NodeEvent) -> None:
+        """A process tells its watcher."""
+        kind = type(event)
+        if kind is ImagePublished:
+            check_image(node.node_id, event.after, self.reference)  # type: ignore[union-attr]
+        elif kind is RoleChanged and event.role == "leader":  # type: ignore[union-attr]
+            self.one_leader.on_leader(node.node_id, node.boot, event.epoch)  # type: ignore[union-attr]
+            self.committed.on_leader(node)
+
+    def on_send(self, node: Node, request: OutgoingRequest) -> None:
+        """A request leaves for a peer."""
+        sent = request.request
+        if type(sent) is FetchRequest:
+            check_fetch(node, sent.fetch_offset)
+        elif type(sent) is VoteRequest and not sent.pre_vote:
+            self.votes.on_vote(node.key, node.media, sent.candidate_epoch, sent.candidate)
+
+    def on_answer(self, node: Node, call: PeerCall, response: PeerResponse) -> None:
+        """An answer leaves for a peer."""
+        asked = call.request
+        if type(response) is VoteResponse and response.vote_granted:
+            if type(asked) is VoteRequest and not asked.pre_vote:
+                self.votes.on_vote(node.key, node.media, asked.candidate_epoch, asked.candidate)
+
+    def on_high_watermark(self, node: Node, before: int, after: int) -> None:
+        """A process's high watermark is another one."""
+        check_high_watermark(node, before, after)
+        self.committed.on_high_watermark(node, after)
+
+    def on_durable(self, node: Node) -> None:
+        """What is durable on a node's disk has changed."""
+        for before, key in node.durable.added:
+            self.log_matching.on_durable(node.node_id, before, key)
+        if node.durable.removed:
+            self.committed.on_durable(node)
+
+    def on_outcome(self, operation: Operation) -> None:
+        """A client has its answer."""
+        check_outcome(operation, self.reference)
+        check_read(operation, self.reference)
+
+    def on_reconciled(self, agent: AgentNode, plan: Plan) -> None:
+        """An agent has carried out a plan."""
+        check_plan(agent, plan, self.reference)
+
+    def on_failure(self, node: Node, error: Exception) -> None:
+        """A process has ended by an error of its own."""
+        check_failure(node, error)
+
+    def on_end(self, cluster: Cluster, data: str) -> None:
+        """The story is over, in peace."""
+        self.history.check()
+        self.committed.check_majority()
+        for node in cluster.nodes:
+            check_snapshot(node.node_id, node.files, data, self.reference)

@@ -1,0 +1,94 @@
+"""Committed is for ever: what one replica says is committed, is the same on all that ever say so, and is on the disks of
+a majority at every moment from then on; a leader has all of it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.reference import Reference
+from tests.simulation.durable import BatchKey
+
+if TYPE_CHECKING:
+    from tests.simulation.cluster import Cluster
+    from tests.simulation.node import Node
+
+
+class Committed:
+    """Knows the committed log, and hands what is new of it to `reference`."""
+
+    def __init__(self, cluster: Cluster, reference: Reference) -> None:
+        self._cluster = cluster
+        self._reference = reference
+        self._ends: list[int] = []
+        self._keys: list[BatchKey] = []
+
+    @property
+    def end(self) -> int:
+        """Everything before it is committed."""
+        return self._ends[-1] if self._ends else 0
+
+    def on_high_watermark(self, node: Node, offset: int) -> None:
+        """`node` says that everything before `offset` is committed."""
+        if offset == 0:
+            return
+        log = node.executor.log
+        if offset > self.end:
+            self._extend(node, offset)
+            self.check_majority()
+            return
+        at = bisect_left(self._ends, offset)
+        if self._ends[at] != offset:
+            raise Broken("committed", f"node {node.node_id} puts the high watermark at {offset}, inside a batch")
+        epoch = log.epochs.epoch_at(offset - 1)  # type: ignore[arg-type]
+        if epoch != self._keys[at].epoch:
+            raise Broken(
+                "committed",
+                f"node {node.node_id} has epoch {epoch} before its high watermark {offset}, committed there is "
+                f"{self._keys[at]}",
+            )
+
+    def _extend(self, node: Node, offset: int) -> None:
+        log = node.executor.log
+        if self._keys:
+            last = self._keys[-1]
+            if log.epochs.epoch_at(last.end - 1) != last.epoch:  # type: ignore[arg-type]
+                raise Broken("committed", f"node {node.node_id} commits {offset} on a log that lacks {last}")
+        for header, data in log.iter_from(self.end):  # type: ignore[arg-type]
+            if header.next_offset > offset:
+                break
+            self._ends.append(header.next_offset)
+            key = BatchKey(header.base_offset, header.next_offset, header.partition_leader_epoch, header.crc)
+            self._keys.append(key)
+            self._reference.on_batch(header, data)
+        if self.end != offset:
+            raise Broken("committed", f"node {node.node_id} puts the high watermark at {offset}, inside a batch")
+
+    def check_majority(self) -> None:
+        """What was committed last is on the disks of a majority."""
+        if not self._keys:
+            return
+        last = self._keys[-1]
+        holders = [node.node_id for node in self._cluster.voters if node.durable.holds(last)]
+        if len(holders) < self._cluster.majority:
+            raise Broken(
+                "committed", f"{last} is committed, but durable only on {holders} of {len(self._cluster.voters)}"
+            )
+
+    def on_durable(self, node: Node) -> None:
+        """Batches are gone from a disk: none that is committed, unless nobody could have known."""
+        if node.is_voter and any(self._is_committed(key) for key in node.durable.removed):
+            self.check_majority()
+
+    def _is_committed(self, key: BatchKey) -> bool:
+        at = bisect_left(self._ends, key.end)
+        return at < len(self._keys) and self._keys[at] == key
+
+    def on_leader(self, node: Node) -> None:
+        """A replica leads: its log begins with all that is committed (leader completeness)."""
+        if not self._keys:
+            return
+        last, log = self._keys[-1], node.executor.log
+        if log.log_end_offset < last.end or log.epochs.epoch_at(last.end - 1) != last.epoch:  # type: ignore[arg-type]
+            raise Broken("committed", f"node {node.node_id} leads with a log up to {log.end()} that lacks {last}")

@@ -1,0 +1,123 @@
+"""Linearizable client history: for each topic there is one order of all requests about it that fits what every client was
+told and when. Nothing of the log is looked at.
+
+A topic is a register: absent, or present with an id. A request of unknown outcome may have been done at any later time,
+or never. Refusals and describes tell the state too; as long as a leader answers them without proof that it still leads,
+they are judged by `reads` alone, and `WITH_READS` is off.
+
+The search is Wing's and Gong's with Lowe's memory of positions already tried.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.simulation.checkers.broken import Broken
+from tests.simulation.clients import UNKNOWN, Operation
+
+WITH_READS: Final = False
+"""To be turned on with reads that prove the leadership (a barrier)."""
+
+_NEVER: Final = 1 << 62
+ABSENT: Final = "absent"
+_SOME: Final = "?"
+"""Present, with an id that nobody was told."""
+_LIMIT: Final = 200_000
+
+
+class History:
+    """All requests of a story."""
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+
+    def check(self) -> None:
+        """At the end of a story, when nothing is under way."""
+        by_topic: dict[str, list[Operation]] = {}
+        for operation in self.operations:
+            if _matters(operation):
+                by_topic.setdefault(operation.topic, []).append(operation)
+        for topic, operations in sorted(by_topic.items()):
+            stuck = find_disorder(operations)
+            if stuck is not None:
+                raise Broken("history", f"no order of the requests for {topic} fits; stuck at {_text(stuck)}")
+
+
+def _matters(operation: Operation) -> bool:
+    is_write = operation.kind in ("create", "delete")
+    if operation.returned_us is None or operation.outcome == UNKNOWN:
+        return is_write
+    if operation.kind == "read":
+        return False
+    if is_write and operation.outcome == "NONE":
+        return True
+    return WITH_READS and _tells(operation)
+
+
+def _tells(operation: Operation) -> bool:
+    return operation.outcome in ("NONE", "TOPIC_ALREADY_EXISTS", "UNKNOWN_TOPIC_OR_PARTITION")
+
+
+def _step(operation: Operation, state: str) -> str | None:
+    """The state after it, or None if it could not have been told what it was in this one."""
+    kind, outcome = operation.kind, operation.outcome
+    if outcome in (UNKNOWN, ""):
+        if kind == "create":
+            return _SOME if state == ABSENT else state
+        return ABSENT
+    told = operation.topic_id.hex() if operation.topic_id is not None else ""
+    if kind == "create":
+        if outcome == "NONE":
+            return told if state == ABSENT else None
+        return state if state != ABSENT else None
+    if outcome != "NONE":
+        return state if state == ABSENT else None
+    if state not in (told, _SOME):
+        return None
+    return ABSENT if kind == "delete" else told
+
+
+def find_disorder(operations: list[Operation]) -> Operation | None:
+    """None when there is an order; else an operation at which the longest try got stuck.
+
+    Raises:
+        Broken: the search takes too long to tell, which is no proof.
+    """
+    ordered = sorted(operations, key=lambda operation: operation.invoked_us)
+    ends = [_NEVER if _is_open(operation) else operation.returned_us or 0 for operation in ordered]
+    must = sum(1 << at for at, operation in enumerate(ordered) if not _is_open(operation))
+    seen: set[tuple[int, str]] = set()
+    todo = [(0, ABSENT)]
+    best, stuck = -1, ordered[0]
+    while todo:
+        done, state = todo.pop()
+        if done & must == must:
+            return None
+        if (done, state) in seen:
+            continue
+        seen.add((done, state))
+        if len(seen) > _LIMIT:
+            raise Broken("history", f"too many orders of {len(ordered)} requests for {ordered[0].topic} to try")
+        first_end = min(end for at, end in enumerate(ends) if not done >> at & 1)
+        for at, operation in enumerate(ordered):
+            if operation.invoked_us > first_end:
+                break
+            if done >> at & 1:
+                continue
+            after = _step(operation, state)
+            if after is not None:
+                todo.append((done | 1 << at, after))
+            elif (count := done.bit_count()) > best:
+                best, stuck = count, operation
+    return stuck
+
+
+def _is_open(operation: Operation) -> bool:
+    return operation.returned_us is None or operation.outcome == UNKNOWN
+
+
+def _text(operation: Operation) -> str:
+    return (
+        f"client {operation.client}'s {operation.kind} from {operation.invoked_us} to {operation.returned_us} us, which "
+        f"was told {operation.outcome or 'nothing'}"
+    )

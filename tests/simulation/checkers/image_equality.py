@@ -1,0 +1,26 @@
+"""State machine equality: every image that a replica publishes is the one that the committed log gives at that offset.
+
+A leader's image comes from records that it never encoded, a follower's from bytes, a restarted one's from its files; the
+reference is one replay of the committed batches. The whole image is compared, provenance included.
+"""
+
+from __future__ import annotations
+
+from metadata_log.image import MetadataImage
+from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.reference import Reference
+
+
+def check_image(node_id: int, image: MetadataImage, reference: Reference) -> None:
+    """A replica has published an image."""
+    offset = image.offset_and_epoch.offset
+    expected = reference.image_at(offset)
+    if expected is None:
+        raise Broken(
+            "image_equality", f"node {node_id} publishes an image of offset {offset}; {reference.end} is committed"
+        )
+    if image == expected:
+        return
+    parts = [name for name in image.__struct_fields__ if getattr(image, name) != getattr(expected, name)]
+    shown = "; ".join(f"{name} {getattr(image, name)} instead of {getattr(expected, name)}" for name in parts)
+    raise Broken("image_equality", f"node {node_id} at offset {offset} differs in {shown[:600]}")

@@ -1,0 +1,50 @@
+"""Liveness: when all faults have ended, within bounded virtual time there is an active controller, every request has been
+answered, a new topic is committed, every replica has all of it, and the agents have their directories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.directories import missing_directories
+
+if TYPE_CHECKING:
+    from tests.simulation.cluster import Cluster
+
+BOUND_MS: Final = 40_000
+"""So long all of it may take. A disk that takes half a second for each write, thirty nodes' worth of backlog and broker
+sessions of nine seconds fit into it; a stuck cluster does not."""
+
+
+def unrest(cluster: Cluster) -> str | None:
+    """What is not as it should be in peace; None when all is well."""
+    if cluster.active is None:
+        return "there is no active controller"
+    waiting = [client for client in cluster.clients if client.busy is not None]
+    if waiting:
+        operation = waiting[0].busy
+        return f"client {waiting[0].client_id} waits for {operation.kind} {operation.topic}"  # type: ignore[union-attr]
+    end = cluster.active.executor.machine.log_end_offset
+    for node in cluster.nodes:
+        if node.is_lost:
+            continue
+        if not node.is_up:
+            return f"node {node.node_id} is down"
+        if node.executor.image.offset_and_epoch.offset != end:
+            return f"node {node.node_id} has {node.executor.image.offset_and_epoch}, the log ends at {end}"
+    for agent in cluster.agents:
+        if not agent.is_reconciled:
+            return f"agent {agent.node_id} has not reconciled"
+        missing = missing_directories(agent, cluster.checkers.reference)
+        if missing is not None:
+            return missing
+    return None
+
+
+def check_recovered(cluster: Cluster, unrested: str | None) -> None:
+    """The bound has passed, or nothing was wrong any more."""
+    if unrested is not None:
+        described = "; ".join(
+            f"{node.node_id} {node.executor.machine.describe() if node.is_up else 'down'}" for node in cluster.nodes
+        )
+        raise Broken("liveness", f"{BOUND_MS} ms after the last fault {unrested}: {described}")

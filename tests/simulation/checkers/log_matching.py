@@ -1,0 +1,27 @@
+"""Log matching: a batch that two logs hold at the same offset and epoch is the same batch after the same batches.
+
+Incremental: each batch is compared once, when it becomes durable, with the first of its offset and epoch that was ever
+seen, and so is the batch before it; by induction that is all of both logs.
+"""
+
+from __future__ import annotations
+
+from tests.simulation.checkers.broken import Broken
+from tests.simulation.durable import BatchKey
+
+
+class LogMatching:
+    """Knows every batch that was ever durable anywhere."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[BatchKey, BatchKey | None]] = {}
+
+    def on_durable(self, node_id: int, before: BatchKey | None, key: BatchKey) -> None:
+        """`key` has become durable on a node, right behind `before`."""
+        known = self._known.setdefault((key.base, key.epoch), (key, before))
+        if known[0] != key:
+            raise Broken("log_matching", f"node {node_id} holds {key}, elsewhere it is {known[0]}")
+        if known[1] != before:
+            raise Broken("log_matching", f"on node {node_id} {key} stands behind {before}, elsewhere behind {known[1]}")
+        if before is not None and before.end != key.base:
+            raise Broken("log_matching", f"on node {node_id} {key} follows {before}: there is a gap")

@@ -1,0 +1,21 @@
+"""One leader an epoch: no two replicas ever lead the same one, and none leads it in two processes."""
+
+from __future__ import annotations
+
+from tests.simulation.checkers.broken import Broken
+
+
+class OneLeader:
+    """Knows every leader that there ever was."""
+
+    def __init__(self) -> None:
+        self._leaders: dict[int, tuple[int, int]] = {}
+
+    def on_leader(self, node_id: int, boot: int, epoch: int) -> None:
+        """A replica has become leader."""
+        first = self._leaders.setdefault(epoch, (node_id, boot))
+        if first != (node_id, boot):
+            raise Broken(
+                "one_leader",
+                f"epoch {epoch} is led by node {node_id} (process {boot}), was by {first[0]} (process {first[1]})",
+            )

@@ -1,0 +1,43 @@
+"""Acknowledged is durable: a Fetch promises that the log before its offset is durable where it comes from; a client that
+was told that something holds was told so of what is committed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.reference import Reference
+from tests.simulation.clients import Operation
+
+if TYPE_CHECKING:
+    from tests.simulation.node import Node
+
+
+def check_fetch(node: Node, fetch_offset: int) -> None:
+    """A Fetch leaves."""
+    if fetch_offset > node.durable.end:
+        raise Broken(
+            "promises", f"node {node.node_id} fetches from {fetch_offset}, but is durable only up to {node.durable.end}"
+        )
+
+
+def check_outcome(operation: Operation, reference: Reference) -> None:
+    """A client was told something: it stands in the committed log, before the offset that the answer names."""
+    if operation.outcome == "unknown":
+        return
+    told = f"client {operation.client} was told {operation.outcome} to {operation.kind} {operation.topic}"
+    if operation.image_offset > reference.end:
+        raise Broken("promises", f"{told} of offset {operation.image_offset}; only {reference.end} is committed")
+    if operation.image_offset < operation.at_least_offset:
+        raise Broken("promises", f"{told} of offset {operation.image_offset}, asked for {operation.at_least_offset}")
+    if operation.outcome != "NONE" or operation.topic_id is None:
+        return
+    topic_id = operation.topic_id
+    if operation.kind == "create" and not _is_before(reference.created.get(topic_id), operation):
+        raise Broken("promises", f"{told}: its id is not in the committed log before {operation.image_offset}")
+    if operation.kind == "delete" and not _is_before(reference.deleted.get(topic_id), operation):
+        raise Broken("promises", f"{told}: its removal is not in the committed log before {operation.image_offset}")
+
+
+def _is_before(offset: int | None, operation: Operation) -> bool:
+    return offset is not None and offset < operation.image_offset

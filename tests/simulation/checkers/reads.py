@@ -1,0 +1,25 @@
+"""Reads tell the truth of the offset that they name: the answer is what the committed log says up to there."""
+
+from __future__ import annotations
+
+from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.reference import Reference
+from tests.simulation.clients import Operation
+
+
+def check_read(operation: Operation, reference: Reference) -> None:
+    """A describe was answered."""
+    if operation.kind not in ("describe", "read") or operation.outcome == "unknown":
+        return
+    told = operation.topic_id if operation.outcome == "NONE" else None
+    true = reference.topic_at(operation.topic, operation.image_offset)
+    if told != true:
+        raise Broken(
+            "reads",
+            f"client {operation.client} read {operation.topic} at offset {operation.image_offset} as {_text(told)}; it "
+            f"is {_text(true)} there",
+        )
+
+
+def _text(topic_id: bytes | None) -> str:
+    return "absent" if topic_id is None else topic_id.hex()

@@ -1,0 +1,79 @@
+"""The committed log, replayed once: what every replica's image and every answer is held against.
+
+Decides: what the log says at each batch's end. Must not know: which replica said so.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from metadata_log.batch import BatchHeader, batch_values
+from metadata_log.ids import TopicId
+from metadata_log.image import MetadataImage
+from metadata_log.image.replayer import Replayer, decode_values
+from metadata_log.records import RemoveTopicRecord, TopicRecord
+from tests.simulation.checkers.topic_ids import TopicIds
+
+
+class Reference:
+    """One story's.
+
+    Attributes:
+        created, deleted: offset of the record that did it, by topic id.
+    """
+
+    def __init__(self, topic_ids: TopicIds) -> None:
+        self._topic_ids = topic_ids
+        self._replayer = Replayer.start(MetadataImage.empty())
+        self._images: dict[int, MetadataImage] = {0: MetadataImage.empty()}
+        self._names: dict[TopicId, str] = {}
+        self._history: dict[str, tuple[list[int], list[TopicId | None]]] = {}
+        self.created: dict[TopicId, int] = {}
+        self.deleted: dict[TopicId, int] = {}
+
+    @property
+    def end(self) -> int:
+        """Everything before it is replayed."""
+        return self._replayer.end.offset
+
+    @property
+    def image(self) -> MetadataImage:
+        """At the end."""
+        return self._replayer.image
+
+    def on_batch(self, header: BatchHeader, data: bytes) -> None:
+        """The next batch is committed."""
+        records = [] if header.is_control else decode_values(batch_values(data, header), header.base_offset)
+        self._replayer = self._replayer.on_records(
+            records,
+            base_offset=header.base_offset,
+            next_offset=header.next_offset,
+            epoch=header.partition_leader_epoch,
+            timestamp_ms=header.max_timestamp,
+        )
+        self._images[header.next_offset] = self._replayer.image
+        for at, record in enumerate(records):
+            offset = header.base_offset + at
+            if type(record) is TopicRecord:
+                self._topic_ids.on_topic(record.topic_id, record.name, offset)
+                self._names[record.topic_id] = record.name
+                self.created[record.topic_id] = offset
+                self._note(record.name, offset, record.topic_id)
+            elif type(record) is RemoveTopicRecord:
+                self.deleted[record.topic_id] = offset
+                self._note(self._names[record.topic_id], offset, None)
+
+    def _note(self, name: str, offset: int, topic_id: TopicId | None) -> None:
+        offsets, ids = self._history.setdefault(name, ([], []))
+        offsets.append(offset)
+        ids.append(topic_id)
+
+    def image_at(self, offset: int) -> MetadataImage | None:
+        """The image of the log before `offset`, where a batch ends there."""
+        return self._images.get(offset)
+
+    def topic_at(self, name: str, offset: int) -> TopicId | None:
+        """The topic of that name after all records before `offset`."""
+        offsets, ids = self._history.get(name, ([], []))
+        at = bisect_right(offsets, offset - 1) - 1
+        return ids[at] if at >= 0 else None

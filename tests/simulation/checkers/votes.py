@@ -1,0 +1,37 @@
+"""No vote forgotten: a vote that has left a replica is durable there, and it gives no other in that epoch, ever."""
+
+from __future__ import annotations
+
+from metadata_log.errors import CorruptFileError
+from metadata_log.ids import ReplicaKey
+from metadata_log.quorum_state import QUORUM_STATE_FILE, parse_quorum_state
+from metadata_log.simulated_media import Directory
+from tests.simulation.checkers.broken import Broken
+
+
+class Votes:
+    """Knows every vote that was ever given."""
+
+    def __init__(self) -> None:
+        self._given: dict[tuple[ReplicaKey, int], ReplicaKey] = {}
+
+    def on_vote(self, voter: ReplicaKey, media: Directory, epoch: int, candidate: ReplicaKey) -> None:
+        """A vote leaves `voter`, whose metadata directory is `media`: a granted one, or a candidate's own."""
+        before = self._given.setdefault((voter, epoch), candidate)
+        if before != candidate:
+            raise Broken(
+                "votes",
+                f"node {voter.node_id} votes in epoch {epoch} for {candidate.node_id}, did for {before.node_id}",
+            )
+        inode = media.durable.get(QUORUM_STATE_FILE)
+        try:
+            state = None if inode is None else parse_quorum_state(bytes(inode.durable), QUORUM_STATE_FILE)
+        except CorruptFileError as error:
+            raise Broken("votes", f"node {voter.node_id} would find no quorum-state: {error}") from error
+        is_own = state is not None and state.leader_id == voter.node_id == candidate.node_id
+        if state is None or state.leader_epoch < epoch:
+            raise Broken("votes", f"node {voter.node_id} votes in epoch {epoch}, but durable is {state}")
+        if state.leader_epoch == epoch and state.voted_key not in (candidate, None) and not is_own:
+            raise Broken("votes", f"node {voter.node_id} votes for {candidate.node_id}, but durable is {state}")
+        if state.leader_epoch == epoch and state.voted_key is None and state.leader_id < 0:
+            raise Broken("votes", f"node {voter.node_id} votes for {candidate.node_id}, but its disk knows no vote")

@@ -1,0 +1,144 @@
+"""Clients: each asks one thing at a time, and writes down what it asked, when, and what it was told.
+
+Decides: what is asked, and what a client may conclude from an answer or from none. Must not know: whether what it was
+told is right (`checkers.history` does).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from metadata_log.ids import TopicId
+from quorum.controller.requests import CreatableTopic, CreateTopics, DeleteTopics, DescribeTopics
+from quorum.controller.requests.topics import DeleteTopicState
+from quorum.errors import Error
+from quorum.node.ports import ClientAnswer
+from tests.simulation.world import US_PER_MS
+
+if TYPE_CHECKING:
+    from tests.simulation.cluster import Cluster
+
+_NOTHING_DONE: Final = (Error.NOT_CONTROLLER, Error.THROTTLING_QUOTA_EXCEEDED)
+_RETRY_MS: Final = 15
+_GIVE_UP_AFTER: Final = 400
+UNKNOWN: Final = "unknown"
+"""The outcome of a request that may have been done, or may yet be."""
+
+
+class Operation(msgspec.Struct, kw_only=True):
+    """One request. Times are true ones, in microseconds; `outcome` is an Error's name, or UNKNOWN."""
+
+    client: int
+    kind: str
+    topic: str
+    invoked_us: int
+    returned_us: int | None = None
+    outcome: str = ""
+    topic_id: TopicId | None = None
+    image_offset: int = -1
+    at_least_offset: int = -1
+
+
+class Client:
+    """One of them. `busy` is the operation under way."""
+
+    def __init__(self, cluster: Cluster, client_id: int) -> None:
+        self._cluster = cluster
+        self._world = cluster.world
+        self.client_id = client_id
+        self.busy: Operation | None = None
+        self.is_stopping = False
+        self._guess = 0
+        self._attempts = 0
+        self._seen_offset = -1
+
+    def start(self) -> None:
+        """Begin asking."""
+        self._think()
+
+    def _think(self) -> None:
+        if not self.is_stopping:
+            self._world.after(1 + self._world.up_to(2 * self._cluster.setup.think_ms * US_PER_MS), self._ask_anything)
+
+    def _ask_anything(self) -> None:
+        if self.is_stopping or self.busy is not None:
+            return
+        world = self._world
+        kind = ("create", "create", "create", "delete", "describe", "read")[world.up_to(6)]
+        self.ask(kind, f"t{world.up_to(self._cluster.setup.topics)}")
+
+    def ask(self, kind: str, topic: str) -> None:
+        """Begin an operation."""
+        self.busy = Operation(
+            client=self.client_id,
+            kind=kind,
+            topic=topic,
+            invoked_us=self._world.now_us,
+            at_least_offset=max(self._seen_offset, 0) if kind == "read" else -1,
+        )
+        self._attempts = 0
+        self._cluster.checkers.history.operations.append(self.busy)
+        self._send(self.busy)
+
+    def _send(self, operation: Operation) -> None:
+        voters = self._cluster.voters
+        if operation.kind == "read" or self._attempts % 3 == 2:
+            self._guess = self._world.up_to(len(voters))
+        self._attempts += 1
+        self._cluster.network.call(
+            self.client_id,
+            voters[self._guess],
+            _request(operation, self._world.up_to(1 << 20), self._cluster.broker_count),
+            lambda answer: self._take(operation, answer),
+            at_least_offset=operation.at_least_offset,
+        )
+
+    def _take(self, operation: Operation, answer: ClientAnswer | None) -> None:
+        is_read = operation.kind in ("describe", "read")
+        if answer is not None and (answer.error in _NOTHING_DONE or (is_read and answer.error is not Error.NONE)):
+            hint = answer.leader_id
+            if 1 <= hint <= len(self._cluster.voters):
+                self._guess = hint - 1
+            else:
+                self._guess = (self._guess + 1) % len(self._cluster.voters)
+            self._again(operation)
+        elif answer is None and is_read:
+            self._guess = (self._guess + 1) % len(self._cluster.voters)
+            self._again(operation)
+        elif answer is None or answer.error is not Error.NONE:
+            self._guess = (self._guess + 1) % len(self._cluster.voters)
+            self._done(operation, UNKNOWN)
+        else:
+            self._seen_offset = max(self._seen_offset, answer.image_offset)
+            operation.image_offset = answer.image_offset
+            response: Any = answer.response
+            result = response.topics[0] if response.topics else response
+            if result.error is Error.NONE:
+                operation.topic_id = result.topic_id
+            self._done(operation, result.error.name)
+
+    def _again(self, operation: Operation) -> None:
+        if self._attempts >= _GIVE_UP_AFTER and not self.is_stopping:
+            self._done(operation, UNKNOWN)
+        else:
+            self._world.after(1 + self._world.up_to(2 * _RETRY_MS * US_PER_MS), self._send, operation)
+
+    def _done(self, operation: Operation, outcome: str) -> None:
+        operation.outcome = outcome
+        operation.returned_us = self._world.now_us
+        self.busy = None
+        self._world.tell(-1, f"c{self.client_id - 1000} {operation.kind} {operation.topic}: {outcome}")
+        self._cluster.checkers.on_outcome(operation)
+        self._think()
+
+
+def _request(operation: Operation, draw: int, brokers: int) -> object:
+    name = operation.topic
+    if operation.kind == "create":
+        topic = CreatableTopic(name=name, num_partitions=1 + draw % 3, replication_factor=1 + (draw >> 4) % brokers)
+        return CreateTopics(topics=(topic,))
+    if operation.kind == "delete":
+        return DeleteTopics(topics=(DeleteTopicState(name=name),))
+    return DescribeTopics(names=(name,))

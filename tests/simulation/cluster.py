@@ -1,0 +1,111 @@
+"""A whole cluster as its setup says: voters, agents, paper brokers, clients, and the links between them.
+
+Decides: who there is, and when a machine that went down comes back. Must not know: which faults there are, or what must
+hold.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metadata_log.format import LogDirectory, format_directory
+from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
+from metadata_log.voters import Endpoint, Voter
+from tests.simulation.agent import AgentNode
+from tests.simulation.checkers import Checkers
+from tests.simulation.clients import Client
+from tests.simulation.clock import TRUE_RATE, WALL_START_MS
+from tests.simulation.life import Life
+from tests.simulation.network import SimulatedNetwork
+from tests.simulation.node import DATA, Node
+from tests.simulation.setup import Setup
+from tests.simulation.world import US_PER_MS, World
+
+CLUSTER_ID: Final = "4L6g3nShT-eMCtK--X86sw"
+LEVEL: Final = 30
+FIRST_AGENT: Final = 101
+FIRST_PAPER_BROKER: Final = 201
+FIRST_CLIENT: Final = 1001
+
+
+class Cluster:
+    """Everything in it follows from the setup."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self.cluster_id = CLUSTER_ID
+        self.world = World(setup.seed)
+        self.network = SimulatedNetwork(self)
+        self.checkers = Checkers(self)
+        self.is_peaceful = False
+        keys = [
+            ReplicaKey(node_id=NodeId(n), directory_id=DirectoryId(bytes(14) + bytes([2, n])))
+            for n in range(1, setup.voters + 1)
+        ]
+        voters = [Voter(key=key, endpoints=_endpoints(key.node_id)) for key in keys]
+        self.bootstrap = tuple(voter.endpoints[1] for voter in voters)
+        self.voters = [Node(self, voter.key, voter.endpoints) for voter in voters]
+        self.agents = [self._agent(FIRST_AGENT + n) for n in range(setup.observers)]
+        self.nodes: list[Node] = [*self.voters, *self.agents]
+        self.by_host = {endpoint.host: node for node in self.nodes for endpoint in node.endpoints}
+        self.clients = [Client(self, FIRST_CLIENT + n) for n in range(setup.clients)]
+        self._format(voters)
+
+    def _agent(self, node_id: int) -> AgentNode:
+        key = ReplicaKey(node_id=NodeId(node_id), directory_id=DirectoryId(bytes(14) + bytes([2, node_id])))
+        return AgentNode(self, key, _endpoints(node_id))
+
+    def _format(self, voters: list[Voter]) -> None:
+        for node in self.nodes:
+            format_directory(
+                node.files,
+                [LogDirectory(path=DATA, directory_id=node.key.directory_id)],
+                DATA,
+                cluster_id=CLUSTER_ID,
+                node_id=node.key.node_id,
+                level=LEVEL,
+                now_ms=WALL_START_MS,
+                initial_voters=voters if node.is_voter else None,
+            )
+
+    @property
+    def broker_count(self) -> int:
+        """Agents and paper brokers."""
+        return self.setup.observers + self.setup.paper_brokers
+
+    @property
+    def majority(self) -> int:
+        """Of the voters."""
+        return len(self.voters) // 2 + 1
+
+    def start(self) -> None:
+        """Start everything within a few milliseconds."""
+        world, drift = self.world, self.setup.drift
+        for node in self.nodes:
+            node.clock.run_at(TRUE_RATE + (world.up_to(2 * drift) - drift if drift else 0))
+            world.after(world.up_to(30 * US_PER_MS), node.start)
+        for n in range(self.setup.paper_brokers):
+            broker_id = FIRST_PAPER_BROKER + n
+            life = Life(self, broker_id, 1, DirectoryId(bytes(14) + bytes([3, n])))
+            world.after(world.up_to(30 * US_PER_MS), life.look)
+        for client in self.clients:
+            client.start()
+
+    def restart_later(self, node: Node) -> None:
+        """A process has ended: it comes back soon, or after a while."""
+        world = self.world
+        most_ms = (10, 300, 4_000)[0 if self.is_peaceful else world.up_to(3)]
+        world.after(1 + world.up_to(most_ms * US_PER_MS), node.start)
+
+    @property
+    def active(self) -> Node | None:
+        """The active controller of the highest epoch, if one is active."""
+        active = [node for node in self.voters if node.is_up and node.executor.active_epoch is not None]
+        return max(active, key=lambda node: node.executor.machine.epoch, default=None)
+
+
+def _endpoints(node_id: int) -> tuple[Endpoint, ...]:
+    return (
+        Endpoint(name="CONTROLLER", host=f"n{node_id}", port=9093),
+        Endpoint(name="GRPC", host=f"n{node_id}", port=9094),
+    )

@@ -1,0 +1,95 @@
+"""The disk port in virtual time: group commits that take their time, stand still, fail, or are cut off in the middle.
+
+Decides: when the jobs of a node are carried out. Must not know: what they are; the real `ReplicaDisk` carries them out on
+the node's simulated files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from metadata_log.errors import MetadataLogError
+from metadata_log.simulated_files import SimulatedCrash
+from quorum.node.ports import DiskDone, DiskFailed, DiskJob, LogRead, ReadDone
+from tests.simulation import world as w
+
+if TYPE_CHECKING:
+    from tests.simulation.node import Node
+
+_TOLD_US: Final = 30
+"""From the sync's return to the turn that hears of it: a death may lie between."""
+
+
+class NodeDisk:
+    """One process's."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._boot = node.boot
+        self._disk = node.opened.disk
+        self._jobs: list[DiskJob] = []
+        self._is_busy = False
+
+    def write(self, jobs: Sequence[DiskJob]) -> None:
+        """See the port."""
+        self._node.burn()
+        self._jobs += jobs
+        if not self._is_busy:
+            self._is_busy = True
+            self._begin()
+
+    def read(self, read: LogRead) -> None:
+        """See the port."""
+        self._node.burn()
+        self._node.world.after(self._latency_us(), self._read, read)
+
+    def _begin(self) -> None:
+        self._node.world.after(self._latency_us(), self._run)
+
+    def _latency_us(self) -> int:
+        node = self._node
+        manners, now_us = node.cluster.setup.disk, node.world.now_us
+        latency_us = (manners.least_us + node.world.up_to(manners.spread_us)) * node.disk_factor
+        return latency_us if node.stalled_until_us <= now_us else node.stalled_until_us - now_us + latency_us
+
+    def _run(self) -> None:
+        """Everything that waits becomes durable together; `DiskDone` is another event, so that a death may lie between.
+
+        A frozen process's writer thread stands still too.
+        """
+        node = self._node
+        if node.boot != self._boot or not node.is_up:
+            return
+        if node.is_frozen or node.stalled_until_us > node.world.now_us:
+            node.world.after(1000 + self._latency_us(), self._run)
+            return
+        jobs, self._jobs = self._jobs, []
+        node.world.count(w.WRITTEN, node.node_id, len(jobs))
+        try:
+            sequence = self._disk.execute(jobs)
+        except SimulatedCrash:
+            node.end(power=node.dies_by_power)
+            return
+        except MetadataLogError as error:
+            node.disk_failed(self._boot, error)
+            return
+        node.look_at_disk()
+        node.world.after(_TOLD_US, node.deliver, self._boot, DiskDone(sequence=sequence))
+        if node.boot == self._boot and node.is_up:
+            if self._jobs:
+                self._begin()
+            else:
+                self._is_busy = False
+
+    def _read(self, read: LogRead) -> None:
+        node = self._node
+        if node.boot != self._boot or not node.is_up:
+            return
+        node.world.count(w.READ, node.node_id, read.read_id)
+        try:
+            data = read.plan.run()
+        except (MetadataLogError, OSError) as error:
+            node.deliver(self._boot, DiskFailed(error=error))
+            return
+        node.deliver(self._boot, ReadDone(read_id=read.read_id, data=data))

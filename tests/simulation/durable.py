@@ -1,0 +1,117 @@
+"""What a power cut right now would leave of a replica's log at the least, kept up as its disk works.
+
+Decides: which batches are durable. Must not know: what they mean. It looks at the simulated media themselves and not at
+what the log's own code says of them; only what has changed since is read again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from metadata_log.batch import check_batch
+from metadata_log.errors import CorruptBatchError
+from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.simulated_media import Inode
+
+
+class BatchKey(NamedTuple):
+    """What makes a batch the same batch wherever it lies."""
+
+    base: int
+    end: int
+    epoch: int
+    crc: int
+
+
+class _SegmentView:
+    def __init__(self, name: str, inode: Inode) -> None:
+        self.name = name
+        self.inode = inode
+        self.ends: list[int] = []
+        """Positions in the file where its batches end."""
+        self.keys: list[BatchKey] = []
+
+
+class DurableLog:
+    """One replica's. `keys` are its batches in order; `added` and `removed` are what the last `refresh` found."""
+
+    def __init__(self, files: SimulatedFiles, directory: str) -> None:
+        self._directory = files.media(directory)
+        self._segments: list[_SegmentView] = []
+        self._held: dict[int, BatchKey] = {}
+        self.added: list[tuple[BatchKey | None, BatchKey]] = []
+        """(the batch before it, the batch)"""
+        self.removed: list[BatchKey] = []
+        self.end = 0
+
+    def holds(self, key: BatchKey) -> bool:
+        """Whether this very batch is durable here."""
+        return self._held.get(key.base) == key
+
+    @property
+    def keys(self) -> list[BatchKey]:
+        """All batches, in order."""
+        return [key for segment in self._segments for key in segment.keys]
+
+    def refresh(self) -> None:
+        """Look at the media again."""
+        self.added.clear()
+        self.removed.clear()
+        durable = self._directory.durable
+        names = [name for name in durable if name.endswith(".log")]
+        if len(names) > 1:
+            names.sort()
+        for at, name in enumerate(names):
+            if at < len(self._segments) and self._segments[at].inode is durable[name]:
+                continue
+            self._drop_segments(at)
+            self._segments.append(_SegmentView(name, durable[name]))
+        self._drop_segments(len(names))
+        for at, segment in enumerate(self._segments):
+            inode = segment.inode
+            if inode.changed_from is not None:
+                self._rewind(at, inode.changed_from)
+                inode.changed_from = None
+                self._read(at)
+        last = next((segment.keys[-1] for segment in reversed(self._segments) if segment.keys), None)
+        self.end = 0 if last is None else last.end
+
+    def _drop_segments(self, first: int) -> None:
+        for segment in self._segments[first:]:
+            for key in segment.keys:
+                self._forget(key)
+        del self._segments[first:]
+
+    def _rewind(self, at: int, position: int) -> None:
+        segment = self._segments[at]
+        while segment.ends and segment.ends[-1] > position:
+            segment.ends.pop()
+            self._forget(segment.keys.pop())
+
+    def _forget(self, key: BatchKey) -> None:
+        if self._held.get(key.base) == key:
+            del self._held[key.base]
+        self.removed.append(key)
+
+    def _read(self, at: int) -> None:
+        segment = self._segments[at]
+        data = segment.inode.durable
+        position = segment.ends[-1] if segment.ends else 0
+        before = segment.keys[-1] if segment.keys else self._last_before(at)
+        size = len(data)
+        while position < size:
+            try:
+                header = check_batch(data, position)
+            except CorruptBatchError:
+                return
+            epoch, base = header.partition_leader_epoch, header.base_offset
+            key = BatchKey(base, header.next_offset, epoch, header.crc)
+            position += header.size_in_bytes
+            segment.ends.append(position)
+            segment.keys.append(key)
+            self._held[base] = key
+            self.added.append((before, key))
+            before = key
+
+    def _last_before(self, at: int) -> BatchKey | None:
+        return next((segment.keys[-1] for segment in reversed(self._segments[:at]) if segment.keys), None)

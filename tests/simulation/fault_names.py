@@ -1,0 +1,32 @@
+"""The kinds of fault that a seed may draw; `faults` does them. New ones (voter changes, snapshots, handovers) go here
+and there."""
+
+from __future__ import annotations
+
+from typing import Final
+
+FAULTS: Final = (
+    "kill",
+    "power cut",
+    "kill leader",
+    "power cut leader",
+    "dead at an effect",
+    "dead in a file call",
+    "blink",
+    "clean stop",
+    "freeze",
+    "cut off",
+    "one way",
+    "split",
+    "bridge",
+    "flaky",
+    "slow network",
+    "slow disk",
+    "stalled disk",
+    "failing sync",
+    "failing call",
+    "full disk",
+    "clock rate",
+    "clock leap",
+    "wall clock set",
+)

@@ -1,0 +1,245 @@
+"""The faults: each takes the cluster and 48 bits, from which it makes all its choices.
+
+Decides: what each does. Must not know: when it comes (`setup`), or what must hold. Where a fault ends by itself (a
+partition heals, a disk is fast again), it has its end scheduled here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from tests.simulation.clock import TRUE_RATE
+from tests.simulation.cluster import Cluster
+from tests.simulation.fault_names import FAULTS
+from tests.simulation.node import Node
+from tests.simulation.world import US_PER_MS
+
+_LONG_MS: Final = (20, 200, 1_000, 3_000, 8_000)
+
+
+class Pick:
+    """Choices out of the bits of one step."""
+
+    def __init__(self, bits: int) -> None:
+        self._bits = bits * 0x9E3779B97F4A7C15 + 1 & (1 << 128) - 1
+
+    def of(self, count: int) -> int:
+        """From 0 to below `count`."""
+        self._bits = (self._bits * 0xD1342543DE82EF95 + 0x2545F4914F6CDD1D) & ((1 << 128) - 1)
+        return (self._bits >> 64) % count
+
+    def ms(self) -> int:
+        """How long it lasts."""
+        return 1 + self.of(_LONG_MS[self.of(len(_LONG_MS))])
+
+    def node(self, cluster: Cluster) -> Node:
+        """Any machine, voters more often."""
+        nodes = cluster.voters if self.of(4) else cluster.nodes
+        return nodes[self.of(len(nodes))]
+
+
+def _later(cluster: Cluster, ms: int, action: Callable[[], None]) -> None:
+    """Unless peace has come by then, which ends all faults itself."""
+    cluster.world.after(ms * US_PER_MS, lambda: None if cluster.is_peaceful else action())
+
+
+def _end(node: Node, *, power: bool) -> None:
+    if node.is_up:
+        node.end(power=power)
+
+
+def _kill(cluster: Cluster, pick: Pick) -> None:
+    _end(pick.node(cluster), power=False)
+
+
+def _power_cut(cluster: Cluster, pick: Pick) -> None:
+    """Of one machine, or of all at once."""
+    for node in cluster.nodes if pick.of(8) == 0 else [pick.node(cluster)]:
+        _end(node, power=True)
+
+
+def _kill_leader(cluster: Cluster, pick: Pick) -> None:
+    if cluster.active is not None:
+        _end(cluster.active, power=False)
+
+
+def _power_cut_leader(cluster: Cluster, pick: Pick) -> None:
+    if cluster.active is not None:
+        _end(cluster.active, power=True)
+
+
+def _dead_at_effect(cluster: Cluster, pick: Pick) -> None:
+    node = pick.node(cluster)
+    node.fuse, node.dies_by_power = 1 + pick.of(30), bool(pick.of(2))
+
+
+def _dead_in_file_call(cluster: Cluster, pick: Pick) -> None:
+    node = pick.node(cluster)
+    node.files.crash_at, node.dies_by_power = node.files.changes + 1 + pick.of(12), bool(pick.of(2))
+
+
+def _blink(cluster: Cluster, pick: Pick) -> None:
+    """Back at once."""
+    node = pick.node(cluster)
+    if node.is_up:
+        node.end(power=bool(pick.of(2)))
+        node.start()
+
+
+def _clean_stop(cluster: Cluster, pick: Pick) -> None:
+    pick.node(cluster).stop()
+
+
+def _freeze(cluster: Cluster, pick: Pick) -> None:
+    node = pick.node(cluster)
+    node.freeze()
+    _later(cluster, pick.ms(), node.thaw)
+
+
+def _cut(cluster: Cluster, pick: Pick, pairs: set[tuple[int, int]]) -> None:
+    cut = cluster.network.cut
+    fresh = pairs - cut
+    cut |= fresh
+    _later(cluster, pick.ms(), lambda: cut.difference_update(fresh))
+
+
+def _cut_off(cluster: Cluster, pick: Pick) -> None:
+    alone = pick.node(cluster).node_id
+    others = [node.node_id for node in cluster.nodes if node.node_id != alone]
+    _cut(cluster, pick, {(alone, other) for other in others} | {(other, alone) for other in others})
+
+
+def _one_way(cluster: Cluster, pick: Pick) -> None:
+    """What one sends is lost, or what is sent to it."""
+    alone, is_mute = pick.node(cluster).node_id, pick.of(2)
+    others = [node.node_id for node in cluster.nodes if node.node_id != alone]
+    _cut(cluster, pick, {(alone, other) if is_mute else (other, alone) for other in others})
+
+
+def _split(cluster: Cluster, pick: Pick) -> None:
+    """Any two sides; clients reach both."""
+    side = {node.node_id for node in cluster.nodes if pick.of(2)}
+    other = {node.node_id for node in cluster.nodes} - side
+    _cut(cluster, pick, {(a, b) for a in side for b in other} | {(b, a) for a in side for b in other})
+
+
+def _bridge(cluster: Cluster, pick: Pick) -> None:
+    """Two sides that only one machine between them reaches."""
+    bridge = pick.node(cluster).node_id
+    side = {node.node_id for node in cluster.nodes if node.node_id != bridge and pick.of(2)}
+    other = {node.node_id for node in cluster.nodes} - side - {bridge}
+    _cut(cluster, pick, {(a, b) for a in side for b in other} | {(b, a) for a in side for b in other})
+
+
+def _manners(cluster: Cluster, pick: Pick, **changed: float) -> None:
+    network, usual = cluster.network, cluster.setup.link
+    network.manners = msgspec.structs.replace(usual, **changed)
+    _later(cluster, pick.ms(), lambda: setattr(network, "manners", usual))
+
+
+def _flaky(cluster: Cluster, pick: Pick) -> None:
+    _manners(cluster, pick, drop=(0.05, 0.2, 0.5)[pick.of(3)], duplicate=(0.0, 0.1)[pick.of(2)])
+
+
+def _slow_network(cluster: Cluster, pick: Pick) -> None:
+    _manners(cluster, pick, spread_us=(50_000, 300_000, 2_500_000)[pick.of(3)])
+
+
+def _slow_disk(cluster: Cluster, pick: Pick) -> None:
+    node = pick.node(cluster)
+    node.disk_factor = (5, 40, 300)[pick.of(3)]
+    _later(cluster, pick.ms(), lambda: setattr(node, "disk_factor", 1))
+
+
+def _stalled_disk(cluster: Cluster, pick: Pick) -> None:
+    pick_ms = pick.ms()
+    pick.node(cluster).stalled_until_us = cluster.world.now_us + pick_ms * US_PER_MS
+
+
+def _failing_sync(cluster: Cluster, pick: Pick) -> None:
+    pick.node(cluster).files.fail_next_fsync()
+
+
+def _failing_call(cluster: Cluster, pick: Pick) -> None:
+    call = ("pwrite", "rename", "fsync_dir", "truncate", "open")[pick.of(5)]
+    pick.node(cluster).files.fail_next(call)
+
+
+def _full_disk(cluster: Cluster, pick: Pick) -> None:
+    node = pick.node(cluster)
+    node.files.free_bytes = pick.of(400)
+    _later(cluster, pick.ms(), lambda: setattr(node.files, "free_bytes", None))
+
+
+def _clock_rate(cluster: Cluster, pick: Pick) -> None:
+    """Up to a twentieth too fast or too slow."""
+    node = pick.node(cluster)
+    node.clock.run_at(TRUE_RATE + (pick.of(100_001) - 50_000))
+    node.rearm()
+
+
+def _clock_leap(cluster: Cluster, pick: Pick) -> None:
+    node = pick.node(cluster)
+    node.clock.leap(pick.ms())
+    node.rearm()
+
+
+def _wall_clock_set(cluster: Cluster, pick: Pick) -> None:
+    pick.node(cluster).clock.set_wall((-86_400_000, -5_000, 5_000, 86_400_000)[pick.of(4)])
+
+
+_DO: Final[dict[str, Callable[[Cluster, Pick], None]]] = {
+    "kill": _kill,
+    "power cut": _power_cut,
+    "kill leader": _kill_leader,
+    "power cut leader": _power_cut_leader,
+    "dead at an effect": _dead_at_effect,
+    "dead in a file call": _dead_in_file_call,
+    "blink": _blink,
+    "clean stop": _clean_stop,
+    "freeze": _freeze,
+    "cut off": _cut_off,
+    "one way": _one_way,
+    "split": _split,
+    "bridge": _bridge,
+    "flaky": _flaky,
+    "slow network": _slow_network,
+    "slow disk": _slow_disk,
+    "stalled disk": _stalled_disk,
+    "failing sync": _failing_sync,
+    "failing call": _failing_call,
+    "full disk": _full_disk,
+    "clock rate": _clock_rate,
+    "clock leap": _clock_leap,
+    "wall clock set": _wall_clock_set,
+}
+
+if set(_DO) != set(FAULTS):
+    raise AssertionError("every named fault is done here, and no other")
+
+
+def inject(cluster: Cluster, fault: str, bits: int) -> None:
+    """Do one."""
+    cluster.world.tell(0, f"fault: {fault}")
+    _DO[fault](cluster, Pick(bits))
+
+
+def make_peace(cluster: Cluster) -> None:
+    """All faults end: links and disks as they should be, clocks true, every machine up or coming up."""
+    cluster.is_peaceful = True
+    cluster.world.tell(0, "peace")
+    network = cluster.network
+    network.cut.clear()
+    network.manners = msgspec.structs.replace(cluster.setup.link, drop=0.0, duplicate=0.0)
+    for node in cluster.nodes:
+        node.fuse = None
+        node.files.calm()
+        node.disk_factor, node.stalled_until_us = 1, 0
+        node.clock.run_at(TRUE_RATE)
+        node.thaw()
+        node.rearm()
+        if not node.is_up:
+            cluster.restart_later(node)

@@ -1,0 +1,258 @@
+"""Messages between machines: late, lost, twice, out of order, or not at all where machines are cut off.
+
+Decides: when a message arrives, and what its sender is told when it does not. Must not know: what it says.
+
+As over a connection: where the other process has ended (and its machine has not) the sender is told soon
+(`disconnected`); where packets are lost, or the machine has no power, only its own deadline tells it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from quorum.controller.context import RequestContext
+from quorum.node.ports import (
+    ClientAnswer,
+    ClientCall,
+    ControllerAnswered,
+    ControllerCall,
+    OutgoingRequest,
+    PeerAnswered,
+    PeerCall,
+    PeerFailed,
+    PeerGone,
+    PeerRequested,
+    PeerResponse,
+    Replies,
+)
+from quorum.raft.messages import FetchRequest
+from tests.simulation import world as w
+from tests.simulation.setup import LinkManners
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.simulation.cluster import Cluster
+    from tests.simulation.node import Node
+
+_CLIENT_DEADLINE_MS: Final = 3_000
+
+
+class Flight:
+    """One request of a node to another, until it is answered or failed."""
+
+    __slots__ = ("asked", "boot", "is_done", "node", "request", "target")
+
+    def __init__(self, node: Node, target: Node, request: OutgoingRequest) -> None:
+        self.node = node
+        self.boot = node.boot
+        self.target = target
+        self.request = request
+        self.is_done = False
+        self.asked: list[tuple[int, int]] = []
+        """(boot of the target, request id) of each delivery."""
+
+
+class SimulatedNetwork:
+    """All links. `cut` holds (from, to) pairs between which nothing passes."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._world = cluster.world
+        self.manners: LinkManners = cluster.setup.link
+        self.cut: set[tuple[int, int]] = set()
+        self._last_id = 0
+
+    def delay_us(self) -> int:
+        """How long one message is under way."""
+        manners = self.manners
+        return manners.least_us + self._world.up_to(manners.spread_us)
+
+    def is_lost(self, source: int, target: int) -> bool:
+        """Whether a message that leaves now never arrives."""
+        if (source, target) in self.cut:
+            return True
+        drop = self.manners.drop
+        return drop > 0 and self._world.chance.random() < drop
+
+    # --- requests
+
+    def send(self, node: Node, request: OutgoingRequest) -> None:
+        """Send a request; one answer or one failure follows."""
+        target = self._cluster.by_host[request.destination.endpoints[0].host]
+        flight = Flight(node, target, request)
+        node.flights[request.correlation] = flight
+        world = self._world
+        world.after(request.timeout_ms * w.US_PER_MS, self._expire, flight)
+        if type(request.request) is FetchRequest:
+            self._replace_fetch(node, flight)
+        if self.is_lost(node.node_id, target.node_id):
+            return
+        world.after(self.delay_us(), self._arrive, flight)
+        if self.manners.duplicate and world.chance.random() < self.manners.duplicate:
+            world.after(self.delay_us(), self._arrive, flight)
+
+    def _replace_fetch(self, node: Node, flight: Flight) -> None:
+        """A second Fetch to a peer takes the place of the first, which nobody hears of again."""
+        for other in list(node.flights.values()):
+            if other is flight or other.target is not flight.target or type(other.request.request) is not FetchRequest:
+                continue
+            self._finish(other)
+            self._withdraw(other)
+
+    def _arrive(self, flight: Flight) -> None:
+        target, node = flight.target, flight.node
+        self._world.count(w.ARRIVED, target.node_id, flight.request.correlation)
+        if flight.is_done:
+            return
+        if not target.is_up:
+            if target.is_powered and not self.is_lost(target.node_id, node.node_id):
+                self._world.after(self.delay_us(), self._fail, flight, True)
+            return
+        self._last_id += 1
+        request_id = self._last_id
+        flight.asked.append((target.boot, request_id))
+        target.pending[request_id] = flight
+        sent = flight.request
+        call = PeerCall(request=sent.request, cluster_id=sent.cluster_id, topic_id=sent.topic_id)
+
+        def respond(response: PeerResponse) -> None:
+            self._respond(flight, call, request_id, response)
+
+        target.deliver(target.boot, PeerRequested(request_id=request_id, call=call, respond=respond))
+
+    def _respond(self, flight: Flight, call: PeerCall, request_id: int, response: PeerResponse) -> None:
+        target, node = flight.target, flight.node
+        target.burn()
+        self._cluster.checkers.on_answer(target, call, response)
+        target.pending.pop(request_id, None)
+        if not self.is_lost(target.node_id, node.node_id):
+            self._world.after(self.delay_us(), self._answered, flight, response)
+
+    def _answered(self, flight: Flight, response: PeerResponse) -> None:
+        self._world.count(w.ANSWERED, flight.node.node_id, flight.request.correlation)
+        if not flight.is_done:
+            self._finish(flight)
+            sent = flight.request
+            event = PeerAnswered(
+                destination_id=sent.destination.node_id, correlation=sent.correlation, response=response
+            )
+            flight.node.deliver(flight.boot, event)
+
+    def _expire(self, flight: Flight) -> None:
+        if not flight.is_done:
+            self._withdraw(flight)
+            self._fail(flight, False)
+
+    def _fail(self, flight: Flight, disconnected: bool) -> None:
+        if flight.is_done:
+            return
+        self._world.count(w.FAILED, flight.node.node_id, flight.request.correlation)
+        self._finish(flight)
+        sent = flight.request
+        event = PeerFailed(
+            destination_id=sent.destination.node_id, correlation=sent.correlation, disconnected=disconnected
+        )
+        flight.node.deliver(flight.boot, event)
+
+    def _finish(self, flight: Flight) -> None:
+        flight.is_done = True
+        flights = flight.node.flights
+        if flights.get(flight.request.correlation) is flight:
+            del flights[flight.request.correlation]
+
+    def _withdraw(self, flight: Flight) -> None:
+        """The asker no longer waits: whoever was asked hears of it, if anything passes."""
+        target = flight.target
+        for boot, request_id in flight.asked:
+            if boot == target.boot and request_id in target.pending:
+                del target.pending[request_id]
+                if not self.is_lost(flight.node.node_id, target.node_id):
+                    self._world.after(self.delay_us(), target.deliver, boot, PeerGone(request_id=request_id))
+
+    def on_end(self, node: Node, *, reset: bool) -> None:
+        """A process has ended. With `reset` its machine lives, and closes its connections."""
+        for flight in list(node.flights.values()):
+            self._finish(flight)
+            if reset:
+                self._withdraw(flight)
+        pending, node.pending = node.pending, {}
+        for flight in pending.values():
+            if reset and not self.is_lost(node.node_id, flight.node.node_id):
+                self._world.after(self.delay_us(), self._fail, flight, True)
+
+    # --- calls of a controller's door
+
+    def call(
+        self,
+        source: int,
+        target: Node,
+        request: object,
+        take: Callable[[ClientAnswer | None], None],
+        *,
+        at_least_offset: int = -1,
+        timeout_ms: int = _CLIENT_DEADLINE_MS,
+    ) -> None:
+        """A client's request; `take` gets the answer, or None once when there is none in time."""
+        done: list[bool] = []
+        world = self._world
+
+        def finish(answer: ClientAnswer | None) -> None:
+            world.count(w.CLIENT, source, target.node_id)
+            if not done:
+                done.append(True)
+                take(answer)
+
+        def respond(answer: ClientAnswer) -> None:
+            target.burn()
+            if not self.is_lost(target.node_id, source):
+                world.after(self.delay_us(), finish, answer)
+
+        def arrive() -> None:
+            if not target.is_up:
+                if target.is_powered:
+                    world.after(self.delay_us(), finish, None)
+                return
+            deadline_ms = target.clock.monotonic_ms() + timeout_ms
+            target.deliver(
+                target.boot,
+                ClientCall(
+                    request=request,
+                    context=RequestContext(deadline_ms=deadline_ms),
+                    respond=respond,
+                    at_least_offset=at_least_offset,  # type: ignore[arg-type]
+                ),
+            )
+
+        world.after(timeout_ms * w.US_PER_MS, finish, None)
+        if not self.is_lost(source, target.node_id):
+            world.after(self.delay_us(), arrive)
+
+
+class NodePort:
+    """Implements the `Network` port for one process."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._boot = node.boot
+
+    def attach(self, replies: Replies) -> None:
+        """Answers come as events."""
+
+    def send(self, request: OutgoingRequest) -> None:
+        """See the port."""
+        node = self._node
+        node.burn()
+        node.cluster.checkers.on_send(node, request)
+        node.cluster.network.send(node, request)
+
+    def send_to_controller(self, call: ControllerCall) -> None:
+        """See the port."""
+        node = self._node
+        node.burn()
+        target = node.cluster.by_host[call.destination.endpoints[0].host]
+
+        def take(answer: ClientAnswer | None) -> None:
+            node.deliver(self._boot, ControllerAnswered(correlation=call.correlation, answer=answer))
+
+        node.cluster.network.call(node.node_id, target, call.request, take, timeout_ms=call.timeout_ms)

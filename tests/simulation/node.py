@@ -1,0 +1,346 @@
+"""One machine: its disk and clocks, and its process while it is up. The process is the real executor over the ports.
+
+Decides: what a death, a freeze, a failed disk do to the process. Must not know: when they come (`faults`), or what must
+hold (`checkers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.errors import DirectoryError, DirectoryLockedError, MetadataLogError, StorageFailedError
+from metadata_log.ids import ReplicaKey, Uuid
+from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
+from metadata_log.voters import Endpoint
+from quorum.controller.config import ControllerConfig
+from quorum.node.bootstrap import open_replica
+from quorum.node.config import config_of
+from quorum.node.controller_role import ControllerRole, RoleConfig
+from quorum.node.destinations import bootstrap_destinations
+from quorum.node.executor import Application, Executor, ExecutorConfig
+from quorum.node.opened import OpenedReplica
+from quorum.node.ports import ClientCall, DiskFailed, Event, ImagePublished, NodeEvent, Ports, RoleChanged, StopAsked
+from quorum.node.registration import registration_of
+from tests.simulation import world as w
+from tests.simulation.clock import NodeClock
+from tests.simulation.disk import NodeDisk
+from tests.simulation.durable import DurableLog
+from tests.simulation.network import Flight, NodePort
+
+if TYPE_CHECKING:
+    from tests.simulation.cluster import Cluster
+
+DATA: Final = "/data"
+NEVER: Final = 1 << 62
+_SLICE_US: Final = 50
+
+
+class Died(Exception):
+    """The process ends right before an effect."""
+
+
+class Node:
+    """One voter; `agent.AgentNode` is an observer.
+
+    Attributes:
+        fuse: so many effects from now the process dies; None: it does not.
+        is_lost: damaged beyond what the node itself can mend; it stays down.
+    """
+
+    is_voter = True
+
+    def __init__(self, cluster: Cluster, key: ReplicaKey, endpoints: tuple[Endpoint, ...]) -> None:
+        self.cluster = cluster
+        self.world = cluster.world
+        self.key = key
+        self.node_id = int(key.node_id)
+        self.endpoints = endpoints
+        self.files = SimulatedFiles()
+        self.clock = NodeClock(cluster.world)
+        self.is_up = False
+        self.is_frozen = False
+        self.is_powered = True
+        self.is_lost = False
+        self.boot = 0
+        self.fuse: int | None = None
+        self.dies_by_power = False
+        self.disk_factor = 1
+        self.stalled_until_us = 0
+        self.backlog: list[Event] = []
+        self.pending: dict[int, Flight] = {}
+        self.flights: dict[int, Flight] = {}
+        self.high_watermark = -1
+        self.opened: OpenedReplica
+        self.executor: Executor
+        self.disk: NodeDisk
+        self.files.mkdirs(f"{DATA}/{METADATA_DIRECTORY}")
+        self.durable = DurableLog(self.files, f"{DATA}/{METADATA_DIRECTORY}")
+        self.media = self.files.media(f"{DATA}/{METADATA_DIRECTORY}")
+        self._wake_at = NEVER
+
+    # --- life
+
+    def start(self) -> None:
+        """Start the process, unless it runs or cannot."""
+        if self.is_up or self.is_lost:
+            return
+        self.boot += 1
+        self.is_powered = True
+        self.fuse = None
+        self.clock.new_process()
+        self.world.tell(self.node_id, "starts")
+        try:
+            self.opened = open_replica(self.files, self._config(), cluster_id=self.cluster.cluster_id)
+        except SimulatedCrash:
+            self.end(power=self.dies_by_power)
+            return
+        except (OSError, StorageFailedError, DirectoryError) as error:
+            if isinstance(error, DirectoryLockedError) or not _is_of_the_disk(error):
+                raise
+            self.world.tell(self.node_id, f"cannot start: {error}")
+            self._fail()
+            return
+        self.look_at_disk()
+        self.disk = NodeDisk(self)
+        self.is_up = True
+        self.high_watermark = -1
+        self._wake_at = NEVER
+        self.executor = self._executor()
+        self._guarded(self._start_process)
+
+    def _start_process(self) -> None:
+        self.executor.start()
+
+    def _config(self) -> object:
+        setup = self.cluster.setup
+        config = config_of(self._properties())
+        return msgspec.structs.replace(config, log=setup.log, raft=setup.raft)
+
+    def _properties(self) -> dict[str, str]:
+        listeners = ",".join(f"{at.name}://{at.host}:{at.port}" for at in self.endpoints)
+        return {
+            "process.roles": "controller",
+            "node.id": str(self.node_id),
+            "listeners": listeners,
+            "log.dirs": DATA,
+        }
+
+    def _executor(self) -> Executor:
+        return Executor(
+            self.opened,
+            ExecutorConfig(
+                cluster_id=self.cluster.cluster_id,
+                raft=self.cluster.setup.raft,
+                endpoints=self.endpoints if self.is_voter else (),
+                bootstrap=() if self.is_voter else bootstrap_destinations(self.cluster.bootstrap),
+                can_vote=self.is_voter,
+            ),
+            Ports(disk=self.disk, network=NodePort(self), clock=self.clock, entropy=Entropy(self.cluster)),
+            self,
+            self._application if self.is_voter else None,
+        )
+
+    def _application(self, executor: Executor) -> Application:
+        setup = self.cluster.setup
+        incarnation = Uuid(b"\x11" + self.node_id.to_bytes(7, "big") + self.boot.to_bytes(8, "big"))
+        return ControllerRole(
+            executor,
+            ControllerConfig(
+                node_id=self.node_id,
+                cluster_id=self.cluster.cluster_id,
+                session_timeout_ms=setup.session_timeout_ms,
+            ),
+            RoleConfig(max_batches_in_flight=setup.batches_in_flight),
+            registration_of(self.node_id, incarnation, self.endpoints),
+            self.opened.bootstrap_records,
+        )
+
+    def end(self, *, power: bool) -> None:
+        """kill -9, and with `power` a power cut: whatever was not durable may be gone too."""
+        self.world.tell(self.node_id, "loses its power" if power else "is killed")
+        was_up, self.is_up = self.is_up, False
+        self._forget_process()
+        if power:
+            self.is_powered = False
+            self.files.crash(self.world.chance.getrandbits(64))
+            self.look_at_disk()
+        elif was_up:
+            self.files.crash_at = None
+            self.opened.abandon()
+        self.cluster.network.on_end(self, reset=not power)
+        self.cluster.restart_later(self)
+
+    def _forget_process(self) -> None:
+        self.is_frozen = False
+        self.backlog.clear()
+        self.fuse = None
+        self.files.crash_at = None
+
+    def _fail(self) -> None:
+        """Its disk failed: the process has ended by itself. The machine is restarted: after a failed sync nobody can
+        tell what a second one would be worth."""
+        self.is_up = False
+        self._forget_process()
+        self.files.free_bytes = None
+        self.cluster.network.on_end(self, reset=True)
+        self.files.crash(self.world.chance.getrandbits(64))
+        self.look_at_disk()
+        self.cluster.restart_later(self)
+
+    def freeze(self) -> None:
+        """The process stands still: nothing is taken, no timer runs."""
+        if self.is_up and not self.is_frozen:
+            self.is_frozen = True
+            self.world.tell(self.node_id, "freezes")
+
+    def thaw(self) -> None:
+        """It goes on, and finds all at once what came meanwhile."""
+        if not self.is_frozen:
+            return
+        self.is_frozen = False
+        self.world.tell(self.node_id, "wakes up")
+        events, self.backlog = self.backlog, []
+        self.turn(events)
+
+    def stop(self) -> None:
+        """SIGTERM."""
+        if self.is_up and not self.is_frozen:
+            self.world.tell(self.node_id, "is asked to stop")
+            self.turn((StopAsked(),))
+
+    # --- events
+
+    def deliver(self, boot: int, event: Event) -> None:
+        """Give the process an event, unless it has ended by now."""
+        if self.boot != boot or not self.is_up:
+            return
+        if self.is_frozen:
+            self.backlog.append(event)
+        else:
+            self.turn((event,))
+
+    def turn(self, events: Sequence[Event]) -> None:
+        """One turn of the executor."""
+        self.world.count(w.TURNED, self.node_id, len(events))
+        self._guarded(lambda: self.executor.turn(events))
+
+    def _guarded(self, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except (Died, SimulatedCrash):
+            self.end(power=self.dies_by_power)
+            return
+        except (MetadataLogError, OSError) as error:
+            self.world.tell(self.node_id, f"fails: {error}")
+            self.cluster.checkers.on_failure(self, error)
+            self.opened.abandon()
+            self._fail()
+            return
+        self._note_high_watermark()
+        if self.executor.is_shut:
+            self._shut()
+        else:
+            self.arm()
+
+    def _note_high_watermark(self) -> None:
+        high_watermark = self.executor.machine.high_watermark
+        if high_watermark != self.high_watermark:
+            before, self.high_watermark = self.high_watermark, high_watermark
+            self.cluster.checkers.on_high_watermark(self, before, high_watermark)
+
+    def _shut(self) -> None:
+        """A clean stop is done."""
+        self.world.tell(self.node_id, "has stopped")
+        self.is_up = False
+        self._forget_process()
+        try:
+            self.opened.close()
+        except MetadataLogError as error:
+            self.world.tell(self.node_id, f"fails while it closes: {error}")
+            self.opened.abandon()
+        self.look_at_disk()
+        self.cluster.network.on_end(self, reset=True)
+        self.cluster.restart_later(self)
+
+    def arm(self) -> None:
+        """Have the process woken when it wants to be."""
+        due_ms = self.executor.next_deadline_ms()
+        if due_ms is None:
+            return
+        at_us = self.clock.true_us(due_ms)
+        if at_us <= self.world.now_us:
+            at_us = self.world.now_us + _SLICE_US
+        if at_us < self._wake_at:
+            self._wake_at = at_us
+            self.world.at(at_us, self._wake, self.boot, at_us)
+
+    def _wake(self, boot: int, at_us: int) -> None:
+        if boot != self.boot or not self.is_up or at_us != self._wake_at:
+            return
+        self._wake_at = NEVER
+        if self.is_frozen:
+            return
+        due_ms = self.executor.next_deadline_ms()
+        if due_ms is not None and self.clock.monotonic_ms() >= due_ms:
+            self.turn(())
+        else:
+            self.arm()
+
+    def rearm(self) -> None:
+        """Its clock was changed: what it waits for comes at another time."""
+        self._wake_at = NEVER
+        if self.is_up and not self.is_frozen:
+            self.arm()
+
+    def burn(self) -> None:
+        """Called before each effect on the world."""
+        if self.fuse is not None:
+            self.fuse -= 1
+            if self.fuse <= 0:
+                raise Died
+
+    def call(self, boot: int, call: ClientCall) -> None:
+        """A client's request has come."""
+        self.deliver(boot, call)
+
+    # --- what it tells
+
+    def on_event(self, event: NodeEvent) -> None:
+        """Implements the `Watcher` port."""
+        if type(event) is RoleChanged:
+            leader = "" if event.leader_id is None else f" of {event.leader_id}"
+            self.world.tell(self.node_id, f"{event.role}{leader} @{event.epoch} ({event.cause})")
+        elif type(event) is ImagePublished:
+            self._note_high_watermark()
+        self.cluster.checkers.on_event(self, event)
+
+    def look_at_disk(self) -> None:
+        """Something may have become durable, or be gone."""
+        self.durable.refresh()
+        if self.durable.added or self.durable.removed:
+            self.cluster.checkers.on_durable(self)
+
+    def disk_failed(self, boot: int, error: Exception) -> None:
+        """A job of its disk failed."""
+        self.deliver(boot, DiskFailed(error=error))
+
+
+def _is_of_the_disk(error: Exception) -> bool:
+    return isinstance(error, OSError | StorageFailedError) or isinstance(error.__cause__, OSError)
+
+
+class Entropy:
+    """Implements the port; ids are never taken twice."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._chance = cluster.world.chance
+
+    def draw(self) -> int:
+        return self._chance.getrandbits(64)
+
+    def new_id(self) -> bytes:
+        return b"\x10" + self._chance.randbytes(15)

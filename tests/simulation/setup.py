@@ -1,0 +1,127 @@
+"""What one seed draws: the cluster's size, its load, its machines' manners and the faults that come over it.
+
+Decides: the ranges (swarm testing: each seed leaves some kinds of fault out and has plenty of others). Must not know:
+how a fault is done. `story_of` is the only place that turns a seed into a story.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Final
+
+import msgspec
+
+from metadata_log.file_log import LogConfig
+from quorum.raft.config import RaftConfig
+from tests.simulation.fault_names import FAULTS
+
+CALM_MS: Final = 400
+"""Before the first fault."""
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One fault: when (ms of true time), which, and 48 bits from which it takes all its choices."""
+
+    at_ms: int
+    fault: str
+    pick: int
+
+
+class LinkManners(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How messages travel: delay in microseconds, losses and duplicates as shares of one."""
+
+    least_us: int = 200
+    spread_us: int = 800
+    drop: float = 0.0
+    duplicate: float = 0.0
+
+
+class DiskManners(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How long a group of writes takes to be durable, in microseconds."""
+
+    least_us: int = 300
+    spread_us: int = 1200
+
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """All that a story is made of, besides chance."""
+
+    seed: int
+    voters: int
+    observers: int
+    paper_brokers: int
+    clients: int
+    topics: int
+    think_ms: int
+    duration_ms: int
+    link: LinkManners
+    disk: DiskManners
+    log: LogConfig
+    raft: RaftConfig
+    drift: int
+    """Clocks may run so many parts per million too fast or too slow."""
+    session_timeout_ms: int
+    delete_delay_ms: int
+    batches_in_flight: int
+    steps: tuple[Step, ...]
+
+
+def story_of(seed: int) -> Setup:
+    """The story of a seed."""
+    chance = random.Random(seed ^ 0x5EED_0F_5708135)
+    voters = chance.choice((1, 2, 3, 3, 3, 3, 4, 5))
+    observers = chance.choice((0, 0, 1, 1, 2))
+    duration_ms = chance.choice((3_000, 6_000, 12_000, 20_000))
+    return Setup(
+        seed=seed,
+        voters=voters,
+        observers=observers,
+        paper_brokers=1 if observers == 0 else chance.choice((0, 1)),
+        clients=chance.choice((1, 2, 3, 5)),
+        topics=chance.choice((1, 3, 8, 20)),
+        think_ms=chance.choice((2, 10, 40, 150)),
+        duration_ms=duration_ms,
+        link=_link(chance),
+        disk=DiskManners(least_us=chance.choice((50, 300, 2000)), spread_us=chance.choice((100, 1500, 12_000))),
+        log=LogConfig(
+            segment_bytes=chance.choice((600, 2000, 8000, 1 << 30)),
+            index_interval_bytes=chance.choice((64, 4096)),
+            cache_bytes=chance.choice((300, 2000, 1 << 20)),
+        ),
+        raft=RaftConfig(
+            fetch_max_bytes=chance.choice((1, 400, 1 << 20)),
+            high_watermark_wait_ms=chance.choice((0, 2, 10)),
+            max_parked_fetches=chance.choice((1, 10_000)),
+        ),
+        drift=chance.choice((0, 200, 20_000)),
+        session_timeout_ms=chance.choice((1_500, 4_000, 9_000)),
+        delete_delay_ms=chance.choice((0, 500, 5_000)),
+        batches_in_flight=chance.choice((1, 1, 4)),
+        steps=_steps(chance, duration_ms),
+    )
+
+
+def _link(chance: random.Random) -> LinkManners:
+    return LinkManners(
+        least_us=chance.choice((50, 200, 1500)),
+        spread_us=chance.choice((50, 800, 5000, 40_000)),
+        drop=chance.choice((0.0, 0.0, 0.01, 0.05)),
+        duplicate=chance.choice((0.0, 0.0, 0.02)),
+    )
+
+
+def _steps(chance: random.Random, duration_ms: int) -> tuple[Step, ...]:
+    """Some kinds of fault never, some often; one every 30 to 600 ms on average."""
+    names = sorted(FAULTS)
+    weights = [chance.choice((0, 0, 1, 1, 3)) for _ in names]
+    if not any(weights):
+        weights[chance.randrange(len(weights))] = 1
+    every_ms = chance.choice((30, 100, 250, 600))
+    steps = []
+    at_ms = CALM_MS
+    while True:
+        at_ms += 1 + int(chance.expovariate(1 / every_ms))
+        if at_ms >= duration_ms:
+            return tuple(steps)
+        fault = chance.choices(names, weights)[0]
+        steps.append(Step(at_ms=at_ms, fault=fault, pick=chance.getrandbits(48)))

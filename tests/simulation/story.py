@@ -1,0 +1,127 @@
+"""Tells a story from beginning to end: faults first, then peace in which the cluster must recover.
+
+Decides: when peace comes, and when all is well. `tell` returns an `Outcome`, whatever happened.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+import structlog
+
+from metadata_log.errors import InvariantViolation
+from tests.simulation import world as w
+from tests.simulation.checkers import Broken
+from tests.simulation.checkers.liveness import BOUND_MS, check_recovered, unrest
+from tests.simulation.cluster import Cluster
+from tests.simulation.faults import inject, make_peace
+from tests.simulation.node import DATA
+from tests.simulation.setup import Setup
+
+_LOOK_MS: Final = 100
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a story. `checker` is None when all held."""
+
+    setup: Setup
+    events: int
+    virtual_ms: int
+    digest: str
+    checker: str | None = None
+    what: str = ""
+    where: str = ""
+    """The traceback, for what is no checker's word."""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether all held."""
+        return self.checker is None
+
+
+def tell(setup: Setup, watch: Callable[[int, int, str], None] | None = None) -> Outcome:
+    """Tell it. Anything that goes wrong is in the outcome, a crash of the code under test as `crash`."""
+    configuration = structlog.get_config()
+    structlog.configure(processors=[_drop])
+    cluster = Cluster(setup)
+    cluster.world.watch = watch
+    checker, what, where = None, "", ""
+    try:
+        _run(cluster)
+    except Broken as broken:
+        checker, what = broken.checker, broken.what
+    except InvariantViolation as violation:
+        checker, what, where = "invariant", str(violation), traceback.format_exc()
+    except Exception as error:  # noqa: BLE001 - whatever the code under test raises is what is looked for
+        checker, what, where = "crash", f"{type(error).__name__}: {error}", traceback.format_exc()
+    finally:
+        structlog.configure(**configuration)
+    world = cluster.world
+    return Outcome(
+        setup=setup,
+        events=world.events,
+        virtual_ms=world.now_us // w.US_PER_MS,
+        digest=world.digest,
+        checker=checker,
+        what=what,
+        where=where,
+    )
+
+
+def _drop(*_: object) -> dict[str, object]:
+    raise structlog.DropEvent
+
+
+def _run(cluster: Cluster) -> None:
+    world, setup = cluster.world, cluster.setup
+    for at, step in enumerate(setup.steps):
+        world.at(step.at_ms * w.US_PER_MS, _inject, cluster, at)
+    cluster.start()
+    world.run_until(setup.duration_ms * w.US_PER_MS)
+    make_peace(cluster)
+    _recover(cluster)
+    cluster.checkers.on_end(cluster, DATA)
+
+
+def _inject(cluster: Cluster, at: int) -> None:
+    step = cluster.setup.steps[at]
+    cluster.world.count(w.FAULT, 0, at)
+    inject(cluster, step.fault, step.pick)
+
+
+def _recover(cluster: Cluster) -> None:
+    """Clients ask on for a moment, then one last topic is asked for, and all must come to rest."""
+    world = cluster.world
+    end_us = world.now_us + BOUND_MS * w.US_PER_MS
+    world.run_until(world.now_us + 2 * _LOOK_MS * w.US_PER_MS)
+    for client in cluster.clients:
+        client.is_stopping = True
+    unrested = unrest(cluster)
+    while unrested is not None and world.now_us < end_us:
+        world.run_until(world.now_us + _LOOK_MS * w.US_PER_MS)
+        unrested = unrest(cluster)
+    if unrested is None:
+        unrested = _last_words(cluster, end_us)
+    check_recovered(cluster, unrested)
+
+
+def _last_words(cluster: Cluster, end_us: int) -> str | None:
+    """A new topic is created, and every replica sees it; brokers that were fenced may need a moment to be back."""
+    world, client = cluster.world, cluster.clients[0]
+    for attempt in range(1000):
+        topic = f"peace{attempt}"
+        client.ask("create", topic)
+        while client.busy is not None and world.now_us < end_us:
+            world.run_until(world.now_us + _LOOK_MS * w.US_PER_MS)
+        operation = cluster.checkers.history.operations[-1]
+        if operation.outcome == "NONE" or world.now_us >= end_us:
+            break
+    unrested: str | None = f"a new topic is answered {operation.outcome or 'not at all'}"
+    if operation.outcome != "NONE":
+        return unrested
+    while (unrested := unrest(cluster)) is not None and world.now_us < end_us:
+        world.run_until(world.now_us + _LOOK_MS * w.US_PER_MS)
+    return unrested

@@ -1,0 +1,90 @@
+"""Virtual time: what happens next, in an order that follows from the seed alone.
+
+Decides: the order of events, and the transcript's digest. Must not know: what the events are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import random
+from array import array
+from collections.abc import Callable
+from typing import Any, Final
+
+US_PER_MS: Final = 1000
+_FLUSH_AT: Final = 4096
+
+ARRIVED: Final = 1
+ANSWERED: Final = 2
+FAILED: Final = 3
+TURNED: Final = 4
+WRITTEN: Final = 5
+READ: Final = 6
+CLIENT: Final = 7
+FAULT: Final = 8
+"""Kinds of events, as the transcript has them."""
+
+
+class World:
+    """The queue of what is to come. All times in it are microseconds since the story began.
+
+    Attributes:
+        events: inputs given to a core and effects of network and disk that were completed, so far.
+        watch: told a line for each thing that a person would want to read; None is fastest.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.now_us = 0
+        self.events = 0
+        self.chance = random.Random(seed)
+        self.watch: Callable[[int, int, str], None] | None = None
+        self._queue: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._sequence = 0
+        self._marks = array("q")
+        self._digest = hashlib.blake2b(digest_size=16)
+
+    def after(self, delay_us: int, action: Callable[..., None], *args: object) -> None:
+        """Let `action` happen so much later."""
+        self._sequence += 1
+        heapq.heappush(self._queue, (self.now_us + delay_us, self._sequence, action, args))
+
+    def at(self, when_us: int, action: Callable[..., None], *args: object) -> None:
+        """Let `action` happen at that time, or now if it is past."""
+        self._sequence += 1
+        heapq.heappush(self._queue, (max(when_us, self.now_us), self._sequence, action, args))
+
+    def count(self, kind: int, node_id: int, what: int) -> None:
+        """An event took place: it is counted, and goes into the transcript."""
+        self.events += 1
+        marks = self._marks
+        marks.extend((self.now_us, kind, node_id, what))
+        if len(marks) >= _FLUSH_AT:
+            self._flush()
+
+    def run_until(self, end_us: int) -> None:
+        """Everything up to and with `end_us`."""
+        queue = self._queue
+        while queue and queue[0][0] <= end_us:
+            self.now_us, _, action, args = heapq.heappop(queue)
+            action(*args)
+        self.now_us = end_us
+
+    def up_to(self, most: int) -> int:
+        """A number from 0 to below `most`; the cheapest draw."""
+        return int(self.chance.random() * most)
+
+    def tell(self, node_id: int, line: str) -> None:
+        """For the timeline; node 0 stands for the story itself."""
+        if self.watch is not None:
+            self.watch(self.now_us, node_id, line)
+
+    @property
+    def digest(self) -> str:
+        """Of all events so far: the same for the same story, whatever Python hashes like."""
+        self._flush()
+        return self._digest.copy().hexdigest()
+
+    def _flush(self) -> None:
+        self._digest.update(self._marks.tobytes())
+        del self._marks[:]
