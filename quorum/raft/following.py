@@ -43,6 +43,9 @@ def on_fetch_response(core: Core, node_id: int, correlation: int, response: Fetc
         return
     state = core.state
     if news is News.STALE or type(state) is not Follower or node_id != core.leader_id:
+        if type(state) is Follower and news is News.CURRENT and response.leader_id == core.leader_id:
+            # No newer leader is known there; it may be the leader itself, asked as a bootstrap server.
+            state.is_leader_out_of_reach = False
         retry_failed_fetch(core, loop)
     elif response.error is Error.NONE:
         _take(core, state, response)

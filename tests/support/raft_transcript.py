@@ -111,7 +111,7 @@ class Transcript:
                 voted=key_of(int(named["voted"])) if "voted" in named else None,
             )
         voters = VoterSet.of(
-            Voter(key=key_of(int(n)), endpoints=endpoints_of(int(n))) for n in named["voters"].split(",")
+            Voter(key=key_of(int(n)), endpoints=endpoints_of(int(n))) for n in named["voters"].split(",") if n
         )
         storage = StorageState(quorum_state=state, epochs=epochs, voters=VoterHistory.start(voters))
         if ends:

@@ -1,0 +1,34 @@
+"""An observer that has read nothing yet knows no voters, and replicas only by their places in its configuration."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.raft_transcript import Transcript
+
+LEADER = 2
+
+
+def _asked(transcript: Transcript) -> int:
+    """Whom the Fetch under way was sent to."""
+    return transcript.asked[max(transcript.asked)].destination.node_id
+
+
+@pytest.mark.parametrize("failure", ["reset", ""], ids=["refused", "deadline"])
+def test_it_comes_back_to_a_leader_that_was_out_of_reach_once(failure: str) -> None:
+    """The leader answers under the id of a bootstrap server, which says that it lives, and nothing to append."""
+    transcript = Transcript()
+    transcript.run("node me=9 voters= bootstrap=1,2,3 broker")
+    transcript.run("start")
+    transcript.run(f"answer to={max(transcript.asked)} epoch=4 leader={LEADER} error=FENCED_LEADER_EPOCH")
+    transcript.run("flush")
+    assert _asked(transcript) == LEADER
+    transcript.run(f"fail to={max(transcript.asked)} {failure}")
+    transcript.run("wait")
+    assert _asked(transcript) < 0
+    transcript.run(f"answer to={max(transcript.asked)} epoch=4 leader={LEADER} hw=3 records=3")
+    transcript.run("wait")
+    assert _asked(transcript) == LEADER
+    transcript.run(f"answer to={max(transcript.asked)} epoch=4 leader={LEADER} hw=3 records=3")
+    assert transcript.machine is not None
+    assert transcript.machine.log_end_offset == 3
