@@ -106,6 +106,12 @@ class DirectoryLockedError(DirectoryError):
 class StorageFailedError(MetadataLogError):
     """A write or a sync failed. The node must stop: what is on disk is unknown, and a second sync may lie."""
 
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what}. Nothing that was acknowledged is lost, and nothing is tried again: "
+            "mend the disk or make room, then start this node anew"
+        )
+
 
 class InvariantViolation(Exception):
     """A bug of our own: what must always hold does not. It stops the node."""

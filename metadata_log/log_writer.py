@@ -56,7 +56,7 @@ class LogWriter:
                     self._execute(step)
             self._sync()
         except OSError as error:
-            self._failure = f"{error.strerror or error} ({type(error).__name__})"
+            self._failure = error.strerror or str(error)
             raise StorageFailedError(f"writing to {self._directory} failed: {self._failure}") from error
         for op in ops:
             op.finish()

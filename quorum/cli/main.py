@@ -27,6 +27,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "agent": ("quorum.cli.agent", "Run a broker agent, or ask one what it holds."),
     "topics": ("quorum.cli.topics", "Create, delete, list and describe topics."),
     "quorum": ("quorum.cli.quorum", "See the quorum: leader, epoch, voters, lags."),
+    "check": ("quorum.cli.check", "Say what is wrong with a cluster's directories: run this first."),
     "log": ("quorum.cli.log", "Dump a metadata log, or export a replica's copy of it."),
     "analyze": ("quorum.cli.analyze", "Check exported logs for consistency with Spark."),
 }
@@ -106,6 +107,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Run this process's command line."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what gRPC's core would print, our own errors say
     sys.exit(run(sys.argv[1:]))
 
 

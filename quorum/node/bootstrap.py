@@ -20,7 +20,7 @@ from metadata_log.directory import (
     read_quorum_state,
     write_partition_metadata,
 )
-from metadata_log.errors import DirectoryError, ForeignDirectoryError, NotFormattedError
+from metadata_log.errors import CorruptBatchError, DirectoryError, ForeignDirectoryError, NotFormattedError
 from metadata_log.file_log import FileLog, open_log
 from metadata_log.files import Files
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text
@@ -86,7 +86,10 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
     quorum_state = read_quorum_state(files, directory)
     snapshot_id = newest_checkpoint(files, directory)
     checkpoint = None if snapshot_id is None else read_checkpoint(files, f"{directory}/{checkpoint_name(snapshot_id)}")
-    log, recovery = open_log(files, directory, config=config.log, recover=True)
+    try:
+        log, recovery = open_log(files, directory, config=config.log, recover=True)
+    except CorruptBatchError as damage:
+        raise damage.in_file(f"{directory}/{damage.file}") from damage
     end = _check_end(log, snapshot_id, directory)
     bootstrap_records = _bootstrap_records(files, config.metadata_log_dir)
     if config.is_controller and end.offset == 0 and not bootstrap_records:

@@ -49,5 +49,5 @@ class ReplicaDisk:
         try:
             write_quorum_state(self._files, self._directory, job.state)
         except OSError as error:
-            what = f"{error.strerror or error} ({type(error).__name__})"
+            what = error.strerror or str(error)
             raise StorageFailedError(f"writing quorum-state to {self._directory} failed: {what}") from error
