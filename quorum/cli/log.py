@@ -8,13 +8,15 @@ from typing import Annotated
 import msgspec
 import typer
 
-from quorum.cli import dump
+from quorum.cli import dump, log_diff, verify
 from quorum.cli.errors import CliError
 from quorum.cli.output import Output, OutputFormat, show_json
 
 app = typer.Typer(no_args_is_help=True)
 
 app.command("dump", epilog=dump.EPILOG)(dump.run)
+app.command("verify", epilog=verify.EPILOG)(verify.run)
+app.command("diff", epilog=log_diff.EPILOG)(log_diff.run)
 
 
 @app.command(epilog="Example:  kraft log export /var/lib/kraft exports/controller-1 --live localhost:9094")

@@ -1,0 +1,70 @@
+"""`kraft check`: everything at once, over the directories of any nodes of one cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+import typer
+
+from quorum.cli.errors import wrong_use
+from quorum.cli.findings import FindingFormat, FindingOutput, counted, exit_with, show_findings
+from quorum.cli.output import table_lines
+
+if TYPE_CHECKING:
+    from metadata_log.tools.check import CheckReport
+
+EPILOG: Final = (
+    "Examples:  kraft check /var/lib/kraft    kraft check backup/node-* -o json | "
+    "jq '.[] | select(.severity==\"error\")'"
+)
+
+
+def run(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="NODE_DIR...",
+            help="Directories of any controllers and brokers of one cluster, any subset: log directories, or what "
+            "holds them; also exports, metadata directories, single segments and checkpoints.",
+        ),
+    ],
+    output: FindingOutput = FindingFormat.TABLE,
+) -> None:
+    """Say what is wrong with a cluster's directories: the command to run first.
+
+    Checks every log by itself (as kraft log verify), replicas against each other (as kraft log diff), votes, whose
+    directories they are, and brokers' partition directories. Reads only and takes no lock: the nodes may be running.
+    Exit status 0: nothing is wrong, or notes only. 1: something was found. 2: there is nothing to check.
+    """
+    from metadata_log.tools.check import check_paths  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.sources import SourceError  # noqa: PLC0415
+
+    try:
+        report = check_paths(paths)
+    except SourceError as error:
+        raise wrong_use(str(error)) from error
+    except PermissionError as error:
+        raise wrong_use(f"{error.filename}: {error.strerror}") from error
+    if output is FindingFormat.TABLE:
+        for line in _lines(report):
+            print(line)
+    show_findings(output, report.findings, _looked_at(report))
+    exit_with(report.findings)
+
+
+def _lines(report: CheckReport) -> Iterator[str]:
+    if not report.nodes:
+        return
+    columns = ("node", "voter", "start_offset", "end_offset", "last_epoch", "records", "partitions", "path")
+    yield from table_lines(columns, [{**msgspec.to_builtins(node), "voter": node.is_voter} for node in report.nodes])
+    yield ""
+
+
+def _looked_at(report: CheckReport) -> str:
+    nodes, files = len(report.nodes), len(report.files)
+    parts = ([counted(nodes, "node")] if nodes else []) + ([counted(files, "file")] if files else [])
+    committed = f"; all before offset {report.bounds.lower} is committed" if report.bounds.lower else ""
+    return f"{' and '.join(parts)}{committed}."

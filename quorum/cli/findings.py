@@ -1,0 +1,125 @@
+"""How findings are shown: grouped by cause for people, a list or a line each for programs."""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+import typer
+
+from quorum.cli.errors import FAILED, wrong_use
+from quorum.cli.output import show_json
+
+if TYPE_CHECKING:
+    from metadata_log.tools.findings import Finding
+    from metadata_log.tools.sources import Sources
+
+_INDENT: Final = " " * 9
+
+
+class FindingFormat(enum.StrEnum):
+    """What `-o` takes."""
+
+    TABLE = "table"
+    JSON = "json"
+    JSONL = "jsonl"
+
+
+FindingOutput = Annotated[
+    FindingFormat,
+    typer.Option(
+        "-o",
+        "--output",
+        help="table for people; json: one list; jsonl: a finding a line.",
+        case_sensitive=False,
+    ),
+]
+
+
+def sources_of(paths: Sequence[Path]) -> Sources:
+    """The nodes and files that are meant.
+
+    Raises:
+        CliError: a path leads to none, or cannot be read.
+    """
+    from metadata_log.tools.sources import SourceError, find_sources  # noqa: PLC0415  (not needed for help)
+
+    try:
+        return find_sources(paths)
+    except SourceError as error:
+        raise wrong_use(str(error)) from error
+    except OSError as error:
+        raise wrong_use(f"{error.filename}: {error.strerror}") from error
+
+
+def show_findings(output: FindingFormat, findings: Sequence[Finding], looked_at: str) -> None:
+    """Print them. `looked_at` says in the table what was checked."""
+    if output is FindingFormat.JSON:
+        show_json([msgspec.to_builtins(found) for found in findings])
+    elif output is FindingFormat.JSONL:
+        for found in findings:
+            print(json.dumps(msgspec.to_builtins(found), ensure_ascii=False))
+    else:
+        for line in finding_lines(findings):
+            print(line)
+        print(f"{summary(findings)} {looked_at}")
+
+
+def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
+    """Findings under their causes, the gravest first; the advice of a kind once."""
+    from metadata_log.tools.findings import by_cause  # noqa: PLC0415  (not needed for help)
+
+    for cause, group in by_cause(findings).items():
+        yield f"{str(cause).capitalize()}:"
+        for number, found in enumerate(group):
+            following = group[number + 1] if number + 1 < len(group) else None
+            yield f"  {found.severity.value.upper():<7}{found.kind}{_where(found)}"
+            yield f"{_INDENT}{found.meaning}"
+            if following is None or (following.kind, following.advice) != (found.kind, found.advice):
+                yield f"{_INDENT}→ {found.advice}"
+        yield ""
+
+
+def _where(found: Finding) -> str:
+    parts = [] if found.node_id is None else [f"node {found.node_id}"]
+    if found.file is not None:
+        parts.append(found.file)
+    places = (("position", found.position), ("offset", found.offset), ("epoch", found.epoch))
+    parts += [f"{name} {value}" for name, value in places if value is not None]
+    if found.topic_id is not None:
+        parts.append(f"topic id {found.topic_id}")
+    return f": {', '.join(parts)}" if parts else ""
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """`2 errors and 1 note in`, `Nothing is wrong with`."""
+    counts = Counter(found.severity.value for found in findings)
+    if not counts["error"] and not counts["warning"]:
+        notes = f" ({_count(counts['note'], 'note')})" if counts["note"] else ""
+        return f"Nothing is wrong{notes} with"
+    said = [_count(counts[name], name) for name in ("error", "warning", "note") if counts[name]]
+    return f"{' and '.join([', '.join(said[:-1]), said[-1]] if len(said) > 1 else said)} in"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 record`, `2 records`."""
+    return _count(number, noun)
+
+
+def exit_with(findings: Sequence[Finding]) -> None:
+    """End with status 1 where something was found that is more than a note.
+
+    Raises:
+        Exit: something was.
+    """
+    if any(found.counts for found in findings):
+        raise typer.Exit(FAILED)

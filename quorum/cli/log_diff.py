@@ -1,0 +1,88 @@
+"""`kraft log diff`: where replicas part, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+import typer
+
+from quorum.cli.errors import wrong_use
+from quorum.cli.findings import counted, exit_with, finding_lines, sources_of, summary
+from quorum.cli.output import Output, OutputFormat, show_json, table_lines
+
+if TYPE_CHECKING:
+    from metadata_log.tools.diff import DiffReport, Parting
+
+EPILOG: Final = (
+    "Examples:  kraft log diff /backup/controller-1 /backup/controller-2    "
+    "kraft log diff nodes/ -o json | jq .partings"
+)
+
+
+def run(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(help="Two or more replicas: nodes' directories, metadata directories, exports; brokers' too."),
+    ],
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Compare replicas of one metadata log: the last common offset, who holds a majority, what parts them in records.
+
+    Tells a tail that was never committed, which is harmless, from commits that are lost. Reads only and takes no lock.
+    Exit status 0: they agree, or differ harmlessly. 1: they contradict each other. 2: there are no two logs.
+    """
+    from metadata_log.tools.diff import diff_logs  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.quorum_view import view_quorum  # noqa: PLC0415
+    from metadata_log.tools.verify import verify_log  # noqa: PLC0415
+
+    sources = sources_of(paths)
+    nodes = [node for node in sources.nodes if node.metadata is not None]
+    if len(nodes) < 2 or sources.files:
+        raise wrong_use(
+            "it takes two logs to compare: name the directories of two or more nodes (not single files; the same log "
+            "named twice is one)"
+        )
+    report = diff_logs(view_quorum([(node, verify_log(node, with_records=False)) for node in nodes]))
+    if output is OutputFormat.JSON:
+        show_json(msgspec.to_builtins(report))
+    else:
+        for line in _lines(report):
+            print(line)
+    exit_with(report.findings)
+
+
+def _lines(report: DiffReport) -> Iterator[str]:
+    columns = ("replica", "voter", "start_offset", "end_offset", "last_epoch", "snapshot_end", "path")
+    rows = [{**msgspec.to_builtins(line), "voter": line.is_voter} for line in report.replicas]
+    yield from table_lines(columns, rows)
+    yield ""
+    bounds = report.bounds
+    upper = "unknown, too few voters are here" if bounds.upper is None else f"offset {bounds.upper}"
+    yield f"Certainly committed: all before offset {bounds.lower} ({bounds.because})."
+    yield f"Possibly committed:  up to {upper}."
+    if not report.partings:
+        yield f"They hold the same wherever they overlap; all of them reach offset {report.common_end}."
+    for parting in report.partings:
+        yield ""
+        yield from _parting_lines(parting)
+    yield ""
+    yield from finding_lines(report.findings)
+    yield f"{summary(report.findings)} {counted(len(report.replicas), 'replica')}."
+
+
+def _parting_lines(parting: Parting) -> Iterator[str]:
+    more = "" if parting.batches == 1 else f", {parting.batches} batches in all"
+    yield f"They part at offset {parting.offset}{more}:"
+    for side in parting.sides:
+        majority = " (a majority)" if side.is_majority else ""
+        yield (
+            f"  {', '.join(side.replicas)}{majority}: epoch {side.epoch}, {counted(side.record_count, 'record')} from "
+            f"there on ({side.file}, position {side.position})"
+        )
+        for record in side.records:
+            yield f"    {record}"
+        if side.record_count > len(side.records):
+            yield f"    ... and {side.record_count - len(side.records)} more"

@@ -1,0 +1,60 @@
+"""`kraft log verify`: is a metadata log what it has to be, by itself?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from quorum.cli.errors import wrong_use
+from quorum.cli.findings import FindingFormat, FindingOutput, counted, exit_with, show_findings, sources_of
+
+if TYPE_CHECKING:
+    from metadata_log.tools.verify import LogReport
+
+EPILOG: Final = (
+    "Examples:  kraft log verify /var/lib/kraft    kraft log verify 00000000000000000000.log    "
+    "kraft log verify --quick -o jsonl /backup/controller-*"
+)
+
+
+def run(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Segments, checkpoints, metadata directories, log directories, nodes' directories, exports; ours or "
+            "Apache Kafka's."
+        ),
+    ],
+    output: FindingOutput = FindingFormat.TABLE,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Bytes, order and indexes only: several times as fast.")
+    ] = False,
+) -> None:
+    """Check metadata logs: checksums, framing, offsets, epochs, records, indexes, checkpoints, the files beside them.
+
+    Each log is checked by itself; kraft check compares nodes, too. Reads only and takes no lock: it may be used on the
+    directory of a running node. Exit status 0: nothing is wrong. 1: something was found. 2: there is no log to check.
+    """
+    from metadata_log.tools.verify import verify_file, verify_log  # noqa: PLC0415  (not needed for help)
+
+    sources = sources_of(paths)
+    nodes = [node for node in sources.nodes if node.metadata is not None]
+    if not nodes and not sources.files:
+        named = " and ".join(str(node.path) for node in sources.nodes)
+        raise wrong_use(f"{named} holds no metadata log: it may be another disk of a node that has one")
+    reports = [verify_log(node, with_records=not quick) for node in nodes]
+    reports += [verify_file(path, with_records=not quick) for path in sources.files]
+    found = [finding for report in reports for finding in report.findings]
+    show_findings(output, found, _looked_at(reports, len(sources.files)))
+    exit_with(found)
+
+
+def _looked_at(reports: list[LogReport], files: int) -> str:
+    logs = len(reports) - files
+    parts = ([counted(logs, "log")] if logs else []) + ([counted(files, "file")] if files else [])
+    batches = counted(sum(report.batches for report in reports), "batch").replace("batchs", "batches")
+    records = counted(sum(report.records for report in reports), "record")
+    checkpoints = counted(sum(len(report.checkpoints) for report in reports), "checkpoint")
+    return f"{' and '.join(parts)}: {batches}, {records}, {checkpoints}."
