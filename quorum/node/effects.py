@@ -106,6 +106,11 @@ class Effects:
             jobs, self._jobs = self._jobs, []
             self._ports.disk.write(jobs)
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether anything is staged or with the disk, and not durable yet."""
+        return bool(self._outstanding)
+
     def on_durable(self, sequence: int) -> list[Completion]:
         """Every job up to `sequence` is durable: let go what was held for it; returns what the core must be told."""
         completions = []

@@ -4,8 +4,9 @@ Decides: the order of one turn. Must not know: asyncio, threads, time or chance 
 driver and the simulator drive it in the same way: `turn(events)` whenever there is something, or `next_deadline_ms` has
 come.
 
-A turn: peers, answers and the disk first, then the timers, then a slice of replay, then the application (a
-controller's) with all clients' requests of the turn at once, then everything that was staged goes to the disk.
+A turn: peers, answers and the disk first, then the timers, then a slice of replay, unless the leader waits for this
+disk or for the Fetch that its sync has let go; then the application (a controller's) with all clients' requests of the
+turn at once; then everything that was staged goes to the disk.
 """
 
 from __future__ import annotations
@@ -147,6 +148,7 @@ class Executor:
         self._published = Published(opened.replayer, self._read_for_replay, self._on_published)
         self._state: tuple[Epoch, str, int | None] = (Epoch(-1), "", None)
         self._is_started = False
+        self._has_synced = False
         self._calls: list[ClientCall] = []
         self._on_event = self._event_handlers()
         self._on_raft_effect = self._effect_handlers()
@@ -224,7 +226,7 @@ class Executor:
 
     def next_deadline_ms(self) -> int | None:
         """When a turn is due even without an event; monotonic ms, in the past when there is work left right now."""
-        if self._published.is_behind:
+        if self._published.is_due(must_hurry=self._effects.is_writing):
             return self.clock.monotonic_ms
         raft = self.machine.next_deadline_ms()
         application = self.application.next_deadline_ms() if self.application else None
@@ -268,7 +270,9 @@ class Executor:
         due = self.machine.next_deadline_ms()
         if due is not None and due <= self.clock.monotonic_ms:
             self._feed(Elapsed(draw=self.ports.entropy.draw()))
-        self._published.step()
+        if self._published.is_due(must_hurry=self._effects.is_writing or self._has_synced):
+            self._published.step()
+        self._has_synced = False
         calls = self._calls[:]
         self._calls.clear()
         if self.application is not None:
@@ -305,6 +309,7 @@ class Executor:
             self.application.on_controller_answer(event)
 
     def _on_disk_done(self, event: DiskDone) -> None:
+        self._has_synced = True
         for completion in self._effects.on_durable(event.sequence):
             self._feed(completion)
 

@@ -22,6 +22,9 @@ READ_BYTES = 1 << 20
 RECORDS_A_SLICE = 400
 """About 2 ms of replay (DESIGN 11), counted in records since there is no clock here; a batch is never split."""
 
+MOST_LAG = 10_000
+"""Records committed and not replayed from which on replay gives way to nothing."""
+
 ReadLog = Callable[[Offset, int], bytes | None]
 """Whole batches from an offset on; None when they must come from the disk, and will through `on_read`."""
 
@@ -61,6 +64,11 @@ class Published:
     def is_behind(self) -> bool:
         """Whether a slice could do something now, without waiting for the disk."""
         return not (self._is_reading or self._remembered) and self.replayer.end.offset < self.high_watermark
+
+    def is_due(self, *, must_hurry: bool) -> bool:
+        """Whether to do a slice now. It gives way to what others wait for, until too much is left to do."""
+        lag = self.high_watermark - self.replayer.end.offset
+        return self.is_behind and (not must_hurry or lag >= MOST_LAG)
 
     def remember(self, replayer: Replayer) -> None:
         """As leader: the outcome of a batch that was appended, to be published once it is committed."""

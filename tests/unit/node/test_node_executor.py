@@ -106,6 +106,21 @@ def test_requests_that_come_while_a_batch_is_on_its_way_share_the_next_one() -> 
     cluster.check()
 
 
+def test_a_follower_replays_only_when_the_leader_does_not_wait_for_its_disk() -> None:
+    cluster, leader = _started()
+    _settle(cluster)
+    follower = next(node for node in cluster.nodes if node is not leader).executor
+    answers = cluster.create(leader, "first")
+    cluster.run_until(lambda: bool(answers))
+    end_of_first = leader.executor.high_watermark
+    cluster.create(leader, "second")
+    cluster.run_until(lambda: follower.high_watermark == end_of_first)
+    assert follower.machine.flushed_offset < follower.machine.log_end_offset
+    assert "first" not in follower.image.topics.by_name
+    cluster.run_until(lambda: "first" in follower.image.topics.by_name)
+    assert follower.machine.flushed_offset == follower.machine.log_end_offset
+
+
 def test_a_standby_refuses_with_the_leaders_name_and_reads_what_it_is_asked_to_have() -> None:
     cluster, leader = _started()
     answers = cluster.create(leader, "orders")

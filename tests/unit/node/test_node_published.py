@@ -1,0 +1,58 @@
+"""When committed batches are replayed: in slices, and not while others wait for this replica."""
+
+from __future__ import annotations
+
+from metadata_log.batch import build_batch
+from metadata_log.image import MetadataImage
+from metadata_log.image.replayer import Replayer
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import NoOpRecord, encode_record
+from quorum.node.ports import ImagePublished
+from quorum.node.published import MOST_LAG, RECORDS_A_SLICE, Published
+
+NOTHING = encode_record(NoOpRecord(), 0)
+A_BATCH = 100
+
+
+class _Log:
+    """Batches of `A_BATCH` records each, and what was published of them."""
+
+    def __init__(self, batches: int) -> None:
+        self.data = [
+            build_batch(base_offset=Offset(at * A_BATCH), epoch=Epoch(1), timestamp_ms=at, values=[NOTHING] * A_BATCH)
+            for at in range(batches)
+        ]
+        self.events: list[ImagePublished] = []
+        self.published = Published(Replayer.start(MetadataImage.empty()), self._read, self.events.append)
+
+    def _read(self, offset: Offset, max_bytes: int) -> bytes:
+        return b"".join(self.data[offset // A_BATCH :])[:max_bytes]
+
+
+def test_replay_is_due_as_far_as_is_committed() -> None:
+    log = _Log(2)
+    published = log.published
+    assert not published.is_due(must_hurry=False)
+    published.advance(Offset(A_BATCH))
+    assert published.is_due(must_hurry=False)
+    published.step()
+    assert not published.is_due(must_hurry=False)
+    assert [event.after.offset_and_epoch.offset for event in log.events] == [A_BATCH]
+
+
+def test_replay_gives_way_to_what_others_wait_for_until_much_is_left_to_do() -> None:
+    log = _Log(MOST_LAG // A_BATCH)
+    log.published.advance(Offset(MOST_LAG - 1))
+    assert not log.published.is_due(must_hurry=True)
+    log.published.advance(Offset(MOST_LAG))
+    assert log.published.is_due(must_hurry=True)
+    log.published.step()
+    assert not log.published.is_due(must_hurry=True)
+
+
+def test_a_slice_is_bounded() -> None:
+    log = _Log(10)
+    log.published.advance(Offset(10 * A_BATCH))
+    log.published.step()
+    assert 0 < log.published.end_offset <= RECORDS_A_SLICE
+    assert log.published.is_due(must_hurry=False)
