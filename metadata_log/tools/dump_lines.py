@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from crc32c import crc32c
 
 from metadata_log.batch import CRC_COVERS_FROM, HEADER_SIZE, BatchHeader, Record, batch_records
 from metadata_log.errors import MalformedRecordError, RecordError, UnsupportedBatchError
 from metadata_log.record_frames import DELTAS
+from metadata_log.records import BrokerRegistrationChangeRecord, ClearElrRecord, RegisterBrokerRecord
 from metadata_log.records.control import (
     KRaftVersionRecord,
     LeaderChangeMessage,
@@ -24,8 +25,8 @@ from metadata_log.records.control import (
     VotersRecord,
 )
 from metadata_log.records.printing import BY_FRAME, READ_ERRORS, data_text, metadata_text
-from metadata_log.records.registry import ControlRecord
-from metadata_log.records.serde import control_type_of, decode_control
+from metadata_log.records.registry import ControlRecord, MetadataRecord
+from metadata_log.records.serde import control_type_of, decode_control, decode_versioned
 from metadata_log.varint import varint
 
 _LOG_APPEND_TIME: Final = 0x08
@@ -44,6 +45,10 @@ CONTROL_NAMES: Final[dict[type[ControlRecord], tuple[str, str]]] = {
 
 _QUORUM_CONTROL_TYPES: Final = range(2, 7)
 
+Known: TypeAlias = dict[bytes, tuple[Callable[[bytes], MetadataRecord], str, Callable[[Any], str]]]
+_NEWER_THAN_3_9: Final = (b"\x01\x00\x04", b"\x01\x11\x03", b"\x01\x1c\x00")
+"""How values begin that 3.9 cannot read, or not wholly: RegisterBroker 4, BrokerRegistrationChange 3, ClearElr 0."""
+
 _PREFIXES: Final = tuple(b"\x00\x00" + delta + b"\x01" for delta in DELTAS)
 """How a record of the common shape begins, by its offset delta: no attributes, no time of its own, no key."""
 
@@ -53,6 +58,12 @@ class Style(enum.StrEnum):
 
     KAFKA_4_3 = "4.3"
     KAFKA_3_9 = "3.9"
+
+
+_KNOWN: Final[dict[Style, Known]] = {
+    Style.KAFKA_4_3: BY_FRAME,
+    Style.KAFKA_3_9: {frame: how for frame, how in BY_FRAME.items() if frame not in _NEWER_THAN_3_9},
+}
 
 
 def batch_lines(
@@ -74,7 +85,8 @@ def batch_lines(
     require_uncompressed(header, position)
     if chosen is None:
         lines = [_batch_line(buffer, position, header, at)]
-        if not header.attributes & _UNCOMMON and header.base_sequence == -1 and _add_common(lines, buffer, header, at):
+        is_common = not header.attributes & _UNCOMMON and header.base_sequence == -1
+        if is_common and _add_common(lines, buffer, header, at, _KNOWN[style]):
             return lines
         return [lines[0], *(_record_line(header, record, style) for record in batch_records(buffer, header, at))]
     records = [record for record in batch_records(buffer, header, at) if chosen(record)]
@@ -96,7 +108,7 @@ def require_uncompressed(header: BatchHeader, position: int) -> None:
         )
 
 
-def _add_common(lines: list[str], buffer: bytes, header: BatchHeader, at: int) -> bool:
+def _add_common(lines: list[str], buffer: bytes, header: BatchHeader, at: int, known: Known) -> bool:
     """Add the lines of the records; False as soon as one is not of the common shape, and then none counts."""
     end = at + header.size_in_bytes
     at += HEADER_SIZE
@@ -123,7 +135,9 @@ def _add_common(lines: list[str], buffer: bytes, header: BatchHeader, at: int) -
             if size != (at - 1 - first) << 1 or buffer[at - 1] != 0 or at > end:
                 return False
             value = buffer[first : at - 1]
-            lines.append(f"| offset: {offset}{middle}{size >> 1} sequence: -1 headerKeys: [] payload: {_text(value)}")
+            lines.append(
+                f"| offset: {offset}{middle}{size >> 1} sequence: -1 headerKeys: [] payload: {_text(value, known)}"
+            )
     except IndexError:
         return False
     return at == end
@@ -134,12 +148,12 @@ def _prefixes(count: int) -> tuple[bytes, ...]:
     return (*_PREFIXES[:count], *(b"\x00\x00" + varint(delta) + b"\x01" for delta in further))
 
 
-def _text(value: bytes) -> str:
+def _text(value: bytes, known: Known) -> str:
     """The payload's text; raises IndexError where it cannot be read, so that the long way says why."""
-    known = BY_FRAME.get(value[:3])
-    if known is None:
+    found = known.get(value[:3])
+    if found is None:
         raise IndexError
-    read, head, text = known
+    read, head, text = found
     try:
         return f"{head}{text(read(value))}}}"
     except READ_ERRORS as error:
@@ -173,7 +187,7 @@ def _sequence(header: BatchHeader, delta: int) -> int:
 def _record_line(header: BatchHeader, record: Record, style: Style) -> str:
     timestamp = header.max_timestamp if header.attributes & _LOG_APPEND_TIME else record.timestamp_ms
     keys = ",".join(name for name, _ in record.headers)
-    content = _control_text(record, style) if header.is_control else f" payload: {_payload(record)}"
+    content = _control_text(record, style) if header.is_control else f" payload: {_payload(record, style)}"
     return (
         f"| offset: {record.offset} {_timestamp_type(header)}: {timestamp} keySize: {_size(record.key)}"
         f" valueSize: {_size(record.value)} sequence: {_sequence(header, record.offset - header.base_offset)}"
@@ -185,11 +199,29 @@ def _size(content: bytes | None) -> int:
     return -1 if content is None else len(content)
 
 
-def _payload(record: Record) -> str:
+def _payload(record: Record, style: Style) -> str:
     try:
-        return metadata_text(value_of(record))
+        text = metadata_text(value_of(record))
+        return text if style is Style.KAFKA_4_3 else _payload_as_3_9(record, text)
     except RecordError as error:
         return _unreadable(record, error)
+
+
+def _payload_as_3_9(record: Record, text: str) -> str:
+    """What 3.9 makes of records that it is too old for: its words for two kinds, and a field less of the third."""
+    decoded, version = decode_versioned(value_of(record))
+    match decoded:
+        case ClearElrRecord():
+            unknown = (
+                f"org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {decoded.API_KEY}"
+            )
+            return f"Error at {record.offset}, skipping. {unknown}"
+        case RegisterBrokerRecord() if version > 3:
+            return f"Error at {record.offset}, skipping. Failed to deserialize record with type {decoded.API_KEY}"
+        case BrokerRegistrationChangeRecord() if version > 2:
+            return text.replace(data_text(decoded, version), data_text(decoded, 2))
+        case _:
+            return text
 
 
 def _control_text(record: Record, style: Style) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import struct
 import subprocess
 import threading
@@ -12,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from tests.support.kafka.jars import class_path, kafka_jars
+from tests.support.kafka.jars import cache_directory, class_path, kafka_jars
 
 # A tool's main class moved between versions: the first that the jars hold is taken.
 _MAINS: Mapping[str, tuple[str, ...]] = {
@@ -38,17 +40,33 @@ def _main_class(jars: Path, tool: str) -> str:
     return next(name for name in _MAINS[tool] if name.replace(".", "/") + ".class" in held)
 
 
+def _compiled(jars: Path, version: str) -> Path:
+    """The directory of our own Java classes, compiled against these jars and kept until their sources change."""
+    sources = [Path(__file__).with_name("ToolServer.java")]
+    if not version.startswith("3."):  # its shell is another one
+        sources.append(Path(__file__).with_name("LoadedTree.java"))
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
+    classes = cache_directory() / f"tools-{version}-{digest}"
+    if not classes.is_dir():
+        partial = classes.with_name(f"{classes.name}.partial-{os.getpid()}")
+        words = ["javac", "-proc:none", "-cp", class_path(jars), "-d", str(partial), *map(str, sources)]
+        subprocess.run(words, check=True)
+        partial.rename(classes)
+    return classes
+
+
 class KafkaTools:
     """`kafka-<tool>` as a call. Calls from several threads take turns."""
 
     def __init__(self, version: str = "4.3.0") -> None:
         self.jars = kafka_jars(version)
         self._lock = threading.Lock()
-        server = Path(__file__).with_name("ToolServer.java")
+        classes = _compiled(self.jars, version)
         self._process = subprocess.Popen(
             [
                 "java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-                "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", class_path(self.jars), str(server),
+                "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", f"{classes}:{class_path(self.jars)}",
+                "ToolServer",
             ],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
@@ -77,7 +95,7 @@ class KafkaTools:
 
         `last_offset` is that of the last record that is not a control record.
         """
-        status, out, err = self._call("ToolServer$LoadedTree", str(file), str(last_offset))
+        status, out, err = self._call("LoadedTree", str(file), str(last_offset))
         if status != 0:
             raise ToolFailedError(f"Kafka's shell did not read {file} up to {last_offset}: {out[-2000:]}{err[-2000:]}")
         return out
