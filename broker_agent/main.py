@@ -42,6 +42,7 @@ from quorum.node.metrics import NodeMetrics
 from quorum.node.notify import READY, STOPPING, notify
 from quorum.node.opened import OpenedReplica
 from quorum.node.registration import SUPPORTED_FEATURES
+from quorum.node.settle import settle
 from quorum.node.system_ports import SystemClock, SystemEntropy
 from quorum.transport.channel import SERVER_OPTIONS, address_of
 from quorum.transport.grpc_network import GrpcNetwork
@@ -109,6 +110,7 @@ async def serve(config: NodeConfig) -> None:
         await http.stop()
         await client.close()
         await network.close()
+        await settle()
     log.info("stopped")
 
 

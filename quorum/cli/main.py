@@ -107,7 +107,6 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Run this process's command line."""
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what gRPC's core would print, our own errors say
     sys.exit(run(sys.argv[1:]))
 
 

@@ -31,6 +31,7 @@ from quorum.node.notify import READY, STOPPING, notify
 from quorum.node.opened import OpenedReplica
 from quorum.node.ports import Watcher
 from quorum.node.registration import registration_of
+from quorum.node.settle import settle
 from quorum.node.system_ports import SystemEntropy
 from quorum.server.grpc.listen import listen
 from quorum.server.reserved import ReservedPort, reserve
@@ -88,6 +89,7 @@ async def serve(config: NodeConfig, *, watcher: Watcher | None = None) -> None:
         await network.close()
         for held in reserved:
             await held.close()
+        await settle()
     log.info("stopped")
 
 

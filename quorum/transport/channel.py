@@ -13,7 +13,7 @@ import grpc
 from metadata_log.voters import GRPC_LISTENER, Endpoint
 
 # gRPC's core writes notes of its own to standard error, as of every peer that stops; what matters is in the statuses.
-os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 LARGEST_BATCH_BYTES: Final = 8 * 1024 * 1024
 MESSAGE_LIMIT_BYTES: Final = LARGEST_BATCH_BYTES + 1024 * 1024
