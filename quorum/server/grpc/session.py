@@ -63,16 +63,17 @@ class Session:
         """Read and answer; returns once the client has ended its side and every call is answered."""
         loop = asyncio.get_running_loop()
         writer = loop.create_task(self._write(), name="session-writer")
-        reader = loop.create_task(self._read(), name="session-reader")
+        reader = loop.create_task(self._read_and_drain(), name="session-reader")
         try:
             await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
-            if reader.done() and reader.exception() is None:
-                drained = loop.create_task(self._until(lambda: self._in_flight == 0), name="session-drain")
-                await asyncio.wait((drained, writer), return_when=asyncio.FIRST_COMPLETED)
-                drained.cancel()
         finally:
             self._is_over = True
             await end_tasks(reader, writer)
+
+    async def _read_and_drain(self) -> None:
+        """One task for both: the client may be gone for good between the end of its side and the last answer."""
+        await self._read()
+        await self._until(lambda: self._in_flight == 0)
 
     async def _read(self) -> None:
         while True:
