@@ -58,6 +58,11 @@ def show_json(value: object) -> None:
     print(json.dumps(value, indent=2 if sys.stdout.isatty() else None, ensure_ascii=False))
 
 
+def show_json_line(value: object) -> None:
+    """Print `value` as JSON on one line."""
+    print(json.dumps(value, ensure_ascii=False))
+
+
 def text_of(value: object) -> str:
     """A cell's text: nothing is a dash, a list is its items."""
     if value is None:

@@ -19,11 +19,13 @@ from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL, Unknow
 from metadata_log.records.levels import parse_metadata_version as parse_release
 from metadata_log.snapshot import newest_checkpoint
 from metadata_log.voters import InvalidVoterError, Voter, VoterSet, parse_voters
+from quorum.cli import audit
 from quorum.cli.errors import FAILED, wrong_use
 from quorum.cli.output import Output, OutputFormat, show_rows
 from quorum.node.config import NodeConfig, load_config
 
 app = typer.Typer(no_args_is_help=True)
+app.command("audit", epilog=audit.EPILOG)(audit.run)
 
 _DEFAULT_RELEASE: Final = metadata_version(LATEST_PRODUCTION).name
 _SEGMENT = re.compile(r"\d{20}\.log")

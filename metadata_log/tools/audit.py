@@ -1,0 +1,153 @@
+"""What each directory in a broker's log directories is, by an image, and what Kafka makes of it when it starts.
+
+Decides: which image speaks, and what is said of an entry. Must not know: how anything is moved (`quarantine` does).
+Reads only and takes no lock. The verdicts are `reconcile`'s.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from metadata_log.directory import read_partition_metadata
+from metadata_log.errors import CorruptFileError, MetadataLogError
+from metadata_log.ids import DirectoryId, NodeId, TopicId
+from metadata_log.image import MetadataImage
+from metadata_log.os_files import OsFiles
+from metadata_log.reconcile import DirectoryFacts, Kind, Verdict, facts_of, judge
+from metadata_log.tools.check_partitions import newest_image
+from metadata_log.tools.quorum_view import Replica, view_quorum
+from metadata_log.tools.sources import NodeSource, find_sources
+from metadata_log.tools.verify import verify_log
+
+
+class AuditError(MetadataLogError):
+    """An audit has nothing to look at, or nothing to judge it by."""
+
+
+class WhenKafkaStarts(enum.StrEnum):
+    """What a broker of Kafka 4 does with an entry when it starts."""
+
+    KEEPS = "keeps it"
+    SETS_ASIDE = "renames it to -stray"
+    LEAVES = "leaves it aside"
+    DELETES = "deletes it after a minute"
+    REFUSES = "refuses to start"
+
+
+class Audited(msgspec.Struct, frozen=True, kw_only=True):
+    """One directory in a log directory. `facts.topic_id` is by its `partition.metadata`."""
+
+    log_dir: Path
+    facts: DirectoryFacts
+    verdict: Verdict
+
+    @property
+    def path(self) -> Path:
+        return self.log_dir / self.facts.name
+
+    @property
+    def is_kept(self) -> bool:
+        return self.verdict.kind is Kind.KEEP
+
+    @property
+    def when_kafka_starts(self) -> WhenKafkaStarts:
+        if self.facts.is_stray:
+            return WhenKafkaStarts.LEAVES
+        if self.facts.is_deleted:
+            return WhenKafkaStarts.DELETES
+        if self.facts.topic_name is None:
+            return WhenKafkaStarts.REFUSES
+        return WhenKafkaStarts.KEEPS if self.is_kept else WhenKafkaStarts.SETS_ASIDE
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether somebody has to know: what a broker set aside, or is deleting, it knows by itself."""
+        return self.when_kafka_starts in (WhenKafkaStarts.SETS_ASIDE, WhenKafkaStarts.REFUSES)
+
+
+class Audit(msgspec.Struct, frozen=True, kw_only=True):
+    """All entries of a broker's log directories, in order.
+
+    `image_end` and `image_epoch` say up to where the metadata was read that they are judged by; records from
+    `certain_end` on may not be committed.
+    """
+
+    broker_id: int
+    image_from: Path
+    image_end: int
+    image_epoch: int
+    certain_end: int
+    directories: tuple[Audited, ...]
+
+
+def audit(log_dirs: Sequence[Path], image_from: Sequence[Path] = ()) -> Audit:
+    """Judge every directory in the log directories of one broker.
+
+    Args:
+        image_from: nodes whose metadata is read, the most advanced of them counting; none: the broker's own copy.
+
+    Raises:
+        AuditError: the directories are not those of one broker, or there is no metadata that can be replayed.
+        SourceError: a path leads to nothing of the kind.
+        OSError: a directory cannot be read.
+    """
+    nodes = find_sources(log_dirs).nodes
+    ids = {node.node_id for node in nodes}
+    if len(ids) != 1 or None in ids:
+        shown = ", ".join(sorted(str(node_id) for node_id in ids)) or "none"
+        raise AuditError(
+            f"an audit is of one broker's log directories, told by their meta.properties; these are of nodes: {shown}"
+        )
+    broker_id = NodeId(nodes[0].node_id or 0)
+    image, holder, certain_end = _image(find_sources(image_from).nodes if image_from else nodes)
+    found = [
+        _audited(disk.path, entry, image, broker_id, None if disk.identity is None else disk.identity.directory_id)
+        for node in nodes
+        for disk in node.log_directories
+        for entry in sorted(child for child in disk.path.iterdir() if child.is_dir())
+    ]
+    return Audit(
+        broker_id=broker_id,
+        image_from=holder.source.metadata or holder.source.path,
+        image_end=holder.reach,
+        image_epoch=holder.report.last_epoch,
+        certain_end=min(certain_end, holder.reach),
+        directories=tuple(found),
+    )
+
+
+def _image(nodes: Sequence[NodeSource]) -> tuple[MetadataImage, Replica, int]:
+    """The image of the most advanced of these nodes, that replica, and up to where all is surely committed."""
+    with_log = [node for node in nodes if node.metadata is not None]
+    if not with_log:
+        raise AuditError("no metadata log is there to judge by: name a node that has one with --image")
+    view = view_quorum([(node, verify_log(node)) for node in with_log])
+    image = newest_image(view)
+    if image is None:
+        names = ", ".join(str(node.metadata) for node in with_log)
+        raise AuditError(f"{names}: no image at its end (kraft log verify says why): name another node with --image")
+    return image, next(replica for replica in view.replicas if replica.report.image is image), view.bounds.lower
+
+
+def _audited(
+    log_dir: Path, entry: Path, image: MetadataImage, broker_id: NodeId, directory_id: DirectoryId | None
+) -> Audited:
+    facts = facts_of(entry.name, None)
+    if facts.topic_name is not None:
+        try:
+            facts = facts_of(entry.name, _topic_id(entry))
+        except CorruptFileError as error:
+            verdict = Verdict(kind=Kind.MISSING_METADATA, why=f"its partition.metadata cannot be right: {error.what}")
+            return Audited(log_dir=log_dir, facts=facts, verdict=verdict)
+    return Audited(log_dir=log_dir, facts=facts, verdict=judge(facts, image, broker_id, directory_id))
+
+
+def _topic_id(directory: Path) -> TopicId | None:
+    try:
+        return read_partition_metadata(OsFiles(), str(directory))
+    except FileNotFoundError:
+        return None

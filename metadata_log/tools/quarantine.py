@@ -1,0 +1,182 @@
+"""Moving partition directories out of a broker's way, never deleting them, and moving them back.
+
+Decides: the new names, the journal, and when to refuse. Must not know: why a directory is moved. The broker must be
+stopped: its `.lock` is held meanwhile. Each move is in the journal, a file of the log directory, before it is made; so
+after a crash in between, `undo` finds nothing to move back for that entry.
+
+A name is Kafka's own, `topic-partition.<32 hex digits>-stray` of at most 255 characters, which brokers leave aside; or
+the directory goes to another place on the same file system, out of log.dirs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory_lock import DirectoryLock
+from metadata_log.errors import MetadataLogError
+from metadata_log.ids import id_text
+from metadata_log.os_files import OsFiles
+from metadata_log.tools.audit import Audited
+
+JOURNAL_FILE: Final = "kraft-quarantine.jsonl"
+_LONGEST_NAME: Final = 255
+
+
+class QuarantineError(MetadataLogError):
+    """A directory cannot be moved, or not back."""
+
+
+class Move(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the journal.
+
+    Attributes:
+        source, target: absolute paths; `is_undone` says that it went back from target to source.
+        at_ms: when, milliseconds since 1970.
+        topic_id: as text; None where the directory has none.
+        kind, why: the verdict.
+    """
+
+    source: str
+    target: str
+    at_ms: int
+    topic_id: str | None
+    kind: str
+    why: str
+    is_undone: bool = False
+
+
+def quarantine(wrong: Sequence[Audited], *, unique: Sequence[str], now_ms: int, to: Path | None = None) -> list[Move]:
+    """Move these directories; give what was moved.
+
+    Args:
+        unique: for each directory 32 random hexadecimal digits of its new name.
+        to: a directory out of log.dirs, on the same file system; None: rename to `-stray` in place.
+
+    Raises:
+        QuarantineError: `to` is on another file system or within a log directory, or a directory's name is not that
+            of a partition, and it would stay.
+        DirectoryLockedError: a broker runs on a log directory.
+    """
+    moves = [_planned(audited, digits, now_ms, to) for audited, digits in zip(wrong, unique, strict=True)]
+    with _locked({audited.log_dir for audited in wrong}):
+        if to is not None:
+            _prepare(to, wrong)
+        for audited, move in zip(wrong, moves, strict=True):
+            _write(audited.log_dir, move)
+            _rename(Path(move.source), Path(move.target))
+    return moves
+
+
+def undo(log_dirs: Sequence[Path], *, now_ms: int) -> list[Move]:
+    """Move back what the journals of these log directories say was moved and is still there, the last first.
+
+    Raises:
+        QuarantineError: a directory of the old name is there again: a broker made a new one.
+        DirectoryLockedError: a broker runs on a log directory.
+    """
+    undone: list[Move] = []
+    with _locked(set(log_dirs)):
+        pending = [(log_dir, move) for log_dir in log_dirs for move in _standing(log_dir)]
+        for _, move in pending:
+            if Path(move.source).exists():
+                raise QuarantineError(
+                    f"{move.source} is there again, so that {move.target} cannot go back: move one of them yourself"
+                )
+        for log_dir, move in reversed(pending):
+            _rename(Path(move.target), Path(move.source))
+            back = msgspec.structs.replace(move, at_ms=now_ms, is_undone=True)
+            _write(log_dir, back)
+            undone.append(back)
+    return undone
+
+
+def read_journal(log_dir: Path) -> list[Move]:
+    """Every line of a log directory's journal; none where there is no journal.
+
+    Raises:
+        QuarantineError: it is no journal.
+    """
+    path = log_dir / JOURNAL_FILE
+    try:
+        return [msgspec.json.decode(line, type=Move) for line in path.read_bytes().splitlines()]
+    except FileNotFoundError:
+        return []
+    except msgspec.DecodeError as error:
+        raise QuarantineError(f"{path} is no journal of a quarantine: {error}") from error
+
+
+def _standing(log_dir: Path) -> list[Move]:
+    """The moves that are not undone and whose directory is where it was moved to."""
+    standing: dict[str, Move] = {}
+    for move in read_journal(log_dir):
+        if move.is_undone:
+            standing.pop(move.target, None)
+        else:
+            standing[move.target] = move
+    return [move for move in standing.values() if Path(move.target).is_dir()]
+
+
+def _planned(audited: Audited, digits: str, now_ms: int, to: Path | None) -> Move:
+    facts = audited.facts
+    if to is not None:
+        target = to.absolute() / f"{facts.name}.{digits}"
+    elif facts.topic_name is None:
+        raise QuarantineError(
+            f"{audited.path} has no name of a partition, so that brokers accept no other name for it either: "
+            "move it out of log.dirs with --to"
+        )
+    else:
+        rest = f"-{facts.partition}.{digits}-stray"
+        target = audited.log_dir.absolute() / (facts.topic_name[: _LONGEST_NAME - len(rest)] + rest)
+    return Move(
+        source=str(audited.path.absolute()),
+        target=str(target),
+        at_ms=now_ms,
+        topic_id=None if facts.topic_id is None else id_text(facts.topic_id),
+        kind=audited.verdict.kind.value,
+        why=audited.verdict.why,
+    )
+
+
+def _prepare(to: Path, wrong: Sequence[Audited]) -> None:
+    inside = [audited.log_dir for audited in wrong if to.resolve().is_relative_to(audited.log_dir.resolve())]
+    if inside:
+        raise QuarantineError(f"{to} is within {inside[0]}: a broker would refuse to start on it")
+    to.mkdir(parents=True, exist_ok=True)
+    device = to.stat().st_dev
+    for audited in wrong:
+        if audited.path.stat().st_dev != device:
+            raise QuarantineError(
+                f"{to} is on another file system than {audited.path}: a move there would be a copy, not at one stroke"
+            )
+
+
+def _rename(source: Path, target: Path) -> None:
+    files = OsFiles()
+    os.rename(source, target)
+    for parent in {source.parent, target.parent}:
+        files.fsync_dir(str(parent))
+
+
+def _write(log_dir: Path, move: Move) -> None:
+    descriptor = os.open(log_dir / JOURNAL_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        os.write(descriptor, msgspec.json.encode(move) + b"\n")
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    OsFiles().fsync_dir(str(log_dir))
+
+
+@contextmanager
+def _locked(log_dirs: set[Path]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for log_dir in sorted(log_dirs):
+            stack.callback(DirectoryLock(OsFiles(), str(log_dir)).release)
+        yield

@@ -1,0 +1,140 @@
+"""`kraft storage audit`: what the directories on a broker's disks are, and moving what does not belong there."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from quorum.cli.errors import FAILED, wrong_use
+from quorum.cli.findings import FindingFormat, FindingOutput
+from quorum.cli.output import print_table, show_json, show_json_line
+
+if TYPE_CHECKING:
+    from metadata_log.tools.audit import Audit, Audited
+    from metadata_log.tools.quarantine import Move
+
+EPILOG: Final = (
+    "Examples:  kraft storage audit /var/lib/kafka/data    kraft storage audit DATA1 DATA2 --image /var/lib/controller"
+    "    kraft storage audit DATA --image CONTROLLER --quarantine    kraft storage audit DATA --undo"
+)
+_COLUMNS: Final = ("directory", "verdict", "topic_id", "when_kafka_starts", "why")
+
+
+def run(
+    log_dirs: Annotated[
+        list[Path],
+        typer.Argument(metavar="DIR...", help="Log directories of one broker, all of log.dirs, or its node."),
+    ],
+    image: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--image",
+            help="A node whose metadata is newer than the broker's own copy, a controller's best; may be repeated.",
+        ),
+    ] = None,
+    quarantine: Annotated[
+        bool, typer.Option("--quarantine", help="Move what does not belong; the broker must be stopped.")
+    ] = False,
+    to: Annotated[
+        Path | None, typer.Option("--to", help="With --quarantine: move there, out of log.dirs, on the same disk.")
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Move back what --quarantine moved, and audit nothing.")] = False,
+    output: FindingOutput = FindingFormat.TABLE,
+) -> None:
+    """Say of each directory in a broker's log directories: keep, stale, wrong id, missing metadata, unknown; and why.
+
+    Judged by the broker's own copy of the metadata log, which is as old as its last fetch, or by --image. Reads only,
+    without --quarantine and --undo. These rename or move, never delete, and keep a journal in each log directory.
+    Exit status 1: a directory does not belong, and was not moved.
+    """
+    if (undo and (quarantine or image)) or (to is not None and not quarantine):
+        raise wrong_use("--undo goes alone, and --to with --quarantine")
+    if undo:
+        _undo(log_dirs, output)
+        return
+    from metadata_log.tools.audit import audit  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.sources import SourceError  # noqa: PLC0415
+
+    try:
+        found = audit(log_dirs, image or ())
+    except SourceError as error:
+        raise wrong_use(str(error)) from error
+    wrong = [audited for audited in found.directories if audited.is_wrong]
+    moves = _quarantine(wrong, to) if quarantine else []
+    _show(found, moves, output)
+    if wrong and not quarantine:
+        raise typer.Exit(FAILED)
+
+
+def _quarantine(wrong: Sequence[Audited], to: Path | None) -> list[Move]:
+    from metadata_log.tools.quarantine import quarantine  # noqa: PLC0415
+
+    return quarantine(wrong, unique=[secrets.token_hex(16) for _ in wrong], now_ms=time.time_ns() // 1_000_000, to=to)
+
+
+def _undo(log_dirs: Sequence[Path], output: FindingFormat) -> None:
+    from metadata_log.tools.quarantine import undo  # noqa: PLC0415
+    from metadata_log.tools.sources import find_sources  # noqa: PLC0415
+
+    disks = [disk.path for node in find_sources(log_dirs).nodes for disk in node.log_directories]
+    undone = undo(disks, now_ms=time.time_ns() // 1_000_000)
+    rows: list[dict[str, object]] = [{"directory": move.source, "moved_back_from": move.target} for move in undone]
+    if output is FindingFormat.TABLE:
+        if rows:
+            print_table(("directory", "moved_back_from"), rows)
+        print(f"Moved back: {len(rows)}.")
+        return
+    _show_rows(rows, output)
+
+
+def _show(found: Audit, moves: Sequence[Move], output: FindingFormat) -> None:
+    targets = {move.source: move.target for move in moves}
+    rows = [_row(audited, targets) for audited in found.directories]
+    if output is not FindingFormat.TABLE:
+        _show_rows(rows, output)
+        return
+    print_table((*_COLUMNS, "moved_to") if moves else _COLUMNS, rows)
+    print()
+    wrong = sum(audited.is_wrong for audited in found.directories)
+    print(
+        f"Broker {found.broker_id}: {len(rows)} directories, {wrong} of which do not belong"
+        f"{f', {len(moves)} moved' if moves else ''}. Judged by {found.image_from}, up to offset {found.image_end} of "
+        f"epoch {found.image_epoch}{_doubt(found)}."
+    )
+    if wrong and not moves:
+        print("Move them with --quarantine once the broker is stopped; --undo moves them back.")
+
+
+def _doubt(found: Audit) -> str:
+    if found.certain_end >= found.image_end:
+        return ""
+    return f" (from offset {found.certain_end} on it may not be committed: --image with a majority's directories tells)"
+
+
+def _row(audited: Audited, targets: dict[str, str]) -> dict[str, object]:
+    from metadata_log.ids import id_text  # noqa: PLC0415
+
+    topic_id = audited.facts.topic_id
+    return {
+        "directory": str(audited.path),
+        "verdict": audited.verdict.kind.value,
+        "topic": audited.facts.topic_name,
+        "partition": audited.facts.partition,
+        "topic_id": None if topic_id is None else id_text(topic_id),
+        "when_kafka_starts": audited.when_kafka_starts.value,
+        "why": audited.verdict.why,
+        "moved_to": targets.get(str(audited.path.absolute())),
+    }
+
+
+def _show_rows(rows: Sequence[dict[str, object]], output: FindingFormat) -> None:
+    if output is FindingFormat.JSON:
+        show_json(list(rows))
+        return
+    for row in rows:
+        show_json_line(row)

@@ -1,0 +1,175 @@
+"""The audit says of a broker's directories what a real broker did with them, and the quarantine can be undone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from metadata_log.errors import DirectoryLockedError
+from metadata_log.ids import parse_topic_id
+from metadata_log.os_files import OsFiles
+from metadata_log.partition_metadata import write_partition_metadata
+from metadata_log.tools.audit import Audit, AuditError, WhenKafkaStarts, audit
+from metadata_log.tools.quarantine import JOURNAL_FILE, QuarantineError, quarantine, read_journal, undo
+from quorum.cli.main import run
+from tests.support.fixture_files import FIXTURES
+
+STRAY = FIXTURES / "stray"
+FACTS = json.loads((STRAY / "scenario.json").read_text())["facts"]["what_became_of_broker_13"]
+BEFORE, AFTER = FACTS["directories_before"], FACTS["directories_after"]
+IMAGE = STRAY / "before" / "node-1"
+META = "version=1\nnode.id=13\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\ndirectory.id=vFJ8dSl4SH2HLxQqkVDxNA\n"
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    """Broker 13's log directory as it was before the broker came back."""
+    disk = tmp_path / "node-13" / "data"
+    disk.mkdir(parents=True)
+    (disk / "meta.properties").write_text(META)
+    for name, topic_id in BEFORE.items():
+        (disk / name).mkdir()
+        (disk / name / "00000000000000000000.log").write_bytes(name.encode())
+        if topic_id:
+            write_partition_metadata(OsFiles(), str(disk / name), parse_topic_id(topic_id))
+    return disk
+
+
+def entries(disk: Path) -> set[str]:
+    return {entry.name for entry in disk.iterdir() if entry.is_dir()}
+
+
+def contents(disk: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(disk)): path.read_bytes() for path in disk.rglob("*") if path.parent != disk}
+
+
+def moved(found: Audit, to: Path | None = None) -> None:
+    wrong = [audited for audited in found.directories if audited.is_wrong]
+    quarantine(wrong, unique=[f"{index:032x}" for index in range(len(wrong))], now_ms=1, to=to)
+
+
+def test_it_says_what_the_real_broker_did(disk: Path) -> None:
+    found = audit([disk], [IMAGE])
+    assert {audited.facts.name: audited.when_kafka_starts for audited in found.directories} == {
+        name: WhenKafkaStarts.KEEPS if AFTER.get(name) == BEFORE[name] != "" else WhenKafkaStarts.SETS_ASIDE
+        for name in BEFORE
+    }
+    strays = {name.rpartition(".")[0] for name in AFTER if name.endswith("-stray")}
+    assert {audited.facts.name for audited in found.directories if audited.is_wrong} == strays
+    assert found.broker_id == 13
+    assert (found.image_end, found.image_epoch) >= (1, 1)
+
+
+def test_each_verdict_has_its_reason(disk: Path) -> None:
+    why = {
+        audited.facts.name: (audited.verdict.kind.value, audited.verdict.why)
+        for audited in audit([disk], [IMAGE]).directories
+    }
+    assert why["users-26-0"] == ("not a replica", "users-26-0 is on brokers 11, 12, not on 13")
+    assert why["geo-99-0"][0] == "missing metadata"
+    assert why["mail-90-0"][0] == "stale"
+    assert FACTS["recreated_topic"]["old_id"] in why["mail-90-0"][1]
+    assert why["orders-0-0"][0] == "keep"
+
+
+def test_what_is_moved_is_moved_back_as_it_was(disk: Path) -> None:
+    before, names = contents(disk), entries(disk)
+    found = audit([disk], [IMAGE])
+    moved(found)
+    kept = {audited.facts.name for audited in found.directories if not audited.is_wrong}
+    assert {name for name in entries(disk) if not name.endswith("-stray")} == kept
+    assert len(entries(disk)) == len(names)
+    assert not any(audited.is_wrong for audited in audit([disk], [IMAGE]).directories)
+    assert len(undo([disk], now_ms=2)) == len(names) - len(kept)
+    assert contents(disk) == before
+    assert undo([disk], now_ms=3) == []
+
+
+def test_out_of_log_dirs_foreign_directories_go_as_well(disk: Path, tmp_path: Path) -> None:
+    (disk / "lost+found").mkdir()
+    found = audit([disk], [IMAGE])
+    assert found.directories[-1].when_kafka_starts is not WhenKafkaStarts.REFUSES
+    foreign = next(audited for audited in found.directories if audited.facts.name == "lost+found")
+    assert foreign.when_kafka_starts is WhenKafkaStarts.REFUSES
+    with pytest.raises(QuarantineError, match=r"lost\+found has no name of a partition"):
+        moved(found)
+    assert "mail-90-0" in entries(disk)
+    moved(found, tmp_path / "aside")
+    assert "lost+found" not in entries(disk)
+    undo([disk], now_ms=2)
+    assert entries(disk) == {*BEFORE, "lost+found"}
+
+
+def test_nothing_is_moved_within_a_log_directory(disk: Path) -> None:
+    with pytest.raises(QuarantineError, match="is within"):
+        moved(audit([disk], [IMAGE]), disk / "aside")
+    assert entries(disk) == set(BEFORE)
+
+
+def test_a_directory_that_came_anew_is_not_overwritten(disk: Path) -> None:
+    moved(audit([disk], [IMAGE]))
+    (disk / "mail-90-0").mkdir()
+    with pytest.raises(QuarantineError, match="mail-90-0 is there again"):
+        undo([disk], now_ms=2)
+
+
+def test_after_a_crash_between_journal_and_move_there_is_nothing_to_undo(disk: Path) -> None:
+    moved(audit([disk], [IMAGE]))
+    moves = read_journal(disk)
+    shutil.move(moves[0].target, moves[0].source)
+    assert len(undo([disk], now_ms=2)) == len(moves) - 1
+    assert entries(disk) == set(BEFORE)
+
+
+def test_a_running_broker_is_left_alone(disk: Path) -> None:
+    found = audit([disk], [IMAGE])
+    held = OsFiles().lock(str(disk / ".lock"))
+    try:
+        with pytest.raises(DirectoryLockedError):
+            moved(found)
+    finally:
+        held.release()
+    assert entries(disk) == set(BEFORE)
+
+
+def test_a_journal_that_is_none_is_named(disk: Path) -> None:
+    (disk / JOURNAL_FILE).write_text("rubbish\n")
+    with pytest.raises(QuarantineError, match="is no journal"):
+        undo([disk], now_ms=2)
+
+
+def test_a_long_name_is_cut_as_kafka_cuts_it(disk: Path) -> None:
+    name = "n" * 249 + "-12"
+    (disk / name).mkdir()
+    moved(audit([disk], [IMAGE]))
+    (stray,) = (entry for entry in entries(disk) if entry.startswith("nnn"))
+    assert len(stray) == 255
+    assert stray.partition("-")[2].startswith("12.")
+
+
+def test_without_metadata_or_with_two_brokers_there_is_no_verdict(disk: Path, tmp_path: Path) -> None:
+    with pytest.raises(AuditError, match="--image"):
+        audit([disk])
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "meta.properties").write_text(META.replace("13", "14"))
+    with pytest.raises(AuditError, match="13, 14"):
+        audit([disk, other], [IMAGE])
+
+
+def test_the_command_finds_moves_and_undoes(disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["storage", "audit", str(disk), "--image", str(IMAGE)]
+    assert run([*words, "-o", "json"]) == 1
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["directory"].rpartition("/")[2] for row in rows} == set(BEFORE)
+    assert run([*words, "--quarantine"]) == 0
+    assert "13 moved" in capsys.readouterr().out
+    assert run(words) == 0
+    assert run(["storage", "audit", str(disk), "--undo"]) == 0
+    assert "Moved back: 13." in capsys.readouterr().out
+    assert entries(disk) == set(BEFORE)
+    assert run(["storage", "audit", str(disk), "--undo", "--quarantine"]) == 2
+    assert run(["storage", "audit", str(disk / "nowhere")]) == 2
