@@ -11,7 +11,9 @@ from pathlib import Path
 import msgspec
 
 from metadata_log.errors import MetadataLogError
+from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.os_files import OsFiles
+from metadata_log.reconcile import facts_of
 from metadata_log.tools.bounds import CommittedBounds
 from metadata_log.tools.check_identity import check_identity
 from metadata_log.tools.check_partitions import check_partitions, newest_image
@@ -102,7 +104,10 @@ def _checked(node: NodeSource, report: LogReport | None, *, is_voter: bool) -> C
 def _partitions(disk: Path) -> int:
     """How many partition directories a disk has, the metadata log's not counted."""
     try:
-        names = [child.name for child in disk.iterdir() if child.is_dir()]
+        named = [facts_of(child.name, None) for child in disk.iterdir() if child.is_dir()]
     except FileNotFoundError:
         return 0
-    return sum("-" in name and not name.startswith("__cluster_metadata-") for name in names)
+    return sum(
+        facts.topic_name not in (None, METADATA_TOPIC_NAME) and not facts.is_deleted and not facts.is_stray
+        for facts in named
+    )

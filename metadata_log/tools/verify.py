@@ -31,6 +31,7 @@ from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Finding, sort_findings
 from metadata_log.tools.image_diff import described, differences
+from metadata_log.tools.scan import Damage
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify_chain import ChainCheck, Election, Voting
 from metadata_log.tools.verify_checkpoint import CheckpointReport, verify_checkpoint
@@ -241,18 +242,17 @@ class _Verification:
         try:
             self._size += handle.size()
             for seen in walk(handle, offset=base, epoch=chain.epoch, marks=self._marks(index.marks)):
-                index.on_seen(seen)
                 if isinstance(seen, LocatedBatch):
                     self._pass_checkpoints(int(seen.header.base_offset))
-                    self._on_batch(seen, path)
+                    in_order = self._on_batch(seen, path)
                     end_position = seen.position + seen.header.size_in_bytes
-                elif isinstance(seen, Quiet):
-                    self._pass_checkpoints(seen.base_offset)
-                    self._on_order(chain.on_seen(seen))
-                    self._rules.records += seen.count
-                    end_position = seen.end_position
                 else:
-                    self._on_order(chain.on_seen(seen))
+                    in_order = self._on_other(seen)
+                    end_position = seen.end_position if isinstance(seen, Quiet) else end_position
+                if in_order:
+                    index.on_seen(seen)
+                else:
+                    index.stop()
         finally:
             handle.close()
         index.finish(end_position)
@@ -266,13 +266,26 @@ class _Verification:
             return marks
         return Marks(positions=marks.positions, offsets=sorted({*marks.offsets, *self._ends}))
 
-    def _on_order(self, in_order: bool) -> None:
+    def _on_other(self, seen: Quiet | Damage) -> bool:
+        """A run of NoOps, or damage; whether the log goes on in order."""
+        if isinstance(seen, Quiet):
+            self._pass_checkpoints(seen.base_offset)
+            self._rules.records += seen.count
+        in_order = self._chain.on_seen(seen)
         if not in_order:
             self._rules.distrust()
+        return in_order
 
-    def _on_batch(self, batch: LocatedBatch, path: str) -> None:
+    def _on_batch(self, batch: LocatedBatch, path: str) -> bool:
+        """A batch; whether it stands in order."""
+        in_order = self._chain.on_seen(batch)
+        if not in_order:
+            self._rules.distrust()
+        self._judge_records(batch, path)
+        return in_order
+
+    def _judge_records(self, batch: LocatedBatch, path: str) -> None:
         header = batch.header
-        self._on_order(self._chain.on_seen(batch))
         if header.is_control:
             self._rules.records += header.count
             return
@@ -307,7 +320,7 @@ class _Verification:
                 report = self.read_checkpoint(name)
                 if end in (until, self._chain.end):
                     self._compare(report)
-                elif end > (self._chain.start or 0):
+                elif (self._chain.start or 0) < end < self._chain.last_seen:
                     what = f"it ends at offset {end}, within a batch of the log"
                     self._disagrees(report, what)
 

@@ -74,6 +74,11 @@ class ChainCheck:
         """One past the last record."""
         return self.expected
 
+    @property
+    def last_seen(self) -> int:
+        """One past the last record that was really there."""
+        return self.spans[-1].end_offset if self.spans else self.expected
+
     def begin_file(self, path: str, base: int, *, is_last: bool) -> bool:
         """A segment begins; whether it goes on from the one before."""
         self._file, self._is_last = path, is_last
@@ -95,12 +100,11 @@ class ChainCheck:
         return False
 
     def on_seen(self, seen: Seen) -> bool:
-        """Take the next; whether it follows what was before it, whole and in order."""
+        """Take the next; whether all is there, whole and in order, up to its end. A torn tail takes nothing away."""
         if isinstance(seen, Quiet):
             return self._on_quiet(seen)
         if isinstance(seen, Damage):
-            self._on_damage(seen)
-            return False
+            return self._on_damage(seen)
         return self._on_batch(seen)
 
     def _on_quiet(self, run: Quiet) -> bool:
@@ -112,16 +116,19 @@ class ChainCheck:
         self.last_data_epoch = max(self.last_data_epoch, run.epoch)
         return in_order
 
-    def _on_damage(self, damage: Damage) -> None:
+    def _on_damage(self, damage: Damage) -> bool:
         kind = _KIND_OF[damage.fault]
         if kind == "torn_tail" and not self._is_last:
             kind = "corrupt_batch"
         if kind == "torn_tail":
             meaning = f"the last {damage.size} bytes are an unfinished write"
+        elif kind == "unsupported_batch":
+            meaning = f"a batch of {damage.size} bytes is compressed"
         else:
             meaning = f"{damage.size} bytes are no sound batch: {damage.what}"
         self._sink.add(kind, meaning, file=self._file, position=damage.position, offset=self.expected, epoch=self.epoch)
         self._after_damage = True
+        return kind == "torn_tail"
 
     def _on_batch(self, batch: LocatedBatch) -> bool:
         header = batch.header

@@ -75,6 +75,7 @@ class _Check:
         self._kraft_version = 0
         self._has_footer = False
         self._is_sound = True
+        self._after_damage = False
 
     def read(self, handle: FileHandle) -> None:
         """Take every batch."""
@@ -86,6 +87,7 @@ class _Check:
                     kind = "unsupported_batch" if seen.fault is Fault.UNSUPPORTED else "corrupt_batch"
                     self._found(kind, f"{seen.size} bytes are no sound batch: {seen.what}", seen.position)
                 self._is_sound = False
+                self._after_damage = True
             else:
                 self._on_batch(seen)
         size = handle.size()
@@ -131,7 +133,7 @@ class _Check:
         if self._has_footer:
             what = f"{header.count} records come after the footer"
             self._found("checkpoint_malformed", what, batch.position, header.base_offset)
-        if header.base_offset != self._expected:
+        if header.base_offset != self._expected and not self._after_damage:
             kind = "offset_gap" if header.base_offset > self._expected else "offset_repeated"
             what = f"offset {self._expected} is due in it, and {header.base_offset} stands there"
             self._found(kind, what, batch.position)
@@ -145,6 +147,7 @@ class _Check:
         if self._batches == 1 and self._header is None:
             self._found("checkpoint_malformed", "it does not begin with a snapshot header", batch.position, 0)
         self._expected = header.next_offset
+        self._after_damage = False
 
     def _on_control(self, batch: LocatedBatch) -> None:
         try:

@@ -96,6 +96,10 @@ class IndexCheck:
         else:
             self._max_timestamp = max(self._max_timestamp, seen.max_timestamp)
 
+    def stop(self) -> None:
+        """The batches are out of order from here on: judge no more."""
+        self._is_broken = True
+
     def finish(self, end_position: int) -> None:
         """The segment ends at this byte."""
         for key, at, places in (("index", self._at_position, self._positions), ("time", self._at_time, self._times)):

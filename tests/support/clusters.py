@@ -1,0 +1,26 @@
+"""The directories of all nodes of real clusters, unpacked: what `tests/fixtures/clusters.tar.xz` holds.
+
+Every node of seven scenarios, at every moment that was kept: metadata logs, checkpoints and the small files, and of
+each broker's partitions the directories with their `partition.metadata` (no data).
+"""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+_ARCHIVE = Path(__file__).parents[1] / "fixtures" / "clusters.tar.xz"
+
+SCENARIOS = ("basic", "dynamic-voters", "every-record", "failovers", "static-3.9", "stray", "upgrade-path")
+
+
+def unpack_clusters(target: Path) -> Path:
+    """Unpack all of them below `target`, which is returned."""
+    with tarfile.open(_ARCHIVE) as archive:
+        archive.extractall(target, filter="data")
+    return target
+
+
+def node_directories(root: Path) -> list[Path]:
+    """Every node's directory, also those of earlier moments."""
+    return sorted(path.parents[2] for path in root.glob("**/__cluster_metadata-0/quorum-state"))

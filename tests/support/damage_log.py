@@ -1,0 +1,307 @@
+"""Damage to a log's bytes, to the order of its batches, to elections, and to replicas' agreement."""
+
+from __future__ import annotations
+
+import struct
+
+from crc32c import crc32c
+
+from metadata_log.batch import CRC_COVERS_FROM, CRC_POSITION, batch_records, parse_header
+from metadata_log.ids import NodeId
+from metadata_log.records import ControlRecord, LeaderChangeMessage, LeaderChangeVoter, decode_control
+from tests.support.damage import (
+    Cluster,
+    Damage,
+    Planted,
+    number_at,
+    other_bytes,
+    place_of,
+    quiet_batch,
+    split,
+    with_base,
+    with_bytes,
+    with_controls,
+    with_epoch,
+    write,
+)
+
+_HIT = 2
+"""The controller of `basic` whose log is damaged: a follower."""
+
+
+def _planted(cluster: Cluster, kind: str, number: int, also: frozenset[str] = frozenset()) -> Planted:
+    path = cluster.segment(_HIT)
+    position, header = place_of(path, number)
+    return Planted(kind, _HIT, path, int(header.base_offset), position, also)
+
+
+def flip_in_record(cluster: Cluster) -> Planted:
+    """One bit of a record in the middle of the log."""
+    path = cluster.segment(_HIT)
+    planted = _planted(cluster, "corrupt_batch", 20)
+    data = path.read_bytes()
+    at = (planted.position or 0) + 64
+    path.write_bytes(with_bytes(data, at, bytes((data[at] ^ 4,))))
+    return planted
+
+
+def flip_in_checksum(cluster: Cluster) -> Planted:
+    """One bit of a checksum."""
+    path = cluster.segment(_HIT)
+    planted = _planted(cluster, "corrupt_batch", 20)
+    data = path.read_bytes()
+    at = (planted.position or 0) + CRC_POSITION
+    path.write_bytes(with_bytes(data, at, bytes((data[at] ^ 128,))))
+    return planted
+
+
+def flip_in_length(cluster: Cluster) -> Planted:
+    """One bit of a batch's length."""
+    path = cluster.segment(_HIT)
+    planted = _planted(cluster, "corrupt_batch", 20)
+    data = path.read_bytes()
+    at = (planted.position or 0) + 11
+    path.write_bytes(with_bytes(data, at, bytes((data[at] ^ 16,))))
+    return planted
+
+
+def huge_length(cluster: Cluster) -> Planted:
+    """A batch that claims two gigabytes."""
+    path = cluster.segment(_HIT)
+    planted = _planted(cluster, "corrupt_batch", 20)
+    path.write_bytes(with_bytes(path.read_bytes(), (planted.position or 0) + 8, b"\x7f\xff\xff\xf0"))
+    return planted
+
+
+def wrong_magic(cluster: Cluster) -> Planted:
+    """A batch of another format version."""
+    path = cluster.segment(_HIT)
+    planted = _planted(cluster, "corrupt_batch", 20)
+    path.write_bytes(with_bytes(path.read_bytes(), (planted.position or 0) + 16, b"\x01"))
+    return planted
+
+
+def zeroed_page(cluster: Cluster) -> Planted:
+    """A block of the file that was never written."""
+    path = cluster.segment(_HIT)
+    planted = _planted(cluster, "corrupt_batch", 20)
+    path.write_bytes(with_bytes(path.read_bytes(), planted.position or 0, bytes(512)))
+    return planted
+
+
+def torn_tail(cluster: Cluster) -> Planted:
+    """A last batch of which half was written."""
+    path = cluster.segment(_HIT)
+    planted = _planted(cluster, "torn_tail", len(split(path)) - 1)
+    path.write_bytes(path.read_bytes()[: (planted.position or 0) + 40])
+    return planted
+
+
+def wrong_count(cluster: Cluster) -> Planted:
+    """A batch whose count does not fit its records, with a right checksum."""
+    path = cluster.segment(_HIT)
+    number = quiet_batch(path)
+    planted = _planted(cluster, "corrupt_batch", number, also=frozenset({"log_mismatch"}))
+    batches = split(path)
+    batches[number] = _sealed(with_bytes(batches[number], 57, struct.pack(">i", 2)))
+    write(path, batches)
+    return planted
+
+
+def compressed(cluster: Cluster) -> Planted:
+    """A batch that says that it is compressed, with a right checksum."""
+    path = cluster.segment(_HIT)
+    number = quiet_batch(path)
+    planted = _planted(cluster, "unsupported_batch", number, also=frozenset({"log_mismatch"}))
+    batches = split(path)
+    batches[number] = _sealed(with_bytes(batches[number], 21, struct.pack(">h", 4)))
+    write(path, batches)
+    return planted
+
+
+def _sealed(batch: bytes) -> bytes:
+    return with_bytes(batch, CRC_POSITION, struct.pack(">I", crc32c(batch[CRC_COVERS_FROM:])))
+
+
+def batch_missing(cluster: Cluster) -> Planted:
+    """A batch cut out."""
+    path = cluster.segment(_HIT)
+    planted = _planted(cluster, "offset_gap", 20)
+    batches = split(path)
+    del batches[20]
+    write(path, batches)
+    return planted
+
+
+def batch_twice(cluster: Cluster) -> Planted:
+    """A batch written twice."""
+    path = cluster.segment(_HIT)
+    position, header = place_of(path, 21)
+    batches = split(path)
+    write(path, [*batches[:21], batches[20], *batches[21:]])
+    again = int(place_of(path, 20)[1].base_offset)
+    assert header.base_offset == again + parse_header(batches[20]).count
+    return Planted("offset_repeated", _HIT, path, again, position)
+
+
+def wrong_base(cluster: Cluster) -> Planted:
+    """A batch whose own offset is wrong, which no checksum covers."""
+    path = cluster.segment(_HIT)
+    number = quiet_batch(path)
+    planted = _planted(cluster, "offset_gap", number)
+    batches = split(path)
+    batches[number] = with_base(batches[number], parse_header(batches[number]).base_offset + 1024)
+    write(path, batches)
+    return planted
+
+
+def silently_different(cluster: Cluster) -> Planted:
+    """A sound batch in the place of another: only the other replicas tell."""
+    path = cluster.segment(_HIT)
+    number = quiet_batch(path)
+    planted = _planted(cluster, "log_mismatch", number)
+    batches = split(path)
+    batches[number] = other_bytes(batches[number])
+    write(path, batches)
+    return planted
+
+
+def epoch_without_leader(cluster: Cluster) -> Planted:
+    """A batch of a later epoch, which no checksum covers."""
+    path = cluster.segment(_HIT)
+    number = quiet_batch(path)
+    planted = _planted(cluster, "epoch_without_leader", number, also=frozenset({"committed_prefix_differs"}))
+    batches = split(path)
+    batches[number] = with_epoch(batches[number], 5)
+    write(path, batches)
+    return planted
+
+
+def epoch_back(cluster: Cluster) -> Planted:
+    """A batch of an earlier epoch."""
+    path = cluster.segment(1, 207)
+    number = number_at(path, 256)
+    position, _ = place_of(path, number)
+    batches = split(path)
+    batches[number] = with_epoch(batches[number], 1)
+    write(path, batches)
+    offset = int(place_of(path, number)[1].base_offset)
+    also = frozenset({"committed_prefix_differs"})
+    return Planted("epoch_went_back", 1, path, offset, position, also)
+
+
+def segment_missing(cluster: Cluster) -> Planted:
+    """A segment in the middle removed."""
+    cluster.segment(11, 207).unlink()
+    return Planted("missing_segment", 11, cluster.segment(11, 294), 207, 0)
+
+
+def checkpoints_missing(cluster: Cluster) -> Planted:
+    """All checkpoints of a log that does not start at offset 0 removed."""
+    for path in cluster.metadata(1).glob("*.checkpoint"):
+        path.unlink()
+    return Planted("missing_checkpoint", 1, cluster.segment(1, 207), 207)
+
+
+def _changed_election(cluster: Cluster, **fields: object) -> Planted:
+    """The first LeaderChange of one follower's log with other fields, sealed again."""
+    path = cluster.segment(_HIT)
+    batches = split(path)
+    header = parse_header(batches[0])
+    records: list[ControlRecord] = []
+    for raw in batch_records(batches[0], header):
+        record = decode_control(raw.key or b"", raw.value or b"")
+        if isinstance(record, LeaderChangeMessage):
+            voters = {
+                "leader_id": record.leader_id,
+                "voters": record.voters,
+                "granting_voters": record.granting_voters,
+                **fields,
+            }
+            record = LeaderChangeMessage(**voters)  # type: ignore[arg-type]
+        records.append(record)
+    batches[0] = with_controls(batches[0], records)
+    write(path, batches)
+    return Planted("", _HIT, path, 0, 0, frozenset({"log_mismatch", "two_leaders", "two_votes", "index_wrong"}))
+
+
+def two_leaders(cluster: Cluster) -> Planted:
+    """One log names another leader of the epoch than the others."""
+    planted = _changed_election(cluster, leader_id=NodeId(1))
+    return Planted("two_leaders", _HIT, planted.file, 0, 0, planted.also)
+
+
+def no_majority(cluster: Cluster) -> Planted:
+    """A leader with its own vote only, of three."""
+    planted = _changed_election(cluster, granting_voters=(LeaderChangeVoter(voter_id=NodeId(3)),))
+    return Planted("leader_without_majority", _HIT, planted.file, 0, 0, planted.also)
+
+
+def stranger_votes(cluster: Cluster) -> Planted:
+    """A vote counted of somebody who is no voter."""
+    granting = tuple(LeaderChangeVoter(voter_id=NodeId(voter)) for voter in (3, 2, 12))
+    planted = _changed_election(cluster, granting_voters=granting)
+    return Planted("leader_not_voter", _HIT, planted.file, 0, 0, planted.also)
+
+
+def _cut(cluster: Cluster, node_id: int, offset: int) -> int:
+    """End a node's log before `offset`; the base of its last segment then."""
+    last = 0
+    for path in sorted(cluster.metadata(node_id).glob("*.log")):
+        base = int(path.name[:20])
+        if base >= offset:
+            for suffix in (".log", ".index", ".timeindex"):
+                path.with_suffix(suffix).unlink(missing_ok=True)
+            continue
+        last = base
+        write(path, [batch for batch in split(path) if parse_header(batch).base_offset < offset])
+    return last
+
+
+def lost_on_majority(cluster: Cluster) -> Planted:
+    """Two of three voters' logs end before what the third one's next leader knew to be committed."""
+    _cut(cluster, 2, 300)
+    last = _cut(cluster, 1, 300)
+    return Planted("committed_lost", 1, cluster.segment(1, last), 300, also=frozenset({"index_wrong"}))
+
+
+def shorter_than_checkpoint(cluster: Cluster) -> Planted:
+    """A log that ends before its own checkpoint."""
+    last = _cut(cluster, 1, 230)
+    return Planted("log_behind_checkpoint", 1, cluster.segment(1, last), 230, also=frozenset({"index_wrong"}))
+
+
+LOG_DAMAGE = [
+    *(
+        Damage(plant.__name__, "basic", plant)
+        for plant in (
+            flip_in_record,
+            flip_in_checksum,
+            flip_in_length,
+            huge_length,
+            wrong_magic,
+            zeroed_page,
+            torn_tail,
+            wrong_count,
+            compressed,
+            batch_missing,
+            batch_twice,
+            wrong_base,
+            silently_different,
+            epoch_without_leader,
+            two_leaders,
+            no_majority,
+            stranger_votes,
+        )
+    ),
+    *(
+        Damage(plant.__name__, "failovers", plant)
+        for plant in (
+            epoch_back,
+            segment_missing,
+            checkpoints_missing,
+            lost_on_majority,
+            shorter_than_checkpoint,
+        )
+    ),
+]

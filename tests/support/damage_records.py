@@ -1,0 +1,203 @@
+"""Records that cannot be: appended to a log in one sound batch, as a controller gone wrong would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from metadata_log.batch import batch_values, iter_batches
+from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, NodeId, TopicId, Uuid
+from metadata_log.records import (
+    BeginTransactionRecord,
+    BrokerRegistrationChangeRecord,
+    ConfigRecord,
+    EndTransactionRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    RemoveUserScramCredentialRecord,
+    TopicRecord,
+    UnregisterBrokerRecord,
+    decode_record,
+    encode_record,
+)
+from tests.support.damage import Cluster, Damage, Planted, append
+
+LEADER = 3
+"""The controller of `basic` that led: its log is the longest."""
+NEW_ID = TopicId(b"an id of our own")
+
+
+def _topics(cluster: Cluster) -> tuple[dict[str, TopicId], list[tuple[str, TopicId]]]:
+    """The topics that live at the log's end, and those that were removed."""
+    data = cluster.segment(LEADER).read_bytes()
+    live: dict[TopicId, str] = {}
+    removed: list[tuple[str, TopicId]] = []
+    for position, header in iter_batches(data):
+        for value in [] if header.is_control else batch_values(data, header, position):
+            record = decode_record(value)
+            if isinstance(record, TopicRecord):
+                live[record.topic_id] = record.name
+            elif isinstance(record, RemoveTopicRecord):
+                removed.append((live.pop(record.topic_id), record.topic_id))
+    return {name: topic_id for topic_id, name in live.items()}, removed
+
+
+def _partition(topic_id: TopicId, **fields: object) -> PartitionRecord:
+    """A sound partition of brokers 11 and 12, but for what is given."""
+    sound: dict[str, object] = {
+        "partition_id": 0,
+        "topic_id": topic_id,
+        "replicas": (11, 12),
+        "isr": (11, 12),
+        "removing_replicas": (),
+        "adding_replicas": (),
+        "leader": 11,
+        "leader_epoch": 0,
+        "partition_epoch": 0,
+    }
+    return PartitionRecord(**(sound | fields))  # type: ignore[arg-type]
+
+
+def _appended(
+    name: str,
+    kind: str,
+    records: Callable[[Cluster], Sequence[MetadataRecord | bytes]],
+    *,
+    index: int = 0,
+    counts: bool = True,
+) -> Damage:
+    """A batch with such records, of which the one at `index` is found wrong."""
+
+    def plant(cluster: Cluster) -> Planted:
+        path = cluster.segment(LEADER)
+        given = [
+            record if isinstance(record, bytes) else encode_record(record, _VERSIONS.get(type(record), 0))
+            for record in records(cluster)
+        ]
+        offset, position = append(path, given)
+        return Planted(kind, LEADER, path, offset + index, position, counts=counts)
+
+    return Damage(name, "basic", plant)
+
+
+_VERSIONS: dict[type[object], int] = {PartitionRecord: 2, PartitionChangeRecord: 2, RegisterBrokerRecord: 1}
+
+
+def _live(cluster: Cluster) -> tuple[str, TopicId]:
+    return sorted(_topics(cluster)[0].items())[0]
+
+
+def _gone(cluster: Cluster) -> tuple[str, TopicId]:
+    return _topics(cluster)[1][0]
+
+
+def _made(**fields: object) -> Callable[[Cluster], Sequence[MetadataRecord]]:
+    """A new topic, with a partition that is sound but for these fields."""
+    return lambda cluster: [TopicRecord(name="new", topic_id=NEW_ID), _partition(NEW_ID, **fields)]
+
+
+def _broker(broker_id: int, epoch: int) -> RegisterBrokerRecord:
+    return RegisterBrokerRecord(
+        broker_id=NodeId(broker_id),
+        incarnation_id=Uuid(b"an incarnation.."),
+        broker_epoch=epoch,
+        end_points=(),
+        features=(),
+        rack=None,
+    )
+
+
+RECORD_DAMAGE = [
+    _appended("id_of_live_topic", "topic_id_reused", lambda c: [TopicRecord(name="new", topic_id=_live(c)[1])]),
+    _appended("id_of_removed_topic", "topic_id_reused", lambda c: [TopicRecord(name="new", topic_id=_gone(c)[1])]),
+    _appended("null_id", "topic_id_null", lambda c: [TopicRecord(name="new", topic_id=ZERO_TOPIC_ID)]),
+    _appended("sentinel_id", "topic_id_sentinel", lambda c: [TopicRecord(name="new", topic_id=METADATA_TOPIC_ID)]),
+    _appended("name_twice", "topic_name_reused", lambda c: [TopicRecord(name=_live(c)[0], topic_id=NEW_ID)]),
+    _appended("partition_of_nothing", "unknown_topic", lambda c: [_partition(NEW_ID)]),
+    _appended("removal_of_nothing", "unknown_topic", lambda c: [RemoveTopicRecord(topic_id=NEW_ID)]),
+    _appended(
+        "change_after_removal",
+        "change_after_removal",
+        lambda c: [PartitionChangeRecord(partition_id=0, topic_id=_gone(c)[1], leader=NodeId(11))],
+    ),
+    _appended("removal_twice", "change_after_removal", lambda c: [RemoveTopicRecord(topic_id=_gone(c)[1])]),
+    _appended(
+        "change_of_no_partition",
+        "unknown_partition",
+        lambda c: [PartitionChangeRecord(partition_id=99, topic_id=_live(c)[1], leader=NodeId(11))],
+    ),
+    _appended("isr_outside", "isr_outside_replicas", _made(isr=(11, 13)), index=1),
+    _appended("leader_outside", "leader_outside_replicas", _made(leader=13), index=1),
+    _appended("leader_not_in_isr", "leader_outside_isr", _made(isr=(12,)), index=1),
+    _appended("replica_twice", "replica_repeated", _made(replicas=(11, 11), isr=(11,)), index=1),
+    _appended("elr_outside", "elr_outside_replicas", _made(eligible_leader_replicas=(13,)), index=1),
+    _appended(
+        "isr_change_outside",
+        "isr_outside_replicas",
+        lambda c: [PartitionChangeRecord(partition_id=0, topic_id=_live(c)[1], isr=(NodeId(13),))],
+    ),
+    _appended(
+        "leader_change_outside",
+        "leader_outside_replicas",
+        lambda c: [PartitionChangeRecord(partition_id=0, topic_id=_live(c)[1], leader=NodeId(13))],
+    ),
+    _appended(
+        "unregister_stranger",
+        "unknown_broker",
+        lambda c: [UnregisterBrokerRecord(broker_id=NodeId(77), broker_epoch=5)],
+    ),
+    _appended(
+        "old_broker_epoch",
+        "unknown_broker",
+        lambda c: [BrokerRegistrationChangeRecord(broker_id=NodeId(11), broker_epoch=1, fenced=1)],
+    ),
+    _appended("epoch_not_offset", "broker_epoch_not_offset", lambda c: [_broker(77, 3)], counts=False),
+    _appended("end_of_nothing", "transaction_broken", lambda c: [EndTransactionRecord()]),
+    _appended(
+        "begin_twice",
+        "transaction_broken",
+        lambda c: [BeginTransactionRecord(), BeginTransactionRecord(), EndTransactionRecord()],
+        index=1,
+    ),
+    _appended("future_type", "unknown_record", lambda c: [b"\x01\x63\x00\x00"]),
+    _appended("future_version", "unknown_record", lambda c: [b"\x01\x02\x63\x00"]),
+    _appended(
+        "cut_value", "malformed_record", lambda c: [encode_record(TopicRecord(name="new", topic_id=NEW_ID), 0)[:9]]
+    ),
+    _appended("no_frame", "malformed_record", lambda c: [b""]),
+    _appended(
+        "credential_of_nobody",
+        "impossible_record",
+        lambda c: [RemoveUserScramCredentialRecord(name="nobody", mechanism=1)],
+    ),
+]
+
+
+def above_level(cluster: Cluster) -> Planted:
+    """A record of a version that the finalised metadata.version does not have yet."""
+    path = cluster.segment(LEADER)
+    append(path, [encode_record(TopicRecord(name="new", topic_id=NEW_ID), 0)])
+    value = encode_record(_partition(NEW_ID, directories=(b"d" * 16, b"e" * 16)), 2)
+    offset, position = append(path, [value])
+    return Planted("record_above_level", LEADER, path, offset, position)
+
+
+def hidden_in_transaction(cluster: Cluster) -> Planted:
+    """A record of an unknown topic amid a sound transaction."""
+    records = [
+        encode_record(BeginTransactionRecord(), 0),
+        encode_record(ConfigRecord(resource_type=2, resource_name="new", name="a", value="b"), 0),
+        encode_record(_partition(NEW_ID), 2),
+        encode_record(EndTransactionRecord(), 0),
+    ]
+    path = cluster.segment(LEADER)
+    offset, position = append(path, records)
+    return Planted("unknown_topic", LEADER, path, offset + 2, position)
+
+
+RECORD_DAMAGE += [
+    Damage("above_level", "static-3.9", above_level),
+    Damage("hidden_in_transaction", "basic", hidden_in_transaction),
+]

@@ -1,0 +1,106 @@
+"""`check` says nothing of what is sound, and no more than a note of what is harmless."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from metadata_log.tools.check import check_paths
+from metadata_log.tools.sources import SourceError, find_sources
+from tests.support.clusters import SCENARIOS, node_directories
+from tests.support.damage import copy_cluster
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_whole_clusters_are_silent(scenario: str, clusters: Path) -> None:
+    report = check_paths([clusters / scenario])
+
+    assert report.findings == ()
+    assert report.is_sound
+    assert sum(node.is_voter for node in report.nodes) == 3
+
+
+def test_every_node_alone_is_silent(clusters: Path) -> None:
+    removed_by_hand = clusters / "stray/before/node-13/data/geo-99-0/partition.metadata"
+
+    for directory in node_directories(clusters):
+        files = [found.file for found in check_paths([directory]).findings]
+        assert files == ([str(removed_by_hand)] if "stray/before/node-13" in str(directory) else []), directory
+
+
+def test_a_divergent_tail_is_a_note(clusters: Path) -> None:
+    failovers = clusters / "failovers"
+
+    report = check_paths([failovers / "node-1", failovers / "divergent-before/node-2", failovers / "node-3"])
+
+    assert [(found.kind, found.node_id, found.offset) for found in report.findings] == [("uncommitted_tail", 2, 309)]
+    assert report.is_sound
+
+
+@pytest.mark.parametrize("moment", ["divergent-after", "lagging-follower"])
+def test_a_replica_that_is_behind_is_no_finding(moment: str, clusters: Path) -> None:
+    failovers = clusters / "failovers"
+
+    report = check_paths([failovers / "node-1", failovers / moment / "node-2", failovers / "node-3"])
+
+    assert report.findings == ()
+
+
+def test_a_replaced_disk_is_a_note(clusters: Path) -> None:
+    voters = clusters / "dynamic-voters"
+
+    report = check_paths([voters / "node-1", voters / "replaced-disk/node-3"])
+
+    assert [(found.kind, found.node_id) for found in report.findings] == [("not_the_voter", 3)]
+    assert report.is_sound
+
+
+def test_a_broker_that_was_away_keeps_stale_directories(clusters: Path) -> None:
+    report = check_paths([clusters / "stray/before"])
+
+    kinds = [found.kind for found in report.findings]
+    assert kinds.count("partition_without_id") == 1
+    assert set(kinds) == {"partition_without_id", "partition_stale", "partition_elsewhere"}
+    assert {found.node_id for found in report.findings} == {13}
+
+
+def test_disks_named_one_by_one_are_one_node(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "every-record", tmp_path / "cluster")
+    node = cluster.node(11)
+
+    report = check_paths([node / "data1", node / "data"])
+
+    assert [checked.node_id for checked in report.nodes] == [11]
+    assert report.nodes[0].partitions == len(list(node.glob("data*/*-[0-9]"))) - 1
+    assert report.findings == ()
+
+
+def test_the_same_log_named_twice_is_one(clusters: Path) -> None:
+    node = clusters / "basic/node-1"
+
+    sources = find_sources([node, node / "data", node / "data/__cluster_metadata-0"])
+
+    assert len(sources.nodes) == 1
+
+
+def test_copies_of_one_node_are_told_apart(clusters: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        shutil.copytree(clusters / "basic/node-1", tmp_path / name)
+
+    report = check_paths([tmp_path])
+
+    assert [found.kind for found in report.findings] == ["duplicate_directory_id"] * 2
+
+
+@pytest.mark.parametrize("what", ["missing", "empty", "rubbish"])
+def test_what_holds_no_log_is_refused(what: str, tmp_path: Path) -> None:
+    path = tmp_path / what
+    if what == "empty":
+        path.mkdir()
+    elif what == "rubbish":
+        path.write_bytes(b"rubbish")
+
+    with pytest.raises(SourceError, match=what):
+        check_paths([path])

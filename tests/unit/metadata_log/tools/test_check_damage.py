@@ -1,0 +1,51 @@
+"""Every kind of planted damage is named at its file and offset, and nothing else is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metadata_log.tools.check import check_paths
+from metadata_log.tools.findings import KINDS, Finding
+from tests.support.damage import Damage, Planted, copy_cluster
+from tests.support.damage_files import FILE_DAMAGE
+from tests.support.damage_log import LOG_DAMAGE
+from tests.support.damage_records import RECORD_DAMAGE
+
+ALL_DAMAGE = [*LOG_DAMAGE, *RECORD_DAMAGE, *FILE_DAMAGE]
+
+
+def _is(found: Finding, planted: Planted) -> bool:
+    return (
+        found.kind == planted.kind
+        and found.node_id == planted.node_id
+        and found.file == str(planted.file)
+        and (planted.offset is None or found.offset == planted.offset)
+        and (planted.position is None or found.position == planted.position)
+    )
+
+
+@pytest.mark.parametrize("damage", ALL_DAMAGE, ids=lambda damage: damage.name)
+def test_damage_is_named_where_it_is(damage: Damage, clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / damage.scenario, tmp_path / damage.scenario)
+    planted = damage.plant(cluster)
+
+    report = check_paths([cluster.root])
+
+    assert any(_is(found, planted) for found in report.findings), report.findings
+    assert report.is_sound is not planted.counts
+    others = [found for found in report.findings if not _is(found, planted)]
+    unrelated = [found for found in others if found.kind not in planted.also | {planted.kind}]
+    assert unrelated == []
+
+
+def test_every_name_of_a_damage_is_its_own() -> None:
+    names = [damage.name for damage in ALL_DAMAGE]
+
+    assert len(set(names)) == len(names)
+    assert len(names) > 70
+
+
+def test_kinds_say_what_to_do() -> None:
+    assert all(kind.advice and kind.title and kind.name == name for name, kind in KINDS.items())

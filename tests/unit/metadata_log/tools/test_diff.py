@@ -1,0 +1,94 @@
+"""Where replicas part, who holds the majority, and what the difference means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metadata_log.tools.diff import DiffReport, diff_logs
+from metadata_log.tools.quorum_view import view_quorum
+from metadata_log.tools.sources import find_sources
+from metadata_log.tools.verify import verify_log
+from tests.support.clusters import SCENARIOS
+from tests.support.damage import copy_cluster, number_at, other_bytes, quiet_batch, split, with_epoch, write
+
+
+def _diff(*paths: Path) -> DiffReport:
+    nodes = find_sources(paths).nodes
+    return diff_logs(view_quorum([(node, verify_log(node, with_records=False)) for node in nodes]))
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_replicas_of_real_clusters_agree(scenario: str, clusters: Path) -> None:
+    report = _diff(clusters / scenario)
+
+    assert report.partings == ()
+    assert report.findings == ()
+    assert report.common_end == min(line.end_offset for line in report.replicas)
+
+
+def test_an_uncommitted_tail_is_told_in_records(clusters: Path) -> None:
+    failovers = clusters / "failovers"
+
+    report = _diff(failovers / "node-1", failovers / "divergent-before/node-2", failovers / "node-3")
+
+    assert report.common_end == 309
+    (parting,) = report.partings
+    lost, kept = parting.sides
+    assert (lost.replicas, lost.epoch, lost.is_majority, lost.record_count) == (("node 2",), 8, False, 8)
+    assert [text.split('"')[3] for text in lost.records if "TopicRecord" in text] == ["lost-1", "lost-2"]
+    assert (kept.replicas, kept.epoch, kept.is_majority) == (("node 1", "node 3"), 9, True)
+    assert [(found.kind, found.severity.value) for found in report.findings] == [("uncommitted_tail", "note")]
+
+
+def test_other_bytes_are_charged_to_the_minority(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.segment(1)
+    number = quiet_batch(path)
+    batches = split(path)
+    batches[number] = other_bytes(batches[number])
+    write(path, batches)
+
+    report = _diff(cluster.root)
+
+    (parting,) = report.partings
+    assert [side.record_count for side in parting.sides] == [1, 1]
+    assert [(found.kind, found.node_id, found.offset) for found in report.findings] == [
+        ("log_mismatch", 1, parting.offset)
+    ]
+
+
+def test_in_a_tie_both_sides_are_named(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.segment(1)
+    number = quiet_batch(path)
+    batches = split(path)
+    batches[number] = other_bytes(batches[number])
+    write(path, batches)
+
+    report = _diff(cluster.node(1), cluster.node(2))
+
+    assert [(found.kind, found.node_id) for found in report.findings] == [("log_mismatch", 1), ("log_mismatch", 2)]
+    assert all("nothing says which is right" in found.meaning for found in report.findings)
+
+
+def test_a_committed_record_of_another_epoch_is_lost(clusters: Path, tmp_path: Path) -> None:
+    """Below a checkpoint's end every record was committed: another one there is no harmless tail."""
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    path = cluster.segment(1, 207)
+    number = number_at(path, 240)
+    batches = split(path)
+    batches[number] = with_epoch(batches[number], 2)
+    write(path, batches)
+
+    report = _diff(cluster.root)
+
+    assert ("committed_prefix_differs", 1) in [(found.kind, found.node_id) for found in report.findings]
+
+
+def test_bounds_are_said_with_their_reason(clusters: Path) -> None:
+    report = _diff(clusters / "failovers/node-1", clusters / "failovers/node-2")
+
+    assert report.bounds.lower == report.bounds.upper == 326
+    assert "majority" in report.bounds.because
