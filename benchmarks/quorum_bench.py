@@ -138,9 +138,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="make bench", description="Measure three controllers beside three etcd servers, in one run."
     )
-    parser.add_argument(
-        "--quick", action="store_true", help="about a minute and a half instead of a quarter of an hour"
-    )
+    parser.add_argument("--quick", action="store_true", help="half a minute instead of ten")
     parser.add_argument("--only", default=",".join(SUBJECTS), help=f"of {','.join(SUBJECTS)}, separated by commas")
     parser.add_argument("--rounds", type=int, help="of rates (5; with --quick 1)")
     parser.add_argument("--json", default=str(ROOT / "build" / "bench.json"), help="where all runs are written")
