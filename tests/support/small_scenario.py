@@ -12,7 +12,7 @@ from quorum.client.client import Client
 from quorum.client.requests import CreatableTopic
 from quorum.errors import Error
 
-_PROPERTIES: Final = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "200"}
+_PROPERTIES: Final = {"broker.session.timeout.ms": "4000", "broker.heartbeat.interval.ms": "200"}
 _PATIENCE_S: Final = 30.0
 _POLL_EVERY_S: Final = 0.05
 
@@ -29,7 +29,7 @@ def live_a_little(root: Path) -> Cluster:
 
 async def _live(cluster: Cluster) -> None:
     async with Client(cluster.bootstrap, timeout_s=_PATIENCE_S) as client:
-        await _until("two brokers that take replicas", lambda: _could_place(client, 2))
+        await _until("two brokers to be registered", lambda: _could_place(client, 2))
         await client.create_topic("plain", num_partitions=3, replication_factor=2)
         await client.create_topic("compacted", num_partitions=1, configs=[("cleanup.policy", "compact")])
         first = await client.create_topic("again", num_partitions=2, replication_factor=1)
@@ -38,6 +38,8 @@ async def _live(cluster: Cluster) -> None:
         if first.topic_id == second.topic_id:
             raise RuntimeError("a topic id was given twice")
         await client.delete_topic("compacted")
+        # A broker that is still fenced is given replicas too, and joins the ISR once it runs.
+        await _until("both agents to be in sync", lambda: _has_isr(client, 2))
         killed, stopped = cluster.agents[11], cluster.agents[12]
         stopped.stop()
         await _until("the stopped agent to leave the ISR", lambda: _has_isr(client, 1))
