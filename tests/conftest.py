@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterator
 
 import pytest
+import structlog
 
 from tests.support.kill_run import KillRun, run_kills
 
@@ -16,3 +18,10 @@ def kill_run(tmp_path_factory: pytest.TempPathFactory) -> KillRun:
     seed = int(os.environ.get("KILL_SEED") or random.SystemRandom().randrange(1_000_000))
     print(f"\nKILL_SEED={seed}")
     return run_kills(tmp_path_factory.mktemp("kills"), seed)
+
+
+@pytest.fixture(autouse=True)
+def _logging_of_its_own() -> Iterator[None]:
+    """A test that configures logging, to a stream that ends with it, does so for itself alone."""
+    yield
+    structlog.reset_defaults()

@@ -75,9 +75,9 @@ def test_bash_completes(line: str, expected: list[str]) -> None:
 def test_zsh_and_fish_complete() -> None:
     assert '"describe"' in _complete(_KRAFT_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS="kraft quorum ")
     fish = _complete(
-        _KRAFT_COMPLETE="complete_fish", _TYPER_COMPLETE_ARGS="kraft log ", _TYPER_COMPLETE_FISH_ACTION="get-args"
+        _KRAFT_COMPLETE="complete_fish", _TYPER_COMPLETE_ARGS="kraft topics ", _TYPER_COMPLETE_FISH_ACTION="get-args"
     )
-    assert [line.split("\t")[0] for line in fish.splitlines()] == ["dump", "export"]
+    assert [line.split("\t")[0] for line in fish.splitlines()] == ["create", "delete", "list", "describe"]
 
 
 def _complete(**variables: str) -> str:
