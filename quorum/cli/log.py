@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
 
 from quorum.cli import dump, log_diff, verify
 from quorum.cli.errors import CliError
-from quorum.cli.output import Output, OutputFormat, show_json
+from quorum.cli.extras import needs_analysis
+from quorum.cli.output import show_json
+
+if TYPE_CHECKING:
+    from metadata_log.tools.decoded import Decoded
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -19,7 +25,19 @@ app.command("verify", epilog=verify.EPILOG)(verify.run)
 app.command("diff", epilog=log_diff.EPILOG)(log_diff.run)
 
 
-@app.command(epilog="Example:  kraft log export /var/lib/kraft exports/controller-1 --live localhost:9094")
+class ExportFormat(enum.StrEnum):
+    """What `-o` of export takes: how it answers, or which decoded tables it adds."""
+
+    TABLE = "table"
+    JSON = "json"
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+@app.command(
+    epilog="Examples:  kraft log export /var/lib/kraft exports/controller-1 --live localhost:9094    "
+    "kraft log export /var/lib/kafka/data copy -o parquet"
+)
 def export(
     directory: Annotated[Path, typer.Argument(help="The node's log directory that holds __cluster_metadata-0.")],
     target: Annotated[Path, typer.Argument(help="The export: a directory that does not exist yet, or is empty.")],
@@ -27,18 +45,28 @@ def export(
         str | None,
         typer.Option("--live", help="GRPC address of the running node, host:port: its high watermark is noted."),
     ] = None,
-    output: Output = OutputFormat.TABLE,
+    output: Annotated[
+        ExportFormat,
+        typer.Option(
+            "-o",
+            "--output",
+            help="table or json: say what was copied; jsonl, parquet: add decoded tables of batches and records too.",
+        ),
+    ] = ExportFormat.TABLE,
 ) -> None:
     """Copy a replica's segments and checkpoints unchanged, with a manifest.json, for analysis or a bug report.
 
     Reads only: it may be used on a running node's directory. With --live a copy that lacks committed records is found
-    out; without, only bounds of what is committed can be told.
+    out; without, only bounds of what is committed can be told. With -o jsonl or -o parquet the directory decoded/ holds
+    every batch, with its raw bytes and CRC, and the records in typed columns, a folder for each type.
     """
     from metadata_log.tools.export import export_replica  # noqa: PLC0415  (not needed for help)
 
+    tables = _tables(output)
     high_watermark = None if live is None else _high_watermark(directory, live)
     manifest = export_replica(directory, target, high_watermark=high_watermark)
-    if output is OutputFormat.JSON:
+    decoded = None if tables is None else _write_tables(target, tables)
+    if output is ExportFormat.JSON:
         show_json({"target": str(target), **msgspec.to_builtins(manifest)})
         return
     known = "unknown" if manifest.high_watermark is None else manifest.high_watermark
@@ -48,6 +76,28 @@ def export(
     )
     if manifest.cut_tail_bytes:
         print(f"Left out: {manifest.cut_tail_bytes} bytes of an unfinished write at the end of the log.")
+    if decoded is not None:
+        print(f"Decoded: {decoded.batches} batches, {decoded.records} records, in {target / 'decoded'}")
+
+
+def _tables(output: ExportFormat) -> Callable[[Path, Path], Decoded] | None:
+    """What writes the decoded tables that are asked for; before anything is copied, so that a lack shows at once."""
+    if output is ExportFormat.PARQUET:
+        with needs_analysis():
+            from metadata_log.analysis.decoded_parquet import write_parquet  # noqa: PLC0415
+
+            return write_parquet
+    if output is ExportFormat.JSONL:
+        from metadata_log.tools.decoded import write_json_lines  # noqa: PLC0415
+
+        return write_json_lines
+    return None
+
+
+def _write_tables(target: Path, tables: Callable[[Path, Path], Decoded]) -> Decoded:
+    from metadata_log.tools.decoded import write_beside  # noqa: PLC0415
+
+    return write_beside(target, tables)
 
 
 def _high_watermark(directory: Path, live: str) -> int | None:

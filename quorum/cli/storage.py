@@ -164,11 +164,27 @@ def _voters(
     return VoterSet.of([Voter(key=key, endpoints=settings.controller_endpoints)]) if standalone else None
 
 
-@app.command(epilog="Example:  kraft storage info --config node.properties -o json")
-def info(config: Config, output: Output = OutputFormat.TABLE) -> None:
-    """Say what a node's log directories hold, and what is wrong with them. Exit status 1 when anything is."""
-    settings = load_config(config)
-    rows = [_describe(settings, path) for path in _all_directories(settings)]
+@app.command(
+    epilog="Examples:  kraft storage info --config node.properties -o json    kraft storage info /var/lib/kafka/data"
+)
+def info(
+    directories: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[DIR...]", help="Log directories, ours or Apache Kafka's, or what holds them."),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("-c", "--config", help="A node's .properties file, instead.", exists=True, dir_okay=False),
+    ] = None,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Say what log directories hold, and what is wrong with them. Exit status 1 when anything is.
+
+    With --config: all that the node has by its configuration, and that it is that node's. Reads only.
+    """
+    if (config is None) == (not directories):
+        raise wrong_use("give log directories, or --config with a node's .properties file")
+    rows = _rows_of_config(config) if config is not None else _rows_of(directories or [])
     show_rows(
         output, ("directory", "cluster_id", "node_id", "directory_id", "log", "epoch", "checkpoint", "problem"), rows
     )
@@ -176,7 +192,27 @@ def info(config: Config, output: Output = OutputFormat.TABLE) -> None:
         raise typer.Exit(FAILED)
 
 
-def _describe(settings: NodeConfig, path: str) -> dict[str, object]:
+def _rows_of_config(config: Path) -> list[dict[str, object]]:
+    settings = load_config(config)
+    return [_describe(path, settings.node_id) for path in _all_directories(settings)]
+
+
+def _rows_of(directories: list[Path]) -> list[dict[str, object]]:
+    from metadata_log.tools.sources import SourceError, find_sources  # noqa: PLC0415  (only when it is asked for)
+
+    disks: list[str] = []
+    for directory in directories:
+        if not directory.exists():
+            raise wrong_use(f"{directory} does not exist")
+        try:
+            nodes = find_sources([directory]).nodes
+        except SourceError:
+            nodes = ()
+        disks += [str(disk.path) for node in nodes for disk in node.log_directories] or [str(directory)]
+    return [_describe(path) for path in dict.fromkeys(disks)]
+
+
+def _describe(path: str, node_id: int | None = None) -> dict[str, object]:
     files = OsFiles()
     row: dict[str, object] = dict.fromkeys(
         ("cluster_id", "node_id", "directory_id", "log", "epoch", "leader_id", "voted_for", "checkpoint", "problem")
@@ -192,7 +228,8 @@ def _describe(settings: NodeConfig, path: str) -> dict[str, object]:
             "node_id": found.node_id,
             "directory_id": None if found.directory_id is None else id_text(found.directory_id),
         }
-        found.check_own(path, node_id=settings.node_id)
+        if node_id is not None:
+            found.check_own(path, node_id=node_id)
         metadata = f"{path}/{METADATA_DIRECTORY}"
         if files.exists(metadata):
             row |= _describe_log(files, metadata)

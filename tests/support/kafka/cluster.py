@@ -96,10 +96,15 @@ class KafkaNode:
             self._process.wait(STOP_S)
         self._process = None
 
-    def stop(self) -> None:
-        """End it cleanly; by force when that takes too long."""
+    def ask_to_stop(self) -> None:
+        """Begin a clean end."""
         if self._process is not None:
             self._process.terminate()
+
+    def stop(self) -> None:
+        """End it cleanly; by force when that takes too long."""
+        self.ask_to_stop()
+        if self._process is not None:
             try:
                 self._process.wait(STOP_S)
             except subprocess.TimeoutExpired:
@@ -204,8 +209,11 @@ class KafkaCluster:
 
     def stop(self) -> None:
         """Stop everything cleanly, brokers first."""
-        for node in (*self.brokers, *self.controllers):
-            node.stop()
+        for wave in (self.brokers, self.controllers):
+            for node in wave:
+                node.ask_to_stop()
+            for node in wave:
+                node.stop()
 
     def copied_to(self, root: Path) -> KafkaCluster:
         """The same cluster, on a copy of its directories. The voters' ports stand in the log: run one at a time."""
