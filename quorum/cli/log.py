@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from quorum.cli import dump, log_diff, verify
+from quorum.cli import dump, log_diff, log_hash, verify
 from quorum.cli.errors import CliError
 from quorum.cli.extras import needs_analysis
 from quorum.cli.output import show_json
@@ -23,6 +23,7 @@ app = typer.Typer(no_args_is_help=True)
 app.command("dump", epilog=dump.EPILOG)(dump.run)
 app.command("verify", epilog=verify.EPILOG)(verify.run)
 app.command("diff", epilog=log_diff.EPILOG)(log_diff.run)
+app.command("hash", epilog=log_hash.EPILOG)(log_hash.run)
 
 
 class ExportFormat(enum.StrEnum):

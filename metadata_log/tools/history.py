@@ -1,0 +1,248 @@
+"""The states that one copy of the metadata log can still show: its checkpoints, and the log from each of them on.
+
+Decides: from which checkpoint a state is replayed, and at which offsets there is a state. Must not know: who asks, and
+other replicas. Reads only and takes no lock: the node may be running, and its last batch may be half written.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from metadata_log.batch import batch_records, batch_values
+from metadata_log.errors import MetadataLogError
+from metadata_log.image import MetadataImage, Replayer, image_of_checkpoint
+from metadata_log.offsets import OffsetAndEpoch
+from metadata_log.os_files import OsFiles
+from metadata_log.records import KRaftVersionRecord, VotersRecord, decode_control, decode_record
+from metadata_log.segment import LocatedBatch, segment_bases, segment_file
+from metadata_log.snapshot import Checkpoint, checkpoint_name, parse_checkpoint_name, read_checkpoint
+from metadata_log.tools.scan import Damage, Fault, scan
+
+
+class HistoryError(MetadataLogError):
+    """The files do not hold what was asked for; the message says what they hold."""
+
+
+class Quorum(msgspec.Struct, frozen=True, kw_only=True):
+    """What the control records say of the voters, as of some offset."""
+
+    kraft_version: int = 0
+    voters: VotersRecord | None = None
+
+    def after(self, batch: LocatedBatch) -> Quorum:
+        """After a control batch."""
+        quorum = self
+        for record in batch_records(batch.buffer, batch.header, batch.at):
+            match decode_control(record.key or b"", record.value or b""):
+                case KRaftVersionRecord(kraft_version=version):
+                    quorum = msgspec.structs.replace(quorum, kraft_version=version)
+                case VotersRecord() as voters:
+                    quorum = msgspec.structs.replace(quorum, voters=voters)
+                case _:
+                    pass
+        return quorum
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """The log up to an offset, replayed. `replayer.image` is the image there, or before an open transaction."""
+
+    replayer: Replayer
+    quorum: Quorum
+
+    @property
+    def image(self) -> MetadataImage:
+        return self.replayer.image
+
+    @property
+    def end(self) -> int:
+        """Exclusive end of the image: where a hash or a snapshot of it may stand."""
+        return int(self.image.offset_and_epoch.offset)
+
+    def after(self, batch: LocatedBatch) -> State:
+        """After the next batch.
+
+        Raises:
+            ReplayError, RecordError: its records make no sense or cannot be read.
+        """
+        control = batch.header.is_control
+        values = [] if control else batch_values(batch.buffer, batch.header, batch.at)
+        quorum = self.quorum.after(batch) if control else self.quorum
+        return State(replayer=self.replayer.on_batch(batch.header, values), quorum=quorum)
+
+
+class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
+    """One copy of a log: `segments` by their first offset, `checkpoints` by their end (those of offset 0 left out)."""
+
+    path: Path
+    segments: tuple[tuple[int, Path], ...]
+    checkpoints: tuple[tuple[OffsetAndEpoch, Path], ...]
+
+    def batches(self, start: int = 0) -> Iterator[LocatedBatch]:
+        """Whole batches from the one at offset `start` on; a torn tail is left out, as a node would.
+
+        Raises:
+            HistoryError: bytes before the end are damaged.
+        """
+        later = [base for base, _ in self.segments[1:]] + [None]
+        for (_, path), following in zip(self.segments, later, strict=True):
+            if following is not None and following <= start:
+                continue
+            handle = OsFiles().open(str(path), read_only=True)
+            try:
+                for found in scan(handle):
+                    if isinstance(found, Damage):
+                        if found.fault is Fault.TORN and following is None:
+                            return
+                        raise HistoryError(
+                            f"{path}, position {found.position}: {found.what}. See `kraft log verify`; --at names an "
+                            "earlier offset"
+                        )
+                    if found.header.base_offset >= start:
+                        yield found
+            finally:
+                handle.close()
+
+    @property
+    def start_offset(self) -> int:
+        """Of the first state that can be shown: a checkpoint's end, or 0 where the log begins there."""
+        if self.segments and self.segments[0][0] == 0:
+            return 0
+        return int(self.checkpoints[0][0].offset)
+
+    def origin(self, end: int | None = None) -> tuple[OffsetAndEpoch, Path] | None:
+        """The newest checkpoint up to `end` from which the log goes on; None: replay begins at offset 0.
+
+        Raises:
+            HistoryError: neither is there.
+        """
+        first = self.segments[0][0] if self.segments else None
+        fitting = [
+            found
+            for found in self.checkpoints
+            if (end is None or found[0].offset <= end) and (first is None or first <= found[0].offset)
+        ]
+        if fitting:
+            return fitting[-1]
+        if first == 0:
+            return None
+        if end is not None and self.checkpoints:
+            raise HistoryError(f"{self.path} begins at offset {self.start_offset}: there is no state at {end}")
+        raise HistoryError(
+            f"{self.path} begins at offset {first} and has no checkpoint from there on: what was before is not known"
+        )
+
+    def start(self, end: int | None = None) -> State:
+        """The state from which the one at `end` is replayed."""
+        origin = self.origin(end)
+        if origin is None:
+            return State(replayer=Replayer.start(MetadataImage.empty()), quorum=Quorum())
+        return state_of_checkpoint(*origin)
+
+    def first_state(self) -> State:
+        """The earliest state that the files still hold."""
+        return self.start(self.start_offset)
+
+    def states(self, state: State, end: int | None = None) -> Iterator[State]:
+        """The states after each batch from `state` on, up to `end`."""
+        for batch in self.batches(int(state.replayer.end.offset)):
+            if end is not None and batch.header.next_offset > end:
+                return
+            state = state.after(batch)
+            yield state
+
+    def state_at(self, end: int | None = None) -> State:
+        """The last state that ends at `end` or before (the log's end by default): see `State.end`.
+
+        Raises:
+            HistoryError: the files do not reach back so far, or are damaged.
+        """
+        state = self.start(end)
+        for later in self.states(state, end):
+            state = later
+        return state
+
+    def exact(self, end: int) -> State:
+        """The state at exactly `end`.
+
+        Raises:
+            HistoryError: no batch ends there outside a transaction, or the log is shorter.
+        """
+        state = self.state_at(end)
+        if state.end != end:
+            raise HistoryError(
+                f"{self.path} has no state at offset {end}: the nearest before it is at {state.end} (states end "
+                "where a batch does, outside transactions)"
+            )
+        return state
+
+    def end_at(self, time_ms: int) -> int:
+        """The end of the last batch that was written at `time_ms` (since 1970) or before."""
+        origin = self.origin(self.start_offset)
+        end = 0 if origin is None else int(origin[0].offset)
+        for batch in self.batches():
+            if batch.header.max_timestamp > time_ms:
+                break
+            end = max(end, batch.header.next_offset)
+        return end
+
+
+def open_history(metadata: Path) -> LogHistory:
+    """The history in a metadata directory.
+
+    Raises:
+        HistoryError: it holds neither segments nor checkpoints of an image.
+    """
+    names = [child.name for child in metadata.iterdir()]
+    ends = sorted(
+        (end for name in names if (end := parse_checkpoint_name(name)) is not None and end.offset > 0),
+        key=lambda end: (end.offset, end.epoch),
+    )
+    history = LogHistory(
+        path=metadata,
+        segments=tuple((int(base), metadata / segment_file(base)) for base in segment_bases(names)),
+        checkpoints=tuple((end, metadata / checkpoint_name(end)) for end in ends),
+    )
+    if not history.segments and not history.checkpoints:
+        raise HistoryError(f"{metadata} holds neither a segment nor a checkpoint")
+    return history
+
+
+def file_history(path: Path) -> LogHistory:
+    """The history that one segment or checkpoint holds.
+
+    Raises:
+        HistoryError: its name says neither.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise HistoryError(f"{path} is no file: a pipe cannot be read twice, so save it first")
+    end = parse_checkpoint_name(path.name)
+    if end is not None:
+        return LogHistory(path=path, segments=(), checkpoints=((end, path),))
+    bases = segment_bases([path.name])
+    if not bases:
+        raise HistoryError(f"{path} is neither a segment nor a checkpoint of a log by its name")
+    return LogHistory(path=path, segments=((int(bases[0]), path),), checkpoints=())
+
+
+def state_of_checkpoint(end: OffsetAndEpoch, path: Path) -> State:
+    """The state that a checkpoint holds.
+
+    Raises:
+        CorruptBatchError, CorruptFileError, ReplayError, RecordError: it is not sound.
+    """
+    checkpoint = read_checkpoint(OsFiles(), str(path))
+    image = image_of_checkpoint(
+        map(decode_record, checkpoint.values()),
+        end=end,
+        last_contained_timestamp_ms=checkpoint.header.last_contained_log_timestamp,
+    )
+    return State(replayer=Replayer.start(image), quorum=quorum_of(checkpoint))
+
+
+def quorum_of(checkpoint: Checkpoint) -> Quorum:
+    """What a checkpoint's head says of the quorum."""
+    return Quorum(kraft_version=checkpoint.kraft_version, voters=checkpoint.voters)
