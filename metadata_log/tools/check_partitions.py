@@ -12,7 +12,7 @@ from pathlib import Path
 
 from metadata_log.directory import PARTITION_METADATA_FILE, read_partition_metadata
 from metadata_log.errors import CorruptFileError
-from metadata_log.ids import DirectoryId, NodeId, TopicId, id_text
+from metadata_log.ids import METADATA_TOPIC_NAME, DirectoryId, NodeId, TopicId, id_text
 from metadata_log.image import MetadataImage
 from metadata_log.os_files import OsFiles
 from metadata_log.reconcile import DirectoryFacts, Kind, Verdict, facts_of, judge
@@ -30,6 +30,7 @@ def check_partitions(nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[
     for node in nodes:
         if node.node_id is None:
             continue
+        yield from _twice(node)
         for disk in node.log_directories:
             for facts, complaint in _partition_directories(disk):
                 path = disk.path / facts.name
@@ -43,6 +44,21 @@ def check_partitions(nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[
                 found = _finding(node, path, facts, verdict, is_known=is_known)
                 if found is not None:
                     yield found
+
+
+def _twice(node: NodeSource) -> Iterator[Finding]:
+    """Partitions that stand on two disks, the copies that are on their way from one to another not counted."""
+    first: dict[str, Path] = {}
+    for disk in node.log_directories:
+        for facts, _ in _partition_directories(disk):
+            if facts.is_future or facts.topic_name == METADATA_TOPIC_NAME:
+                continue
+            path = disk.path / facts.name
+            other = first.setdefault(facts.name, path)
+            if other != path:
+                topic_id = None if facts.topic_id is None else id_text(facts.topic_id)
+                what = f"{facts.name} stands in {other}, too"
+                yield finding("partition_twice", what, node_id=node.node_id, file=str(path), topic_id=topic_id)
 
 
 def newest_image(view: QuorumView) -> MetadataImage | None:

@@ -153,6 +153,12 @@ _ALL: Final = [
         ("offset_gap", _E, "records are missing", _RESTORE),
         ("offset_repeated", _E, "offsets stand there twice", _RESTORE),
         ("missing_segment", _E, "a segment is missing", "copy the segment back from where it went; else " + _RESTORE),
+        (
+            "segment_misnamed",
+            _E,
+            "a segment whose name is not its first offset",
+            "find out who renamed it, and name it after its first offset while the node is stopped",
+        ),
         ("epoch_went_back", _E, "an epoch falls", _RESTORE),
         ("epoch_without_leader", _E, "an epoch begins without a LeaderChange", _RESTORE),
     ),
@@ -289,6 +295,12 @@ _ALL: Final = [
             _E,
             "a partition directory without its topic id",
             "a broker sets it aside when it starts: restore its partition.metadata before, if the data matters",
+        ),
+        (
+            "partition_twice",
+            _E,
+            "one partition on two disks of a broker",
+            "a broker does not start with both: find out which one it wrote last, and set the other aside",
         ),
         ("partition_stale", _N, "a partition directory of a topic that is gone", "kraft storage audit says what to do"),
         (

@@ -18,6 +18,7 @@ from metadata_log.segment import LocatedBatch
 from metadata_log.tools.contents import EpochSpan, voter_keys
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.scan import Damage, Fault
+from metadata_log.tools.verify_batch import record_fault
 from metadata_log.tools.walk import Quiet, Seen
 
 _KIND_OF: Final = {
@@ -79,14 +80,23 @@ class ChainCheck:
         """One past the last record that was really there."""
         return self.spans[-1].end_offset if self.spans else self.expected
 
-    def begin_file(self, path: str, base: int, *, is_last: bool) -> bool:
-        """A segment begins; whether it goes on from the one before."""
+    def begin_file(self, path: str, base: int, first: int | None, *, is_last: bool) -> bool:
+        """A segment begins; whether it goes on from the one before.
+
+        Args:
+            base: the offset that its name says.
+            first: the one that its first bytes say; None when they are too few.
+        """
         self._file, self._is_last = path, is_last
         if self.start is None:
             self.start = self.expected = base
             return True
         if base == self.expected:
             self._after_damage = False
+            return True
+        if first == self.expected:
+            meaning = f"its name says offset {base}, but it goes on from offset {first}"
+            self._sink.add("segment_misnamed", meaning, file=path, position=0, offset=first)
             return True
         if self._after_damage:
             self.expected = max(base, self.expected)
@@ -207,18 +217,33 @@ class ChainCheck:
         first: Election | None = None
         offset = int(batch.header.base_offset)
         try:
-            for index, raw in enumerate(batch_records(batch.buffer, batch.header, batch.at)):
+            raws = batch_records(batch.buffer, batch.header, batch.at)
+            fault = record_fault(batch.header, raws)
+            if fault is not None:
+                self._found("malformed_record", fault, batch, offset)
+            for index, raw in enumerate(raws):
                 record = decode_control(raw.key or b"", raw.value or b"")
                 if isinstance(record, LeaderChangeMessage):
                     election = self._election(record, batch, offset + index)
                     first = election if index == 0 else first
                 elif isinstance(record, VotersRecord):
-                    self.voters = Voting(offset=offset + index, voters=voter_keys(record))
+                    self._on_voters(record, batch, offset + index)
                 elif isinstance(record, KRaftVersionRecord):
                     self.kraft_version = record.kraft_version
         except (CorruptBatchError, RecordError) as error:
             self._found("malformed_record", f"a control record cannot be read: {error}", batch, offset)
         return first
+
+    def _on_voters(self, record: VotersRecord, batch: LocatedBatch, offset: int) -> None:
+        voters = voter_keys(record)
+        ids = [voter.node_id for voter in voters]
+        if not voters:
+            self._found("impossible_record", f"VotersRecord at offset {offset} leaves nobody to vote", batch, offset)
+        elif len(set(ids)) != len(ids):
+            twice = next(node_id for node_id in ids if ids.count(node_id) > 1)
+            self._found("impossible_record", f"VotersRecord at offset {offset} names node {twice} twice", batch, offset)
+        else:
+            self.voters = Voting(offset=offset, voters=voters)
 
     def _election(self, record: LeaderChangeMessage, batch: LocatedBatch, offset: int) -> Election:
         election = Election(

@@ -27,6 +27,7 @@ from metadata_log.snapshot import parse_checkpoint_name
 from metadata_log.tools.contents import voter_keys
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.scan import Damage, Fault
+from metadata_log.tools.verify_batch import inner_fault
 from metadata_log.tools.verify_records import Place, RecordRules
 from metadata_log.tools.walk import Quiet, walk
 
@@ -178,8 +179,10 @@ class _Check:
         )
         try:
             values = batch_values(batch.buffer, header, batch.at)
+            fault = inner_fault(batch, values)
         except CorruptBatchError as error:
-            what = f"a record is malformed: {error.what}"
-            self._found("malformed_record", what, batch.position, header.base_offset)
+            fault = error.what
+        if fault is not None:
+            self._found("malformed_record", fault, batch.position, header.base_offset)
             return
         self._rules.on_values(values, header.base_offset, place)

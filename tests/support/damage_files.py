@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -228,6 +229,24 @@ def partition_metadata_missing(cluster: Cluster) -> Planted:
     return Planted("partition_without_id", 11, path)
 
 
+def partition_twice(cluster: Cluster) -> Planted:
+    """One partition on two disks."""
+    path = cluster.node(11) / "data1" / "on-a-broken-disk-0"
+    other = cluster.disk(11) / path.name
+    shutil.copytree(path, other)
+    return Planted("partition_twice", 11, path)
+
+
+def flipped_bootstrap(cluster: Cluster) -> Planted:
+    """One bit of bootstrap.checkpoint."""
+    path = cluster.disk(1) / "bootstrap.checkpoint"
+    data = path.read_bytes()
+    batches = split(path)
+    at = len(batches[0]) + 70
+    path.write_bytes(with_bytes(data, at, bytes((data[at] ^ 1,))))
+    return Planted("corrupt_batch", 1, path, int(parse_header(batches[1]).base_offset), len(batches[0]))
+
+
 def _other_topic(cluster: Cluster) -> bytes:
     return _partitions(cluster)[1].read_bytes()
 
@@ -261,8 +280,10 @@ FILE_DAMAGE = [
             properties_broken,
             foreign_metadata_topic,
             partition_metadata_missing,
+            flipped_bootstrap,
         )
     ),
+    Damage("partition_twice", "every-record", partition_twice),
     Damage(
         "epoch_file_shifted",
         "failovers",

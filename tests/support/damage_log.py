@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 from crc32c import crc32c
 
 from metadata_log.batch import CRC_COVERS_FROM, CRC_POSITION, batch_records, parse_header
 from metadata_log.ids import NodeId
-from metadata_log.records import ControlRecord, LeaderChangeMessage, LeaderChangeVoter, decode_control
+from metadata_log.records import ControlRecord, LeaderChangeMessage, LeaderChangeVoter, VotersRecord, decode_control
 from tests.support.damage import (
     Cluster,
     Damage,
@@ -117,6 +118,62 @@ def compressed(cluster: Cluster) -> Planted:
     batches[number] = _sealed(with_bytes(batches[number], 21, struct.pack(">h", 4)))
     write(path, batches)
     return planted
+
+
+def wrong_delta(cluster: Cluster) -> Planted:
+    """A record that says another offset than its place in the batch, with a right checksum."""
+    path = cluster.segment(_HIT)
+    number = quiet_batch(path)
+    planted = _planted(cluster, "malformed_record", number, also=frozenset({"log_mismatch"}))
+    batches = split(path)
+    batches[number] = _sealed(with_bytes(batches[number], 64, b"\x06"))
+    write(path, batches)
+    return planted
+
+
+def wrong_timestamp(cluster: Cluster) -> Planted:
+    """A batch whose greatest timestamp is none of its records', with a right checksum."""
+    path = cluster.segment(_HIT)
+    number = len(split(path)) - 3
+    planted = _planted(cluster, "malformed_record", number, also=frozenset({"log_mismatch"}))
+    batches = split(path)
+    later = parse_header(batches[number]).max_timestamp + 1
+    batches[number] = _sealed(with_bytes(batches[number], 35, struct.pack(">q", later)))
+    write(path, batches)
+    return planted
+
+
+def segment_renamed(cluster: Cluster) -> Planted:
+    """A segment whose name is not its first offset."""
+    path = cluster.segment(1, 294)
+    renamed = cluster.segment(1, 290)
+    path.rename(renamed)
+    for suffix in (".index", ".timeindex"):
+        path.with_suffix(suffix).unlink(missing_ok=True)
+    return Planted("segment_misnamed", 1, renamed, 294, 0)
+
+
+def _changed_voters(cluster: Cluster, change: Callable[[VotersRecord], VotersRecord]) -> Planted:
+    path = cluster.segment(_HIT)
+    batches = split(path)
+    records = [
+        decode_control(raw.key or b"", raw.value or b"") for raw in batch_records(batches[0], parse_header(batches[0]))
+    ]
+    changed = [change(record) if isinstance(record, VotersRecord) else record for record in records]
+    batches[0] = with_controls(batches[0], changed)
+    write(path, batches)
+    offset = next(number for number, record in enumerate(records) if isinstance(record, VotersRecord))
+    return Planted("impossible_record", _HIT, path, offset, 0, frozenset({"log_mismatch", "index_wrong"}))
+
+
+def nobody_votes(cluster: Cluster) -> Planted:
+    """A voter set without voters."""
+    return _changed_voters(cluster, lambda record: VotersRecord(voters=()))
+
+
+def voter_twice(cluster: Cluster) -> Planted:
+    """A voter set that names a node twice."""
+    return _changed_voters(cluster, lambda record: VotersRecord(voters=(record.voters[0], *record.voters)))
 
 
 def _sealed(batch: bytes) -> bytes:
@@ -284,6 +341,10 @@ LOG_DAMAGE = [
             torn_tail,
             wrong_count,
             compressed,
+            wrong_delta,
+            wrong_timestamp,
+            nobody_votes,
+            voter_twice,
             batch_missing,
             batch_twice,
             wrong_base,
@@ -299,6 +360,7 @@ LOG_DAMAGE = [
         for plant in (
             epoch_back,
             segment_missing,
+            segment_renamed,
             checkpoints_missing,
             lost_on_majority,
             shorter_than_checkpoint,
