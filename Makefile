@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 SHELL := /bin/bash
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test campaign check fix bench proto records clean
+.PHONY: help setup demo test campaign sim check fix bench proto records clean
 
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -25,6 +25,10 @@ test: $(STAMP) ## pass the tests (under 8 minutes)
 
 campaign: $(STAMP) ## the slower suites: real Kafka's tools and process kills; LONG=1 for the long ones
 	@LONG="$(LONG)" $(BIN)/python -m pytest tests -m campaign --timeout 1200 $(ARGS)
+
+sim: $(STAMP) ## simulate whole clusters: SEED=n tells one story (KEEP=, CHANGE= as it prints), MINUTES=m fresh ones
+	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED) $(if $(KEEP),--keep $(KEEP)) \
+		$(if $(CHANGE),--change $(CHANGE)),--minutes $(or $(MINUTES),1) --workers $(or $(WORKERS),2)) $(ARGS)
 
 check: $(STAMP) ## lint, types, import contracts, generated files fresh; never writes
 	@$(BIN)/ruff check --no-fix --no-cache . && $(BIN)/ruff format --check --no-cache .

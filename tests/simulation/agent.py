@@ -1,7 +1,7 @@
 """A broker agent: an observer of the log, its life with the controller, and its partition directories.
 
-Decides: when the agent reconciles, as `broker_agent.agent` does with tasks. Must not know: how. The plan, the directories
-and the lifecycle are the real ones.
+Decides: when the agent reconciles, as `broker_agent.agent` does with tasks. Must not know: how. The plan, the
+directories and the lifecycle are the real ones.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The disk port in virtual time: group commits that take their time, stand still, fail, or are cut off in the middle.
 
-Decides: when the jobs of a node are carried out. Must not know: what they are; the real `ReplicaDisk` carries them out on
-the node's simulated files.
+Decides: when the jobs of a node are carried out. Must not know: what they are; the real `ReplicaDisk` carries them
+out on the node's simulated files.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ FAULTS: Final = (
     "dead at an effect",
     "dead in a file call",
     "blink",
+    "storm",
     "clean stop",
     "freeze",
     "cut off",

@@ -89,6 +89,22 @@ def _blink(cluster: Cluster, pick: Pick) -> None:
         node.start()
 
 
+def _storm(cluster: Cluster, pick: Pick) -> None:
+    """The leader is gone, and while the others elect they lose their processes or their power too, and are back."""
+    _end(cluster.active or cluster.voters[0], power=bool(pick.of(2)))
+    for _ in range(2 + pick.of(2 * len(cluster.voters))):
+        node, power = cluster.voters[pick.of(len(cluster.voters))], bool(pick.of(3))
+        delay_us = pick.of(40 * US_PER_MS)
+        cluster.world.after(delay_us, _blink_now, cluster, node, power)
+
+
+def _blink_now(cluster: Cluster, node: Node, power: bool) -> None:
+    if cluster.is_peaceful:
+        return
+    _end(node, power=power)
+    node.start()
+
+
 def _clean_stop(cluster: Cluster, pick: Pick) -> None:
     pick.node(cluster).stop()
 
@@ -199,6 +215,7 @@ _DO: Final[dict[str, Callable[[Cluster, Pick], None]]] = {
     "dead at an effect": _dead_at_effect,
     "dead in a file call": _dead_in_file_call,
     "blink": _blink,
+    "storm": _storm,
     "clean stop": _clean_stop,
     "freeze": _freeze,
     "cut off": _cut_off,

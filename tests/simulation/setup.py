@@ -71,7 +71,7 @@ def story_of(seed: int) -> Setup:
     chance = random.Random(seed ^ 0x5EED_0F_5708135)
     voters = chance.choice((1, 2, 3, 3, 3, 3, 4, 5))
     observers = chance.choice((0, 0, 1, 1, 2))
-    duration_ms = chance.choice((3_000, 6_000, 12_000, 20_000))
+    duration_ms = chance.choice((2_000, 4_000, 8_000))
     return Setup(
         seed=seed,
         voters=voters,
@@ -79,7 +79,7 @@ def story_of(seed: int) -> Setup:
         paper_brokers=1 if observers == 0 else chance.choice((0, 1)),
         clients=chance.choice((1, 2, 3, 5)),
         topics=chance.choice((1, 3, 8, 20)),
-        think_ms=chance.choice((2, 10, 40, 150)),
+        think_ms=chance.choice((2, 5, 20, 100)),
         duration_ms=duration_ms,
         link=_link(chance),
         disk=DiskManners(least_us=chance.choice((50, 300, 2000)), spread_us=chance.choice((100, 1500, 12_000))),
@@ -111,12 +111,12 @@ def _link(chance: random.Random) -> LinkManners:
 
 
 def _steps(chance: random.Random, duration_ms: int) -> tuple[Step, ...]:
-    """Some kinds of fault never, some often; one every 30 to 600 ms on average."""
+    """Some kinds of fault never, some often; one every 60 to 1200 ms on average."""
     names = sorted(FAULTS)
     weights = [chance.choice((0, 0, 1, 1, 3)) for _ in names]
     if not any(weights):
         weights[chance.randrange(len(weights))] = 1
-    every_ms = chance.choice((30, 100, 250, 600))
+    every_ms = chance.choice((60, 200, 500, 1200))
     steps = []
     at_ms = CALM_MS
     while True:

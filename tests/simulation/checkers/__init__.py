@@ -1,6 +1,7 @@
 """What must hold of a cluster at every moment, whatever fails: one checker a file, all told here of what happens.
 
-Decides: which checker is told of what. Must not know: what each holds true. To add one, write its file and call it here.
+Decides: which checker is told of what. Must not know: what each holds true. To add one, write its file and call it
+here.
 """
 
 from __future__ import annotations
@@ -73,9 +74,9 @@ class Checkers:
     def on_answer(self, node: Node, call: PeerCall, response: PeerResponse) -> None:
         """An answer leaves for a peer."""
         asked = call.request
-        if type(response) is VoteResponse and response.vote_granted:
-            if type(asked) is VoteRequest and not asked.pre_vote:
-                self.votes.on_vote(node.key, node.media, asked.candidate_epoch, asked.candidate)
+        is_granted = type(response) is VoteResponse and response.vote_granted
+        if is_granted and type(asked) is VoteRequest and not asked.pre_vote:
+            self.votes.on_vote(node.key, node.media, asked.candidate_epoch, asked.candidate)
 
     def on_high_watermark(self, node: Node, before: int, after: int) -> None:
         """A process's high watermark is another one."""

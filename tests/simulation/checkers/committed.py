@@ -1,5 +1,5 @@
-"""Committed is for ever: what one replica says is committed, is the same on all that ever say so, and is on the disks of
-a majority at every moment from then on; a leader has all of it."""
+"""Committed is for ever: what one replica says is committed, is the same on all that ever say so, and is on the
+disks of a majority at every moment from then on; a leader has all of it."""
 
 from __future__ import annotations
 

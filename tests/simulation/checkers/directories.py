@@ -1,5 +1,5 @@
-"""Agents' directories: only what the committed log has deleted is staged for removal, nothing sound is set aside, and in
-peace each agent has exactly the directories that the image gives it, each with the right topic id."""
+"""Agents' directories: only what the committed log has deleted is staged for removal, nothing sound is set aside,
+and in peace each agent has exactly the directories that the image gives it, each with the right topic id."""
 
 from __future__ import annotations
 

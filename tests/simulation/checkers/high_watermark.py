@@ -1,4 +1,5 @@
-"""High watermark never back: within one process it only rises, and it never passes the end of the log."""
+"""High watermark never back: within one process it only rises, and it never passes the end of the log. A leader
+raises it only to where a record of its own epoch ends (Raft 5.4.2)."""
 
 from __future__ import annotations
 
@@ -14,6 +15,12 @@ def check_high_watermark(node: Node, before: int, after: int) -> None:
     """A process's has moved; `before` is -1 when the process is new."""
     if after < before:
         raise Broken("high_watermark", f"node {node.node_id} goes back from {before} to {after}")
-    end = node.executor.machine.log_end_offset
-    if after > end:
-        raise Broken("high_watermark", f"node {node.node_id} says {after}, its log ends at {end}")
+    machine = node.executor.machine
+    if after > machine.log_end_offset:
+        raise Broken("high_watermark", f"node {node.node_id} says {after}, its log ends at {machine.log_end_offset}")
+    if before >= 0 and machine.is_leader:
+        epoch = node.executor.log.epochs.epoch_at(after - 1)  # type: ignore[arg-type]
+        if epoch != machine.epoch:
+            raise Broken(
+                "high_watermark", f"leader {node.node_id} of {machine.epoch} commits a record of {epoch} itself"
+            )

@@ -1,5 +1,5 @@
-"""Linearizable client history: for each topic there is one order of all requests about it that fits what every client was
-told and when. Nothing of the log is looked at.
+"""Linearizable client history: for each topic there is one order of all requests about it that fits what every
+client was told and when. Nothing of the log is looked at.
 
 A topic is a register: absent, or present with an id. A request of unknown outcome may have been done at any later time,
 or never. Refusals and describes tell the state too; as long as a leader answers them without proof that it still leads,
@@ -60,21 +60,17 @@ def _tells(operation: Operation) -> bool:
 
 def _step(operation: Operation, state: str) -> str | None:
     """The state after it, or None if it could not have been told what it was in this one."""
-    kind, outcome = operation.kind, operation.outcome
-    if outcome in (UNKNOWN, ""):
-        if kind == "create":
-            return _SOME if state == ABSENT else state
-        return ABSENT
+    is_create, is_absent = operation.kind == "create", state == ABSENT
+    if operation.outcome in (UNKNOWN, ""):
+        after = _SOME if is_absent else state
+        return after if is_create else ABSENT
     told = operation.topic_id.hex() if operation.topic_id is not None else ""
-    if kind == "create":
-        if outcome == "NONE":
-            return told if state == ABSENT else None
-        return state if state != ABSENT else None
-    if outcome != "NONE":
-        return state if state == ABSENT else None
-    if state not in (told, _SOME):
-        return None
-    return ABSENT if kind == "delete" else told
+    if operation.outcome != "NONE":
+        return state if is_absent is not is_create else None
+    if is_create:
+        return told if is_absent else None
+    after = ABSENT if operation.kind == "delete" else told
+    return after if state in (told, _SOME) else None
 
 
 def find_disorder(operations: list[Operation]) -> Operation | None:
@@ -118,6 +114,6 @@ def _is_open(operation: Operation) -> bool:
 
 def _text(operation: Operation) -> str:
     return (
-        f"client {operation.client}'s {operation.kind} from {operation.invoked_us} to {operation.returned_us} us, which "
-        f"was told {operation.outcome or 'nothing'}"
+        f"client {operation.client}'s {operation.kind} from {operation.invoked_us} to {operation.returned_us} us, told "
+        f"{operation.outcome or 'nothing'}"
     )

@@ -1,7 +1,7 @@
 """State machine equality: every image that a replica publishes is the one that the committed log gives at that offset.
 
-A leader's image comes from records that it never encoded, a follower's from bytes, a restarted one's from its files; the
-reference is one replay of the committed batches. The whole image is compared, provenance included.
+A leader's image comes from records that it never encoded, a follower's from bytes, a restarted one's from its files;
+the reference is one replay of the committed batches. The whole image is compared, provenance included.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Liveness: when all faults have ended, within bounded virtual time there is an active controller, every request has been
-answered, a new topic is committed, every replica has all of it, and the agents have their directories."""
+"""Liveness: when all faults have ended, within bounded virtual time there is an active controller, every request has
+been answered, a new topic is committed, every replica has all of it, and the agents have their directories."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tests.simulation.checkers.directories import missing_directories
 
 if TYPE_CHECKING:
     from tests.simulation.cluster import Cluster
+    from tests.simulation.node import Node
 
 BOUND_MS: Final = 40_000
 """So long all of it may take. A disk that takes half a second for each write, thirty nodes' worth of backlog and broker
@@ -25,13 +26,18 @@ def unrest(cluster: Cluster) -> str | None:
         operation = waiting[0].busy
         return f"client {waiting[0].client_id} waits for {operation.kind} {operation.topic}"  # type: ignore[union-attr]
     end = cluster.active.executor.machine.log_end_offset
-    for node in cluster.nodes:
-        if node.is_lost:
-            continue
-        if not node.is_up:
-            return f"node {node.node_id} is down"
-        if node.executor.image.offset_and_epoch.offset != end:
-            return f"node {node.node_id} has {node.executor.image.offset_and_epoch}, the log ends at {end}"
+    faults = (_unrest_of(node, end) for node in cluster.nodes if not node.is_lost)
+    return next((fault for fault in faults if fault is not None), None) or _unrest_of_agents(cluster)
+
+
+def _unrest_of(node: Node, log_end_offset: int) -> str | None:
+    if not node.is_up:
+        return f"node {node.node_id} is down"
+    end = node.executor.image.offset_and_epoch
+    return None if end.offset == log_end_offset else f"node {node.node_id} has {end}, the log ends at {log_end_offset}"
+
+
+def _unrest_of_agents(cluster: Cluster) -> str | None:
     for agent in cluster.agents:
         if not agent.is_reconciled:
             return f"agent {agent.node_id} has not reconciled"

@@ -1,4 +1,5 @@
-"""A node that fails says why, and only what was done to its disk is a reason: nothing that it read or was sent may end it."""
+"""A node that fails says why, and only what was done to its disk is a reason: nothing that it read or was sent may
+end it."""
 
 from __future__ import annotations
 

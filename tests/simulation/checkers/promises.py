@@ -1,5 +1,5 @@
-"""Acknowledged is durable: a Fetch promises that the log before its offset is durable where it comes from; a client that
-was told that something holds was told so of what is committed."""
+"""Acknowledged is durable: a Fetch promises that the log before its offset is durable where it comes from; a client
+that was told that something holds was told so of what is committed."""
 
 from __future__ import annotations
 

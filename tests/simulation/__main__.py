@@ -1,0 +1,63 @@
+"""`python -m tests.simulation --seed N [--keep 1,4,7] [--change clients=1]`, or `--minutes M`, or `--seeds FIRST
+COUNT`.
+
+`make sim SEED=N` and `make sim MINUTES=M` call it. Ends with 1 when something does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tests.simulation.campaign import keep, report, run_for, run_seeds, with_changes
+from tests.simulation.setup import story_of
+from tests.simulation.story import tell
+from tests.simulation.timeline import draw, summary
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description="Simulate whole clusters.")
+    parser.add_argument("--seed", type=int, help="tell the story of this seed, and draw it")
+    parser.add_argument("--keep", help="with these of its faults alone, by number: 3,17,40, or none")
+    parser.add_argument("--change", default="", help="with other values: clients=1,observers=0")
+    parser.add_argument("--seeds", type=int, nargs=2, metavar=("FIRST", "COUNT"), help="a range of seeds")
+    parser.add_argument("--minutes", type=float, help="fresh seeds for so long")
+    parser.add_argument("--workers", type=int, default=1, help="processes side by side")
+    parser.add_argument("--first", type=int, help="where fresh seeds begin; anywhere by default")
+    parser.add_argument("--quiet", action="store_true", help="no timeline of a seed that is clean")
+    return parser.parse_args()
+
+
+def _one(arguments: argparse.Namespace) -> int:
+    setup = with_changes(story_of(arguments.seed), arguments.change)
+    if arguments.keep is not None:
+        numbers = [] if arguments.keep == "none" else [int(each) for each in arguments.keep.split(",")]
+        setup = keep(setup, numbers)
+    outcome = tell(setup)
+    if not outcome.is_clean:
+        print(report(outcome, shrink=arguments.keep is None))
+        return 1
+    if not arguments.quiet:
+        print(draw(setup))
+    print(f"seed {arguments.seed} holds: {summary(setup)}; {outcome.events} events, digest {outcome.digest}")
+    return 0
+
+
+def main() -> int:
+    """See the module."""
+    arguments = _arguments()
+    if arguments.seed is not None:
+        return _one(arguments)
+    if arguments.seeds is not None:
+        first, count = arguments.seeds
+        tally = run_seeds(range(first, first + count))
+    else:
+        tally = run_for(60 * (arguments.minutes or 1), workers=arguments.workers, first=arguments.first)
+    if tally.failed is not None:
+        print(report(tally.failed))
+    print(tally)
+    return tally.failed is not None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,145 @@
+"""Runs seeds: one, a range, or fresh ones for so long; tells of the first that fails all that helps to find out why.
+
+Decides: what is printed. Must not know: how a story is told.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from typing import Final
+
+import msgspec
+
+from tests.simulation.setup import Setup, story_of
+from tests.simulation.shrink import Shrinker
+from tests.simulation.story import Outcome, tell
+from tests.simulation.timeline import draw, summary
+
+_CHUNK: Final = 8
+_MS_PER_YEAR: Final = 365.25 * 86_400_000
+
+
+class Tally(msgspec.Struct, kw_only=True):
+    """What a campaign came to. `failed` is the first outcome that is not clean."""
+
+    seeds: int = 0
+    events: int = 0
+    virtual_ms: int = 0
+    cpu_s: float = 0.0
+    failed: Outcome | None = None
+
+    def __str__(self) -> str:
+        rate = self.events / self.cpu_s if self.cpu_s else 0
+        return (
+            f"{self.seeds} seeds, {self.events} events, {self.virtual_ms / 1000:.0f} s of virtual time "
+            f"({self.virtual_ms / _MS_PER_YEAR:.4f} years), {self.cpu_s:.0f} s of a core, {rate:.0f} events/s a core"
+        )
+
+
+def keep(setup: Setup, kept: Iterable[int]) -> Setup:
+    """The story with these of its steps alone, by their numbers."""
+    return msgspec.structs.replace(setup, steps=tuple(setup.steps[at] for at in kept))
+
+
+def run_seeds(seeds: Iterable[int]) -> Tally:
+    """One after the other, until one fails."""
+    tally = Tally()
+    for seed in seeds:
+        begun = time.process_time()
+        outcome = tell(story_of(seed))
+        tally.seeds += 1
+        tally.events += outcome.events
+        tally.virtual_ms += outcome.virtual_ms
+        tally.cpu_s += time.process_time() - begun
+        if not outcome.is_clean:
+            tally.failed = outcome
+            break
+    return tally
+
+
+def run_for(seconds: float, *, workers: int = 1, first: int | None = None) -> Tally:
+    """Fresh seeds for so long, or until one fails; `first` is where they begin, by default anywhere."""
+    start = random.SystemRandom().randrange(1 << 40) if first is None else first
+    deadline = time.monotonic() + seconds
+    chunks = (range(start + at, start + at + _CHUNK) for at in range(0, 1 << 40, _CHUNK))
+    if workers == 1:
+        return _gather(_alone(chunks, deadline))
+    return _gather(_together(chunks, deadline, workers))
+
+
+def _gather(parts: Iterator[Tally]) -> Tally:
+    whole = Tally()
+    for part in parts:
+        whole.seeds += part.seeds
+        whole.events += part.events
+        whole.virtual_ms += part.virtual_ms
+        whole.cpu_s += part.cpu_s
+        whole.failed = whole.failed or part.failed
+    return whole
+
+
+def _alone(chunks: Iterator[range], deadline: float) -> Iterator[Tally]:
+    for chunk in chunks:
+        part = run_seeds(chunk)
+        yield part
+        if part.failed is not None or time.monotonic() > deadline:
+            return
+
+
+def _together(chunks: Iterator[range], deadline: float, workers: int) -> Iterator[Tally]:
+    with ProcessPoolExecutor(workers) as pool:
+        running: set[Future[Tally]] = {pool.submit(run_seeds, next(chunks)) for _ in range(workers)}
+        is_open = True
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                part = future.result()
+                yield part
+                is_open = is_open and part.failed is None and time.monotonic() < deadline
+                if is_open:
+                    running.add(pool.submit(run_seeds, next(chunks)))
+
+
+def replay_command(setup: Setup) -> str:
+    """The one command that tells this very story again, where it is a seed's own, whole or with steps left out."""
+    seed = setup.seed
+    steps = story_of(seed).steps
+    at, kept = 0, []
+    for step in setup.steps:
+        at = steps.index(step, at) + 1
+        kept.append(at - 1)
+    same = msgspec.structs.replace(setup, steps=steps) == story_of(seed)
+    extra = "" if len(kept) == len(steps) else f" KEEP={','.join(map(str, kept)) or 'none'}"
+    changed = "" if same else f" CHANGE='{changes_of(setup)}'"
+    return f"make sim SEED={seed}{extra}{changed}"
+
+
+def changes_of(setup: Setup) -> str:
+    """What differs from the seed's own story besides its steps, as `field=value,...`."""
+    own = story_of(setup.seed)
+    names = ("clients", "observers", "paper_brokers", "drift", "topics")
+    return ",".join(f"{name}={getattr(setup, name)}" for name in names if getattr(setup, name) != getattr(own, name))
+
+
+def with_changes(setup: Setup, text: str) -> Setup:
+    """The story with `field=value,...` set."""
+    pairs = dict(part.split("=") for part in text.split(",") if part)
+    return msgspec.structs.replace(setup, **{name: int(value) for name, value in pairs.items()})
+
+
+def report(failed: Outcome, *, shrink: bool = True) -> str:
+    """All that is to be said of a story that failed."""
+    lines = [
+        f"seed {failed.setup.seed} fails after {failed.events} events, {failed.virtual_ms} ms: {failed.checker}: "
+        f"{failed.what}",
+        summary(failed.setup),
+        f"replay: make sim SEED={failed.setup.seed}",
+    ]
+    smallest = Shrinker(failed).run() if shrink else failed
+    if smallest is not failed:
+        lines += [f"smaller: {replay_command(smallest.setup)}", summary(smallest.setup), ""]
+    lines += [draw(smallest.setup), smallest.where]
+    return "\n".join(lines)

@@ -1,0 +1,301 @@
+"""The planted bugs: each one change of the real code which some seed must notice. `mutant_run` tries them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.simulation.planting import Mutant
+
+_CORE: Final = (
+    Mutant(
+        name="a vote leaves before it is durable",
+        module="quorum.raft.outbox",
+        was="        gate = self._gate\n",
+        becomes="        gate: int | None = None\n",
+    ),
+    Mutant(
+        name="a restarted voter forgets its vote",
+        module="quorum.raft.core",
+        was="voted=_vote_in(persisted, me))\n",
+        becomes="voted=None)\n",
+    ),
+    Mutant(
+        name="the leader counts what it has not flushed",
+        module="quorum.raft.leading",
+        was="        own.log_end_offset = core.log.flushed_offset\n        maybe",
+        becomes="        own.log_end_offset = core.log.end_offset\n        maybe",
+    ),
+    Mutant(
+        name="a follower fetches before it has flushed",
+        module="quorum.raft.fetching",
+        was="    if not log.is_flushed:\n",
+        becomes="    if not log:\n",
+    ),
+    Mutant(
+        name="divergence is ignored",
+        module="quorum.raft.log_state",
+        was="        return None if end.epoch == epoch and offset <= end.offset else Diverging(end=end)\n",
+        becomes="        return None if offset <= self.end_offset else Diverging(end=end)\n",
+    ),
+    Mutant(
+        name="a follower truncates too little",
+        module="quorum.raft.log_state",
+        was="        return min(own.offset, leader_end.offset)\n",
+        becomes="        return max(own.offset, leader_end.offset)\n",
+    ),
+    Mutant(
+        name="a vote for a log that is behind",
+        module="quorum.raft.ballots",
+        was="    is_up_to_date = candidate_end.is_at_least(core.log.end)\n",
+        becomes="    is_up_to_date = candidate_end.offset >= 0\n",
+    ),
+    Mutant(
+        name="logs are compared by length alone",
+        module="metadata_log.offsets",
+        was="(self.epoch, self.offset) >= (other.epoch, other.offset)",
+        becomes="self.offset >= other.offset",
+    ),
+    Mutant(
+        name="two votes in an epoch",
+        module="quorum.raft.ballots",
+        was="        return _is_same(core.standing.voted, candidate) and core.role is not Role.FOLLOWER\n",
+        becomes="        return core.role is not Role.FOLLOWER\n",
+    ),
+    Mutant(
+        name="one replica is a majority of logs",
+        module="quorum.raft.leading",
+        was="    committed = offsets[len(offsets) - core.members.majority]\n",
+        becomes="    committed = offsets[-1]\n",
+    ),
+    Mutant(
+        name="a minority elects",
+        module="quorum.raft.states",
+        was="        return len(self.granted) >= self.majority\n",
+        becomes="        return len(self.granted) >= self.majority - 1\n",
+    ),
+    Mutant(
+        name="the high watermark rises in an old epoch",
+        module="quorum.raft.leading",
+        was="    if committed <= leader.epoch_start_offset or not core.log.advance_high_watermark(committed):\n",
+        becomes="    if not core.log.advance_high_watermark(committed):\n",
+    ),
+    Mutant(
+        name="a follower believes any high watermark",
+        module="quorum.raft.following",
+        was="    log = core.log\n    target = log.truncation_for(leader_end)\n",
+        becomes="    log = core.log\n    log.advance_high_watermark(log.end_offset)\n"
+        "    target = log.truncation_for(leader_end)\n",
+    ),
+    Mutant(
+        name="nobody asks again after a lost vote",
+        module="quorum.raft.elections",
+        was="    if is_due or state.election_deadline_ms <= core.now_ms:\n",
+        becomes="    if state.election_deadline_ms < 0:\n",
+    ),
+    Mutant(
+        name="a leader tells its epoch only once",
+        module="quorum.raft.roles",
+        was="    open_epoch(core, state, granting)\n",
+        becomes="    open_epoch(core, state, granting)\n    state.begin_deadline_ms = None\n",
+        seeds=2000,
+    ),
+)
+
+_EXECUTOR: Final = (
+    Mutant(
+        name="effects do not wait for their write",
+        module="quorum.node.effects",
+        was="            self._hold(token, effect)\n",
+        becomes="            self._do(effect)\n",
+    ),
+    Mutant(
+        name="a batch read before the log was cut is used",
+        module="quorum.node.effects",
+        was="        parked.take(data if parked.truncations == self._truncations else None)\n",
+        becomes="        parked.take(data)\n",
+        seeds=2000,
+    ),
+    Mutant(
+        name="answered before commit",
+        module="quorum.node.controller_role",
+        was="        if not result.records and offset <= self._executor.image.offset_and_epoch.offset:\n",
+        becomes="        if not result.records or offset:\n",
+    ),
+    Mutant(
+        name="an unknown outcome is told as nothing done",
+        module="quorum.node.controller_role",
+        was="is_unknown = answer.writes_from is not None and answer.writes_from < appended_end\n",
+        becomes="is_unknown = False\n",
+    ),
+    Mutant(
+        name="a waiting answer leaves one offset early",
+        module="quorum.node.purgatory",
+        was="        while waiting and waiting[0].offset <= offset:\n",
+        becomes="        while waiting and waiting[0].offset <= offset + 4:\n",
+    ),
+    Mutant(
+        name="a lost leadership keeps its uncommitted images",
+        module="quorum.node.executor",
+        was="        self.epoch_start_offset = None\n        self._published.forget()\n",
+        becomes="        self.epoch_start_offset = None\n",
+    ),
+    Mutant(
+        name="active before the older epochs are replayed",
+        module="quorum.node.controller_role",
+        was="        if replayer.end.offset != executor.machine.log_end_offset:\n",
+        becomes="        if replayer.end.offset > executor.machine.log_end_offset:\n",
+        seeds=2000,
+    ),
+    Mutant(
+        name="a read is answered below the offset it asks for",
+        module="quorum.node.controller_role",
+        was="        if call.at_least_offset <= self._executor.image.offset_and_epoch.offset:\n",
+        becomes="        if call.at_least_offset >= 0:\n",
+    ),
+    Mutant(
+        name="quorum-state before the log that stands in front of it",
+        module="quorum.node.replica_disk",
+        was="                self._write_log(ops)\n                self._write_state(job)\n",
+        becomes="                self._write_state(job)\n",
+        seeds=2000,
+    ),
+)
+
+_LOG: Final = (
+    Mutant(
+        name="a flush that syncs nothing",
+        module="metadata_log.log_writer",
+        was="            self._handle.fdatasync()\n            self.syncs += 1\n            self._dirty",
+        becomes="            self.syncs += 1\n            self._dirty",
+    ),
+    Mutant(
+        name="truncate without sync",
+        module="metadata_log.log_writer",
+        was="        handle.truncate(step.size)\n        handle.fdatasync()\n",
+        becomes="        handle.truncate(step.size)\n",
+        seeds=2000,
+    ),
+    Mutant(
+        name="a new segment's name is not synced",
+        module="metadata_log.log_writer",
+        was="        self._base = step.new_base\n        self._files.fsync_dir(self._directory)\n",
+        becomes="        self._base = step.new_base\n",
+    ),
+    Mutant(
+        name="a segment is rolled before it is synced",
+        module="metadata_log.log_writer",
+        was="    def _roll(self, step: Roll) -> None:\n        self._sync()\n",
+        becomes="    def _roll(self, step: Roll) -> None:\n        self._write()\n        self._dirty = False\n",
+    ),
+    Mutant(
+        name="the epoch history is not cut with the log",
+        module="metadata_log.file_log",
+        was="        return WriteOp((cut, SaveEpochs(epochs=self._epochs)))\n",
+        becomes="        return WriteOp((cut,))\n",
+        seeds=2000,
+    ),
+    Mutant(
+        name="an epoch is not written down before its first batch",
+        module="metadata_log.file_log",
+        was="            steps.append(SaveEpochs(epochs=self._epochs))\n",
+        becomes="            pass\n",
+    ),
+    Mutant(
+        name="memory keeps the epochs of what was cut",
+        module="metadata_log.epochs",
+        was="if entry.start_offset < end_offset)",
+        becomes="if entry.start_offset <= end_offset)",
+    ),
+    Mutant(
+        name="the cache forgets what is not written yet",
+        module="metadata_log.tail_cache",
+        was="        while self._size > self._limit_bytes and self._ops[self._first].executed:\n",
+        becomes="        while self._size > self._limit_bytes and len(self._ops) > self._first + 1:\n",
+    ),
+    Mutant(
+        name="a torn tail is accepted",
+        module="metadata_log.segment",
+        was="            header = check_batch(buffer, at)\n",
+        becomes="            header = parse_header(buffer, at)\n",
+    ),
+    Mutant(
+        name="recovery promises what it has not synced",
+        module="metadata_log.recovery",
+        was="        _make_durable(files, directory, scan)\n",
+        becomes="",
+    ),
+    Mutant(
+        name="a cold read begins after its offset",
+        module="metadata_log.segment",
+        was="        index = bisect_right(self._last_offsets, offset - 1) - 1\n",
+        becomes="        index = bisect_right(self._last_offsets, offset + 1) - 1\n",
+    ),
+)
+
+_DIRECTORY: Final = (
+    Mutant(
+        name="a file is renamed before its sync",
+        module="metadata_log.files",
+        was="        handle.pwrite(data, 0)\n        handle.fdatasync()\n",
+        becomes="        handle.pwrite(data, 0)\n",
+    ),
+    Mutant(
+        name="a rename is not synced",
+        module="metadata_log.files",
+        was="    files.rename(beside, path)\n    files.fsync_dir(parent_of(path))\n",
+        becomes="    files.rename(beside, path)\n",
+    ),
+    Mutant(
+        name="quorum-state without the vote",
+        module="metadata_log.quorum_state",
+        was="    voted_id = _NO_VOTE if state.voted_key is None else state.voted_key.node_id\n",
+        becomes="    voted_id = _NO_VOTE\n",
+    ),
+)
+
+_CONTROLLER: Final = (
+    Mutant(
+        name="a restarted voter begins at epoch 0",
+        module="quorum.node.bootstrap",
+        was="        quorum_state=None if quorum_state is None else _state_of(quorum_state),\n",
+        becomes="        quorum_state=None,\n",
+    ),
+    Mutant(
+        name="a topic is created over a living one",
+        module="quorum.controller.handlers.create_topics",
+        was="        if name in turn.image.topics.by_name:\n",
+        becomes="        if name in turn.image.configs.by_resource:\n",
+    ),
+    Mutant(
+        name="a deleted topic's id is used again",
+        module="quorum.controller.handlers.create_topics",
+        was="self._turn.new_topic_id(self._taken_ids)\n",
+        becomes="TopicId((b'\\x10' + topic.name.encode() * 16)[:16])\n",
+    ),
+    Mutant(
+        name="records are written in an older version",
+        module="quorum.node.tail",
+        was="                version = versions[kind] = write_version(kind, level)\n",
+        becomes="                version = versions[kind] = max(0, write_version(kind, level) - 1)\n",
+    ),
+    Mutant(
+        name="a removed topic keeps its name",
+        module="metadata_log.image.topics_builder",
+        was="        del self._by_name[topic.name]\n",
+        becomes="",
+    ),
+    Mutant(
+        name="an agent takes a live replica for stale",
+        module="metadata_log.reconcile",
+        was="    if partition is None:\n",
+        becomes="    if partition is None or partition_id:\n",
+    ),
+    Mutant(
+        name="an agent makes a directory under its own name at once",
+        module="broker_agent.storage",
+        was='    unfinished = f"{log_dir}/{DELETING}/{_UNFINISHED}{made.name}"\n',
+        becomes="    unfinished = made.path\n",
+    ),
+)
+
+MUTANTS: Final = (*_CORE, *_EXECUTOR, *_LOG, *_DIRECTORY, *_CONTROLLER)

@@ -1,0 +1,80 @@
+"""Plants a bug: one module's source is changed in one place as it is imported. Only for a process of its own.
+
+Decides: how. Must not know: which bugs (`mutants`).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+
+
+class Mutant(msgspec.Struct, frozen=True, kw_only=True):
+    """`was` stands in `module` exactly once and becomes `becomes`; one of the first `seeds` seeds notices."""
+
+    name: str
+    module: str
+    was: str
+    becomes: str
+    seeds: int = 200
+
+    @property
+    def package(self) -> str:
+        """What it is a bug of."""
+        return self.module.split(".")[1] if self.module.startswith("quorum.") else self.module.split(".")[0]
+
+
+class NotPlantedError(Exception):
+    """The place is not there, or there twice."""
+
+
+def mutated_source(mutant: Mutant) -> tuple[str, str]:
+    """(path, source) with the bug in it."""
+    path = Path(__file__).resolve().parents[2] / (mutant.module.replace(".", "/") + ".py")
+    source = path.read_text(encoding="utf-8")
+    if source.count(mutant.was) != 1:
+        raise NotPlantedError(f"{mutant.name}: the text stands {source.count(mutant.was)} times in {mutant.module}")
+    return str(path), source.replace(mutant.was, mutant.becomes)
+
+
+class _Finder(MetaPathFinder):
+    def __init__(self, mutant: Mutant) -> None:
+        self._mutant = mutant
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != self._mutant.module:
+            return None
+        found = PathFinder.find_spec(fullname, path)
+        if found is None:
+            return None
+        return importlib.util.spec_from_loader(fullname, _Mutating(self._mutant), origin=found.origin)
+
+
+class _Mutating(Loader):
+    def __init__(self, mutant: Mutant) -> None:
+        self._mutant = mutant
+
+    def exec_module(self, module: ModuleType) -> None:
+        path, source = mutated_source(self._mutant)
+        exec(compile(source, path, "exec"), module.__dict__)
+
+
+def plant(mutant: Mutant) -> None:
+    """From now on the module is imported with the bug in it.
+
+    Raises:
+        NotPlantedError: the place is not there, or the module was imported before.
+    """
+    mutated_source(mutant)
+    if mutant.module in sys.modules:
+        raise NotPlantedError(f"{mutant.module} was imported before the bug could be planted")
+    sys.meta_path.insert(0, _Finder(mutant))

@@ -1,0 +1,61 @@
+"""Makes a story that fails smaller, as long as it still fails by the same checker.
+
+Decides: what is left out: faults first (by halves, then one by one), then what comes after the failure, then clients
+and agents. Must not know: why it fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from tests.simulation.setup import Setup
+from tests.simulation.story import Outcome, tell
+
+_TRIES = 150
+
+
+class Shrinker:
+    """Bounded: `tries` stories at most."""
+
+    def __init__(self, failed: Outcome, *, tries: int = _TRIES, tell_story: Callable[[Setup], Outcome] = tell) -> None:
+        self._best = failed
+        self._tries = tries
+        self._tell = tell_story
+
+    def run(self) -> Outcome:
+        """The smallest that was found."""
+        self._cut_the_end()
+        self._drop_steps()
+        for change in ({"clients": 1}, {"observers": 0, "paper_brokers": 1}, {"drift": 0}, {"topics": 1}):
+            self._try(msgspec.structs.replace(self._best.setup, **change))
+        self._drop_steps()
+        return self._best
+
+    def _try(self, setup: Setup) -> bool:
+        if self._tries <= 0 or setup == self._best.setup:
+            return False
+        self._tries -= 1
+        outcome = self._tell(setup)
+        if outcome.checker != self._best.checker:
+            return False
+        self._best = outcome
+        return True
+
+    def _cut_the_end(self) -> None:
+        """Nothing that comes after the failure can have caused it."""
+        setup, end_ms = self._best.setup, self._best.virtual_ms
+        steps = tuple(step for step in setup.steps if step.at_ms <= end_ms)
+        self._try(msgspec.structs.replace(setup, steps=steps))
+
+    def _drop_steps(self) -> None:
+        size = max(1, len(self._best.setup.steps) // 2)
+        while size >= 1 and self._tries > 0:
+            at = 0
+            while at < len(self._best.setup.steps):
+                steps = self._best.setup.steps
+                fewer = steps[:at] + steps[at + size :]
+                if not self._try(msgspec.structs.replace(self._best.setup, steps=fewer)):
+                    at += size
+            size //= 2

@@ -1,0 +1,99 @@
+"""A few stories in every run of the tests; `make campaign` and `make sim MINUTES=…` tell many more."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.simulation.campaign import replay_command, report, run_for, run_seeds
+from tests.simulation.mutant_run import ROOT, table, try_apart
+from tests.simulation.mutants import MUTANTS
+from tests.simulation.planting import Mutant, mutated_source
+from tests.simulation.red_seeds import RED_SEEDS
+from tests.simulation.setup import story_of
+from tests.simulation.story import tell
+
+CAMPAIGN_S = 600 if os.environ.get("LONG") else 60
+QUICK_MUTANTS = ("a follower fetches before it has flushed", "two votes in an epoch", "a flush that syncs nothing")
+
+
+@pytest.mark.parametrize("first", range(0, 20, 5))
+def test_stories_of_the_first_seeds(first: int) -> None:
+    tally = run_seeds(range(first, first + 5))
+    assert tally.failed is None, report(tally.failed)
+    assert tally.seeds == 5
+
+
+@pytest.mark.parametrize("seed", RED_SEEDS)
+def test_stories_that_once_did_not_hold(seed: int) -> None:
+    outcome = tell(story_of(seed))
+    assert outcome.is_clean, report(outcome)
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "1", "4242"])
+def test_the_transcript_follows_from_the_seed_alone(hash_seed: str) -> None:
+    code = (
+        "from tests.simulation.setup import story_of; from tests.simulation.story import tell\n"
+        "for seed in (3, 4): print(tell(story_of(seed)).digest)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'proto'}", "PYTHONHASHSEED": hash_seed},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == [tell(story_of(seed)).digest for seed in (3, 4)]
+
+
+def test_seeds_differ() -> None:
+    assert len({tell(story_of(seed)).digest for seed in (2, 3, 4)}) == 3
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_every_planted_bug_has_its_place(mutant: Mutant) -> None:
+    path, source = mutated_source(mutant)
+    compile(source, path, "exec")
+
+
+def test_the_planted_bugs_are_named_once_and_plenty() -> None:
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 25
+
+
+def test_the_table_in_the_documentation_names_every_planted_bug() -> None:
+    text = (Path(ROOT) / "docs" / "simulation.md").read_text(encoding="utf-8")
+    assert [mutant.name for mutant in MUTANTS if f"| {mutant.name} | `{mutant.module}` |" not in text] == []
+    assert table([]).splitlines()[0] in text
+
+
+@pytest.mark.parametrize("name", QUICK_MUTANTS)
+def test_a_planted_bug_is_caught(name: str) -> None:
+    mutant = next(mutant for mutant in MUTANTS if mutant.name == name)
+    verdict = try_apart(mutant, 0, 5)
+    assert verdict.seed is not None
+
+
+def test_the_command_to_replay_names_what_was_kept() -> None:
+    setup = story_of(11)
+    assert replay_command(setup) == "make sim SEED=11"
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(CAMPAIGN_S * 4 + 600)
+def test_fresh_seeds() -> None:
+    tally = run_for(CAMPAIGN_S, workers=os.cpu_count() or 1)
+    print(f"\n{tally}")
+    assert tally.failed is None, report(tally.failed)
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_every_planted_bug_is_caught(mutant: Mutant) -> None:
+    """By the first so many seeds, on which the code as it is runs clean (`test_fresh_seeds` and the table's word)."""
+    assert try_apart(mutant).seed is not None
