@@ -86,6 +86,8 @@ def _partition_directories(disk: LogDirectory) -> Iterator[tuple[DirectoryFacts,
             yield facts_of(child.name, _topic_id(child)), None
         except CorruptFileError as error:
             yield facts, error.what
+        except OSError as error:
+            yield facts, f"it cannot be read: {error.strerror or error}"
 
 
 def _topic_id(directory: Path) -> TopicId | None:

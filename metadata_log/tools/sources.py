@@ -158,6 +158,8 @@ def _log_directory(path: Path) -> LogDirectory:
         return LogDirectory(path=path, identity=read_meta_properties(OsFiles(), str(path)))
     except CorruptFileError as error:
         return LogDirectory(path=path, identity=None, complaint=error.what)
+    except OSError as error:
+        return LogDirectory(path=path, identity=None, complaint=f"it cannot be read: {error.strerror or error}")
 
 
 def _is_one_node(disks: Sequence[Path]) -> bool:

@@ -109,6 +109,12 @@ class ChainCheck:
             self.expected = base
         return False
 
+    def on_unread(self, base: int) -> None:
+        """The segment of this base cannot be read, at all or from somewhere on: nobody knows where it ends."""
+        if self.start is None:
+            self.start = self.expected = base
+        self._after_damage = True
+
     def on_seen(self, seen: Seen) -> bool:
         """Take the next; whether all is there, whole and in order, up to its end. A torn tail takes nothing away."""
         if isinstance(seen, Quiet):

@@ -59,6 +59,14 @@ def verify_checkpoint(files: Files, path: str, sink: FindingSink) -> CheckpointR
     return check.report()
 
 
+def unread_checkpoint(path: str) -> CheckpointReport:
+    """What is known of a checkpoint that could not be read: its name."""
+    end = parse_checkpoint_name(path.rsplit("/", 1)[-1])
+    return CheckpointReport(
+        path=path, end=end, image=None, voters=None, kraft_version=0, records=0, last_contained_ms=None
+    )
+
+
 class _Check:
     """The state of reading one."""
 

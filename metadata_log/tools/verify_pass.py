@@ -13,7 +13,7 @@ import msgspec
 from metadata_log.batch import batch_values
 from metadata_log.directory import QuorumState
 from metadata_log.errors import CorruptBatchError
-from metadata_log.files import Files, read_file
+from metadata_log.files import FileHandle, Files, read_file
 from metadata_log.ids import NodeId, ReplicaKey, id_text
 from metadata_log.image import MetadataImage
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
@@ -26,7 +26,7 @@ from metadata_log.tools.scan import Damage
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify_batch import inner_fault
 from metadata_log.tools.verify_chain import ChainCheck, Election, Voting
-from metadata_log.tools.verify_checkpoint import CheckpointReport, verify_checkpoint
+from metadata_log.tools.verify_checkpoint import CheckpointReport, unread_checkpoint, verify_checkpoint
 from metadata_log.tools.verify_index import IndexCheck
 from metadata_log.tools.verify_records import Place, RecordRules
 from metadata_log.tools.verify_state import LogOutline, check_epoch_file, check_metadata_topic_id, check_quorum_state
@@ -169,41 +169,51 @@ class Verification:
 
     def _read_segment(self, base: int, *, is_last: bool) -> None:
         path = f"{self._directory}/{segment_file(base)}"
+        index = IndexCheck(self._sink, base, self._beside(base, ".index"), self._beside(base, ".timeindex"))
+        handle: FileHandle | None = None
         try:
-            index = IndexCheck(self._sink, base, self._beside(base, ".index"), self._beside(base, ".timeindex"))
             handle = self._files.open(path, read_only=True)
+            first = handle.pread(8, 0)
+            claimed = int.from_bytes(first, "big") if len(first) == 8 else None
+            if not self._chain.begin_file(path, base, claimed, is_last=is_last):
+                self._rules.distrust()
+            self._walk_segment(handle, path, index)
+            self._segments.append(path)
         except OSError as error:
-            self._sink.add("unreadable_file", f"it cannot be read: {error.strerror or error}", file=path)
+            self._unreadable(path, error)
+            self._chain.on_unread(base)
             self._rules.distrust()
-            return
-        chain = self._chain
-        self._segments.append(path)
-        first = handle.pread(8, 0)
-        claimed = int.from_bytes(first, "big") if len(first) == 8 else None
-        if not chain.begin_file(path, base, claimed, is_last=is_last):
-            self._rules.distrust()
-        end_position = 0
-        try:
-            self._size += handle.size()
-            for seen in walk(handle, offset=chain.expected, epoch=chain.epoch, marks=self._marks(index.marks)):
-                if isinstance(seen, LocatedBatch):
-                    self._pass_checkpoints(int(seen.header.base_offset))
-                    in_order = self._on_batch(seen, path)
-                    end_position = seen.position + seen.header.size_in_bytes
-                else:
-                    in_order = self._on_other(seen)
-                    end_position = seen.end_position if isinstance(seen, Quiet) else end_position
-                if in_order:
-                    index.on_seen(seen)
-                else:
-                    index.stop()
         finally:
-            handle.close()
+            if handle is not None:
+                handle.close()
+
+    def _walk_segment(self, handle: FileHandle, path: str, index: IndexCheck) -> None:
+        chain, end_position = self._chain, 0
+        self._size += handle.size()
+        for seen in walk(handle, offset=chain.expected, epoch=chain.epoch, marks=self._marks(index.marks)):
+            if isinstance(seen, LocatedBatch):
+                self._pass_checkpoints(int(seen.header.base_offset))
+                in_order = self._on_batch(seen, path)
+                end_position = seen.position + seen.header.size_in_bytes
+            else:
+                in_order = self._on_other(seen)
+                end_position = seen.end_position if isinstance(seen, Quiet) else end_position
+            if in_order:
+                index.on_seen(seen)
+            else:
+                index.stop()
         index.finish(end_position)
 
     def _beside(self, base: int, suffix: str) -> tuple[str, bytes] | None:
+        """An index and its content; None where there is none to read."""
         path = f"{self._directory}/{segment_file(base, suffix)}"
-        return (path, read_file(self._files, path)) if self._files.exists(path) else None
+        if not self._files.exists(path):
+            return None
+        try:
+            return path, read_file(self._files, path)
+        except OSError as error:
+            self._unreadable(path, error)
+            return None
 
     def _marks(self, marks: Marks) -> Marks:
         if not self._ends:
@@ -273,9 +283,16 @@ class Verification:
     def read_checkpoint(self, name: str) -> CheckpointReport:
         """Check one by itself."""
         path = f"{self._directory}/{name}"
-        report = verify_checkpoint(self._files, path, self._sink)
+        try:
+            report = verify_checkpoint(self._files, path, self._sink)
+        except OSError as error:
+            self._unreadable(path, error)
+            report = unread_checkpoint(path)
         self._checkpoints[name] = report
         return report
+
+    def _unreadable(self, path: str, error: OSError) -> None:
+        self._sink.add("unreadable_file", f"it cannot be read: {error.strerror or error}", file=path)
 
     def _compare(self, report: CheckpointReport) -> None:
         """A checkpoint at the very end of what was replayed: it must say the same, or is where replay begins."""
@@ -327,8 +344,13 @@ class Verification:
 
     def _check_bootstrap(self) -> None:
         disk = self._source.metadata.parent if self._source.metadata is not None else None
-        if disk is not None and self._files.exists(f"{disk}/{BOOTSTRAP_CHECKPOINT}"):
-            verify_checkpoint(self._files, f"{disk}/{BOOTSTRAP_CHECKPOINT}", self._sink)
+        path = f"{disk}/{BOOTSTRAP_CHECKPOINT}"
+        if disk is None or not self._files.exists(path):
+            return
+        try:
+            verify_checkpoint(self._files, path, self._sink)
+        except OSError as error:
+            self._unreadable(path, error)
 
 
 def _voters_of(checkpoints: list[CheckpointReport]) -> Voting | None:

@@ -37,6 +37,14 @@ class LogOutline(msgspec.Struct, frozen=True, kw_only=True):
     is_sound: bool
 
 
+def add_unusable(sink: FindingSink, path: str, error: CorruptFileError | OSError) -> None:
+    """A small file that says nothing usable, or cannot be read at all."""
+    if isinstance(error, CorruptFileError):
+        sink.add("corrupt_file", error.what, file=path)
+    else:
+        sink.add("unreadable_file", f"it cannot be read: {error.strerror or error}", file=path)
+
+
 def check_epoch_file(files: Files, directory: str, log: LogOutline, sink: FindingSink) -> None:
     """The epochs of `leader-epoch-checkpoint` are those of the log, from the first that it has on.
 
@@ -50,8 +58,8 @@ def check_epoch_file(files: Files, directory: str, log: LogOutline, sink: Findin
         return
     try:
         known = parse_epochs(read_file(files, path), path)
-    except CorruptFileError as error:
-        sink.add("corrupt_file", error.what, file=path)
+    except (CorruptFileError, OSError) as error:
+        add_unusable(sink, path, error)
         return
     if not log.is_sound:
         return
@@ -90,8 +98,8 @@ def check_quorum_state(files: Files, directory: str, log: LogOutline, sink: Find
         return None
     try:
         state = parse_quorum_state(read_file(files, path), path)
-    except CorruptFileError as error:
-        sink.add("corrupt_file", error.what, file=path)
+    except (CorruptFileError, OSError) as error:
+        add_unusable(sink, path, error)
         return None
     last = log.spans[-1].epoch if log.spans and log.is_sound else -1
     if state.leader_epoch < last:
@@ -114,8 +122,8 @@ def check_metadata_topic_id(files: Files, directory: str, sink: FindingSink) -> 
         topic_id = read_partition_metadata(files, directory)
     except FileNotFoundError:
         return  # Kafka, and we, write it anew
-    except CorruptFileError as error:
-        sink.add("corrupt_file", error.what, file=path)
+    except (CorruptFileError, OSError) as error:
+        add_unusable(sink, path, error)
         return
     if topic_id != METADATA_TOPIC_ID:
         what = f"it names topic id {id_text(topic_id)}; the metadata log's is the sentinel {id_text(METADATA_TOPIC_ID)}"

@@ -251,7 +251,26 @@ def _other_topic(cluster: Cluster) -> bytes:
     return _partitions(cluster)[1].read_bytes()
 
 
+def _unreadable(kind: str, name: str) -> Callable[[Cluster], Planted]:
+    """A directory where a file has to be: it can be listed, and not read."""
+
+    def plant(cluster: Cluster) -> Planted:
+        path = next(iter(sorted(cluster.node(1).glob(f"data/**/{name}"))))
+        path.unlink()
+        path.mkdir()
+        also = frozenset({"missing_checkpoint"}) if name.endswith(".checkpoint") else frozenset[str]()
+        return Planted(kind, None if name == META_PROPERTIES_FILE else 1, path, also=also)
+
+    return plant
+
+
 FILE_DAMAGE = [
+    Damage("unreadable_segment", "failovers", _unreadable("unreadable_file", "*294.log")),
+    Damage("unreadable_index", "failovers", _unreadable("unreadable_file", "*207.index")),
+    Damage("unreadable_checkpoint", "failovers", _unreadable("unreadable_file", "*244-*.checkpoint")),
+    Damage("unreadable_epochs", "failovers", _unreadable("unreadable_file", EPOCH_FILE)),
+    Damage("unreadable_quorum_state", "failovers", _unreadable("unreadable_file", QUORUM_STATE_FILE)),
+    Damage("unreadable_properties", "basic", _unreadable("corrupt_file", META_PROPERTIES_FILE)),
     *(
         Damage(plant.__name__, "failovers", plant)
         for plant in (
