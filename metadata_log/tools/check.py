@@ -1,18 +1,20 @@
 """Everything at once, over the directories of any nodes of one cluster: the command that an operator runs first.
 
 Decides: which checks run, and the verdict. Must not know: how each works, and the form of a report.
+
+Running nodes write while they are read one after the other, so that the first may look as if it lacked what the last
+has. When something is found and a log changed meanwhile, all is read again before anything is said.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
-from metadata_log.errors import MetadataLogError
 from metadata_log.ids import METADATA_TOPIC_NAME
-from metadata_log.os_files import OsFiles
 from metadata_log.reconcile import facts_of
 from metadata_log.tools.bounds import CommittedBounds
 from metadata_log.tools.check_identity import check_identity
@@ -21,8 +23,10 @@ from metadata_log.tools.check_votes import check_votes
 from metadata_log.tools.diff import diff_logs
 from metadata_log.tools.findings import Finding, sort_findings
 from metadata_log.tools.quorum_view import view_quorum
-from metadata_log.tools.sources import NodeSource, find_sources
-from metadata_log.tools.verify import LogReport, verify_file, verify_log
+from metadata_log.tools.sources import NodeSource, Sources, find_sources
+from metadata_log.tools.verify import LogReport, directory_signature, verify_file, verify_log
+
+_TRIES: Final = 4
 
 
 class CheckedNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,25 +65,33 @@ def check_paths(paths: Sequence[Path]) -> CheckReport:
         SourceError: there is no metadata log at one of them.
         OSError: a directory or a log cannot be read.
     """
-    sources = find_sources(paths)
-    if not sources.nodes and not sources.files:
-        raise MetadataLogError("no directory was given")
+    for _ in range(_TRIES):
+        sources = find_sources(paths)
+        before = _signatures(sources)
+        report = _check(sources)
+        if report.is_sound or _signatures(sources) == before:
+            break
+    return report
+
+
+def _signatures(sources: Sources) -> list[object]:
+    return [directory_signature(node.metadata) for node in sources.nodes if node.metadata is not None]
+
+
+def _check(sources: Sources) -> CheckReport:
     logs = [(node, verify_log(node)) for node in sources.nodes if node.metadata is not None]
     files = [verify_file(path) for path in sources.files]
     view = view_quorum(logs)
-    found: list[Finding] = []
-    for _, report in logs:
-        found += report.findings
-    for report in files:
-        found += report.findings
-    found += diff_logs(view, OsFiles()).findings
+    found = [finding for _, report in logs for finding in report.findings]
+    found += [finding for report in files for finding in report.findings]
+    found += diff_logs(view).findings
     found += check_votes(view)
     found += check_identity(sources.nodes, view.voters, newest_image(view))
     found += check_partitions(sources.nodes, view)
     reports = {id(node): report for node, report in logs}
-    voters = {replica.source.path for replica in view.replicas if view.is_voter(replica)}
+    voters = {id(replica.source) for replica in view.replicas if view.is_voter(replica)}
     return CheckReport(
-        nodes=tuple(_checked(node, reports.get(id(node)), is_voter=node.path in voters) for node in sources.nodes),
+        nodes=tuple(_checked(node, reports.get(id(node)), is_voter=id(node) in voters) for node in sources.nodes),
         files=tuple(map(str, sources.files)),
         voters=tuple(map(str, view.voters)),
         bounds=view.bounds,

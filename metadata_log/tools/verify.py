@@ -21,7 +21,7 @@ from metadata_log.snapshot import CHECKPOINT_SUFFIX
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify_pass import LogReport, Verification
 
-__all__ = ["LogReport", "verify_file", "verify_log"]
+__all__ = ["LogReport", "directory_signature", "verify_file", "verify_log"]
 
 _TRIES: Final = 4
 _NAMED: Final = re.compile(r"\d{20}[.-].*|leader-epoch-checkpoint|quorum-state", re.ASCII)
@@ -39,15 +39,15 @@ def verify_log(source: NodeSource, *, with_records: bool = True, files: Files | 
     port = OsFiles() if files is None else files
     directory = str(source.metadata)
     for _ in range(_TRIES):
-        before = _signature(source.metadata)
+        before = directory_signature(source.metadata)
         report = Verification(port, directory, source, with_records=with_records).run()
-        if not report.findings or _signature(source.metadata) == before:
+        if not report.findings or directory_signature(source.metadata) == before:
             break
     return report
 
 
-def _signature(directory: Path) -> tuple[tuple[str, int, int], ...]:
-    """What changes when a node works on the directory."""
+def directory_signature(directory: Path) -> tuple[tuple[str, int, int], ...]:
+    """What changes when a node works on the directory: name, size and time of each file of the log."""
     found = []
     for child in sorted(directory.iterdir()):
         if _NAMED.fullmatch(child.name):

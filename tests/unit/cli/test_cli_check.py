@@ -1,0 +1,146 @@
+"""`kraft check`, `kraft log verify` and `kraft log diff` as a person and as a program use them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from quorum.cli.main import run
+from tests.support.clusters import unpack_clusters
+from tests.support.damage import Cluster, copy_cluster, place_of
+from tests.support.damage_log import batch_missing, flip_in_record
+
+_FIELDS = {"kind", "severity", "node_id", "file", "position", "offset", "epoch", "topic_id", "meaning", "advice"}
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
+
+
+@pytest.fixture
+def damaged(clusters: Path, tmp_path: Path) -> Cluster:
+    """`basic` with a flipped bit in the log of node 2."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    flip_in_record(cluster)
+    return cluster
+
+
+@pytest.mark.parametrize("words", ["check", "log verify", "log diff"])
+def test_help_gives_examples(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*words.split(), "--help"]) == 0
+    said = capsys.readouterr().out
+    assert f"Usage: kraft {words}" in said
+    assert f"kraft {words}" in said.partition("Examples:")[2]
+
+
+def test_a_sound_cluster_is_said_to_be(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", str(clusters / "basic")]) == 0
+    said = capsys.readouterr().out
+    assert "Nothing is wrong with 5 nodes; all before offset 96 is committed." in said
+    assert "node 11" in said
+
+
+def test_damage_is_shown_under_its_cause(damaged: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", str(damaged.root)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "The log's bytes are damaged:" in lines
+    (position, header) = place_of(damaged.segment(1), 20)
+    where = f"node 2, {damaged.segment(2)}, position {position}, offset {header.base_offset}, epoch 1"
+    assert f"  ERROR  corrupt_batch: {where}" in lines
+    assert lines[-1] == "1 error in 5 nodes; all before offset 96 is committed."
+
+
+@pytest.mark.parametrize("words", [["check"], ["log", "verify"]])
+def test_json_is_a_list_of_findings(words: list[str], damaged: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*words, str(damaged.root), "-o", "json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)
+    assert set(found) == _FIELDS
+    assert (found["kind"], found["severity"], found["node_id"]) == ("corrupt_batch", "error", 2)
+    assert found["file"] == str(damaged.segment(2))
+
+
+def test_jsonl_is_a_finding_a_line(clusters: Path, damaged: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    again = copy_cluster(clusters / "basic", damaged.root.parent / "again")
+    batch_missing(again)
+    assert run(["log", "verify", str(damaged.root), str(again.root), "-o", "jsonl"]) == 1
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [finding["kind"] for finding in found] == ["corrupt_batch", "offset_gap"]
+
+
+def test_nothing_found_is_an_empty_list(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", str(clusters / "basic/node-1"), "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_single_files_are_verified(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = clusters / "failovers/node-11/data/__cluster_metadata-0"
+    files = [str(log / "00000000000000000207.log"), str(log / "00000000000000000255-0000000003.checkpoint")]
+    assert run(["log", "verify", *files]) == 0
+    assert capsys.readouterr().out.startswith("Nothing is wrong with 2 files: ")
+
+
+def test_quick_finds_bytes_and_order(damaged: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "verify", "--quick", str(damaged.node(2))]) == 1
+    assert "corrupt_batch" in capsys.readouterr().out
+
+
+def test_diff_shows_both_sides(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [str(clusters / "failovers" / name) for name in ("node-1", "divergent-before/node-2", "node-3")]
+    assert run(["log", "diff", *nodes]) == 0
+    said = capsys.readouterr().out
+    assert "They part at offset 309" in said
+    assert "node 1, node 3 (a majority): epoch 9" in said
+    assert '309: TopicRecord {"name":"lost-1"' in said
+    assert "Nothing is wrong (1 note) with 3 replicas." in said
+
+
+def test_diff_is_whole_in_json(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "diff", str(clusters / "basic"), "-o", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert set(report) == {"replicas", "voters", "common_end", "bounds", "partings", "findings"}
+    assert report["common_end"] == 83
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["check"], "NODE_DIR"),
+        (["check", "/does/not/exist"], "does not exist"),
+        (["log", "verify", "/does/not/exist"], "does not exist"),
+        (["log", "diff", "/does/not/exist"], "does not exist"),
+        (["check", "/dev/null"], "a pipe cannot be read twice"),
+        (["check", "/etc/hostname"], "by its name"),
+    ],
+)
+def test_a_mistake_is_named(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in " ".join(captured.err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("words", [["check"], ["log", "verify"], ["log", "diff"]])
+def test_an_empty_directory_is_named(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*words, str(tmp_path)]) == 2
+    assert "holds no metadata log" in capsys.readouterr().err
+
+
+def test_one_log_is_not_compared(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "diff", str(clusters / "basic/node-1")]) == 2
+    assert "two or more nodes" in capsys.readouterr().err
+
+
+def test_a_disk_without_a_log_is_named(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "verify", str(clusters / "every-record/node-11/data1")]) == 2
+    assert "another disk" in capsys.readouterr().err
+
+
+def test_a_named_pipe_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe = tmp_path / "00000000000000000000.log"
+    os.mkfifo(pipe)
+    assert run(["log", "verify", str(pipe)]) == 2
+    assert "a pipe cannot be read twice" in capsys.readouterr().err
