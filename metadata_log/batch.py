@@ -239,8 +239,10 @@ def _check_framing(buffer: Buffer, header: BatchHeader, position: int) -> None:
                 at += 2 + ((first & 0x7F | second << 7) >> 1)
             else:
                 length, at = read_varint(buffer, at)
+                if length < 0:  # going back, it might not end before as many records as are counted
+                    raise ValueError("a record of negative length")
                 at += length
-    except IndexError:
+    except (IndexError, ValueError):
         at = end + 1
     if at != end:
         _refuse(header, position, f"its {header.count} records do not fill its {header.size_in_bytes} bytes")

@@ -89,8 +89,8 @@ def _follow(paths: list[Path], renderer: Renderer) -> None:
     from metadata_log.os_files import OsFiles  # noqa: PLC0415
     from metadata_log.tools.dump_follow import Added, CutBack, Follower, Opened  # noqa: PLC0415
 
-    directories = [directory for path in paths if (directory := metadata_logs(path)) is not None]
-    if len(paths) != 1 or not directories:
+    directories = [directory for path in paths for directory in metadata_logs(path)]
+    if len(directories) != 1:
         raise wrong_use("--follow takes one directory: a metadata log, or the data directory of a node")
     if renderer.form not in _FOLLOWED:
         raise wrong_use(f"--follow has no end, and {renderer.form} needs one: use -o jsonl")

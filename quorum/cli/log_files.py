@@ -1,14 +1,16 @@
-"""Which files a person means who names a path of a metadata log: a file, its directory, or a node's."""
+"""Which files a person means who names a path of a metadata log: a file, its directory, a node's, or several nodes'."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from metadata_log.directory import METADATA_DIRECTORY
 from quorum.cli.errors import wrong_use
 
-_METADATA_DIRECTORY: Final = "__cluster_metadata-0"
+_LOG_FILE: Final = re.compile(r"\d{20}\.log|\d{20}-\d{10}\.checkpoint|bootstrap\.checkpoint", re.ASCII)
 
 
 def files_of(paths: list[Path]) -> Iterator[Path]:
@@ -23,21 +25,34 @@ def files_of(paths: list[Path]) -> Iterator[Path]:
             continue
         if not path.exists():
             raise wrong_use(f"{path} does not exist")
-        found = _logs_in(metadata_logs(path) or path)
+        found = [file for directory in metadata_logs(path) for file in _logs_in(directory)]
         if not found:
-            raise wrong_use(f"{path} holds neither segments (.log) nor checkpoints, nor a {_METADATA_DIRECTORY}")
+            raise wrong_use(f"{path} holds neither segments (.log) nor checkpoints, nor a {METADATA_DIRECTORY}")
         yield from found
 
 
-def metadata_logs(path: Path) -> Path | None:
-    """The directory of the metadata log that `path` is or holds; None where it is neither."""
+def metadata_logs(path: Path) -> list[Path]:
+    """The directories of metadata logs that `path` is or holds; none where it is no directory of the kind.
+
+    Raises:
+        CliError: it does not exist.
+    """
+    if not path.exists():
+        raise wrong_use(f"{path} does not exist")
     if not path.is_dir():
-        return None
-    inside = path / _METADATA_DIRECTORY
-    if inside.is_dir():
-        return inside
-    return path if _logs_in(path) else None
+        return []
+    if (path / METADATA_DIRECTORY).is_dir():
+        return [path / METADATA_DIRECTORY]
+    if _logs_in(path):
+        return [path]
+    from metadata_log.tools.sources import SourceError, find_sources  # noqa: PLC0415  (not needed for a plain path)
+
+    try:
+        nodes = find_sources([path]).nodes
+    except SourceError:
+        return []
+    return [node.metadata for node in nodes if node.metadata is not None]
 
 
 def _logs_in(directory: Path) -> list[Path]:
-    return sorted(file for file in directory.iterdir() if file.suffix in (".log", ".checkpoint") and file.is_file())
+    return sorted(file for file in directory.iterdir() if _LOG_FILE.fullmatch(file.name) and file.is_file())

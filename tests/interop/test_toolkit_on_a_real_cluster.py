@@ -21,7 +21,7 @@ from tests.support.kafka.tools import KafkaTools
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(300)]
 
 STALE = {"gone-0", "gone-1", "again-0", "again-1"}
-KEPT = {"orders-0", "orders-1", "orders-2"}
+KEPT = {"orders-0", "orders-1", "orders-2", "after-the-kill-0"}
 
 
 @pytest.fixture(scope="module")

@@ -57,6 +57,7 @@ def live_a_kafka_life(root: Path, tools: KafkaTools) -> KafkaLife:
         leader = cluster.leader()
         leader.kill()
         _create(cluster, "after-the-kill", 1)
+        _wait_for_ids(cluster, "after-the-kill-0")
         cluster.nodes[BROKER_KILLED].kill()
         crashed = root / "crashed"
         shutil.copytree(cluster.root, crashed, ignore=shutil.ignore_patterns("server.log"))
@@ -73,6 +74,12 @@ def _create(cluster: KafkaCluster, topic: str, partitions: int, replication: int
         "topics", "--create", "--topic", topic, "--partitions", str(partitions), "--replication-factor",
         str(replication),
     )  # fmt: skip
+
+
+def _wait_for_ids(cluster: KafkaCluster, partition: str) -> None:
+    """Until both brokers know a new partition's topic id: one killed before is left with a directory without."""
+    files = [node.log_dir / partition / "partition.metadata" for node in cluster.brokers]
+    wait_until(f"the brokers to have {partition}", lambda: all(file.exists() for file in files))
 
 
 def _delete(cluster: KafkaCluster, topic: str) -> None:
