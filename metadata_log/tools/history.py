@@ -87,8 +87,8 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             HistoryError: bytes before the end are damaged.
         """
-        later = [base for base, _ in self.segments[1:]] + [None]
-        for (_, path), following in zip(self.segments, later, strict=True):
+        for index, (_, path) in enumerate(self.segments):
+            following = self.segments[index + 1][0] if index + 1 < len(self.segments) else None
             if following is not None and following <= start:
                 continue
             handle = OsFiles().open(str(path), read_only=True)

@@ -66,8 +66,8 @@ def image_tree(image: MetadataImage) -> Mapping[str, Node]:
             for mechanism, text in _SCRAM.items()
         },
         "topics": {
-            "byId": {id_text(topic.topic_id): _topic(topic) for topic in image.topics.by_id.values()},
-            "byName": {topic.name: _topic(topic) for topic in image.topics.by_id.values()},
+            "byId": {id_text(topic.topic_id): topic_node(topic) for topic in image.topics.by_id.values()},
+            "byName": {topic.name: topic_node(topic) for topic in image.topics.by_id.values()},
         },
     }
 
@@ -115,7 +115,8 @@ def _provenance(image: MetadataImage) -> str:
     return f"offset {end.offset - 1}, epoch {end.epoch}, time {at}Z[UTC]"
 
 
-def _topic(topic: TopicImage) -> dict[str, Node]:
+def topic_node(topic: TopicImage) -> Mapping[str, Node]:
+    """What Kafka's shell has of one topic."""
     partitions: dict[str, Node] = {str(one.partition_id): _partition(one) for one in topic.partitions}
     return partitions | {"id": id_text(topic.topic_id), "name": topic.name}
 

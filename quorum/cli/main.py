@@ -29,6 +29,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "quorum": ("quorum.cli.quorum", "See the quorum: leader, epoch, voters, lags."),
     "check": ("quorum.cli.check", "Say what is wrong with a cluster's directories: run this first."),
     "log": ("quorum.cli.log", "Dump a metadata log, or export a replica's copy of it."),
+    "shell": ("quorum.cli.shell", "Walk through all that a log says, at any moment that it holds."),
     "analyze": ("quorum.cli.analyze", "Check exported logs for consistency with Spark."),
 }
 

@@ -1,0 +1,271 @@
+"""The shell over one copy of a metadata log: a place in its tree, a place in its history, and the commands.
+
+Decides: what each command answers. Must not know: terminals. It only reads; the log may be growing, and `at end` looks
+again.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Final
+
+from metadata_log.errors import MetadataLogError
+from metadata_log.image import ImageChanges
+from metadata_log.tools.history import LogHistory, State
+from metadata_log.tools.shell_tree import (
+    NoSuchPathError,
+    changed_lines,
+    difference,
+    leaves,
+    node_at,
+    parts_of,
+    paths_below,
+    shell_tree,
+)
+from metadata_log.tools.shell_view import View, view_at
+from metadata_log.tools.times import parse_time_ms, time_text
+from metadata_log.tools.tree import Node, tree_lines
+
+MANUAL: Final[Mapping[str, tuple[str, str]]] = {
+    "at": ("at [OFFSET|TIME|end]", "go to the state at an offset (exclusive) or a time; without: say where we are"),
+    "cat": ("cat PATH...", "print files"),
+    "cd": ("cd [PATH]", "go to a directory"),
+    "diff": ("diff X Y", "what changed between two offsets or times"),
+    "exit": ("exit", "leave"),
+    "find": ("find [PATH] [PATTERN]", "all paths below, or those whose last name fits a pattern such as orders-*"),
+    "hash": ("hash", "the image hash here"),
+    "help": ("help [COMMAND]", "this text; man is the same"),
+    "history": ("history PATH", "every change of what is at a path, from the start of the log to here"),
+    "ls": ("ls [PATH...]", "the names in directories"),
+    "man": ("man [COMMAND]", "as help"),
+    "pwd": ("pwd", "where we are in the tree"),
+    "tree": ("tree [PATH]", "everything below a directory"),
+}
+
+
+class ShellError(MetadataLogError):
+    """A command cannot be carried out; the message is for the one who typed it."""
+
+
+class Exit(Exception):
+    """The user wants to leave."""
+
+
+class Shell:
+    """One user's session. `run` answers a line; nothing is read before the first that needs it."""
+
+    def __init__(self, history: LogHistory, version: str, reopen: Callable[[], LogHistory] | None = None) -> None:
+        self._history = history
+        self._reopen = reopen
+        self._version = version
+        self._view: View | None = None
+        self._root: Mapping[str, Node] | None = None
+        self._place: tuple[str, ...] = ()
+        self._commands: dict[str, Callable[[list[str]], Iterator[str]]] = {
+            "at": self._at, "cat": self._cat, "cd": self._cd, "diff": self._diff, "exit": self._exit,
+            "find": self._find, "hash": self._hash, "help": self._help, "history": self._changes, "ls": self._ls,
+            "man": self._help, "pwd": self._pwd, "quit": self._exit, "tree": self._tree,
+        }  # fmt: skip
+
+    @property
+    def place(self) -> str:
+        """Where we are in the tree."""
+        return "/" + "/".join(self._place)
+
+    @property
+    def end(self) -> int:
+        """Exclusive offset that we look at."""
+        return self._here().end
+
+    def run(self, line: str) -> Iterator[str]:
+        """What a line answers, line by line; nothing for an empty one.
+
+        Raises:
+            ShellError: the command cannot be carried out.
+            MetadataLogError: the files cannot be read.
+            Exit: the user wants to leave.
+        """
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError as error:
+            raise ShellError(f"{line!r}: {error}") from error
+        return self.call(words)
+
+    def call(self, words: list[str]) -> Iterator[str]:
+        """`run` of words that are already apart."""
+        if not words:
+            return
+        command = self._commands.get(words[0])
+        if command is None:
+            raise ShellError(f"there is no command {words[0]!r}: help lists them")
+        try:
+            yield from command(words[1:])
+        except NoSuchPathError as error:
+            raise ShellError(str(error)) from error
+
+    def complete(self, line: str) -> list[str]:
+        """What the last word of `line` can become."""
+        before, _, word = line.rpartition(" ")
+        if not before.strip():
+            return [name for name in sorted(MANUAL) if name.startswith(word)]
+        directory, slash, start = word.rpartition("/")
+        try:
+            node = self._node(directory + slash or ".")
+        except NoSuchPathError:
+            return []
+        if isinstance(node, str):
+            return []
+        return [f"{directory}{slash}{name}" for name in sorted(node) if name.startswith(start)]
+
+    def _here(self) -> View:
+        if self._view is None:
+            self._view = view_at(self._history)
+        return self._view
+
+    def _tree_root(self) -> Mapping[str, Node]:
+        if self._root is None:
+            self._root = shell_tree(self._here(), self._version)
+        return self._root
+
+    def _node(self, path: str) -> Node:
+        return node_at(self._tree_root(), parts_of(path, self._place))
+
+    def _go(self, view: View) -> None:
+        self._view, self._root = view, None
+
+    def _offset(self, text: str) -> int | None:
+        """The end that a word names: an offset, a time, `end` (None: look again), `start`."""
+        if text == "end":
+            return None
+        if text == "start":
+            return self._history.start_offset
+        if text.isdecimal() and text.isascii():
+            return int(text)
+        try:
+            return self._history.end_at(parse_time_ms(text))
+        except ValueError as error:
+            raise ShellError(f"{text!r} is neither an offset, start, end, nor a time: {error}") from error
+
+    def _at(self, words: list[str]) -> Iterator[str]:
+        if len(words) > 1:
+            raise ShellError("at takes one offset or time")
+        if words:
+            if self._reopen is not None:
+                self._history = self._reopen()
+            wanted = self._offset(words[0])
+            view = view_at(self._history, wanted)
+            self._go(view)
+            if wanted is not None and view.end != wanted:
+                yield f"no state ends at offset {wanted}: this is the one before it"
+        end = self._here().image.offset_and_epoch
+        yield f"offset {end.offset}, epoch {end.epoch}, {time_text(self._here().image.last_contained_timestamp_ms)}"
+
+    def _ls(self, words: list[str]) -> Iterator[str]:
+        for path in words or ["."]:
+            node = self._node(path)
+            if len(words) > 1:
+                yield f"{path}:"
+            if isinstance(node, str):
+                yield parts_of(path, self._place)[-1]
+            else:
+                yield from sorted(node)
+
+    def _cat(self, words: list[str]) -> Iterator[str]:
+        if not words:
+            raise ShellError("cat takes paths: cat /image/features/metadataVersion")
+        for path in words:
+            node = self._node(path)
+            if not isinstance(node, str):
+                raise ShellError(f"{path} is a directory: tree {path} prints all of it")
+            yield node
+
+    def _cd(self, words: list[str]) -> Iterator[str]:
+        path = words[0] if words else "/"
+        if isinstance(self._node(path), str):
+            raise ShellError(f"{path} is a file")
+        self._place = parts_of(path, self._place)
+        yield from ()
+
+    def _pwd(self, words: list[str]) -> Iterator[str]:
+        if words:
+            raise ShellError("pwd takes nothing")
+        yield self.place
+
+    def _tree(self, words: list[str]) -> Iterator[str]:
+        for path in words or ["."]:
+            yield from tree_lines(self._node(path))
+
+    def _find(self, words: list[str]) -> Iterator[str]:
+        if len(words) > 2:
+            raise ShellError("find takes a path and a pattern")
+        path, pattern = words[0] if words else ".", words[1] if len(words) > 1 else None
+        for found in paths_below(self._node(path), path):
+            if pattern is None or fnmatchcase(found.rpartition("/")[2], pattern):
+                yield found
+
+    def _hash(self, words: list[str]) -> Iterator[str]:
+        if words:
+            raise ShellError("hash takes nothing: it is of the offset that `at` went to")
+        yield f"{self._here().hash}  offset {self.end}"
+
+    def _diff(self, words: list[str]) -> Iterator[str]:
+        if len(words) != 2:
+            raise ShellError("diff takes two offsets or times: diff 120 end")
+        one, other = (View(self._history.state_at(self._offset(word))) for word in words)
+        yield f"offset {one.end} (-) and offset {other.end} (+)"
+        yield from difference(one, other, self._version)
+
+    def _changes(self, words: list[str]) -> Iterator[str]:
+        if len(words) != 1:
+            raise ShellError("history takes one path: history /topics/by-name/orders")
+        parts = parts_of(words[0], self._place)
+        state = self._history.first_state()
+        before = self._leaves(state, parts)
+        ever = bool(before)
+        if before:
+            yield f"offset {state.end}, where this log begins:"
+            yield from (f"  {line}" for line in changed_lines({}, before))
+        for later in self._history.states(state, self.end):
+            if _may_differ(state, later):
+                after = self._leaves(later, parts)
+                yield from _change(before, after, later)
+                before, ever = after, ever or bool(after)
+            state = later
+        if not ever:
+            raise ShellError(
+                f"there never was anything at {words[0]} from offset {self._history.start_offset} to {self.end}"
+            )
+
+    def _leaves(self, state: State, parts: tuple[str, ...]) -> dict[str, str]:
+        try:
+            return leaves(node_at(shell_tree(View(state), self._version), parts), "/" + "/".join(parts))
+        except NoSuchPathError:
+            return {}
+
+    def _help(self, words: list[str]) -> Iterator[str]:
+        for word in words:
+            if word not in MANUAL:
+                raise ShellError(f"there is no command {word!r}: help lists them")
+        for name in words or MANUAL:
+            usage, meaning = MANUAL[name]
+            yield f"{usage:<24}{meaning}"
+        if not words:
+            yield "Offsets are exclusive ends; times are UTC (2026-01-31T12:00:00) or ms since 1970; also start, end."
+
+    def _exit(self, words: list[str]) -> Iterator[str]:
+        raise Exit
+
+
+def _may_differ(one: State, other: State) -> bool:
+    return one.quorum is not other.quorum or other.replayer.changes != ImageChanges()
+
+
+def _change(before: dict[str, str], after: dict[str, str], state: State) -> Iterator[str]:
+    if before == after:
+        return
+    what = "created" if not before else "removed" if not after else "changed"
+    end = state.image.offset_and_epoch
+    yield f"up to offset {end.offset}, epoch {end.epoch}, {time_text(state.image.last_contained_timestamp_ms)}: {what}"
+    yield from (f"  {line}" for line in changed_lines(before, after))

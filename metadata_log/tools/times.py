@@ -1,0 +1,31 @@
+"""Times as people write and read them: UTC, milliseconds.
+
+Decides: which texts are a time. Must not know: what it is the time of.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def parse_time_ms(text: str) -> int:
+    """Milliseconds since 1970 of `2026-01-31T12:00:00[.123][+01:00]`; UTC where it says nothing else. Digits are ms.
+
+    Raises:
+        ValueError: it is no time.
+    """
+    if text.isdecimal() and text.isascii():
+        return int(text)
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("write UTC as 2026-01-31T12:00:00, or milliseconds since 1970") from None
+    return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def time_text(time_ms: int) -> str:
+    """`2026-01-31T12:00:00.123Z`; "no time" for a negative one, as an empty log's."""
+    if time_ms < 0:
+        return "no time"
+    at = datetime.fromtimestamp(time_ms // 1000, UTC)
+    return f"{at:%Y-%m-%dT%H:%M:%S}.{time_ms % 1000:03d}Z"

@@ -1,0 +1,123 @@
+"""`kraft shell`: a time-travelling shell over a metadata log, at a terminal or for one command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from quorum.cli.errors import say, wrong_use
+
+if TYPE_CHECKING:
+    from metadata_log.tools.history import LogHistory
+    from metadata_log.tools.shell import Shell
+
+EPILOG: Final = (
+    "Examples:  kraft shell /var/lib/kafka/data    kraft shell node-1 -c 'history /topics/by-name/orders'    "
+    "kraft shell node-1 --at 300 tree /image/topics    kraft shell node-1 diff 100 end"
+)
+
+
+def run(
+    path: Annotated[Path, typer.Argument(help="A node's directory, a metadata directory, a segment or a checkpoint.")],
+    words: Annotated[
+        list[str] | None, typer.Argument(help="One command to answer: ls /image. Without: a prompt.")
+    ] = None,
+    commands: Annotated[
+        list[str] | None, typer.Option("-c", "--command", help="A command to answer; may be repeated.")
+    ] = None,
+    at: Annotated[str | None, typer.Option("--at", help="Begin at this offset (exclusive) or time.")] = None,
+) -> None:
+    """Walk through all that a metadata log says, at any moment that it still holds: help lists the commands.
+
+    The paths are those of Kafka's metadata shell (/image/topics/byName/...), and shorter ones (/topics/by-name/...).
+    Reads only and takes no lock: it may be used on the directory of a running node.
+    """
+    from importlib.metadata import version  # noqa: PLC0415  (50 ms)
+
+    from metadata_log.tools.hashes import histories  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.shell import Exit, Shell  # noqa: PLC0415
+
+    def only_one() -> LogHistory:
+        found = histories([path])
+        if len(found) > 1:
+            named = ", ".join(label for label, _ in found)
+            raise wrong_use(f"{path} holds several logs ({named}): name one of them")
+        return found[0][1]
+
+    shell = Shell(only_one(), version("kraft-quorum"), only_one)
+    if at is not None:
+        list(shell.call(["at", at]))
+    if not words and not commands:
+        _talk(shell)
+        return
+    try:
+        for command in commands or ():
+            _print(shell.run(command))
+        _print(shell.call(words or []))
+    except Exit:
+        return
+
+
+def _print(lines: Iterable[str]) -> None:
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+
+
+def _talk(shell: Shell) -> None:
+    """Read commands until the end: with a prompt, completion and history at a terminal, in silence from a pipe.
+
+    A mistake at a terminal is told and forgotten; from a pipe it ends the session with its exit status.
+    """
+    from metadata_log.errors import MetadataLogError  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.shell import Exit  # noqa: PLC0415
+
+    interactive = sys.stdin.isatty()
+    if interactive:
+        _prepare_terminal(shell)
+        _print(shell.call(["at"]))
+    while True:
+        try:
+            line = input(f"[{shell.end}] {shell.place} >> ") if interactive else sys.stdin.readline()
+            if not line and not interactive:
+                return
+            _print(shell.run(line))
+        except (EOFError, Exit):
+            return
+        except KeyboardInterrupt:
+            print()
+        except MetadataLogError as error:
+            if not interactive:
+                raise
+            say(str(error))
+
+
+def _prepare_terminal(shell: Shell) -> None:
+    import atexit  # noqa: PLC0415  (only for a person at a terminal)
+    import readline  # noqa: PLC0415
+
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "kraft"
+    past = state / "shell_history"
+
+    def complete(word: str, index: int) -> str | None:
+        line = readline.get_line_buffer()[: readline.get_endidx()]
+        found = shell.complete(line)
+        return found[index] if index < len(found) else None
+
+    def keep() -> None:
+        try:
+            state.mkdir(parents=True, exist_ok=True)
+            readline.write_history_file(past)
+        except OSError as error:
+            say(f"kraft: the history of commands was not kept: {error}")
+
+    if past.exists():
+        readline.read_history_file(past)
+    readline.set_history_length(1000)
+    readline.set_completer_delims(" ")
+    readline.set_completer(complete)
+    readline.parse_and_bind("tab: complete")
+    atexit.register(keep)
