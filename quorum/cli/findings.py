@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from metadata_log.tools.findings import Finding
     from metadata_log.tools.sources import Sources
 
-_INDENT: Final = " " * 9
+_INDENT: Final = " " * 10
 
 
 class FindingFormat(enum.StrEnum):
@@ -78,7 +78,7 @@ def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
         yield f"{str(cause).capitalize()}:"
         for number, found in enumerate(group):
             following = group[number + 1] if number + 1 < len(group) else None
-            yield f"  {found.severity.value.upper():<7}{found.kind}{_where(found)}"
+            yield f"  {found.severity.value.upper():<8}{found.kind}{_where(found)}"
             yield f"{_INDENT}{found.meaning}"
             if following is None or (following.kind, following.advice) != (found.kind, found.advice):
                 yield f"{_INDENT}→ {found.advice}"

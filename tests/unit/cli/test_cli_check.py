@@ -50,7 +50,7 @@ def test_damage_is_shown_under_its_cause(damaged: Cluster, capsys: pytest.Captur
     assert "The log's bytes are damaged:" in lines
     (position, header) = place_of(damaged.segment(1), 20)
     where = f"node 2, {damaged.segment(2)}, position {position}, offset {header.base_offset}, epoch 1"
-    assert f"  ERROR  corrupt_batch: {where}" in lines
+    assert f"  ERROR   corrupt_batch: {where}" in lines
     assert lines[-1] == "1 error in 5 nodes; all before offset 96 is committed."
 
 
