@@ -139,7 +139,8 @@ def test_without_a_majority_nothing_is_promised_and_everything_can_still_be_read
                 await until(lambda: last.driver.image.topics.by_name.get("before"), what="the topic at the standby")
                 for node in (*others, active):
                     await node.stop()
-                with pytest.raises(UnavailableError):
+                # Sent just before the connection's end was seen, it may count as having arrived.
+                with pytest.raises((UnavailableError, OutcomeUnknownError)):
                     await client.create_topic("after", timeout_s=1.0)
                 (before,) = await client.describe_topics(["before"], at_least_offset=client.seen_offset)
                 assert before.error is Error.NONE
