@@ -1,0 +1,212 @@
+"""Damaged logs through everything that reads one: no crash, no hang, no memory without bound, no flipped bit unsaid.
+
+`FUZZ_SEED=n` repeats a run; `LONG=1` makes it ten times as long (10^6 inputs; 10^5 without). An input that failed once
+is kept in `corpus/` and tried in every run of the unit tests; whoever mends a failure saves its bytes there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import resource
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from metadata_log.batch import batch_values, build_batch, check_batch, iter_batches
+from metadata_log.errors import MetadataLogError
+from metadata_log.file_log import open_log
+from metadata_log.ids import TopicId
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import TopicRecord, encode_record
+from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.tools.dump import dump_rows, dump_text
+from metadata_log.tools.dump_lines import Style
+from metadata_log.tools.dump_pieces import Piece
+from metadata_log.tools.dump_select import Selection
+from metadata_log.tools.dump_texts import text_rows
+from metadata_log.tools.hashes import histories
+from metadata_log.tools.scan import Damage, scan
+from metadata_log.tools.shell import Shell
+from metadata_log.tools.verify import verify_file
+from tests.support.fixture_files import METADATA_FILES
+from tests.support.mutations import mutate
+
+CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.bin"))
+NAME = "00000000000000000000.log"
+NO_OP = b"\x01\x14\x00\x00"
+COUNT = 1_000_000 if os.environ.get("LONG") else 100_000
+EVERY_DIRECTORY = 2
+"""Recovery, verification and the shell open files and directories: every so many inputs go through them."""
+SLOWEST_S = 5.0
+MOST_GROWTH_KIB = 300 << 10
+
+
+def _seeds() -> list[bytes]:
+    """Short logs: every batch of the fixtures that is not like another, some with their neighbours."""
+    seeds: dict[tuple[object, ...], bytes] = {}
+    for path in METADATA_FILES:
+        content = path.read_bytes()
+        bounds = [(position, position + header.size_in_bytes) for position, header in iter_batches(content)]
+        for index, (start, end) in enumerate(bounds):
+            alike = _likeness(content, start)
+            if alike not in seeds and end - start < 4000:
+                last = bounds[min(index + index % 3, len(bounds) - 1)][1]
+                seeds[alike] = content[start : min(last, start + 6000)]
+    return list(seeds.values())
+
+
+def _likeness(content: bytes, position: int) -> tuple[object, ...]:
+    """Control batches are alike by their size, others by the types and versions in them."""
+    header = check_batch(content, position)
+    if header.is_control:
+        return (header.count, header.size_in_bytes)
+    return tuple(sorted({value[:3] for value in batch_values(content, header, position)}))[:6]
+
+
+SEEDS = _seeds()
+
+
+class _InMemory:
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def pread(self, count: int, position: int) -> bytes:
+        return self._content[position : position + count]
+
+    def size(self) -> int:
+        return len(self._content)
+
+
+def _read(content: bytes) -> None:
+    """The reader that goes on past damage accounts for every byte of a file, up to trailing zeros."""
+    position = 0
+    for found in scan(_InMemory(content)):  # type: ignore[arg-type]
+        assert found.position == position
+        position = found.end if isinstance(found, Damage) else position + found.header.size_in_bytes
+    assert not any(content[position:])
+
+
+def _dump(content: bytes) -> None:
+    for lines in (dump_text(NAME, content), dump_text(NAME, content, Style.KAFKA_3_9)):
+        _to_the_end(lines)
+    _to_the_end(dump_rows(content))
+    piece = Piece(position=0, size=len(content), buffer=content)
+    _to_the_end(text_rows(piece, Selection(types=frozenset({"topic"}), broker_id=11)))
+
+
+def _to_the_end(stream: Iterator[object]) -> None:
+    with contextlib.suppress(MetadataLogError):
+        for _ in stream:
+            pass
+
+
+def _recover(content: bytes) -> None:
+    """Recovery refuses, or leaves a log that opens again as it is."""
+    files = SimulatedFiles()
+    files.mkdirs("/log")
+    handle = files.open(f"/log/{NAME}", create=True, exclusive=True)
+    handle.pwrite(content, 0)
+    try:
+        log, _ = open_log(files, "/log", recover=True)
+    except MetadataLogError:
+        return
+    again, report = open_log(files, "/log", recover=False)
+    assert again.log_end_offset == log.log_end_offset
+    assert not report.warnings
+
+
+def _verify(directory: Path, content: bytes) -> None:
+    path = directory / NAME
+    path.write_bytes(content)
+    for found in verify_file(path).findings:
+        assert found.meaning
+
+
+def _explore(directory: Path, content: bytes) -> None:
+    """The shell shows what it can, or says why it cannot."""
+    path = directory / NAME
+    path.write_bytes(content)
+    with contextlib.suppress(MetadataLogError):
+        ((_, history),) = histories([path])
+        for command in ("tree /", "at 2", "ls /topics/by-name", "history /topics/by-name/orders"):
+            for _ in Shell(history, "fuzz").run(command):
+                pass
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fuzz")
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
+def test_what_failed_once_does_not_fail_again(path: Path, directory: Path) -> None:
+    for reader in _readers(directory):
+        reader(path.read_bytes())
+
+
+def test_some_damage_of_every_seed(directory: Path) -> None:
+    draw = random.Random(1)
+    for seed in SEEDS:
+        for reader in _readers(directory):
+            reader(seed)
+            reader(mutate(seed, draw, SEEDS))
+
+
+def test_no_flipped_bit_of_a_batch_goes_unreported(directory: Path) -> None:
+    """Of any byte: what the checksum leaves out (offset, length, epoch) is found by its neighbours."""
+    value = encode_record(TopicRecord(name="orders", topic_id=TopicId(bytes(range(16)))), 0)
+    batches = [
+        build_batch(base_offset=Offset(2 * at), epoch=Epoch(3), timestamp_ms=1000, values=[value, NO_OP])
+        for at in range(3)
+    ]
+    whole, first, size = b"".join(batches), len(batches[0]), len(batches[1])
+    path = directory / NAME
+    path.write_bytes(whole)
+    before = {(found.kind, found.position) for found in verify_file(path).findings}
+    for bit in range(size * 8):
+        flipped = bytearray(whole)
+        flipped[first + bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        after = {(found.kind, found.position) for found in verify_file(path).findings}
+        assert after != before, f"bit {bit % 8} of byte {bit // 8}"
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(7200 if os.environ.get("LONG") else 600)
+def test_damage_without_end(directory: Path) -> None:
+    seed = int(os.environ.get("FUZZ_SEED") or random.SystemRandom().randrange(1_000_000))
+    print(f"\nFUZZ_SEED={seed}")
+    draw = random.Random(seed)
+    start_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for index in range(COUNT):
+        content = mutate(draw.choice(SEEDS), draw, SEEDS)
+        readers = _readers(directory) if index % EVERY_DIRECTORY == 0 else [_read, _dump]
+        _try(readers, content, f"FUZZ_SEED={seed}, input {index}")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - start_kib < MOST_GROWTH_KIB
+
+
+def _readers(directory: Path) -> list[Callable[[bytes], None]]:
+    return [
+        _read,
+        _dump,
+        _recover,
+        lambda content: _verify(content, directory),
+        lambda content: _explore(content, directory),
+    ]
+
+
+def _try(readers: Sequence[Callable[[bytes], None]], content: bytes, where: str) -> None:
+    for reader in readers:
+        began = time.monotonic()
+        try:
+            reader(content)
+        except BaseException as error:
+            path = Path(__file__).parent / "corpus" / f"{where.replace(' ', '-').replace(',', '').lower()}.bin"
+            path.write_bytes(content)
+            error.add_note(f"{where}; saved as {path}")
+            raise
+        assert time.monotonic() - began < SLOWEST_S, where
