@@ -12,6 +12,7 @@ import random
 import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -194,8 +195,8 @@ def _readers(directory: Path) -> list[Callable[[bytes], None]]:
         _read,
         _dump,
         _recover,
-        lambda content: _verify(content, directory),
-        lambda content: _explore(content, directory),
+        partial(_verify, directory),
+        partial(_explore, directory),
     ]
 
 
