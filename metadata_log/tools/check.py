@@ -17,6 +17,7 @@ import msgspec
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.reconcile import facts_of
 from metadata_log.tools.bounds import CommittedBounds
+from metadata_log.tools.check_hashes import check_hashes, probes_of
 from metadata_log.tools.check_identity import check_identity
 from metadata_log.tools.check_partitions import check_partitions, newest_image
 from metadata_log.tools.check_votes import check_votes
@@ -79,12 +80,16 @@ def _signatures(sources: Sources) -> list[object]:
 
 
 def _check(sources: Sources) -> CheckReport:
-    logs = [(node, verify_log(node)) for node in sources.nodes if node.metadata is not None]
+    probes = probes_of(sources.nodes) if len(sources.nodes) > 1 else frozenset[int]()
+    logs = [(node, verify_log(node, probes=probes)) for node in sources.nodes if node.metadata is not None]
     files = [verify_file(path) for path in sources.files]
     view = view_quorum(logs)
     found = [finding for _, report in logs for finding in report.findings]
     found += [finding for report in files for finding in report.findings]
-    found += diff_logs(view).findings
+    differences = diff_logs(view).findings
+    found += differences
+    if not any(difference.counts for difference in differences):
+        found += check_hashes(view)
     found += check_votes(view)
     found += check_identity(sources.nodes, view.voters, newest_image(view))
     found += check_partitions(sources.nodes, view)

@@ -275,6 +275,12 @@ _ALL: Final = [
         ("committed_prefix_differs", _E, "committed records that are others elsewhere", _ASK),
         ("committed_lost", _E, "committed records that a majority has lost", _ASK),
         (
+            "metadata_differs",
+            _E,
+            "other metadata at the same offset",
+            "the checkpoint that its log begins with is not the others': compare it with theirs (kraft shell, diff)",
+        ),
+        (
             "uncommitted_tail",
             _N,
             "a tail that was never committed",

@@ -27,8 +27,16 @@ _TRIES: Final = 4
 _NAMED: Final = re.compile(r"\d{20}[.-].*|leader-epoch-checkpoint|quorum-state", re.ASCII)
 
 
-def verify_log(source: NodeSource, *, with_records: bool = True, files: Files | None = None) -> LogReport:
+def verify_log(
+    source: NodeSource,
+    *,
+    with_records: bool = True,
+    probes: frozenset[int] = frozenset(),
+    files: Files | None = None,
+) -> LogReport:
     """Check a node's metadata directory. Without records: bytes, order and indexes only, many times faster.
+
+    `probes` are the offsets at which the report is to have a hash of the metadata.
 
     Raises:
         OSError: the directory cannot be listed.
@@ -40,7 +48,7 @@ def verify_log(source: NodeSource, *, with_records: bool = True, files: Files | 
     directory = str(source.metadata)
     for _ in range(_TRIES):
         before = directory_signature(source.metadata)
-        report = Verification(port, directory, source, with_records=with_records).run()
+        report = Verification(port, directory, source, with_records=with_records, probes=probes).run()
         if not report.findings or directory_signature(source.metadata) == before:
             break
     return report
@@ -67,7 +75,7 @@ def verify_file(path: Path, *, with_records: bool = True, files: Files | None = 
     """
     port = OsFiles() if files is None else files
     source = NodeSource(path=path, node_id=None, metadata=path.parent)
-    check = Verification(port, str(path.parent), source, with_records=with_records)
+    check = Verification(port, str(path.parent), source, with_records=with_records, probes=frozenset())
     if path.name.endswith(CHECKPOINT_SUFFIX):
         check.read_checkpoint(path.name)
     else:

@@ -15,7 +15,8 @@ from metadata_log.directory import QuorumState
 from metadata_log.errors import CorruptBatchError
 from metadata_log.files import FileHandle, Files, read_file
 from metadata_log.ids import NodeId, ReplicaKey, id_text
-from metadata_log.image import MetadataImage
+from metadata_log.image import MetadataImage, UnwritableMetadataError
+from metadata_log.image.hash import image_hash
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT, parse_checkpoint_name
 from metadata_log.tools.contents import EpochSpan
@@ -32,6 +33,7 @@ from metadata_log.tools.verify_records import Place, RecordRules
 from metadata_log.tools.verify_state import LogOutline, check_epoch_file, check_metadata_topic_id, check_quorum_state
 from metadata_log.tools.walk import Marks, Quiet, walk
 
+_NO_STOP: Final = 1 << 62
 _DEPENDENT: Final = ("offset_gap", "offset_repeated", "missing_segment", "epoch_went_back", "epoch_without_leader")
 
 
@@ -50,6 +52,7 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
         committed_before: all before this offset was committed, since the leader of an epoch that begins there wrote
             metadata records, which it does only then.
         is_sound: nothing is wrong with bytes and order of its batches.
+        hashes: of the metadata that replay gives, at those of the offsets asked for that it has.
     """
 
     directory: str
@@ -66,6 +69,7 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
     rules: RecordRules
     committed_before: int
     is_sound: bool
+    hashes: dict[int, str]
     segments: tuple[str, ...]
     batches: int
     records: int
@@ -80,7 +84,9 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
 class Verification:
     """One pass over one directory."""
 
-    def __init__(self, files: Files, directory: str, source: NodeSource, *, with_records: bool) -> None:
+    def __init__(
+        self, files: Files, directory: str, source: NodeSource, *, with_records: bool, probes: frozenset[int]
+    ) -> None:
         self._files = files
         self._directory = directory
         self._source = source
@@ -91,6 +97,9 @@ class Verification:
         self._checkpoints: dict[str, CheckpointReport] = {}
         self._ends: dict[int, list[str]] = {}
         """Checkpoints that the walk is yet to come to, by their end offset."""
+        self._probes = probes
+        self._hashes: dict[int, str] = {}
+        self._next_stop = -1
         self._segments: list[str] = []
         self._size = 0
 
@@ -137,6 +146,7 @@ class Verification:
             rules=self._rules,
             committed_before=_committed_before(chain),
             is_sound=log.is_sound,
+            hashes=self._hashes,
             segments=tuple(self._segments),
             batches=chain.batches,
             records=self._rules.records,
@@ -216,9 +226,8 @@ class Verification:
             return None
 
     def _marks(self, marks: Marks) -> Marks:
-        if not self._ends:
-            return marks
-        return Marks(positions=marks.positions, offsets=sorted({*marks.offsets, *self._ends}))
+        stops = {*self._ends, *self._probes}
+        return Marks(positions=marks.positions, offsets=sorted({*marks.offsets, *stops})) if stops else marks
 
     def _on_other(self, seen: Quiet | Damage) -> bool:
         """A run of NoOps, or damage; whether the log goes on in order."""
@@ -269,7 +278,7 @@ class Verification:
 
     def _pass_checkpoints(self, until: int) -> None:
         """Compare the checkpoints that end before the batch at `until`, or where it begins, with what was replayed."""
-        if not self._ends:
+        if until < self._next_stop:
             return
         for end in sorted(offset for offset in self._ends if offset <= until):
             for name in self._ends.pop(end):
@@ -277,8 +286,13 @@ class Verification:
                 if end in (until, self._chain.end):
                     self._compare(report)
                 elif (self._chain.start or 0) < end < self._chain.last_seen:
-                    what = f"it ends at offset {end}, within a batch of the log"
-                    self._disagrees(report, what)
+                    self._disagrees(report, f"it ends at offset {end}, within a batch of the log")
+        if until in self._probes and not self._rules.in_transaction:
+            image = self._rules.image
+            found = None if image is None else metadata_hash(image)
+            if found is not None:
+                self._hashes[until] = found
+        self._next_stop = min((stop for stop in {*self._ends, *self._probes} if stop > until), default=_NO_STOP)
 
     def read_checkpoint(self, name: str) -> CheckpointReport:
         """Check one by itself."""
@@ -351,6 +365,14 @@ class Verification:
             verify_checkpoint(self._files, path, self._sink)
         except OSError as error:
             self._unreadable(path, error)
+
+
+def metadata_hash(image: MetadataImage) -> str | None:
+    """The hash of an image without its quorum; None where it has none: not bootstrapped, or at an impossible level."""
+    try:
+        return image_hash(image, 0, None).hex
+    except UnwritableMetadataError:
+        return None
 
 
 def _voters_of(checkpoints: list[CheckpointReport]) -> Voting | None:

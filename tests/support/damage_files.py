@@ -81,6 +81,18 @@ def other_checkpoint(cluster: Cluster) -> Planted:
     return Planted("checkpoint_disagrees", 11, path, 255)
 
 
+def other_first_checkpoint(cluster: Cluster) -> Planted:
+    """A sound checkpoint that says something else, and nothing in its own log goes back far enough to tell."""
+    path = next(iter(cluster.metadata(2).glob("*0244-*.checkpoint")))
+    batches = split(path)
+    values = batch_values(batches[1], parse_header(batches[1]))
+    number = next(n for n, value in enumerate(values) if isinstance(decode_record(value), ConfigRecord))
+    values[number] = encode_record(ConfigRecord(resource_type=2, resource_name="nothing", name="a", value="b"), 0)
+    batches[1] = with_values(batches[1], values)
+    write(path, batches)
+    return Planted("checkpoint_disagrees", 2, path, 244)
+
+
 def renamed_checkpoint(cluster: Cluster) -> Planted:
     """A checkpoint whose name says another epoch than the log has there, and its batches say the same."""
     path = _checkpoint(cluster)
@@ -280,6 +292,7 @@ FILE_DAMAGE = [
             foreign_epoch,
             flipped_checkpoint,
             other_checkpoint,
+            other_first_checkpoint,
             renamed_checkpoint,
             epoch_file_missing,
         )

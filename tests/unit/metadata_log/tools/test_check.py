@@ -11,6 +11,7 @@ from metadata_log.tools.check import check_paths
 from metadata_log.tools.sources import SourceError, find_sources
 from tests.support.clusters import SCENARIOS, node_directories
 from tests.support.damage import copy_cluster
+from tests.support.damage_files import other_first_checkpoint
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -104,3 +105,18 @@ def test_what_holds_no_log_is_refused(what: str, tmp_path: Path) -> None:
 
     with pytest.raises(SourceError, match=what):
         check_paths([path])
+
+
+def test_a_wrong_beginning_is_told_by_what_the_log_gives_later(clusters: Path, tmp_path: Path) -> None:
+    """Two replicas without a checkpoint at one offset: each log is replayed to the other's. Neither is the odd one."""
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    other_first_checkpoint(cluster)
+
+    report = check_paths([cluster.node(2), cluster.node(12)])
+
+    assert sorted((found.kind, found.node_id, found.offset) for found in report.findings) == [
+        ("checkpoint_disagrees", 2, 244),
+        ("checkpoint_disagrees", 12, 255),
+        ("checkpoint_disagrees", 12, 313),
+        ("metadata_differs", 12, 244),
+    ]
