@@ -1,6 +1,7 @@
 """A read of older batches from a segment's file: a plan made by the log's owner, run wherever it may block.
 
-Decides: nothing. Must not know: the log's memory; everything it needs is in the plan.
+Decides: which bytes are no longer what was written; they are never handed on. Must not know: the log's memory;
+everything it needs is in the plan.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import HEADER_SIZE, BatchHeader, parse_header
+from metadata_log.batch import HEADER_SIZE, BatchHeader, check_batch, parse_header
+from metadata_log.epochs import EpochHistory
 from metadata_log.errors import CorruptBatchError
 from metadata_log.files import FileHandle, Files
 from metadata_log.offsets import Offset
@@ -29,6 +31,7 @@ class ColdRead(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     end_position: int
     max_bytes: int
+    epochs: EpochHistory
 
     def run(self) -> bytes:
         """The batches; at least one, however large.
@@ -44,7 +47,9 @@ class ColdRead(msgspec.Struct, frozen=True, kw_only=True):
             data = handle.pread(wanted, position)
         finally:
             handle.close()
-        end = self._whole(data)
+        if header.base_offset > self.offset:
+            raise CorruptBatchError("it begins too late", position=position, base_offset=self.offset, file=self.path)
+        end = self._whole(data, position, header.base_offset)
         if end == 0:
             raise CorruptBatchError("it is cut short", position=position, base_offset=self.offset, file=self.path)
         return data if end == len(data) else data[:end]
@@ -76,13 +81,24 @@ class ColdRead(msgspec.Struct, frozen=True, kw_only=True):
             position += header.size_in_bytes
         raise CorruptBatchError("the batch is not there", position=position, base_offset=self.offset, file=self.path)
 
-    def _whole(self, data: bytes) -> int:
-        """How many of the bytes are whole batches below `end_offset`."""
-        position = 0
+    def _whole(self, data: bytes, start: int, first: Offset) -> int:
+        """How many of the bytes, read from position `start` on, are whole batches below `end_offset`, each sound.
+
+        What stands outside the checksum, offset and epoch, is compared with what the log knows.
+        """
+        position, due = 0, first
         while position + HEADER_SIZE <= len(data):
             header = parse_header(data, position)
             after = position + header.size_in_bytes
             if after > len(data) or header.base_offset >= self.end_offset:
                 break
-            position = after
+            try:
+                check_batch(data, position)
+                if header.base_offset != due or header.partition_leader_epoch != self.epochs.epoch_at(due):
+                    found = f"offset {header.base_offset} of epoch {header.partition_leader_epoch}"
+                    what = f"{found} stands where {due} is due"
+                    raise CorruptBatchError(what, position=position)
+            except CorruptBatchError as error:
+                raise error.in_file(self.path, shift=start, base_offset=due) from error
+            position, due = after, header.next_offset
         return position

@@ -256,6 +256,7 @@ class FileLog:
             position=segment.index.position_before(offset),
             end_position=segment.size,
             max_bytes=max_bytes,
+            epochs=self._epochs,
         )
 
     def iter_from(self, offset: Offset) -> Iterator[tuple[BatchHeader, bytes]]:

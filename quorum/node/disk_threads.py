@@ -119,10 +119,17 @@ class ThreadedDisk:
         failure: Exception | None = StorageFailedError("the reader thread ended unexpectedly")
         try:
             while (read := self._reads.get()) is not None:
-                self._post(ReadDone(read_id=read.read_id, data=read.plan.run()))
+                self._read_one(read)
             failure = None
         except (MetadataLogError, OSError) as error:
             failure = error
         finally:
             if failure is not None:
                 self._post(DiskFailed(error=failure))
+
+    def _read_one(self, read: LogRead) -> None:
+        try:
+            event: DiskEvent = ReadDone(read_id=read.read_id, data=read.plan.run())
+        except (MetadataLogError, OSError) as error:
+            event = DiskFailed(error=error, read_id=read.read_id)
+        self._post(event)

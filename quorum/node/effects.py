@@ -135,6 +135,13 @@ class Effects:
         parked = self._reads.pop(read_id)
         parked.take(data if parked.truncations == self._truncations else None)
 
+    def on_read_failed(self, read_id: int) -> bool:
+        """A cold read failed; whether that says nothing of the disk: the log was cut since, the bytes may be gone."""
+        if self._reads[read_id].truncations == self._truncations:
+            return False
+        self._reads.pop(read_id).take(None)
+        return True
+
     def _stage(self, write: Write) -> None:
         self._sequence += 1
         completion: Completion

@@ -314,7 +314,8 @@ class Executor:
             self._feed(completion)
 
     def _on_disk_failed(self, event: DiskFailed) -> None:
-        raise event.error
+        if event.read_id is None or not self._effects.on_read_failed(event.read_id):
+            raise event.error
 
     def _on_read_done(self, event: ReadDone) -> None:
         self._effects.on_read(event.read_id, event.data)

@@ -275,9 +275,11 @@ class DiskDone(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DiskFailed(msgspec.Struct, frozen=True, kw_only=True):
-    """A write, a sync or a read failed: the node must stop."""
+    """A write, a sync or a read failed: the node must stop; but not for a read of bytes that were cut off meanwhile."""
 
     error: Exception
+    read_id: int | None = None
+    """Of the read that failed; None for a write or a sync."""
 
 
 class ReadDone(msgspec.Struct, frozen=True, kw_only=True, gc=False):

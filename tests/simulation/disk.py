@@ -90,6 +90,6 @@ class NodeDisk:
         try:
             data = read.plan.run()
         except (MetadataLogError, OSError) as error:
-            node.deliver(self._boot, DiskFailed(error=error))
+            node.deliver(self._boot, DiskFailed(error=error, read_id=read.read_id))
             return
         node.deliver(self._boot, ReadDone(read_id=read.read_id, data=data))

@@ -27,6 +27,7 @@ FAULTS: Final = (
     "failing sync",
     "failing call",
     "full disk",
+    "bit rot",
     "clock rate",
     "clock leap",
     "wall clock set",

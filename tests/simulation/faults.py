@@ -11,10 +11,11 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.directory import METADATA_DIRECTORY
 from tests.simulation.clock import TRUE_RATE
 from tests.simulation.cluster import Cluster
 from tests.simulation.fault_names import FAULTS
-from tests.simulation.node import Node
+from tests.simulation.node import DATA, Node
 from tests.simulation.world import US_PER_MS
 
 _LONG_MS: Final = (20, 200, 1_000, 3_000, 8_000)
@@ -92,9 +93,10 @@ def _blink(cluster: Cluster, pick: Pick) -> None:
 def _storm(cluster: Cluster, pick: Pick) -> None:
     """The leader is gone, and while the others elect they lose their processes or their power too, and are back."""
     _end(cluster.active or cluster.voters[0], power=bool(pick.of(2)))
-    for _ in range(2 + pick.of(2 * len(cluster.voters))):
+    within_us = (10, 60, 300)[pick.of(3)] * US_PER_MS
+    for _ in range(2 + pick.of(3 * len(cluster.voters))):
         node, power = cluster.voters[pick.of(len(cluster.voters))], bool(pick.of(3))
-        delay_us = pick.of(40 * US_PER_MS)
+        delay_us = pick.of(within_us)
         cluster.world.after(delay_us, _blink_now, cluster, node, power)
 
 
@@ -190,6 +192,22 @@ def _full_disk(cluster: Cluster, pick: Pick) -> None:
     _later(cluster, pick.ms(), lambda: setattr(node.files, "free_bytes", None))
 
 
+def _bit_rot(cluster: Cluster, pick: Pick) -> None:
+    """A bit of a committed batch flips, on a minority's disks at most, and not in a log's last batch, where nobody can
+    tell it from a torn write."""
+    node = cluster.voters[pick.of(len(cluster.voters))]
+    rotten = sum(1 for other in cluster.voters if other.is_rotten)
+    if rotten >= (len(cluster.voters) - 1) // 2 or node.is_rotten:
+        return
+    places = node.durable.places_before(cluster.checkers.committed.end)
+    if not places:
+        return
+    name, start, end = places[pick.of(len(places))]
+    node.is_rotten = True
+    node.durable.is_trusted = False
+    node.files.rot(f"{DATA}/{METADATA_DIRECTORY}/{name}", start + pick.of(end - start), 1 << pick.of(8))
+
+
 def _clock_rate(cluster: Cluster, pick: Pick) -> None:
     """Up to a twentieth too fast or too slow."""
     node = pick.node(cluster)
@@ -229,6 +247,7 @@ _DO: Final[dict[str, Callable[[Cluster, Pick], None]]] = {
     "failing sync": _failing_sync,
     "failing call": _failing_call,
     "full disk": _full_disk,
+    "bit rot": _bit_rot,
     "clock rate": _clock_rate,
     "clock leap": _clock_leap,
     "wall clock set": _wall_clock_set,

@@ -87,17 +87,16 @@ _CORE: Final = (
         "    target = log.truncation_for(leader_end)\n",
     ),
     Mutant(
-        name="nobody asks again after a lost vote",
+        name="a voter without a leader asks for no election",
         module="quorum.raft.elections",
-        was="    if is_due or state.election_deadline_ms <= core.now_ms:\n",
-        becomes="    if state.election_deadline_ms < 0:\n",
+        was="    elif deadline_ms <= core.now_ms:\n        become_prospective(core)\n",
+        becomes="    elif deadline_ms <= core.now_ms:\n        state.election_deadline_ms = None\n",
     ),
     Mutant(
-        name="a leader tells its epoch only once",
-        module="quorum.raft.roles",
-        was="    open_epoch(core, state, granting)\n",
-        becomes="    open_epoch(core, state, granting)\n    state.begin_deadline_ms = None\n",
-        seeds=2000,
+        name="a follower that leaves the leader's log truncates nothing",
+        module="quorum.raft.following",
+        was="        is_sound = _truncate(core, response.diverging)\n",
+        becomes="        is_sound = True\n",
     ),
 )
 
@@ -113,7 +112,7 @@ _EXECUTOR: Final = (
         module="quorum.node.effects",
         was="        parked.take(data if parked.truncations == self._truncations else None)\n",
         becomes="        parked.take(data)\n",
-        seeds=2000,
+        seeds=400,
     ),
     Mutant(
         name="answered before commit",
@@ -126,6 +125,7 @@ _EXECUTOR: Final = (
         module="quorum.node.controller_role",
         was="is_unknown = answer.writes_from is not None and answer.writes_from < appended_end\n",
         becomes="is_unknown = False\n",
+        seeds=400,
     ),
     Mutant(
         name="a waiting answer leaves one offset early",
@@ -135,29 +135,15 @@ _EXECUTOR: Final = (
     ),
     Mutant(
         name="a lost leadership keeps its uncommitted images",
-        module="quorum.node.executor",
-        was="        self.epoch_start_offset = None\n        self._published.forget()\n",
-        becomes="        self.epoch_start_offset = None\n",
-    ),
-    Mutant(
-        name="active before the older epochs are replayed",
-        module="quorum.node.controller_role",
-        was="        if replayer.end.offset != executor.machine.log_end_offset:\n",
-        becomes="        if replayer.end.offset > executor.machine.log_end_offset:\n",
-        seeds=2000,
+        module="quorum.node.published",
+        was="        self._remembered.clear()\n        self._drop_buffer()\n",
+        becomes="        self._drop_buffer()\n",
     ),
     Mutant(
         name="a read is answered below the offset it asks for",
         module="quorum.node.controller_role",
         was="        if call.at_least_offset <= self._executor.image.offset_and_epoch.offset:\n",
         becomes="        if call.at_least_offset >= 0:\n",
-    ),
-    Mutant(
-        name="quorum-state before the log that stands in front of it",
-        module="quorum.node.replica_disk",
-        was="                self._write_log(ops)\n                self._write_state(job)\n",
-        becomes="                self._write_state(job)\n",
-        seeds=2000,
     ),
 )
 
@@ -173,7 +159,7 @@ _LOG: Final = (
         module="metadata_log.log_writer",
         was="        handle.truncate(step.size)\n        handle.fdatasync()\n",
         becomes="        handle.truncate(step.size)\n",
-        seeds=2000,
+        seeds=400,
     ),
     Mutant(
         name="a new segment's name is not synced",
@@ -192,7 +178,7 @@ _LOG: Final = (
         module="metadata_log.file_log",
         was="        return WriteOp((cut, SaveEpochs(epochs=self._epochs)))\n",
         becomes="        return WriteOp((cut,))\n",
-        seeds=2000,
+        seeds=400,
     ),
     Mutant(
         name="an epoch is not written down before its first batch",
@@ -211,6 +197,7 @@ _LOG: Final = (
         module="metadata_log.tail_cache",
         was="        while self._size > self._limit_bytes and self._ops[self._first].executed:\n",
         becomes="        while self._size > self._limit_bytes and len(self._ops) > self._first + 1:\n",
+        seeds=400,
     ),
     Mutant(
         name="a torn tail is accepted",
@@ -223,6 +210,14 @@ _LOG: Final = (
         module="metadata_log.recovery",
         was="        _make_durable(files, directory, scan)\n",
         becomes="",
+        seeds=400,
+    ),
+    Mutant(
+        name="rotten bytes are served",
+        module="metadata_log.cold_read",
+        was="                check_batch(data, position)\n",
+        becomes="",
+        seeds=400,
     ),
     Mutant(
         name="a cold read begins after its offset",

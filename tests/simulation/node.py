@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
-from metadata_log.errors import DirectoryError, DirectoryLockedError, MetadataLogError, StorageFailedError
+from metadata_log.errors import (
+    CorruptBatchError,
+    DirectoryError,
+    DirectoryLockedError,
+    MetadataLogError,
+    StorageFailedError,
+)
 from metadata_log.ids import ReplicaKey, Uuid
 from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.voters import Endpoint
@@ -48,7 +54,8 @@ class Node:
 
     Attributes:
         fuse: so many effects from now the process dies; None: it does not.
-        is_lost: damaged beyond what the node itself can mend; it stays down.
+        is_rotten: bits of its log have flipped.
+        is_lost: it has refused to start on that, and stays down.
     """
 
     is_voter = True
@@ -65,6 +72,7 @@ class Node:
         self.is_frozen = False
         self.is_powered = True
         self.is_lost = False
+        self.is_rotten = False
         self.boot = 0
         self.fuse: int | None = None
         self.dies_by_power = False
@@ -97,6 +105,12 @@ class Node:
             self.opened = open_replica(self.files, self._config(), cluster_id=self.cluster.cluster_id)
         except SimulatedCrash:
             self.end(power=self.dies_by_power)
+            return
+        except CorruptBatchError as error:
+            if not self.is_rotten:
+                raise
+            self.world.tell(self.node_id, f"refuses its log: {error}")
+            self.is_lost = True
             return
         except (OSError, StorageFailedError, DirectoryError) as error:
             if isinstance(error, DirectoryLockedError) or not _is_of_the_disk(error):

@@ -72,7 +72,7 @@ def story_of(seed: int) -> Setup:
     voters = chance.choice((1, 2, 3, 3, 3, 3, 4, 5))
     observers = chance.choice((0, 0, 1, 1, 2))
     duration_ms = chance.choice((2_000, 4_000, 8_000))
-    return Setup(
+    setup = Setup(
         seed=seed,
         voters=voters,
         observers=observers,
@@ -98,6 +98,28 @@ def story_of(seed: int) -> Setup:
         delete_delay_ms=chance.choice((0, 500, 5_000)),
         batches_in_flight=chance.choice((1, 1, 4)),
         steps=_steps(chance, duration_ms),
+    )
+    return setup if chance.randrange(4) else _elections(setup, chance)
+
+
+def _elections(setup: Setup, chance: random.Random) -> Setup:
+    """One story in four is about elections alone: little load, messages that overtake each other, one storm on another,
+    which is cheap to tell and meets many more of them."""
+    steps, at_ms = [], CALM_MS
+    while at_ms < setup.duration_ms:
+        at_ms += 1 + int(chance.expovariate(1 / 120))
+        fault = chance.choice(("storm", "storm", "storm", "blink", "cut off", "dead at an effect"))
+        steps.append(Step(at_ms=at_ms, fault=fault, pick=chance.getrandbits(48)))
+    spread_us = chance.choice((2_000, 10_000, 40_000))
+    return msgspec.structs.replace(
+        setup,
+        voters=chance.choice((3, 3, 5)),
+        observers=0,
+        paper_brokers=1,
+        clients=1,
+        think_ms=40,
+        link=msgspec.structs.replace(setup.link, spread_us=spread_us),
+        steps=tuple(step for step in steps if step.at_ms < setup.duration_ms),
     )
 
 

