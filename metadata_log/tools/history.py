@@ -14,6 +14,7 @@ import msgspec
 
 from metadata_log.batch import batch_records, batch_values
 from metadata_log.errors import MetadataLogError
+from metadata_log.files import Files
 from metadata_log.image import MetadataImage, Replayer, image_of_checkpoint
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.os_files import OsFiles
@@ -91,20 +92,9 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
             following = self.segments[index + 1][0] if index + 1 < len(self.segments) else None
             if following is not None and following <= start:
                 continue
-            handle = OsFiles().open(str(path), read_only=True)
-            try:
-                for found in scan(handle):
-                    if isinstance(found, Damage):
-                        if found.fault is Fault.TORN and following is None:
-                            return
-                        raise HistoryError(
-                            f"{path}, position {found.position}: {found.what}. See `kraft log verify`; --at names an "
-                            "earlier offset"
-                        )
-                    if found.header.base_offset >= start:
-                        yield found
-            finally:
-                handle.close()
+            for found in batches_of_file(OsFiles(), path, may_be_torn=following is None):
+                if found.header.base_offset >= start:
+                    yield found
 
     @property
     def start_offset(self) -> int:
@@ -209,6 +199,28 @@ def open_history(metadata: Path) -> LogHistory:
     if not history.segments and not history.checkpoints:
         raise HistoryError(f"{metadata} holds neither a segment nor a checkpoint")
     return history
+
+
+def batches_of_file(files: Files, path: Path, *, may_be_torn: bool = True) -> Iterator[LocatedBatch]:
+    """The batches of one segment or checkpoint; a torn tail is left out where there may be one.
+
+    Raises:
+        HistoryError: bytes are damaged.
+    """
+    handle = files.open(str(path), read_only=True)
+    try:
+        for found in scan(handle):
+            if not isinstance(found, Damage):
+                yield found
+            elif found.fault is Fault.TORN and may_be_torn:
+                return
+            else:
+                raise HistoryError(
+                    f"{path}, position {found.position}: {found.what}. See `kraft log verify`; --at names "
+                    "an earlier offset"
+                )
+    finally:
+        handle.close()
 
 
 def file_history(path: Path) -> LogHistory:

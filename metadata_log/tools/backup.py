@@ -1,0 +1,198 @@
+"""A backup of the metadata in one file: a tar with `manifest.json` and the checkpoint, which any Kafka tool can read.
+
+Decides: what a backup holds, when it is whole, and what becomes of it in a new directory. Must not know: clocks and
+command lines. What a cluster says is all there: topic ids, configs, ACLs, SCRAM credentials, so keep the file as secret
+as the log itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from metadata_log.errors import MetadataLogError
+from metadata_log.image import MetadataImage, image_of_checkpoint, records_of
+from metadata_log.image.hash import image_hash
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.os_files import OsFiles
+from metadata_log.records import decode_record, encode_record
+from metadata_log.snapshot import (
+    Checkpoint,
+    CheckpointTimes,
+    build_checkpoint,
+    checkpoint_name,
+    parse_checkpoint_name,
+    read_checkpoint,
+)
+from metadata_log.tools.history import State
+from metadata_log.voters import VoterSet, format_voter
+
+FORMAT_VERSION: Final = 1
+_MANIFEST: Final = "manifest.json"
+_MAX_MANIFEST: Final = 1 << 20
+
+
+class BackupError(MetadataLogError):
+    """A backup cannot be written, read or restored; the message says why and what to do."""
+
+
+class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a backup says of itself: `end_offset` is exclusive; `hash` is the image hash of FORMAT.md."""
+
+    format_version: int = FORMAT_VERSION
+    cluster_id: str | None
+    end_offset: int
+    epoch: int
+    last_contained_timestamp_ms: int
+    created_ms: int
+    kraft_version: int
+    metadata_version: int
+    features: dict[str, int]
+    voters: tuple[str, ...]
+    topics: int
+    partitions: int
+    records: int
+    hash: str
+    checkpoint: str
+    size: int
+    sha256: str
+
+    @property
+    def end(self) -> OffsetAndEpoch:
+        return OffsetAndEpoch(offset=Offset(self.end_offset), epoch=Epoch(self.epoch))
+
+
+class Backup(msgspec.Struct, frozen=True, kw_only=True):
+    """A backup that was read and found whole."""
+
+    manifest: BackupManifest
+    image: MetadataImage
+    checkpoint: Checkpoint
+
+
+def save_backup(state: State, target: Path, *, cluster_id: str | None, now_ms: int) -> BackupManifest:
+    """Write the metadata of `state` to a file that is not there yet.
+
+    Raises:
+        BackupError: the file exists.
+        UnwritableMetadataError: there is no metadata.version yet.
+        OSError: it cannot be written; nothing is left of it.
+    """
+    image, quorum = state.image, state.quorum
+    values = [encode_record(record, version) for record, version in records_of(image)]
+    content = b"".join(
+        build_checkpoint(
+            values,
+            epoch=image.offset_and_epoch.epoch,
+            times=CheckpointTimes.at(now_ms, last_contained_ms=image.last_contained_timestamp_ms),
+            kraft_version=quorum.kraft_version,
+            voters=quorum.voters,
+        )
+    )
+    manifest = BackupManifest(
+        cluster_id=cluster_id,
+        end_offset=int(image.offset_and_epoch.offset),
+        epoch=int(image.offset_and_epoch.epoch),
+        last_contained_timestamp_ms=image.last_contained_timestamp_ms,
+        created_ms=now_ms,
+        kraft_version=quorum.kraft_version,
+        metadata_version=image.features.metadata_version or 0,
+        features=dict(sorted(image.features.levels.items())),
+        voters=() if quorum.voters is None else tuple(map(format_voter, VoterSet.from_record(quorum.voters))),
+        topics=len(image.topics),
+        partitions=sum(len(topic.partitions) for topic in image.topics.by_id.values()),
+        records=len(values),
+        hash=image_hash(image, quorum.kraft_version, quorum.voters).hex,
+        checkpoint=checkpoint_name(image.offset_and_epoch),
+        size=len(content),
+        sha256=hashlib.sha256(content).hexdigest(),
+    )
+    text = msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"
+    _write_tar(target, {_MANIFEST: text, manifest.checkpoint: content}, now_ms // 1000)
+    return manifest
+
+
+def _write_tar(target: Path, members: dict[str, bytes], mtime: int) -> None:
+    try:
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise BackupError(f"{target} exists: a backup is not written over; name another file") from None
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
+                for name, content in members.items():
+                    member = tarfile.TarInfo(name)
+                    member.size, member.mtime, member.mode = len(content), mtime, 0o600
+                    archive.addfile(member, io.BytesIO(content))
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+
+
+def read_backup(path: Path) -> Backup:
+    """Read a backup and check all of it: the checkpoint's bytes, its records, and the hash of what they say.
+
+    Raises:
+        BackupError: it is none, or is damaged.
+    """
+    if not path.is_file():
+        raise BackupError(f"{path} is no file: a backup is what `kraft snapshot save` wrote")
+    try:
+        with tarfile.open(path, mode="r:") as archive:
+            manifest = msgspec.json.decode(_member(archive, _MANIFEST, path, _MAX_MANIFEST), type=BackupManifest)
+            if manifest.format_version != FORMAT_VERSION:
+                raise BackupError(f"{path} is of version {manifest.format_version}, not {FORMAT_VERSION}")
+            if parse_checkpoint_name(manifest.checkpoint) != manifest.end:
+                raise BackupError(f"{path}: its checkpoint is called {manifest.checkpoint}, which is not its end")
+            content = _member(archive, manifest.checkpoint, path, manifest.size)
+    except (tarfile.TarError, msgspec.DecodeError, EOFError) as error:
+        raise BackupError(f"{path} is no backup that `kraft snapshot save` wrote, or is damaged: {error}") from error
+    if hashlib.sha256(content).hexdigest() != manifest.sha256:
+        raise BackupError(f"{path} is damaged: its checkpoint has another SHA-256 than its manifest says")
+    return _checked(path, manifest, content)
+
+
+def _member(archive: tarfile.TarFile, name: str, path: Path, limit: int) -> bytes:
+    try:
+        member = archive.getmember(name)
+    except KeyError:
+        raise BackupError(f"{path} is no backup that `kraft snapshot save` wrote: it holds no {name}") from None
+    reading = archive.extractfile(member)
+    if reading is None or member.size > limit:
+        raise BackupError(f"{path} is damaged: {name} in it is no file of at most {limit} bytes")
+    content = reading.read()
+    if len(content) != member.size:
+        raise BackupError(f"{path} is damaged: it ends within {name}")
+    return content
+
+
+def _checked(path: Path, manifest: BackupManifest, content: bytes) -> Backup:
+    with _as_file(manifest.checkpoint, content) as file:
+        checkpoint = read_checkpoint(OsFiles(), file)
+    image = image_of_checkpoint(
+        map(decode_record, checkpoint.values()),
+        end=manifest.end,
+        last_contained_timestamp_ms=checkpoint.header.last_contained_log_timestamp,
+    )
+    if image_hash(image, checkpoint.kraft_version, checkpoint.voters).hex != manifest.hash:
+        raise BackupError(f"{path}: its records do not hash to what its manifest says: it was changed, do not use it")
+    return Backup(manifest=manifest, image=image, checkpoint=checkpoint)
+
+
+@contextmanager
+def _as_file(name: str, content: bytes) -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / name
+        file.write_bytes(content)
+        yield str(file)

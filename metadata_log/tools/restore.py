@@ -1,0 +1,105 @@
+"""A backup as the log directory of a controller that has not run yet: of its cluster, or of a new one.
+
+Decides: which files a node starts from: identity, checkpoint, and an empty segment where it ends. Must not know: how a
+backup is stored. Kafka's controllers and ours start from what is written here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory import METADATA_DIRECTORY, MetaProperties, write_meta_properties, write_partition_metadata
+from metadata_log.files import Files
+from metadata_log.format import bootstrap_values
+from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId
+from metadata_log.offsets import Epoch
+from metadata_log.records import VotersRecord
+from metadata_log.segment import segment_file
+from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint, write_checkpoint
+from metadata_log.tools.backup import Backup, BackupError
+from metadata_log.voters import VoterSet
+
+_NO_MORE: Final = "the voters of a cluster at kraft.version 0 stand in its configuration, controller.quorum.voters"
+
+
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    """What was written."""
+
+    directory: str
+    cluster_id: str
+    node_id: int
+    directory_id: DirectoryId
+    voters: VoterSet
+    end_offset: int
+
+
+def restore_backup(
+    files: Files,
+    backup: Backup,
+    target: Path,
+    *,
+    cluster_id: str,
+    node_id: NodeId,
+    new_directory_id: DirectoryId,
+    now_ms: int,
+    voters: VoterSet | None = None,
+) -> Restored:
+    """Make `target` a node's log directory that holds the backup. `voters` None: those of the backup stay.
+
+    A voter's directory gets the id that the voter set has for it; `new_directory_id` is for a node that is none.
+    meta.properties is written last: what a crash leaves half done counts as unformatted.
+
+    Raises:
+        BackupError: `target` is not empty, or the voters do not fit.
+        DirectoryError: it cannot be written.
+    """
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise BackupError(f"{target} is there and not empty: nothing is restored over another, name a new directory")
+    record = _voters_of(backup, voters)
+    members = VoterSet() if record is None else VoterSet.from_record(record)
+    own = members.get(node_id)
+    holder = new_directory_id if own is None else own.key.directory_id
+    manifest = backup.manifest
+    directory = f"{target}/{METADATA_DIRECTORY}"
+    files.mkdirs(directory)
+    times = CheckpointTimes.at(manifest.created_ms, last_contained_ms=manifest.last_contained_timestamp_ms)
+    batches = build_checkpoint(
+        backup.checkpoint.values(),
+        epoch=backup.checkpoint.epoch,
+        times=times,
+        kraft_version=backup.checkpoint.kraft_version,
+        voters=record,
+    )
+    write_checkpoint(files, f"{directory}/{manifest.checkpoint}", batches)
+    files.open(f"{directory}/{segment_file(manifest.end_offset)}", create=True).close()
+    write_partition_metadata(files, directory, METADATA_TOPIC_ID)
+    files.fsync_dir(directory)
+    properties = MetaProperties(cluster_id=cluster_id, node_id=node_id, directory_id=holder)
+    _write_identity(files, backup, target, properties, now_ms)
+    return Restored(
+        directory=str(target),
+        cluster_id=cluster_id,
+        node_id=int(node_id),
+        directory_id=holder,
+        voters=members,
+        end_offset=manifest.end_offset,
+    )
+
+
+def _voters_of(backup: Backup, voters: VoterSet | None) -> VotersRecord | None:
+    if voters is None:
+        return backup.checkpoint.voters
+    if backup.checkpoint.kraft_version == 0:
+        raise BackupError(f"the backup takes no voters: {_NO_MORE}")
+    return voters.to_record()
+
+
+def _write_identity(files: Files, backup: Backup, target: Path, properties: MetaProperties, now_ms: int) -> None:
+    manifest = backup.manifest
+    values = bootstrap_values(manifest.metadata_version, manifest.features)
+    times = CheckpointTimes.at(now_ms, last_contained_ms=0)
+    write_checkpoint(files, f"{target}/{BOOTSTRAP_CHECKPOINT}", build_checkpoint(values, epoch=Epoch(0), times=times))
+    write_meta_properties(files, str(target), properties, written_at_ms=now_ms)

@@ -1,0 +1,62 @@
+"""`kraft features`: what a log asks of the software that is to read it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from quorum.cli.errors import CliError, wrong_use
+from quorum.cli.output import Output, OutputFormat, show_json, table_lines
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.callback()
+def features() -> None:
+    """What a log asks of the software that is to read it."""
+
+
+@app.command(
+    epilog="Examples:  kraft features check /var/lib/kafka/data --target 3.9    "
+    "kraft features check 00000000000000000300-0000000001.checkpoint --target 3.7-IV4 -o json"
+)
+def check(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Nodes' directories, metadata directories, segments, checkpoints, exports.")
+    ],
+    target: Annotated[str, typer.Option("--target", help="metadata.version, such as 3.9 or 3.9-IV0.")],
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """List the records that software at the target metadata.version could not read, in segments and checkpoints.
+
+    Offsets in a checkpoint count from 0. Reads only and takes no lock.
+    Exit status 0: it could read all of them. 1: it could not. 2: there is no such level.
+    """
+    from metadata_log.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
+    from metadata_log.records import UnknownLevelError, parse_metadata_version  # noqa: PLC0415
+    from metadata_log.tools.feature_check import unreadable_records  # noqa: PLC0415
+    from metadata_log.tools.hashes import histories  # noqa: PLC0415
+    from metadata_log.tools.history import batches_of_file  # noqa: PLC0415
+
+    try:
+        level = parse_metadata_version(target)
+    except UnknownLevelError as error:
+        raise wrong_use(f"--target: {error}") from error
+    rows: list[dict[str, object]] = []
+    for label, history in histories(paths):
+        for path in [path for _, path in (*history.segments, *history.checkpoints)]:
+            batches = batches_of_file(OsFiles(), path)
+            found = unreadable_records(batches, level.level)
+            rows += [{"source": label, "file": path.name, **msgspec.to_builtins(one)} for one in found]
+    if output is OutputFormat.JSON:
+        show_json(rows)
+    elif not rows:
+        print(f"{level} can read every record.")
+    else:
+        for line in table_lines(("source", "file", "offset", "type", "version", "reason"), rows):
+            print(line)
+    if rows:
+        raise CliError(f"{level} could not read {len(rows)} records of this log")

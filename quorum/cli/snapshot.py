@@ -1,0 +1,133 @@
+"""`kraft snapshot`: a backup of the metadata in one file, a look at it, and a node's directory made from it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from quorum.cli.errors import CliError, wrong_use
+from quorum.cli.output import Output, OutputFormat, show_object
+
+if TYPE_CHECKING:
+    from metadata_log.tools.backup import BackupManifest
+
+app = typer.Typer(no_args_is_help=True)
+
+_File = Annotated[Path, typer.Argument(help="The backup.")]
+
+
+@app.command(
+    epilog="Examples:  kraft snapshot save /var/lib/kafka/data cluster.backup    "
+    "kraft snapshot save /var/lib/kafka/data before-upgrade.backup --at 12000"
+)
+def save(
+    source: Annotated[Path, typer.Argument(help="A node's directory, a metadata directory, a segment or checkpoint.")],
+    target: Annotated[Path, typer.Argument(help="The backup: a file that does not exist yet.")],
+    at: Annotated[
+        int | None, typer.Option("--at", min=0, help="Exclusive end offset; default: the end of the log.")
+    ] = None,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Write all metadata at an offset to one file: topics with their ids, configs, ACLs, credentials, voters.
+
+    Reads the source only and takes no lock. The file holds SCRAM credentials: keep it as secret as the log.
+    A live log's last records may not be committed yet; take a leader's directory, or --at an offset known to be.
+    """
+    from metadata_log.tools.backup import save_backup  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.contents import read_identity  # noqa: PLC0415
+    from metadata_log.tools.hashes import histories  # noqa: PLC0415
+
+    found = histories([source])
+    if len(found) > 1:
+        raise wrong_use(f"{source} holds several logs ({', '.join(label for label, _ in found)}): name one of them")
+    history = found[0][1]
+    state = history.state_at() if at is None else history.exact(at)
+    identity = read_identity(history.path if history.path.is_dir() else history.path.parent)
+    cluster_id = None if identity is None else identity.cluster_id
+    manifest = save_backup(state, target, cluster_id=cluster_id, now_ms=_now_ms())
+    _show(output, target, manifest)
+
+
+@app.command(epilog="Example:  kraft snapshot status cluster.backup -o json | jq .hash")
+def status(file: _File, output: Output = OutputFormat.TABLE) -> None:
+    """Check a backup, all of it, and say what it holds. Exit status 1: it is damaged."""
+    from metadata_log.tools.backup import read_backup  # noqa: PLC0415  (not needed for help)
+
+    _show(output, file, read_backup(file).manifest)
+
+
+@app.command(
+    epilog="Examples:  kraft snapshot restore cluster.backup /var/lib/kafka/data --node-id 1    "
+    "kraft snapshot restore cluster.backup copy/data --node-id 1 --cluster-id $(kraft storage random-uuid) "
+    "--voters 1@localhost:9093:$(kraft storage random-uuid)"
+)
+def restore(
+    file: _File,
+    target: Annotated[Path, typer.Argument(help="The log directory to make: it must not exist, or be empty.")],
+    node_id: Annotated[int, typer.Option("--node-id", min=0, help="Of the controller that is to start from it.")],
+    cluster_id: Annotated[
+        str | None, typer.Option("--cluster-id", "-t", help="Another cluster's id; default: that of the backup.")
+    ] = None,
+    voters: Annotated[
+        str | None,
+        typer.Option("--voters", help="The new quorum: id@host:port\\[/grpc-port]:directory-id, comma separated."),
+    ] = None,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Make a controller's log directory from a backup; Kafka's controllers and ours start from it.
+
+    Give every controller of the quorum the same backup and the same --voters (and --cluster-id), each its --node-id.
+    Without --voters those of the backup stay. Nothing is ever written over.
+    """
+    from metadata_log.ids import DirectoryId, NodeId, id_text, parse_id  # noqa: PLC0415  (not needed for help)
+    from metadata_log.os_files import OsFiles  # noqa: PLC0415
+    from metadata_log.tools.backup import read_backup  # noqa: PLC0415
+    from metadata_log.tools.restore import restore_backup  # noqa: PLC0415
+    from metadata_log.voters import InvalidVoterError, parse_voters  # noqa: PLC0415
+    from quorum.cli.storage import random_id  # noqa: PLC0415
+
+    backup = read_backup(file)
+    named = cluster_id or backup.manifest.cluster_id
+    if named is None:
+        raise CliError(f"{file} does not know its cluster's id: give --cluster-id")
+    if cluster_id is not None:
+        parse_id(cluster_id)
+    try:
+        members = None if voters is None else parse_voters(voters)
+    except InvalidVoterError as error:
+        raise wrong_use(f"--voters: {error}") from error
+    if members is not None and NodeId(node_id) not in members:
+        raise wrong_use(
+            f"--voters does not name node {node_id}: its directory would wait for a quorum that it is not in"
+        )
+    done = restore_backup(
+        OsFiles(), backup, target, cluster_id=named, node_id=NodeId(node_id), new_directory_id=DirectoryId(random_id()),
+        now_ms=_now_ms(), voters=members,
+    )  # fmt: skip
+    show_object(
+        output,
+        {
+            "directory": done.directory,
+            "cluster_id": done.cluster_id,
+            "node_id": done.node_id,
+            "directory_id": id_text(done.directory_id),
+            "voters": list(map(str, done.voters)),
+            "end_offset": done.end_offset,
+            "hash_of_the_backup": backup.manifest.hash,
+        },
+    )
+
+
+def _show(output: OutputFormat, file: Path, manifest: BackupManifest) -> None:
+    fields = msgspec.to_builtins(manifest)
+    if output is OutputFormat.TABLE:
+        fields["features"] = [f"{name}={level}" for name, level in manifest.features.items()]
+    show_object(output, {"file": str(file), **fields})
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
