@@ -6,6 +6,8 @@ Must not know: the log beside it.
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from metadata_log.batch import batch_records, batch_values
@@ -30,6 +32,9 @@ from metadata_log.tools.scan import Damage, Fault
 from metadata_log.tools.verify_batch import inner_fault
 from metadata_log.tools.verify_records import Place, RecordRules
 from metadata_log.tools.walk import Quiet, walk
+
+_BOOTSTRAP_EPOCH: Final = 0
+"""Of every batch of `bootstrap.checkpoint`, which precedes any leader."""
 
 
 class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,8 +151,9 @@ class _Check:
             kind = "offset_gap" if header.base_offset > self._expected else "offset_repeated"
             what = f"offset {self._expected} is due in it, and {header.base_offset} stands there"
             self._found(kind, what, batch.position)
-        if self._end is not None and header.partition_leader_epoch != self._end.epoch:
-            what = f"a batch is of epoch {header.partition_leader_epoch}, but its name says {self._end.epoch}"
+        due = _BOOTSTRAP_EPOCH if self._end is None else int(self._end.epoch)
+        if header.partition_leader_epoch != due:
+            what = f"a batch is of epoch {header.partition_leader_epoch}, where {due} is due"
             self._found("checkpoint_malformed", what, batch.position, header.base_offset)
         if header.is_control:
             self._on_control(batch)

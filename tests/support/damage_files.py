@@ -259,6 +259,16 @@ def flipped_bootstrap(cluster: Cluster) -> Planted:
     return Planted("corrupt_batch", 1, path, int(parse_header(batches[1]).base_offset), len(batches[0]))
 
 
+def foreign_bootstrap_epoch(cluster: Cluster) -> Planted:
+    """A batch of bootstrap.checkpoint in another epoch, which no checksum covers."""
+    path = cluster.disk(1) / "bootstrap.checkpoint"
+    batches = split(path)
+    batches[1] = with_epoch(batches[1], 4)
+    write(path, batches)
+    offset = int(parse_header(batches[1]).base_offset)
+    return Planted("checkpoint_malformed", 1, path, offset, len(batches[0]))
+
+
 def _other_topic(cluster: Cluster) -> bytes:
     return _partitions(cluster)[1].read_bytes()
 
@@ -313,6 +323,7 @@ FILE_DAMAGE = [
             foreign_metadata_topic,
             partition_metadata_missing,
             flipped_bootstrap,
+            foreign_bootstrap_epoch,
         )
     ),
     Damage("partition_twice", "every-record", partition_twice),
