@@ -111,7 +111,10 @@ def _provenance(image: MetadataImage) -> str:
     end = image.offset_and_epoch
     seconds, millis = divmod(image.last_contained_timestamp_ms, 1000)
     fraction = f".{millis:03d}".rstrip("0") if millis else ""
-    at = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S") + fraction
+    try:
+        at = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S") + fraction
+    except (ValueError, OverflowError, OSError):  # damage: of no year that a calendar here has
+        at = f"{image.last_contained_timestamp_ms} ms since 1970 "
     return f"offset {end.offset - 1}, epoch {end.epoch}, time {at}Z[UTC]"
 
 
