@@ -18,8 +18,9 @@ class ControllerConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`default.replication.factor`."""
     max_records_per_batch: int = 10_000
     """No request of a user may need more records, nor ask for more partitions."""
-    max_records_per_sweep: int = 2_000
-    """How many partitions one turn may change for a broker that came or went; the rest follows in the next turns."""
+    max_records_per_sweep: int = 500
+    """How many partitions one turn may change for a broker that came or went; the rest follows in the next turns. So
+    many are worked out, written and replayed in about 10 ms, for which requests then wait."""
     kraft_version: int = 1
     """The finalised `kraft.version`, which stands among the control records and not in the image."""
     delete_topic_enable: bool = True

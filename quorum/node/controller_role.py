@@ -93,10 +93,8 @@ class ControllerRole:
             calls = calls if own is None else [*calls, own]
         for call in calls:
             self._handle(call)
-        if self._tail is not None:
-            self._on_time(self._tail)
-            if self._may_append(self._tail) and not self._tail.flush(self._executor.clock.wall_ms):
-                self.on_lost_leadership()
+        if self._tail is not None and self._may_append(self._tail):
+            self._append(self._tail)
         self._expire()
 
     def on_published(self) -> None:
@@ -128,7 +126,7 @@ class ControllerRole:
         """See `executor.Application`."""
         deadlines = [self._commits.next_deadline_ms(), self._reads.next_deadline_ms()]
         deadlines.append(self._registration.next_deadline_ms())
-        if self._tail is not None:
+        if self._tail is not None and self._may_append(self._tail):
             deadlines.append(self._machine.next_deadline_ms())
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
@@ -227,8 +225,14 @@ class ControllerRole:
             return True
         return tail.add(result.records, self._executor.clock.wall_ms, is_atomic=result.is_atomic)
 
+    def _append(self, tail: Tail) -> None:
+        self._on_time(tail)
+        if self._tail is tail and self._may_append(tail) and not tail.flush(self._executor.clock.wall_ms):
+            self.on_lost_leadership()
+
     def _on_time(self, tail: Tail) -> None:
-        """Fence what has become stale; one step a turn, the next turn follows at once if there is more."""
+        """Fence what has become stale: one step a batch, only when that may be appended now, so that whoever asks
+        meanwhile waits behind one step at most. Once it is committed, the next turn goes on if there is more."""
         due = self._machine.next_deadline_ms()
         if due is None or due > self._executor.clock.monotonic_ms:
             return

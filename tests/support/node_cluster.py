@@ -143,6 +143,8 @@ class Cluster:
         """When set, a replica that crashed is started again after so long."""
         self.cut: set[tuple[int, int]] = set()
         """(from, to) pairs between which nothing passes; the sender sees a timeout."""
+        self.session_timeout_ms = 1 << 30
+        self.max_records_per_sweep = 500
         self.effects = 0
         self.crash_at: int | None = None
         self.promises = Promises(self)
@@ -341,7 +343,12 @@ class Node:
         self._guarded(self.executor.start)
 
     def _application(self, executor: Executor) -> Application:
-        controller = ControllerConfig(node_id=self.node_id, cluster_id=CLUSTER_ID, session_timeout_ms=1 << 30)
+        controller = ControllerConfig(
+            node_id=self.node_id,
+            cluster_id=CLUSTER_ID,
+            session_timeout_ms=self.cluster.session_timeout_ms,
+            max_records_per_sweep=self.cluster.max_records_per_sweep,
+        )
         incarnation = Uuid(self.node_id.to_bytes(8, "big") + self.boot.to_bytes(8, "big"))
         return ControllerRole(
             executor,

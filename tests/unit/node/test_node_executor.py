@@ -6,14 +6,14 @@ from typing import Any
 
 from metadata_log.batch import parse_header
 from metadata_log.file_log import LogConfig
-from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, TopicId
+from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId, TopicId
 from metadata_log.offsets import Offset
 from quorum.controller.context import RequestContext
 from quorum.controller.requests import DescribeTopics
 from quorum.errors import Error
 from quorum.node.ports import ClientAnswer, ClientCall, ControllerDeactivated, PeerCall, PeerRequested, Refused
 from quorum.raft.messages import FetchRequest
-from tests.support.node_cluster import CLUSTER_ID, Cluster, Node, create_request, read_directory
+from tests.support.node_cluster import BROKER, CLUSTER_ID, Cluster, Node, create_request, read_directory
 
 
 def _started(seed: int = 1, count: int = 3) -> tuple[Cluster, Node]:
@@ -102,6 +102,33 @@ def test_requests_that_come_while_a_batch_is_on_its_way_share_the_next_one() -> 
     batches = leader.executor.log.read(end, 1 << 20)
     header = parse_header(batches)
     assert (header.count, header.size_in_bytes) == (10, len(batches))
+    _settle(cluster)
+    cluster.check()
+
+
+def test_a_client_waits_behind_one_step_of_fencing_at_most() -> None:
+    cluster = Cluster(3, seed=1)
+    cluster.session_timeout_ms, cluster.max_records_per_sweep = 1000, 10
+    cluster.start()
+    leader = cluster.elect()
+    cluster.add_broker()
+    made: list[ClientAnswer] = []
+    leader.call(create_request(*(f"t{number}" for number in range(400))), made.append)
+    cluster.run_until(lambda: bool(made))
+    _settle(cluster)
+    for count in range(1, 6):
+        end = leader.executor.machine.log_end_offset
+        cluster.run_until(lambda end=end: leader.executor.machine.log_end_offset > end)  # type: ignore[misc]
+        asked_at = leader.executor.machine.log_end_offset
+        answers = cluster.create(leader, f"meanwhile{count}")
+        cluster.run_until(lambda answers=answers: bool(answers))  # type: ignore[misc]
+        assert answers[0].error is Error.NONE
+        assert answers[0].image_offset - asked_at <= 10 + 2
+    broker = NodeId(BROKER)
+    assert not leader.executor.image.cluster.brokers[broker].fenced
+    cluster.run_until(lambda: leader.executor.image.cluster.brokers[broker].fenced)
+    topics = leader.executor.image.topics.by_id.values()
+    assert all(broker not in partition.isr or partition.isr == (broker,) for t in topics for partition in t.partitions)
     _settle(cluster)
     cluster.check()
 
