@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 SHELL := /bin/bash
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test campaign sim check fix bench proto records clean
+.PHONY: help setup demo test campaign sim check fix bench bench-toolkit proto records clean
 
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -44,6 +44,9 @@ fix: $(STAMP) ## let ruff mend what it can, and write the generated files anew
 
 bench: $(STAMP) ## measure, beside etcd in the same run (needs Go and etcd; says so if absent)
 	@$(BIN)/python -m benchmarks.quorum_bench $(ARGS)
+
+bench-toolkit: $(STAMP) ## measure the toolkit, beside Apache Kafka's own tools (needs Java and Maven)
+	@$(BIN)/python -m benchmarks.toolkit_bench $(ARGS)
 
 clean: ## remove what was built here
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build demo-out
