@@ -78,6 +78,8 @@ class RecordRules:
         self._before: tuple[MetadataImage, dict[TopicId, KnownTopic], dict[TopicId, KnownTopic]] | None = None
         self._transaction_at = -1
         self._level: int | None = None
+        self._highest: dict[type[MetadataRecord], int] = {}
+        """By type, the highest version that may be written at the level."""
         self._live: dict[TopicId, KnownTopic] = {}
         self._removed: dict[TopicId, KnownTopic] = {}
         self._names: dict[str, TopicId] = {}
@@ -92,6 +94,7 @@ class RecordRules:
         self._image = image
         self._before = None
         self._level = image.features.metadata_version
+        self._highest = {}
         topics = image.topics.by_id
         if not self.is_trusted:
             self._removed.update((topic_id, topic) for topic_id, topic in self._live.items() if topic_id not in topics)
@@ -159,17 +162,22 @@ class RecordRules:
         )
 
     def _check_level(self, record: MetadataRecord, value: bytes, offset: int, place: Place) -> None:
-        if isinstance(record, FeatureLevelRecord) and record.name == FEATURE_NAME:
+        if type(record) is FeatureLevelRecord and record.name == FEATURE_NAME:
             self._level = record.feature_level
+            self._highest = {}
         if self._level is None or not self.is_trusted:
             return
-        name = type(record).__name__
-        try:
-            highest = write_version(type(record), self._level)
-        except InvariantViolation as violation:
-            self._add("record_above_level", f"the record at offset {offset}: {violation}", offset, place, group=name)
-            return
+        highest = self._highest.get(type(record))
+        if highest is None:
+            try:
+                highest = write_version(type(record), self._level)
+            except InvariantViolation as violation:
+                meaning = f"the record at offset {offset}: {violation}"
+                self._add("record_above_level", meaning, offset, place, group=type(record).__name__)
+                return
+            self._highest[type(record)] = highest
         if value[2] > highest:
+            name = type(record).__name__
             meaning = (
                 f"the {name} at offset {offset} is of version {value[2]}, but at metadata.version {self._level} none "
                 f"above {highest} may be written"
@@ -181,7 +189,7 @@ class RecordRules:
         image = self._image
         waiting: list[_OffsetAndRecord] = []
         for offset, record in decoded:
-            if isinstance(record, _TRANSACTION_RECORDS):
+            if type(record) in _TRANSACTION_RECORDS:
                 image = self._apply(image, waiting, place)
                 image = self._on_transaction(image, record, offset, place)
                 waiting = []
@@ -311,7 +319,7 @@ class RecordRules:
         touched = {
             (record.topic_id, record.partition_id): (offset, type(record).__name__)
             for offset, record in records
-            if isinstance(record, PartitionRecord | PartitionChangeRecord)
+            if type(record) is PartitionChangeRecord or type(record) is PartitionRecord
         }
         for (topic_id, partition_id), (offset, what) in touched.items():
             partition = after.topics.partition(topic_id, partition_id)

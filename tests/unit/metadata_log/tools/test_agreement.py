@@ -1,0 +1,73 @@
+"""What it means that replicas hold different batches at one offset."""
+
+from __future__ import annotations
+
+from metadata_log.tools.agreement import Judge, ReplicaView, leaders_of
+from metadata_log.tools.bounds import CommittedBounds
+from metadata_log.tools.compare import Conflict, Held
+
+OFFSET = 100
+
+
+def _replicas(*last_epochs: int, known_committed: tuple[int, ...] = ()) -> list[ReplicaView]:
+    known = (*known_committed, *([0] * len(last_epochs)))
+    return [
+        ReplicaView(label=f"node {n}", node_id=n, is_voter=True, last_epoch=epoch, known_committed=known[n])
+        for n, epoch in enumerate(last_epochs)
+    ]
+
+
+def _judged(replicas: list[ReplicaView], *sides: tuple[int, set[int]], lower: int = 0) -> list[tuple[str, str, int]]:
+    """Kind, severity and replica of each finding at a conflict of (epoch, holders)."""
+    judge = Judge(replicas, len(replicas), CommittedBounds(lower=lower, upper=None, because="so it is"))
+    conflict = Conflict(
+        offset=OFFSET,
+        end=OFFSET + 1,
+        count=1,
+        sides=tuple(Held(epoch=epoch, holders=frozenset(holders)) for epoch, holders in sides),
+        places={},
+    )
+    return [(found.kind, found.severity.value, found.node_id or 0) for found in judge.on_conflict(conflict)]
+
+
+def test_other_bytes_of_one_epoch_are_the_minoritys_fault() -> None:
+    assert _judged(_replicas(1, 1, 1), (1, {0}), (1, {1, 2})) == [("log_mismatch", "error", 0)]
+
+
+def test_other_bytes_without_a_majority_are_anybodys_fault() -> None:
+    assert _judged(_replicas(1, 1), (1, {0}), (1, {1})) == [("log_mismatch", "error", 0), ("log_mismatch", "error", 1)]
+
+
+def test_a_deposed_leaders_tail_is_harmless() -> None:
+    assert _judged(_replicas(1, 2, 2), (1, {0}), (2, {1, 2})) == [("uncommitted_tail", "note", 0)]
+
+
+def test_a_majority_of_an_earlier_epoch_may_have_been_committed() -> None:
+    """Raft's figure 8: the lone holder of the later epoch may win, and overwrite what a majority held."""
+    assert _judged(_replicas(1, 1, 2), (1, {0, 1}), (2, {2})) == [("committed_prefix_differs", "warning", 2)]
+
+
+def test_logs_that_part_and_join_again_are_damaged() -> None:
+    found = _judged(_replicas(3, 3, 3), (1, {0}), (2, {1, 2}))
+    assert [kind for kind, _, _ in found] == ["log_mismatch"] * 3
+
+
+def test_what_a_checkpoint_covers_cannot_be_two() -> None:
+    replicas = _replicas(2, 3, 3, known_committed=(OFFSET + 1, OFFSET + 1))
+    assert _judged(replicas, (2, {0}), (3, {1, 2})) == [
+        ("committed_prefix_differs", "error", 0),
+        ("committed_prefix_differs", "error", 1),
+        ("committed_prefix_differs", "error", 2),
+    ]
+
+
+def test_below_the_bound_the_majoritys_batch_was_committed() -> None:
+    assert _judged(_replicas(5, 2, 2), (5, {0}), (2, {1, 2}), lower=OFFSET + 1) == [
+        ("committed_prefix_differs", "error", 0)
+    ]
+
+
+def test_epochs_with_one_leader_are_not_listed() -> None:
+    elections = {0: [(1, 3, 0), (2, 1, 50)], 1: [(1, 3, 0), (2, 2, 50)]}
+
+    assert list(leaders_of(elections)) == [(2, {(1, 50): frozenset({0}), (2, 50): frozenset({1})})]
