@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from metadata_log.errors import CorruptBatchError, MetadataLogError
+from metadata_log.errors import CorruptBatchError
 from metadata_log.tools.dump_lines import Style
 from quorum.cli.dump_options import (
     As,
@@ -25,7 +25,7 @@ from quorum.cli.dump_options import (
     Until,
     selection_of,
 )
-from quorum.cli.dump_output import DumpFormat, Renderer, Writer, dump_file, named
+from quorum.cli.dump_output import DumpFormat, Renderer, Writer, named, show_files
 from quorum.cli.errors import FAILED, CliError, say, wrong_use
 from quorum.cli.log_files import files_of, metadata_logs
 
@@ -72,17 +72,8 @@ def run(
     if follow:
         _follow(paths, renderer)
         return
-    writer, failed = Writer(renderer), False
-    for file in files:
-        try:
-            dump_file(str(file), renderer, writer)
-        except MetadataLogError as error:
-            writer.flush()
-            say(f"kraft: {named(error, str(file))}")
-            failed = True
-    writer.end()
-    if failed:
-        raise typer.Exit(FAILED)
+    if status := show_files(files, renderer):
+        raise typer.Exit(status)
 
 
 def _follow(paths: list[Path], renderer: Renderer) -> None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import enum
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import BinaryIO, Final
 
 from metadata_log.errors import MetadataLogError
@@ -19,7 +20,7 @@ from metadata_log.tools.dump_pieces import Piece, pieces
 from metadata_log.tools.dump_select import Selection
 from metadata_log.tools.dump_texts import CSV_HEAD, TextRow, show_csv, show_json_lines, show_rows
 from metadata_log.tools.dump_turns import WORTH_IT, Rendered, processes, write_in_turns
-from quorum.cli.errors import say
+from quorum.cli.errors import FAILED, say
 
 
 class DumpFormat(enum.StrEnum):
@@ -36,12 +37,18 @@ class DumpFormat(enum.StrEnum):
 
 _TABLE: Final = "{:>10}  {:>5}  {:<24}  {:<34}  {:>7}  {}\n"
 _SEPARATOR: Final = ",\n"
+_EVERYTHING: Final = Selection()
 
 
 class Renderer:
     """Pieces of a file as text in one form."""
 
-    def __init__(self, form: DumpFormat, style: Style, selection: Selection) -> None:
+    def __init__(
+        self,
+        form: DumpFormat = DumpFormat.TEXT,
+        style: Style = Style.KAFKA_4_3,
+        selection: Selection = _EVERYTHING,
+    ) -> None:
         self.form = form
         self._style = style
         self._selection = selection
@@ -114,6 +121,20 @@ class Writer:
             return sys.stdout.fileno()
         except OSError:
             return None
+
+
+def show_files(files: Sequence[Path], renderer: Renderer) -> int:
+    """Write all files; the exit status: 1 when one is damaged so that it cannot be read on."""
+    writer, status = Writer(renderer), 0
+    for file in files:
+        try:
+            dump_file(str(file), renderer, writer)
+        except MetadataLogError as error:
+            writer.flush()
+            say(f"kraft: {named(error, str(file))}")
+            status = FAILED
+    writer.end()
+    return status
 
 
 def dump_file(path: str, renderer: Renderer, writer: Writer) -> None:
