@@ -212,7 +212,7 @@ def batches_of_file(files: Files, path: Path, *, may_be_torn: bool = True) -> It
         for found in scan(handle):
             if not isinstance(found, Damage):
                 yield found
-            elif found.fault is Fault.TORN and may_be_torn:
+            elif found.fault is Fault.TORN and may_be_torn and found.position > 0:
                 return
             else:
                 raise HistoryError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from quorum.cli import dump, log_diff, log_hash, verify
+from quorum.cli import dump, log_diff, log_hash, timeline, verify
 from quorum.cli.errors import CliError
 from quorum.cli.extras import needs_analysis
 from quorum.cli.output import show_json
@@ -24,6 +24,7 @@ app.command("dump", epilog=dump.EPILOG)(dump.run)
 app.command("verify", epilog=verify.EPILOG)(verify.run)
 app.command("diff", epilog=log_diff.EPILOG)(log_diff.run)
 app.command("hash", epilog=log_hash.EPILOG)(log_hash.run)
+app.command("timeline", epilog=timeline.EPILOG)(timeline.run)
 
 
 class ExportFormat(enum.StrEnum):

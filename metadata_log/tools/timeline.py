@@ -1,0 +1,167 @@
+"""What happened to a cluster over time, by its log: elections, leaders, brokers fenced and back, gaps, new levels.
+
+Decides: which records are an event, and what is a gap. Must not know: files and pictures (`timeline_picture` draws).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from metadata_log.batch import batch_records, batch_values
+from metadata_log.records import (
+    BrokerRegistrationChangeRecord,
+    FeatureLevelRecord,
+    FenceBrokerRecord,
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    MetadataRecord,
+    RegisterBrokerRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+    VotersRecord,
+    decode_control,
+    decode_record,
+)
+from metadata_log.segment import LocatedBatch
+from metadata_log.voters import VoterSet, format_voter
+
+
+class EventKind(enum.StrEnum):
+    """What happened."""
+
+    ELECTION = "election"
+    REGISTERED = "registered"
+    FENCED = "fenced"
+    UNFENCED = "unfenced"
+    SHUTDOWN = "controlled-shutdown"
+    UNREGISTERED = "unregistered"
+    FEATURE = "feature"
+    VOTERS = "voters"
+    GAP = "gap"
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One event at the time of its batch (ms since 1970). `node_id`: the leader that was elected, or the broker."""
+
+    time_ms: int
+    offset: int
+    epoch: int
+    kind: EventKind
+    node_id: int | None = None
+    text: str
+    duration_ms: int | None = None
+    """Of a gap: how long nothing had been written before this offset."""
+
+
+class Timeline(msgspec.Struct, frozen=True, kw_only=True):
+    """All events by offset, between the first and the last batch's times."""
+
+    start_ms: int
+    end_ms: int
+    end_offset: int
+    events: tuple[Event, ...]
+
+
+def timeline_of(batches: Iterable[LocatedBatch], gap_ms: int) -> Timeline:
+    """The events in these batches of one log, in order; a pause of more than `gap_ms` is a gap.
+
+    Raises:
+        UnknownRecordError, MalformedRecordError, CorruptBatchError: a record cannot be read.
+    """
+    events: list[Event] = []
+    start = last = -1
+    end_offset = epoch = 0
+    for batch in batches:
+        header = batch.header
+        start = header.base_timestamp if start < 0 else start
+        if 0 <= last < header.base_timestamp - gap_ms:
+            events.append(_gap(batch, header.base_timestamp - last))
+        events += _of_control(batch, epoch) if header.is_control else _of_records(batch)
+        last = max(last, header.max_timestamp)
+        end_offset, epoch = int(header.next_offset), int(header.partition_leader_epoch)
+    return Timeline(start_ms=max(start, 0), end_ms=max(last, 0), end_offset=end_offset, events=tuple(events))
+
+
+def merged(timelines: Iterable[Timeline]) -> Timeline:
+    """One timeline of several replicas: what all of them hold stands once."""
+    every = [timeline for timeline in timelines if timeline.end_offset > 0]
+    if not every:
+        return Timeline(start_ms=0, end_ms=0, end_offset=0, events=())
+    events = {event for timeline in every for event in timeline.events}
+    return Timeline(
+        start_ms=min(timeline.start_ms for timeline in every),
+        end_ms=max(timeline.end_ms for timeline in every),
+        end_offset=max(timeline.end_offset for timeline in every),
+        events=tuple(sorted(events, key=lambda event: (event.offset, event.epoch, event.time_ms, event.text))),
+    )
+
+
+def _gap(batch: LocatedBatch, duration_ms: int) -> Event:
+    return Event(
+        time_ms=batch.header.base_timestamp,
+        offset=int(batch.header.base_offset),
+        epoch=int(batch.header.partition_leader_epoch),
+        kind=EventKind.GAP,
+        text=f"nothing was written for {duration_ms / 1000:.1f} s before this",
+        duration_ms=duration_ms,
+    )
+
+
+def _of_control(batch: LocatedBatch, epoch_before: int) -> Iterator[Event]:
+    epoch = int(batch.header.partition_leader_epoch)
+    for record in batch_records(batch.buffer, batch.header, batch.at):
+        offset = int(record.offset)
+        match decode_control(record.key or b"", record.value or b""):
+            case LeaderChangeMessage() as change:
+                skipped = epoch - epoch_before - 1
+                lost = f"; unused epochs before it: {skipped}" if skipped > 0 and epoch_before else ""
+                granting = ", ".join(str(voter.voter_id) for voter in change.granting_voters)
+                text = f"node {change.leader_id} leads, by the votes of {granting}{lost}"
+                yield _event(batch, offset, EventKind.ELECTION, int(change.leader_id), text)
+            case VotersRecord() as voters:
+                named = ", ".join(map(format_voter, VoterSet.from_record(voters)))
+                yield _event(batch, offset, EventKind.VOTERS, None, f"the voters are {named}")
+            case KRaftVersionRecord(kraft_version=version):
+                yield _event(batch, offset, EventKind.FEATURE, None, f"kraft.version is {version}")
+            case _:
+                pass
+
+
+def _of_records(batch: LocatedBatch) -> Iterator[Event]:
+    for index, value in enumerate(batch_values(batch.buffer, batch.header, batch.at)):
+        offset = int(batch.header.base_offset) + index
+        for kind, node_id, text in _judge(decode_record(value)):
+            yield _event(batch, offset, kind, node_id, text)
+
+
+def _judge(record: MetadataRecord) -> Iterator[tuple[EventKind, int | None, str]]:
+    match record:
+        case RegisterBrokerRecord(broker_id=broker):
+            state = "fenced until it has caught up" if record.fenced else "not fenced"
+            yield EventKind.REGISTERED, int(broker), f"broker {broker} registers, {state}"
+        case UnregisterBrokerRecord(broker_id=broker):
+            yield EventKind.UNREGISTERED, int(broker), f"broker {broker} is unregistered"
+        case FenceBrokerRecord(id=broker) | BrokerRegistrationChangeRecord(broker_id=broker, fenced=1):
+            yield EventKind.FENCED, int(broker), f"broker {broker} is fenced"
+        case UnfenceBrokerRecord(id=broker) | BrokerRegistrationChangeRecord(broker_id=broker, fenced=-1):
+            yield EventKind.UNFENCED, int(broker), f"broker {broker} is unfenced"
+        case BrokerRegistrationChangeRecord(broker_id=broker, in_controlled_shutdown=1):
+            yield EventKind.SHUTDOWN, int(broker), f"broker {broker} shuts down in order"
+        case FeatureLevelRecord(name=name, feature_level=level):
+            yield EventKind.FEATURE, None, f"{name} is {level}"
+        case _:
+            pass
+
+
+def _event(batch: LocatedBatch, offset: int, kind: EventKind, node_id: int | None, text: str) -> Event:
+    return Event(
+        time_ms=int(batch.header.max_timestamp),
+        offset=offset,
+        epoch=int(batch.header.partition_leader_epoch),
+        kind=kind,
+        node_id=node_id,
+        text=text,
+    )

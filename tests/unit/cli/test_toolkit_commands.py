@@ -1,0 +1,115 @@
+"""The commands on top of the log's history, as a user meets them: real clusters, and what is none."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from quorum.cli.main import run
+from tests.support.image_logs import FIXTURES
+
+BASIC = FIXTURES / "basic"
+BASIC_HASH = "23504d9cb341af939c1ac75c8855ffd081dcc40836a8be6ef941639492b5a3ea"
+"""Of the fixture's image at offset 83: the definition does not change."""
+
+
+def test_hash_of_several_replicas(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "hash", str(BASIC), "--at", "83", "-o", "json"]) == 0
+    lines = json.loads(capsys.readouterr().out)
+    assert {(line["source"], line["end_offset"], line["hash"]) for line in lines} == {
+        (f"node {node}", 83, BASIC_HASH) for node in (1, 2, 3)
+    }
+
+
+def test_hash_at_the_last_common_offset(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "hash", str(BASIC), "-o", "json"]) == 0
+    assert len({(line["end_offset"], line["hash"]) for line in json.loads(capsys.readouterr().out)}) == 1
+
+
+def test_hash_refuses_an_offset_that_is_no_bound(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "hash", str(BASIC / "node-1"), "--at", "4"]) == 1
+    assert "no state at offset 4" in capsys.readouterr().err
+
+
+def test_hash_of_a_divergent_replica_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    before = FIXTURES / "failovers" / "divergent-before"
+    after = FIXTURES / "failovers" / "divergent-after"
+    ends = []
+    for path in (before, after):
+        assert run(["log", "hash", str(path), "-o", "json"]) == 0
+        ends += [(line["end_offset"], line["hash"]) for line in json.loads(capsys.readouterr().out)]
+    assert len(set(ends)) == 2
+
+
+def test_features_check(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["features", "check", str(BASIC / "node-1"), "--target", "4.3"]) == 0
+    capsys.readouterr()
+    assert run(["features", "check", str(BASIC / "node-1"), "--target", "3.9", "-o", "json"]) == 1
+    rows = json.loads(capsys.readouterr().out)
+    assert {"RegisterBrokerRecord", "PartitionRecord"} <= {row["type"] for row in rows}
+    assert all(row["version"] > 1 for row in rows if row["type"] == "PartitionRecord")
+    assert run(["features", "check", str(FIXTURES / "static-3.9" / "node-1"), "--target", "3.9"]) == 0
+    assert run(["features", "check", str(BASIC), "--target", "9.9"]) == 2
+
+
+def test_the_shell_answers_one_command(capsys: pytest.CaptureFixture[str]) -> None:
+    node = str(BASIC / "node-1")
+    assert run(["shell", node, "ls", "/topics/by-name"]) == 0
+    words = capsys.readouterr().out.split()
+    assert "orders-3" in words
+    assert run(["shell", node, "-c", "cd /topics/by-name/orders-3", "-c", "cat name"]) == 0
+    assert capsys.readouterr().out == "orders-3\n"
+    assert run(["shell", node, "--at", "20", "cat", "/topics/by-name/orders-3/id"]) == 1
+    assert "there is no 'orders-3'" in capsys.readouterr().err
+    assert run(["shell", str(BASIC), "ls"]) == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["log", "hash", "{}"],
+        ["log", "timeline", "{}"],
+        ["shell", "{}", "ls"],
+        ["features", "check", "{}", "--target", "3.9"],
+        ["snapshot", "save", "{}", "{}/new.backup"],
+    ],
+    ids=" ".join,
+)
+class TestBadInput:
+    def test_an_empty_directory(self, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert _said(words, tmp_path, capsys).startswith("kraft: ")
+
+    def test_rubbish(self, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "00000000000000000000.log").write_bytes(os.urandom(50) + b"rubbish" * 100)
+        assert "position 0" in _said(words, tmp_path, capsys)
+
+    def test_rubbish_with_a_checkpoints_name(
+        self, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "00000000000000000300-0000000001.checkpoint").write_bytes(b"rubbish" * 100)
+        assert "checkpoint" in _said(words, tmp_path, capsys)
+
+    def test_a_pipe(self, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        pipe = tmp_path / "00000000000000000000.log"
+        os.mkfifo(pipe)
+        assert "pipe" in _said([word.replace("{}/", f"{tmp_path}/") for word in words], pipe, capsys)
+
+    def test_nothing_there(self, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert "does not exist" in _said(words, tmp_path / "nowhere", capsys)
+
+    def test_a_file_of_another_kind(self, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        other = tmp_path / "server.properties"
+        other.write_text("node.id=1\n")
+        assert "by its name" in _said(words, other, capsys)
+
+
+def _said(words: list[str], path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    status = run([word.replace("{}", str(path)) for word in words])
+    said = capsys.readouterr()
+    assert "Traceback" not in said.err
+    assert status in (1, 2)
+    assert len(said.err.strip().splitlines()) == 1
+    return said.err

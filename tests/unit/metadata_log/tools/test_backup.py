@@ -1,0 +1,131 @@
+"""Backup and restore: everything comes back, damage is refused, nothing is written over."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from metadata_log.directory import read_meta_properties
+from metadata_log.errors import MetadataLogError
+from metadata_log.ids import DirectoryId, NodeId, parse_id
+from metadata_log.image.hash import image_hash
+from metadata_log.os_files import OsFiles
+from metadata_log.tools.backup import BackupError, read_backup, save_backup
+from metadata_log.tools.hashes import hash_of
+from metadata_log.tools.history import open_history
+from metadata_log.tools.restore import restore_backup
+from metadata_log.voters import parse_voters
+from quorum.cli.main import run
+from tests.support.image_logs import FIXTURES, log_directories
+
+SOURCE = FIXTURES / "every-record" / "node-1"
+OWN = DirectoryId(parse_id("AAAAAAAAAAAAAAAAAAAx6g"))
+NEW_CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
+
+
+@pytest.mark.parametrize("directory", log_directories(), ids=str)
+def test_every_log_comes_back_from_its_backup(directory: Path, tmp_path: Path) -> None:
+    state = open_history(directory).state_at()
+    manifest = save_backup(state, tmp_path / "backup", cluster_id=NEW_CLUSTER, now_ms=1_000)
+    assert manifest.hash == hash_of(state)
+    backup = read_backup(tmp_path / "backup")
+    assert backup.image.says_the_same_as(state.image) or not state.image.features.elr_enabled
+    restore_backup(
+        OsFiles(), backup, tmp_path / "data", cluster_id=NEW_CLUSTER, node_id=NodeId(1), new_directory_id=OWN, now_ms=2
+    )
+    restored = open_history(tmp_path / "data" / "__cluster_metadata-0").state_at()
+    assert (restored.end, hash_of(restored)) == (state.end, manifest.hash)
+
+
+def test_into_another_cluster_with_its_own_voters(tmp_path: Path) -> None:
+    state = open_history(SOURCE / "data" / "__cluster_metadata-0").state_at()
+    save_backup(state, tmp_path / "backup", cluster_id=None, now_ms=1_000)
+    voters = parse_voters("7@localhost:9093:AAAAAAAAAAAAAAAAAAAx6g")
+    done = restore_backup(
+        OsFiles(), read_backup(tmp_path / "backup"), tmp_path / "data", cluster_id=NEW_CLUSTER, node_id=NodeId(7),
+        new_directory_id=OWN, now_ms=2, voters=voters,
+    )  # fmt: skip
+    properties = read_meta_properties(OsFiles(), str(tmp_path / "data"))
+    assert (properties.cluster_id, properties.node_id) == (NEW_CLUSTER, 7)
+    assert properties.directory_id == done.directory_id == voters.voters[0].key.directory_id
+    restored = open_history(tmp_path / "data" / "__cluster_metadata-0").state_at()
+    assert restored.image.says_the_same_as(state.image)
+    assert hash_of(restored) == image_hash(state.image, 1, voters.to_record()).hex
+
+
+def test_our_own_checks_find_nothing_wrong_with_what_is_restored(tmp_path: Path) -> None:
+    backup, target = str(tmp_path / "backup"), str(tmp_path / "data")
+    assert run(["snapshot", "save", str(SOURCE), backup]) == 0
+    assert run(["snapshot", "status", backup]) == 0
+    assert run(["snapshot", "restore", backup, target, "--node-id", "1"]) == 0
+    assert run(["check", target]) == 0
+
+
+def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    backup, target = tmp_path / "backup", tmp_path / "data"
+    assert run(["snapshot", "save", str(SOURCE), str(backup)]) == 0
+    before = backup.read_bytes()
+    assert run(["snapshot", "save", str(SOURCE), str(backup)]) == 1
+    target.mkdir()
+    (target / "mine").touch()
+    assert run(["snapshot", "restore", str(backup), str(target), "--node-id", "1"]) == 1
+    assert "is there and not empty" in capsys.readouterr().err
+    assert backup.read_bytes() == before
+    assert [child.name for child in target.iterdir()] == ["mine"]
+
+
+def test_no_flipped_byte_of_what_counts_is_taken(tmp_path: Path) -> None:
+    whole = tmp_path / "backup"
+    save_backup(
+        open_history(SOURCE / "data" / "__cluster_metadata-0").state_at(), whole, cluster_id=NEW_CLUSTER, now_ms=1_000
+    )
+    with tarfile.open(whole) as archive:
+        content = next(member for member in archive.getmembers() if member.name.endswith(".checkpoint"))
+    data = whole.read_bytes()
+    broken = tmp_path / "broken"
+    for at in range(content.offset_data, content.offset_data + content.size, 97):
+        broken.write_bytes(data[:at] + bytes((data[at] ^ 1,)) + data[at + 1 :])
+        with pytest.raises(BackupError, match="SHA-256"):
+            read_backup(broken)
+    for length in (0, 100, 600, content.offset_data + 100):
+        broken.write_bytes(data[:length])
+        with pytest.raises(BackupError):
+            read_backup(broken)
+    broken.write_bytes(b"rubbish" * 1000)
+    with pytest.raises(BackupError, match="no backup"):
+        read_backup(broken)
+
+
+def test_a_manifest_that_says_another_hash_is_refused(tmp_path: Path) -> None:
+    whole, forged = tmp_path / "backup", tmp_path / "forged"
+    manifest = save_backup(
+        open_history(SOURCE / "data" / "__cluster_metadata-0").state_at(), whole, cluster_id=NEW_CLUSTER, now_ms=1_000
+    )
+    other = msgspec.structs.replace(manifest, hash="0" * 64)
+    forged.write_bytes(whole.read_bytes().replace(manifest.hash.encode(), other.hash.encode()))
+    with pytest.raises(BackupError, match="do not hash"):
+        read_backup(forged)
+
+
+def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    backup = str(tmp_path / "backup")
+    assert run(["snapshot", "save", str(FIXTURES / "basic"), backup]) == 2
+    assert run(["snapshot", "save", str(tmp_path / "nowhere"), backup]) == 1
+    assert run(["snapshot", "status", str(tmp_path)]) == 1
+    assert run(["snapshot", "save", str(FIXTURES / "static-3.9" / "node-1"), backup]) == 0
+    restore = ["snapshot", "restore", backup, str(tmp_path / "data"), "--node-id", "1"]
+    assert run([*restore, "--voters", "2@localhost:9093:AAAAAAAAAAAAAAAAAAAx6g"]) == 2
+    assert run([*restore, "--voters", "nobody"]) == 2
+    assert run([*restore, "--voters", "1@localhost:9093:AAAAAAAAAAAAAAAAAAAx6g"]) == 1
+    assert "controller.quorum.voters" in capsys.readouterr().err
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_log_without_metadata_version_has_no_backup(tmp_path: Path) -> None:
+    (tmp_path / "00000000000000000000.log").touch()
+    with pytest.raises(MetadataLogError, match=r"metadata\.version"):
+        save_backup(open_history(tmp_path).state_at(), tmp_path / "backup", cluster_id=None, now_ms=1)
+    assert not (tmp_path / "backup").exists()

@@ -1,0 +1,85 @@
+"""The timeline: it tells what the cluster's own record of the scenario says, and draws it whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from metadata_log.tools.history import open_history
+from metadata_log.tools.timeline import EventKind, Timeline, merged, timeline_of
+from metadata_log.tools.timeline_picture import timeline_html, timeline_svg
+from quorum.cli.main import run
+from tests.support.image_logs import FIXTURES
+
+
+def _timeline(*nodes: str, gap_ms: int = 5000) -> Timeline:
+    logs = (open_history(FIXTURES / node / "data" / "__cluster_metadata-0") for node in nodes)
+    return merged(timeline_of(log.batches(), gap_ms) for log in logs)
+
+
+@pytest.mark.parametrize("scenario", ["basic", "every-record", "failovers"])
+def test_elections_are_those_of_the_scenario(scenario: str) -> None:
+    facts = json.loads((FIXTURES / scenario / "scenario.json").read_text())["facts"]
+    known = {(one["epoch"], one["leader"], one["offset"]) for one in facts["elections"]}
+    found = {
+        (event.epoch, event.node_id, event.offset)
+        for event in _timeline(f"{scenario}/node-1", f"{scenario}/node-2").events
+        if event.kind is EventKind.ELECTION
+    }
+    assert found
+    assert found <= known
+
+
+def test_brokers_come_are_fenced_and_go() -> None:
+    events = [event for event in _timeline("basic/node-1").events if event.node_id == 11]
+    kinds = [event.kind for event in events]
+    assert kinds[:2] == [EventKind.REGISTERED, EventKind.UNFENCED]
+    assert {EventKind.SHUTDOWN, EventKind.FENCED} <= set(kinds)
+    assert [event.offset for event in events] == sorted(event.offset for event in events)
+
+
+def test_a_pause_is_a_gap_when_it_is_longer_than_asked() -> None:
+    gaps = [event for event in _timeline("failovers/node-1", gap_ms=2000).events if event.kind is EventKind.GAP]
+    assert gaps
+    assert all(event.duration_ms is not None and event.duration_ms > 2000 for event in gaps)
+    assert not [e for e in _timeline("failovers/node-1", gap_ms=600_000).events if e.kind is EventKind.GAP]
+
+
+def test_replicas_tell_one_story() -> None:
+    together = _timeline("basic/node-1", "basic/node-2", "basic/node-3")
+    for node in ("basic/node-1", "basic/node-2", "basic/node-3"):
+        assert [event for event in _timeline(node).events if event not in together.events] == []
+    assert len(together.events) == len({event.offset for event in together.events})
+
+
+def test_the_picture_has_every_election_and_nothing_from_elsewhere() -> None:
+    timeline = _timeline("failovers/node-1", "failovers/node-2")
+    svg = timeline_svg(timeline, "A <cluster> & its log")
+    hints = [title.text or "" for title in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}title")]
+    for event in timeline.events:
+        if event.kind is EventKind.ELECTION:
+            assert any(event.text in hint and f"epoch {event.epoch}," in hint for hint in hints)
+    page = timeline_html(timeline, "A <cluster>")
+    assert page.count("<tr>") == len(timeline.events) + 1
+    assert "<script" not in page
+    assert [part for part in page.split('"') if part.startswith("http")] == ["http://www.w3.org/2000/svg"]
+
+
+def test_an_empty_timeline_is_drawn_too() -> None:
+    empty = Timeline(start_ms=0, end_ms=0, end_offset=0, events=())
+    ElementTree.fromstring(timeline_svg(empty, "nothing"))
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["log", "timeline", str(FIXTURES / "basic")]
+    assert run([*words, "--picture", str(tmp_path / "cluster.svg")]) == 0
+    assert " election " in capsys.readouterr().out
+    assert (tmp_path / "cluster.svg").read_text().startswith("<svg")
+    assert run([*words, "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["events"][0]["kind"] == "election"
+    assert run([*words, "--picture", str(tmp_path / "cluster.svg")]) == 2
+    assert run([*words, "--picture", str(tmp_path / "cluster.png")]) == 2
+    assert run(["log", "timeline", str(tmp_path)]) in (1, 2)
