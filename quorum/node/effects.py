@@ -157,7 +157,12 @@ class Effects:
     def _stage_log(self, write: AppendBatches | TruncateLog) -> WriteOp:
         if isinstance(write, TruncateLog):
             self._truncations += 1
-            return self._log.stage_truncate(write.end_offset)
+            cut = self._log.stage_truncate(write.end_offset)
+            if self._log.log_end_offset != write.end_offset:
+                raise InvariantViolation(
+                    f"the log was to be cut to {write.end_offset}, inside a batch: it ends at {self._log.log_end_offset}"
+                )
+            return cut
         if write.base_offset != self._log.log_end_offset:
             raise InvariantViolation(f"append at {write.base_offset}, but the log ends at {self._log.log_end_offset}")
         return self._log.stage_append(write.data, [header for _, header in iter_batches(write.data)])

@@ -141,6 +141,10 @@ class LogState:
         return None if end.epoch == epoch and offset <= end.offset else Diverging(end=end)
 
     def truncation_for(self, leader_end: OffsetAndEpoch) -> Offset:
-        """Where this log has to end so as to be one with a leader whose `leader_end.epoch` ends at that offset."""
+        """Where this log has to end so as to be one with a leader whose `leader_end.epoch` ends at that offset.
+
+        Only of an epoch that both hold does the leader's offset stand between two batches of this log. Where this log
+        lacks that epoch, all later ones go, and the next Fetch asks about the one before (KIP-595).
+        """
         own = self.epochs.end_offset_for(leader_end.epoch, self.end_offset)
-        return min(own.offset, leader_end.offset)
+        return min(own.offset, leader_end.offset) if own.epoch == leader_end.epoch else own.offset

@@ -1,5 +1,5 @@
-"""Tries planted bugs: `python -m tests.simulation.mutant_run` tries all and writes the table of docs/simulation.md
-anew; `... NAME FIRST COUNT` tries one, in this process.
+"""Tries planted bugs: `python -m tests.simulation.mutant_run [NAME...]` tries those, or all, and writes their
+rows in the table of docs/simulation.md anew; `... NAME FIRST COUNT` tries one, in this process.
 
 Decides: what counts as caught. Must not know: what the bugs are. Each runs in a process of its own.
 """
@@ -65,26 +65,34 @@ def try_apart(mutant: Mutant, first: int = 0, count: int | None = None) -> Verdi
     return msgspec.json.decode(done.stdout, type=Verdict)
 
 
-def table(verdicts: list[tuple[Mutant, Verdict]]) -> str:
-    """As Markdown."""
-    lines = ["| planted bug | in | first caught by | at seed |", "|---|---|---|---|"]
-    for mutant, verdict in verdicts:
-        seed = "never" if verdict.seed is None else str(verdict.seed)
-        lines.append(f"| {mutant.name} | `{mutant.module}` | {verdict.checker} | {seed} |")
-    return "\n".join(lines) + "\n"
+HEAD: Final = "| planted bug | in | first caught by | at seed |"
 
 
-def _write_table(text: str) -> None:
+def row(mutant: Mutant, verdict: Verdict) -> str:
+    """Its line in the table, as Markdown."""
+    seed = f"none of {mutant.seeds}" if verdict.seed is None else str(verdict.seed)
+    return f"{_place(mutant)} {verdict.checker} | {seed} |"
+
+
+def _place(mutant: Mutant) -> str:
+    return f"| {mutant.name} | `{mutant.module}` |"
+
+
+def write_table(rows: list[str]) -> None:
+    """Put these rows into the document; rows of other bugs that still exist stay as they are."""
     document = DOCUMENT.read_text(encoding="utf-8")
     head, _, rest = document.partition(_BEGIN)
-    _, _, tail = rest.partition(_END)
-    DOCUMENT.write_text(f"{head}{_BEGIN}\n{text}\n{_END}{tail}", encoding="utf-8")
+    old, _, tail = rest.partition(_END)
+    known = [*rows, *old.splitlines()]
+    lines = [next((line for line in known if line.startswith(_place(mutant))), "") for mutant in MUTANTS]
+    text = "\n".join([HEAD, "|---|---|---|---|", *filter(None, lines)])
+    DOCUMENT.write_text(f"{head}{_BEGIN}\n{text}\n\n{_END}{tail}", encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:
     """See the module."""
     named = {mutant.name: mutant for mutant in MUTANTS}
-    if len(arguments) == 3:
+    if len(arguments) == 3 and arguments[1].isdigit():
         verdict = try_here(named[arguments[0]], int(arguments[1]), int(arguments[2]))
         print(json.dumps(msgspec.to_builtins(verdict)))
         return 0
@@ -95,8 +103,7 @@ def main(arguments: list[str]) -> int:
             verdicts.append((mutant, verdict))
             caught = f"{verdict.checker} at seed {verdict.seed}" if verdict.checker else "NOT CAUGHT"
             print(f"{mutant.name}: {caught}: {verdict.what[:150]}", flush=True)
-    if not arguments:
-        _write_table(table(verdicts))
+    write_table([row(mutant, verdict) for mutant, verdict in verdicts])
     return any(verdict.seed is None for _, verdict in verdicts)
 
 

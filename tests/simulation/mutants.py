@@ -40,8 +40,15 @@ _CORE: Final = (
     Mutant(
         name="a follower truncates too little",
         module="quorum.raft.log_state",
-        was="        return min(own.offset, leader_end.offset)\n",
+        was="        return min(own.offset, leader_end.offset) if own.epoch == leader_end.epoch else own.offset\n",
         becomes="        return max(own.offset, leader_end.offset)\n",
+    ),
+    Mutant(
+        name="a log is cut inside a batch",
+        module="quorum.raft.log_state",
+        was="leader_end.offset) if own.epoch == leader_end.epoch else own.offset\n",
+        becomes="leader_end.offset)\n",
+        seeds=800,
     ),
     Mutant(
         name="a vote for a log that is behind",
@@ -138,6 +145,18 @@ _EXECUTOR: Final = (
         module="quorum.node.published",
         was="        self._remembered.clear()\n        self._drop_buffer()\n",
         becomes="        self._drop_buffer()\n",
+    ),
+    Mutant(
+        name="a leader publishes what is not committed yet",
+        module="quorum.node.published",
+        was="        while self._remembered and self._remembered[0].end.offset <= self.high_watermark:\n",
+        becomes="        while self._remembered:\n",
+    ),
+    Mutant(
+        name="an image is dated by its first request, not by its batch",
+        module="quorum.node.tail",
+        was="staged[-1].dated(wall_ms)\n",
+        becomes="staged[-1]\n",
     ),
     Mutant(
         name="a read is answered below the offset it asks for",
@@ -272,6 +291,12 @@ _CONTROLLER: Final = (
         module="quorum.node.tail",
         was="                version = versions[kind] = write_version(kind, level)\n",
         becomes="                version = versions[kind] = max(0, write_version(kind, level) - 1)\n",
+    ),
+    Mutant(
+        name="a new topic is found by its id alone",
+        module="metadata_log.image.topics_builder",
+        was="by_name=self._by_name.finish()",
+        becomes="by_name=self._image.by_name",
     ),
     Mutant(
         name="a removed topic keeps its name",

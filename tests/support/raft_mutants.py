@@ -75,7 +75,7 @@ MUTANTS = (
     Mutant(
         "a follower truncates too little",
         "log_state.py",
-        "        return min(own.offset, leader_end.offset)\n",
+        "        return min(own.offset, leader_end.offset) if own.epoch == leader_end.epoch else own.offset\n",
         "        return max(own.offset, leader_end.offset)\n",
         2000,
     ),

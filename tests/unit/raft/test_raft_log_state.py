@@ -63,7 +63,9 @@ def test_positions_before_a_snapshot(offset: int, epoch: int, is_valid: bool) ->
     assert _log(start=5, snapshot=snapshot).validate_position(Offset(offset), Epoch(epoch)) == expected
 
 
-@pytest.mark.parametrize(("end", "target"), [((15, 4), 15), ((10, 2), 10), ((7, 2), 7), ((12, 3), 10), ((0, 0), 0)])
+@pytest.mark.parametrize(
+    ("end", "target"), [((15, 4), 15), ((10, 2), 10), ((7, 2), 7), ((12, 3), 10), ((5, 3), 10), ((0, 0), 0)]
+)
 def test_where_to_truncate(end: tuple[int, int], target: int) -> None:
     assert _log().truncation_for(_position(*end)) == target
 
