@@ -24,6 +24,13 @@ _COMMANDS = (
     "quorum describe",
     "log dump",
     "log export",
+    "log hash",
+    "log timeline",
+    "shell",
+    "features check",
+    "snapshot save",
+    "snapshot status",
+    "snapshot restore",
     "analyze",
     "demo",
 )
