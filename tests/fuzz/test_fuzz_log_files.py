@@ -177,7 +177,7 @@ def test_no_flipped_bit_of_a_batch_goes_unreported(directory: Path) -> None:
 
 
 @pytest.mark.campaign
-@pytest.mark.timeout(7200 if os.environ.get("LONG") else 600)
+@pytest.mark.timeout(7200 if os.environ.get("LONG") else 1200)
 def test_damage_without_end(directory: Path) -> None:
     seed = int(os.environ.get("FUZZ_SEED") or random.SystemRandom().randrange(1_000_000))
     print(f"\nFUZZ_SEED={seed}")
