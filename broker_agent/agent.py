@@ -113,7 +113,7 @@ class Agent:
             await asyncio.gather(life, observer, *others, return_exceptions=True)
 
     def stop(self) -> None:
-        """Leave in good order."""
+        """Leave in good order; asked again, at once."""
         self.lifecycle.stop(self.driver.now_ms())
         self._life_moves.set()
 

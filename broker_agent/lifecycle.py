@@ -7,7 +7,7 @@ know: how it is sent, what time it is, or what the broker stores.
     catching up   heartbeats that want to stay fenced, until the controller says that it has caught up
     recovering    wants to be unfenced
     running       a heartbeat every `broker.heartbeat.interval.ms`
-    leaving       wants to shut down, until the controller has moved its leaders away
+    leaving       wants to shut down, until the controller has moved its leaders away, or no controller answers in time
     left          may exit
 """
 
@@ -26,6 +26,8 @@ _RETRY_MS: Final = 100
 """Before a refused or failed registration or heartbeat is sent again."""
 _DUPLICATE_RETRY_MS: Final = 1_000
 """While the last incarnation still counts as alive."""
+LEAVE_WITHIN_MS: Final = 10_000
+"""A broker that no controller answers leaves after this long all the same: it is fenced when its session ends."""
 
 
 class Phase(enum.Enum):
@@ -68,7 +70,7 @@ class Lifecycle:
         self.last_refusal: Error | None = None
         self._interval_ms = heartbeat_interval_ms
         self._previous_broker_epoch = previous_broker_epoch
-        self._stop_wanted = False
+        self._leave_by_ms: int | None = None
         self._due_ms = 0
         self._in_flight = False
 
@@ -98,7 +100,7 @@ class Lifecycle:
             self._due_ms = now_ms + (_DUPLICATE_RETRY_MS if error is Error.DUPLICATE_BROKER_REGISTRATION else _RETRY_MS)
             return
         self.broker_epoch = broker_epoch
-        self.phase = Phase.LEAVING if self._stop_wanted else Phase.CATCHING_UP
+        self.phase = Phase.CATCHING_UP if self._leave_by_ms is None else Phase.LEAVING
 
     def on_heartbeat(
         self, now_ms: int, error: Error, *, is_caught_up: bool, is_fenced: bool, should_shut_down: bool
@@ -122,13 +124,21 @@ class Lifecycle:
         self._due_ms = now_ms + (_FAST_INTERVAL_MS if waits else self._interval_ms)
 
     def on_failed(self, now_ms: int) -> None:
-        """No answer came: the controller is gone, or changes. The same is sent again."""
+        """No answer came: the controller is gone, or changes. The same is sent again, but a leaver has a limit."""
         self._in_flight = False
         self._due_ms = now_ms + _RETRY_MS
+        if self._leave_by_ms is not None and (self.phase is Phase.STARTING or now_ms >= self._leave_by_ms):
+            self.phase = Phase.LEFT
 
     def stop(self, now_ms: int) -> None:
-        """Leave: leaders are moved away first. Without a registration there is nothing to leave."""
-        self._stop_wanted = True
+        """Leave: leaders are moved away first. Without a registration there is nothing to leave.
+
+        Asked again, it leaves at once.
+        """
+        if self._leave_by_ms is not None:
+            self.phase = Phase.LEFT
+            return
+        self._leave_by_ms = now_ms + LEAVE_WITHIN_MS
         if self.phase is Phase.STARTING and not self._in_flight:
             self.phase = Phase.LEFT
         elif self.phase not in (Phase.STARTING, Phase.LEFT):
@@ -142,7 +152,7 @@ class Lifecycle:
 
     def _register_again(self, now_ms: int) -> None:
         """The controller no longer knows this registration: another took its place, or it was removed."""
-        if self._stop_wanted:
+        if self._leave_by_ms is not None:
             self.phase = Phase.LEFT
             return
         self.phase, self.broker_epoch, self.is_fenced = Phase.STARTING, -1, True

@@ -17,7 +17,17 @@ import pytest
 from metadata_log.ids import TopicId
 from quorum.cli.demo.cluster import Cluster, Node
 from tests.support.log_history import read_history
-from tests.support.standalone import complaint, create, create_through, listed, log_of, standalone, start, written
+from tests.support.standalone import (
+    complaint,
+    create,
+    create_through,
+    leader_of,
+    listed,
+    log_of,
+    standalone,
+    start,
+    written,
+)
 
 NAMES = [f"topic-{number}" for number in range(5000)]
 
@@ -81,7 +91,7 @@ def test_a_leader_whose_disk_fails_hands_over_by_its_end(tmp_path: Path) -> None
         for node in cluster.controllers.values():
             node.wait_listening()
         before = create(cluster, NAMES[:30])
-        (leader,) = [node for node in cluster.controllers.values() if "role=leader" in node.log_file.read_text()]
+        leader = leader_of(cluster)
         leader.signal(signal.SIGUSR2)
         after = create(cluster, NAMES[30:60])
         assert "Input/output error" in complaint(leader, already_running=True)

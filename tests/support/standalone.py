@@ -64,6 +64,16 @@ async def _create(cluster: Cluster, names: Iterable[str], hurt: Callable[[], Non
     return acknowledged
 
 
+def leader_of(cluster: Cluster) -> Node:
+    """The controller that leads now."""
+
+    async def ask() -> int:
+        async with Client(cluster.bootstrap) as client:
+            return (await client.describe_quorum()).leader_id
+
+    return cluster.controllers[asyncio.run(ask())]
+
+
 def listed(cluster: Cluster) -> dict[str, TopicId]:
     """All topics by name, as the controller tells them."""
     return {topic.name: topic.topic_id for topic in asyncio.run(_describe(cluster)) if topic.name is not None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_agent.lifecycle import Lifecycle, Phase, SendHeartbeat, SendRegistration
+from broker_agent.lifecycle import LEAVE_WITHIN_MS, Lifecycle, Phase, SendHeartbeat, SendRegistration
 from quorum.errors import Error
 
 
@@ -112,4 +112,34 @@ def test_who_was_removed_while_leaving_has_left() -> None:
     life.stop(100)
     life.next_send(100, 9)
     life.on_heartbeat(100, Error.BROKER_ID_NOT_REGISTERED, is_caught_up=False, is_fenced=True, should_shut_down=False)
+    assert life.phase is Phase.LEFT
+
+
+def test_a_leaver_that_no_controller_answers_leaves_in_time() -> None:
+    life = _running()
+    life.stop(100)
+    now = 100
+    while life.phase is not Phase.LEFT:
+        due = life.next_due_ms()
+        assert due is not None
+        now = max(now, due)
+        assert isinstance(life.next_send(now, 9), SendHeartbeat)
+        now += 2_000
+        life.on_failed(now)
+    assert LEAVE_WITHIN_MS < now <= LEAVE_WITHIN_MS + 2_200
+
+
+def test_a_registration_under_way_that_nobody_answers_is_left_at_once() -> None:
+    life = Lifecycle(heartbeat_interval_ms=2_000)
+    life.next_send(0, -1)
+    life.stop(1)
+    life.on_failed(2_000)
+    assert life.phase is Phase.LEFT
+
+
+def test_asked_twice_to_leave_it_leaves_at_once() -> None:
+    life = _running()
+    life.stop(100)
+    assert life.phase is Phase.LEAVING
+    life.stop(200)
     assert life.phase is Phase.LEFT

@@ -166,6 +166,16 @@ async def _served(node: RunningNode) -> int:
     return server.port
 
 
+async def _ready(port: int) -> str:
+    """What /readyz says once it is 200: on a busy machine the leader may not be heard of for a moment."""
+    async with asyncio.timeout(30):
+        while True:
+            status, text = await _get(port, "/readyz?format=json")
+            if status == 200:
+                return text
+            await asyncio.sleep(0)
+
+
 def test_readiness_names_what_is_missing_and_turns_when_it_is_there(tmp_path: Path) -> None:
     async def story() -> None:
         nodes = RunningNodes(tmp_path)
@@ -179,9 +189,7 @@ def test_readiness_names_what_is_missing_and_turns_when_it_is_there(tmp_path: Pa
         nodes.start(2)
         nodes.start(3)
         await nodes.elect()
-        await until(lambda: are_ok(check_ready(lonely.driver.view())))
-        status, text = await _get(port, "/readyz?format=json")
-        assert status == 200
+        text = await _ready(port)
         assert json.loads(text)["checks"]["leader-known"]["ok"] is True
         await lonely.monitoring.stop()
         await nodes.stop()
