@@ -19,6 +19,7 @@ from metadata_log.image import (
     image_of_checkpoint,
     records_of,
 )
+from metadata_log.image.hash import image_hash
 from metadata_log.records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -218,3 +219,14 @@ def test_equal_tuples_of_many_partitions_are_one() -> None:
     assert len({id(part.replicas) for part in kept}) == 1
     assert len({id(part.directories) for part in kept}) == 1
     assert all(part.isr is part.replicas for part in kept)
+
+
+@settings(max_examples=100, deadline=None)
+@given(_logs(), st.sets(st.integers(0, 72)))
+def test_a_hash_kept_change_by_change_is_that_from_scratch(log: list[MetadataRecord], cuts: set[int]) -> None:
+    before, *steps = [step for step in _replay(log, cuts | {1}) if step.image.features.metadata_version is not None]
+    kept = image_hash(before.image, 0, None)
+    for step in steps:
+        kept = kept.after(before.image, step.image, step.changes)
+        assert kept == image_hash(step.image, 0, None)
+        before = step
