@@ -160,7 +160,7 @@ class Effects:
             cut = self._log.stage_truncate(write.end_offset)
             if self._log.log_end_offset != write.end_offset:
                 raise InvariantViolation(
-                    f"the log was to be cut to {write.end_offset}, inside a batch: it ends at {self._log.log_end_offset}"
+                    f"the log was to be cut to {write.end_offset}, inside a batch; it ends at {self._log.end()}"
                 )
             return cut
         if write.base_offset != self._log.log_end_offset:

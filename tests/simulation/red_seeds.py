@@ -8,4 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-RED_SEEDS: Final[dict[int, str]] = {}
+RED_SEEDS: Final[dict[int, str]] = {
+    109: "a process was killed; the next one promised what it read and no disk had yet (`recovery._make_durable`)",
+    342: "a log was cut inside a batch, where it lacks the leader's epoch (`truncation_for`); beside another bug",
+}
