@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-from quorum.cli.errors import CliError, say, wrong_use
+from quorum.cli.errors import say, wrong_use
 from quorum.cli.output import Output, OutputFormat, plain_lines, show_json
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def run(
 ) -> None:
     """Check metadata logs for consistency: checksums, gaps, epochs, leaders, and whether the replicas agree.
 
-    Exit status 0: clean. 1: something was found. 2: there is nothing to check, or no Java to check it with.
+    Exit status 0: clean. 1: something was found. 2: there is nothing to check, or no Spark or Java to check it with.
     """
     from metadata_log.analysis import AnalysisError, run_analysis  # noqa: PLC0415  (not needed for help)
 
@@ -44,7 +44,7 @@ def run(
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("pyspark", "pyarrow"):
             raise
-        raise CliError(
+        raise wrong_use(
             f"the Python package {error.name} is not installed: pip install 'kraft-quorum[analysis]'"
         ) from error
     if output is OutputFormat.JSON:

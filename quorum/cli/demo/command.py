@@ -5,14 +5,16 @@ Decides: the order of the acts, and that nothing is left running. Must not know:
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from quorum.cli.errors import CliError
+from quorum.cli.errors import CliError, wrong_use
 
 if TYPE_CHECKING:
     from quorum.cli.demo.story import Story
@@ -36,12 +38,30 @@ def run(
     from quorum.cli.demo.interrupts import Interrupted, interrupts  # noqa: PLC0415  (not needed for help)
     from quorum.cli.demo.place import own_directory  # noqa: PLC0415
 
+    _check_spark()
     try:
         with interrupts(), own_directory(directory) as place:
             _tell(place)
     except Interrupted as interrupted:
         print(f"\nkraft demo: stopped by {interrupted}; no process is left. See {directory}", file=sys.stderr)
         raise typer.Exit(interrupted.exit_code) from interrupted
+
+
+def _check_spark() -> None:
+    """Before anything is started: the last acts need it."""
+    missing = [name for name in ("pyspark", "pyarrow") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise wrong_use(
+            f"the demo ends with Spark, but {' and '.join(missing)} is missing: pip install 'kraft-quorum[analysis]'"
+        )
+    from metadata_log.analysis.errors import JavaNotFoundError  # noqa: PLC0415  (not needed for help)
+    from metadata_log.analysis.java import find_java  # noqa: PLC0415
+
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            find_java(Path(scratch))
+    except JavaNotFoundError as error:
+        raise wrong_use(str(error)) from error
 
 
 def _tell(place: Path) -> None:

@@ -6,6 +6,8 @@ import io
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -161,3 +163,15 @@ def test_a_child_says_how_it_ended(tmp_path: Path) -> None:
     done = run_kraft(("storage", "random-uuid"), scratch=tmp_path / "tmp")
     assert (done.status, len(done.output.strip()), done.errors) == (0, 22, "")
     assert run_kraft(("log", "dump", "/does/not/exist"), scratch=tmp_path / "tmp").status == 2
+
+
+def test_without_spark_the_demo_says_so_before_it_starts_anything(tmp_path: Path) -> None:
+    called = ["kraft", "demo", "--directory", str(tmp_path / "d")]
+    words = f"import sys; sys.modules['pyspark'] = None; sys.argv = {called!r}"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{words}; from quorum.cli.main import main; main()"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "pyspark is missing: pip install 'kraft-quorum[analysis]'" in done.stderr
+    assert not (tmp_path / "d").exists()
