@@ -13,6 +13,7 @@ from metadata_log.image.access_builder import AccessBuilder
 from metadata_log.image.cluster_builder import ClusterBuilder
 from metadata_log.image.errors import ImpossibleRecordError, ReplayError
 from metadata_log.image.image import NO_CHANGES, ImageChanges, MetadataImage
+from metadata_log.image.known_partitions import KnownPartition, Replayable
 from metadata_log.image.settings_builder import ConfigsBuilder, FeaturesBuilder
 from metadata_log.image.topics_builder import TopicsBuilder
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
@@ -50,7 +51,7 @@ class ImageBuilder:
     Costs what the records cost, whatever the image holds. After an error it is worthless: drop it, the image stands.
     """
 
-    __slots__ = ("_access", "_cluster", "_configs", "_features", "_image", "_topics")
+    __slots__ = ("_access", "_cluster", "_configs", "_features", "_image", "_replays", "_topics")
 
     def __init__(self, image: MetadataImage) -> None:
         self._image = image
@@ -59,20 +60,27 @@ class ImageBuilder:
         self._configs: ConfigsBuilder | None = None
         self._features: FeaturesBuilder | None = None
         self._access: AccessBuilder | None = None
+        self._replays: dict[type[object], Callable[[Any], object]] = {}
 
-    def apply(self, record: MetadataRecord, offset: int) -> None:
+    def apply(self, record: Replayable, offset: int) -> None:
         """What `record` says from now on holds. `offset` is only for the error.
 
         Raises:
             ReplayError: when the record makes no sense here, naming it and its offset.
         """
-        replay = _REPLAYS.get(type(record))
-        if replay is None:
-            raise ReplayError(type(record).__name__, offset, "it is no record of the image")
+        replay = self._replays.get(type(record)) or self._replay_of(type(record), offset)
         try:
-            replay(self, record)
+            replay(record)
         except ImpossibleRecordError as error:
-            raise ReplayError(type(record).__name__, offset, str(error)) from None
+            raise ReplayError(_name_of(record), offset, str(error)) from None
+
+    def _replay_of(self, kind: type[object], offset: int) -> Callable[[Any], object]:
+        """Who takes records of this kind, from now until `build`."""
+        find = _REPLAYS.get(kind)
+        if find is None:
+            raise ReplayError(kind.__name__, offset, "it is no record of the image")
+        replay = self._replays[kind] = find(self)
+        return replay
 
     def build(self, end: int, epoch: int, timestamp_ms: int) -> MetadataImage:
         """The image of the log up to `end` (exclusive), whose last batch is of `epoch` and `timestamp_ms`."""
@@ -138,36 +146,48 @@ class ImageBuilder:
         return self._access
 
 
-def _remove_topic(builder: ImageBuilder, record: RemoveTopicRecord) -> None:
-    builder.configs().remove_topic(builder.topics().on_remove_topic(record))
+def _name_of(record: Replayable) -> str:
+    return PartitionRecord.__name__ if type(record) is KnownPartition else type(record).__name__
 
 
-def _nothing(builder: ImageBuilder, record: MetadataRecord) -> None:
+def _partition(builder: ImageBuilder) -> Callable[[KnownPartition], object]:
+    put = builder.topics().put_partition
+    return lambda known: put(known.topic_id, known.partition)
+
+
+def _remove_topic(builder: ImageBuilder) -> Callable[[RemoveTopicRecord], object]:
+    topics, configs = builder.topics(), builder.configs()
+    return lambda record: configs.remove_topic(topics.on_remove_topic(record))
+
+
+def _nothing(builder: ImageBuilder) -> Callable[[MetadataRecord], object]:
     """NoOpRecord only moves the end; ZkMigrationStateRecord has meant nothing since Kafka 4.0."""
+    return lambda record: None
 
 
-_REPLAYS: Final[dict[type[object], Callable[[ImageBuilder, Any], object]]] = {
-    TopicRecord: lambda builder, record: builder.topics().on_topic(record),
-    PartitionRecord: lambda builder, record: builder.topics().on_partition(record),
-    PartitionChangeRecord: lambda builder, record: builder.topics().on_partition_change(record),
+_REPLAYS: Final[dict[type[object], Callable[[ImageBuilder], Callable[[Any], object]]]] = {
+    TopicRecord: lambda builder: builder.topics().on_topic,
+    PartitionRecord: lambda builder: builder.topics().on_partition,
+    PartitionChangeRecord: lambda builder: builder.topics().on_partition_change,
+    KnownPartition: _partition,
     RemoveTopicRecord: _remove_topic,
-    ClearElrRecord: lambda builder, record: builder.topics().on_clear_elr(record),
-    ConfigRecord: lambda builder, record: builder.configs().on_config(record),
-    FeatureLevelRecord: lambda builder, record: builder.features().on_feature_level(record),
-    RegisterBrokerRecord: lambda builder, record: builder.cluster().on_register_broker(record),
-    UnregisterBrokerRecord: lambda builder, record: builder.cluster().on_unregister_broker(record),
-    FenceBrokerRecord: lambda builder, record: builder.cluster().on_fence_broker(record),
-    UnfenceBrokerRecord: lambda builder, record: builder.cluster().on_unfence_broker(record),
-    BrokerRegistrationChangeRecord: lambda builder, record: builder.cluster().on_broker_registration_change(record),
-    RegisterControllerRecord: lambda builder, record: builder.cluster().on_register_controller(record),
-    AccessControlEntryRecord: lambda builder, record: builder.access().on_acl(record),
-    RemoveAccessControlEntryRecord: lambda builder, record: builder.access().on_remove_acl(record),
-    UserScramCredentialRecord: lambda builder, record: builder.access().on_scram(record),
-    RemoveUserScramCredentialRecord: lambda builder, record: builder.access().on_remove_scram(record),
-    DelegationTokenRecord: lambda builder, record: builder.access().on_token(record),
-    RemoveDelegationTokenRecord: lambda builder, record: builder.access().on_remove_token(record),
-    ClientQuotaRecord: lambda builder, record: builder.access().on_quota(record),
-    ProducerIdsRecord: lambda builder, record: builder.access().on_producer_ids(record),
+    ClearElrRecord: lambda builder: builder.topics().on_clear_elr,
+    ConfigRecord: lambda builder: builder.configs().on_config,
+    FeatureLevelRecord: lambda builder: builder.features().on_feature_level,
+    RegisterBrokerRecord: lambda builder: builder.cluster().on_register_broker,
+    UnregisterBrokerRecord: lambda builder: builder.cluster().on_unregister_broker,
+    FenceBrokerRecord: lambda builder: builder.cluster().on_fence_broker,
+    UnfenceBrokerRecord: lambda builder: builder.cluster().on_unfence_broker,
+    BrokerRegistrationChangeRecord: lambda builder: builder.cluster().on_broker_registration_change,
+    RegisterControllerRecord: lambda builder: builder.cluster().on_register_controller,
+    AccessControlEntryRecord: lambda builder: builder.access().on_acl,
+    RemoveAccessControlEntryRecord: lambda builder: builder.access().on_remove_acl,
+    UserScramCredentialRecord: lambda builder: builder.access().on_scram,
+    RemoveUserScramCredentialRecord: lambda builder: builder.access().on_remove_scram,
+    DelegationTokenRecord: lambda builder: builder.access().on_token,
+    RemoveDelegationTokenRecord: lambda builder: builder.access().on_remove_token,
+    ClientQuotaRecord: lambda builder: builder.access().on_quota,
+    ProducerIdsRecord: lambda builder: builder.access().on_producer_ids,
     NoOpRecord: _nothing,
     ZkMigrationStateRecord: _nothing,
 }

@@ -10,8 +10,8 @@ A Replayer is immutable: keep the old one, and dropping what was replayed since 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -20,6 +20,7 @@ from metadata_log.errors import MalformedRecordError, UnknownRecordError
 from metadata_log.image.builder import ImageBuilder
 from metadata_log.image.errors import ReplayError
 from metadata_log.image.image import NO_CHANGES, ImageChanges, MetadataImage
+from metadata_log.image.known_partitions import Replayable, read_for_replay
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import (
     AbortTransactionRecord,
@@ -28,6 +29,8 @@ from metadata_log.records import (
     MetadataRecord,
     decode_record,
 )
+
+_T = TypeVar("_T")
 
 _TRANSACTION_RECORDS: Final = frozenset({BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord})
 
@@ -81,7 +84,7 @@ class Replayer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             ReplayError: when it does not begin where the last one ended, or a record makes no sense.
             UnknownRecordError, MalformedRecordError: when a value cannot be read; the message names its offset.
         """
-        records = [] if header.is_control else decode_values(values, header.base_offset)
+        records: list[Replayable] = [] if header.is_control else _read(values, header.base_offset, read_for_replay)
         return self.on_records(
             records,
             base_offset=header.base_offset,
@@ -91,7 +94,7 @@ class Replayer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         )
 
     def on_records(
-        self, records: Iterable[MetadataRecord], *, base_offset: int, next_offset: int, epoch: int, timestamp_ms: int
+        self, records: Iterable[Replayable], *, base_offset: int, next_offset: int, epoch: int, timestamp_ms: int
     ) -> Replayer:
         """`on_batch` for whoever has the records already: the leader that is about to append them.
 
@@ -137,7 +140,7 @@ class _Step:
             self._changes, self._changes_before = transaction.changes, transaction.changes_before
             self.builder = ImageBuilder(transaction.state)
 
-    def on_transaction_record(self, record: MetadataRecord, offset: int) -> None:
+    def on_transaction_record(self, record: Replayable, offset: int) -> None:
         """BeginTransactionRecord, EndTransactionRecord or AbortTransactionRecord.
 
         Raises:
@@ -188,10 +191,14 @@ def decode_values(values: Iterable[bytes], base_offset: int) -> list[MetadataRec
         UnknownRecordError: for a type or version that this software does not know; it names the offset.
         MalformedRecordError: for bytes that do not decode; it names the offset.
     """
-    records: list[MetadataRecord] = []
+    return _read(values, base_offset, decode_record)
+
+
+def _read(values: Iterable[bytes], base_offset: int, read: Callable[[bytes], _T]) -> list[_T]:
+    records: list[_T] = []
     try:
         for value in values:
-            records.append(decode_record(value))
+            records.append(read(value))
     except UnknownRecordError as error:
         raise UnknownRecordError(error.api_key, error.version, base_offset + len(records)) from None
     except MalformedRecordError as error:

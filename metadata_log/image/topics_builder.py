@@ -83,8 +83,11 @@ class TopicsBuilder:
 
     def on_partition(self, record: PartitionRecord) -> None:
         """PartitionRecord: the whole state of a partition, in place of any that it had."""
-        draft = self._drafts.get(record.topic_id) or self._open(record.topic_id)
-        partition = partition_of(record)
+        self.put_partition(record.topic_id, partition_of(record))
+
+    def put_partition(self, topic_id: TopicId, partition: PartitionImage) -> None:
+        """`on_partition` for whoever knows what the record describes."""
+        draft = self._drafts.get(topic_id) or self._open(topic_id)
         partitions = draft.partitions
         if not partitions or partitions[-1].partition_id < partition.partition_id:
             partitions.append(partition)

@@ -12,6 +12,7 @@ from typing import Final
 
 from metadata_log.errors import InvariantViolation
 from metadata_log.image import METADATA_VERSION, MetadataImage, ReplayError
+from metadata_log.image.known_partitions import Replayable, for_replay
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import FeatureLevelRecord, MetadataRecord, encode_record, write_version
@@ -130,13 +131,13 @@ class Tail:
         is_full = len(self._values) + len(values) > self._max_records or self._size + size > self._max_bytes
         if is_full and not self.flush(wall_ms):
             return False
-        self._replay(records, wall_ms)
+        self._replay(list(map(for_replay, records, values)), wall_ms)
         self._values += values
         self._size += size
         self._staged.append(self._replayer)
         return True
 
-    def _replay(self, records: Sequence[MetadataRecord], wall_ms: int) -> None:
+    def _replay(self, records: Sequence[Replayable], wall_ms: int) -> None:
         base = self._replayer.end.offset
         try:
             self._replayer = self._replayer.on_records(
