@@ -63,20 +63,7 @@ def restore_backup(
     own = members.get(node_id)
     holder = new_directory_id if own is None else own.key.directory_id
     manifest = backup.manifest
-    directory = f"{target}/{METADATA_DIRECTORY}"
-    files.mkdirs(directory)
-    times = CheckpointTimes.at(manifest.created_ms, last_contained_ms=manifest.last_contained_timestamp_ms)
-    batches = build_checkpoint(
-        backup.checkpoint.values(),
-        epoch=backup.checkpoint.epoch,
-        times=times,
-        kraft_version=backup.checkpoint.kraft_version,
-        voters=record,
-    )
-    write_checkpoint(files, f"{directory}/{manifest.checkpoint}", batches)
-    files.open(f"{directory}/{segment_file(manifest.end_offset)}", create=True).close()
-    write_partition_metadata(files, directory, METADATA_TOPIC_ID)
-    files.fsync_dir(directory)
+    _write_log(files, backup, f"{target}/{METADATA_DIRECTORY}", record)
     properties = MetaProperties(cluster_id=cluster_id, node_id=node_id, directory_id=holder)
     _write_identity(files, backup, target, properties, now_ms)
     return Restored(
@@ -87,6 +74,24 @@ def restore_backup(
         voters=members,
         end_offset=manifest.end_offset,
     )
+
+
+def _write_log(files: Files, backup: Backup, directory: str, voters: VotersRecord | None) -> None:
+    """The checkpoint, and the empty segment that goes on at its end."""
+    manifest = backup.manifest
+    files.mkdirs(directory)
+    times = CheckpointTimes.at(manifest.created_ms, last_contained_ms=manifest.last_contained_timestamp_ms)
+    batches = build_checkpoint(
+        backup.checkpoint.values(),
+        epoch=backup.checkpoint.epoch,
+        times=times,
+        kraft_version=backup.checkpoint.kraft_version,
+        voters=voters,
+    )
+    write_checkpoint(files, f"{directory}/{manifest.checkpoint}", batches)
+    files.open(f"{directory}/{segment_file(manifest.end_offset)}", create=True).close()
+    write_partition_metadata(files, directory, METADATA_TOPIC_ID)
+    files.fsync_dir(directory)
 
 
 def _voters_of(backup: Backup, voters: VoterSet | None) -> VotersRecord | None:

@@ -80,8 +80,7 @@ def tree_lines(node: Node, depth: int = 0) -> Iterator[str]:
         return
     for name in sorted(node):
         yield f"{indent}{name}:"
-        for text in tree_lines(node[name], depth + 1):
-            yield text
+        yield from tree_lines(node[name], depth + 1)
 
 
 class _QuotaNames(dict[str, Node]):

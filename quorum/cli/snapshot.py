@@ -14,6 +14,7 @@ from quorum.cli.output import Output, OutputFormat, show_object
 
 if TYPE_CHECKING:
     from metadata_log.tools.backup import BackupManifest
+    from metadata_log.tools.restore import Restored
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -83,7 +84,7 @@ def restore(
     Give every controller of the quorum the same backup and the same --voters (and --cluster-id), each its --node-id.
     Without --voters those of the backup stay. Nothing is ever written over.
     """
-    from metadata_log.ids import DirectoryId, NodeId, id_text, parse_id  # noqa: PLC0415  (not needed for help)
+    from metadata_log.ids import DirectoryId, NodeId, parse_id  # noqa: PLC0415  (not needed for help)
     from metadata_log.os_files import OsFiles  # noqa: PLC0415
     from metadata_log.tools.backup import read_backup  # noqa: PLC0415
     from metadata_log.tools.restore import restore_backup  # noqa: PLC0415
@@ -108,6 +109,12 @@ def restore(
         OsFiles(), backup, target, cluster_id=named, node_id=NodeId(node_id), new_directory_id=DirectoryId(random_id()),
         now_ms=_now_ms(), voters=members,
     )  # fmt: skip
+    _show_restored(output, done, backup.manifest.hash)
+
+
+def _show_restored(output: OutputFormat, done: Restored, backup_hash: str) -> None:
+    from metadata_log.ids import id_text  # noqa: PLC0415  (not needed for help)
+
     show_object(
         output,
         {
@@ -117,7 +124,7 @@ def restore(
             "directory_id": id_text(done.directory_id),
             "voters": list(map(str, done.voters)),
             "end_offset": done.end_offset,
-            "hash_of_the_backup": backup.manifest.hash,
+            "hash_of_the_backup": backup_hash,
         },
     )
 

@@ -15,9 +15,10 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, TopicId, id_text
+from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId, TopicId, id_text
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch
+from metadata_log.voters import Endpoint
 from quorum.errors import Error
 from quorum.node.ports import METADATA_PARTITION, PeerCall, PeerRequest, PeerResponse
 from quorum.raft.messages import (
@@ -49,9 +50,15 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     error: Error
     why: str
 
-    def response_to(self, request: PeerRequest, leader_epoch: Epoch) -> PeerResponse:
-        """The answer in the form that the request asks for; it names no leader: the asker is not one of us."""
-        return _RESPONSES[type(request)](error=self.error, leader_id=NO_LEADER, leader_epoch=leader_epoch)
+    def response_to(
+        self, request: PeerRequest, leader_id: NodeId | None, leader_epoch: Epoch, endpoints: tuple[Endpoint, ...]
+    ) -> PeerResponse:
+        """The answer in the form that the request asks for, with the leader: but not to who is of another cluster."""
+        if leader_id is None or self.error is Error.INCONSISTENT_CLUSTER_ID:
+            leader_id, endpoints = NO_LEADER, ()
+        return _RESPONSES[type(request)](
+            error=self.error, leader_id=leader_id, leader_epoch=leader_epoch, leader_endpoints=endpoints
+        )
 
 
 class Gate:

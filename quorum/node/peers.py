@@ -90,7 +90,8 @@ class Peers:
                 peer=f"{_asker_id(call.request)}@{call.client_host}",
             )
         )
-        event.respond(refusal.response_to(call.request, executor.machine.epoch))
+        machine = executor.machine
+        event.respond(refusal.response_to(call.request, machine.leader_id, machine.epoch, machine.leader_endpoints))
 
     def _on_refused(self, event: PeerAnswered) -> None:
         """For the core it is a failure that says nothing of the peer's life: it asks again after its backoff."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from metadata_log.ids import METADATA_TOPIC_NAME
-from quorum.cli.demo.cluster import Cluster, free_ports
+from quorum.cli.demo.cluster import Cluster, Node, free_ports
 from tests.support.kafka.cluster import CLUSTER_ID, KafkaCluster
 from tests.support.kafka.tools import KafkaTools
 from tests.support.log_history import read_history
@@ -37,6 +39,7 @@ def test_a_kafka_controller_goes_on_where_ours_stopped_and_ours_behind_it(
             kafka.configure(1)
             kafka.start()
             assert {*created} <= set(kafka.admin("topics", "--list").split())
+            _check_locked(node, controller.log_dir)
             kafka.admin("topics", "--create", "--topic", "of-kafka", "--partitions", "1", "--replication-factor", "1")
             kafka.stop()
 
@@ -55,3 +58,16 @@ def test_a_kafka_controller_goes_on_where_ours_stopped_and_ours_behind_it(
         assert {*created, "of-kafka", "after-kafka"} <= set(written(node))
         names = [name for _, name in read_history(node.metadata_dir).created]
         assert names.count(METADATA_TOPIC_NAME) == 1
+
+
+def _check_locked(node: Node, log_dir: Path) -> None:
+    """Ours refuses the directory that a running Kafka holds."""
+    config = node.root / "kafkas.properties"
+    properties = {**node.properties, "log.dirs": str(log_dir)}
+    config.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+    words = [sys.executable, "-m", "quorum.cli.main", "controller", "start", "--config", str(config)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert str(log_dir) in done.stderr
+    assert "lock" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -161,10 +161,7 @@ def _pause_leader(run: KillRun, load: WriteLoad, dice: random.Random) -> None:
 
 
 def _are_level(cluster: Cluster) -> bool:
-    sizes = {
-        sum(segment.stat().st_size for segment in node.metadata_dir.glob("*.log"))
-        for node in cluster.nodes
-    }
+    sizes = {sum(segment.stat().st_size for segment in node.metadata_dir.glob("*.log")) for node in cluster.nodes}
     return len(sizes) == 1
 
 

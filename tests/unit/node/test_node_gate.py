@@ -1,9 +1,10 @@
 from __future__ import annotations
 
-from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, ZERO_TOPIC_ID, ReplicaKey, TopicId
+from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, ZERO_TOPIC_ID, NodeId, ReplicaKey, TopicId
 from metadata_log.image import ImageBuilder, MetadataImage
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import TopicRecord
+from metadata_log.voters import Endpoint
 from quorum.errors import Error
 from quorum.node.gate import Gate
 from quorum.node.ports import PeerCall
@@ -87,15 +88,18 @@ def test_after_an_id_error_the_sentinel_is_sent_until_the_next_epoch() -> None:
     assert gate.topic_id_for(FETCH, 2) == OWN
 
 
-def test_a_refusal_has_the_form_of_the_answer_that_was_asked_for() -> None:
-    refusal = Gate("c").validate(PeerCall(request=VOTE, cluster_id="d"))
-    assert refusal is not None
-    vote = refusal.response_to(VOTE, Epoch(4))
+def test_a_refusal_has_the_form_of_the_answer_that_was_asked_for_and_names_the_leader_to_our_own() -> None:
+    at = (Endpoint(name="GRPC", host="h", port=9094),)
+    foreign = Gate("c").validate(PeerCall(request=VOTE, cluster_id="d"))
+    assert foreign is not None
+    vote = foreign.response_to(VOTE, NodeId(2), Epoch(4), at)
     assert isinstance(vote, VoteResponse)
-    assert (vote.error, vote.leader_id, vote.leader_epoch, vote.vote_granted) == (
-        Error.INCONSISTENT_CLUSTER_ID,
-        -1,
-        4,
-        False,
-    )
-    assert isinstance(refusal.response_to(FETCH, Epoch(4)), FetchResponse)
+    assert (vote.error, vote.leader_id, vote.leader_epoch, vote.vote_granted, vote.leader_endpoints) == (
+        Error.INCONSISTENT_CLUSTER_ID, -1, 4, False, (),
+    )  # fmt: skip
+    wrong_id = Gate("c").validate(PeerCall(request=FETCH, cluster_id="c", topic_id=OTHER))
+    assert wrong_id is not None
+    fetch = wrong_id.response_to(FETCH, NodeId(2), Epoch(4), at)
+    assert isinstance(fetch, FetchResponse)
+    assert (fetch.error, fetch.leader_id, fetch.leader_endpoints) == (Error.UNKNOWN_TOPIC_ID, 2, at)
+    assert wrong_id.response_to(FETCH, None, Epoch(4), ()).leader_id == -1
