@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.errors import InvariantViolation
+from metadata_log.errors import InvariantViolation, MetadataLogError
 from metadata_log.ids import (
     ZERO_DIRECTORY_ID,
     DirectoryId,
@@ -43,8 +43,8 @@ _VOTER = re.compile(
 )
 
 
-class InvalidVoterError(ValueError):
-    """A text does not describe a voter, or a list of them contradicts itself."""
+class InvalidVoterError(MetadataLogError, ValueError):
+    """A text does not describe a voter, or a list of them, also one in a log, contradicts itself."""
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
