@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import random
 from collections.abc import Iterator
 
 import pytest
 import structlog
 
+from tests.support.fresh_seed import fresh_seed
 from tests.support.kill_run import KillRun, run_kills
 
 
 @pytest.fixture(scope="session")
 def kill_run(tmp_path_factory: pytest.TempPathFactory) -> KillRun:
     """One run of kills for all who look at what it left. `KILL_SEED=n` repeats the order of its faults."""
-    seed = int(os.environ.get("KILL_SEED") or random.SystemRandom().randrange(1_000_000))
+    seed = fresh_seed("KILL_SEED")
     print(f"\nKILL_SEED={seed}")
     return run_kills(tmp_path_factory.mktemp("kills"), seed)
 

@@ -34,6 +34,7 @@ from metadata_log.tools.scan import Damage, scan
 from metadata_log.tools.shell import Shell
 from metadata_log.tools.verify import verify_file
 from tests.support.fixture_files import METADATA_FILES
+from tests.support.fresh_seed import fresh_seed
 from tests.support.mutations import mutate
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.bin"))
@@ -179,7 +180,7 @@ def test_no_flipped_bit_of_a_batch_goes_unreported(directory: Path) -> None:
 @pytest.mark.campaign
 @pytest.mark.timeout(7200 if os.environ.get("LONG") else 1200)
 def test_damage_without_end(directory: Path) -> None:
-    seed = int(os.environ.get("FUZZ_SEED") or random.SystemRandom().randrange(1_000_000))
+    seed = fresh_seed("FUZZ_SEED")
     print(f"\nFUZZ_SEED={seed}")
     draw = random.Random(seed)
     start_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -16,6 +16,7 @@ from tests.simulation.planting import Mutant, mutated_source
 from tests.simulation.red_seeds import RED_SEEDS
 from tests.simulation.setup import story_of
 from tests.simulation.story import tell
+from tests.support.fresh_seed import fresh_seed
 
 CAMPAIGN_S = 600 if os.environ.get("LONG") else 60
 QUICK_MUTANTS = ("a follower fetches before it has flushed", "two votes in an epoch", "a flush that syncs nothing")
@@ -86,8 +87,9 @@ def test_the_command_to_replay_names_what_was_kept() -> None:
 @pytest.mark.campaign
 @pytest.mark.timeout(CAMPAIGN_S * 4 + 600)
 def test_fresh_seeds() -> None:
-    tally = run_for(CAMPAIGN_S, workers=os.cpu_count() or 1)
-    print(f"\n{tally}")
+    first = fresh_seed("SIM_SEED", 1 << 40)
+    tally = run_for(CAMPAIGN_S, workers=os.cpu_count() or 1, first=first)
+    print(f"\nSIM_SEED={first}: {tally}")
     assert tally.failed is None, report(tally.failed)
 
 
