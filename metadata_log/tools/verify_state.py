@@ -24,6 +24,7 @@ from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.finding_sink import FindingSink
+from metadata_log.tools.manifest import MANIFEST_FILE
 from metadata_log.tools.verify_chain import Election
 
 
@@ -45,6 +46,11 @@ def add_unusable(sink: FindingSink, path: str, error: CorruptFileError | OSError
         sink.add("unreadable_file", f"it cannot be read: {error.strerror or error}", file=path)
 
 
+def _is_export(files: Files, directory: str) -> bool:
+    """An export holds segments and checkpoints alone, by design."""
+    return files.exists(f"{directory}/{MANIFEST_FILE}")
+
+
 def check_epoch_file(files: Files, directory: str, log: LogOutline, sink: FindingSink) -> None:
     """The epochs of `leader-epoch-checkpoint` are those of the log, from the first that it has on.
 
@@ -53,7 +59,7 @@ def check_epoch_file(files: Files, directory: str, log: LogOutline, sink: Findin
     """
     path = f"{directory}/{EPOCH_FILE}"
     if not files.exists(path):
-        if log.spans:
+        if log.spans and not _is_export(files, directory):
             sink.add("missing_file", f"there is no {EPOCH_FILE} beside a log with epochs", file=path)
         return
     try:
@@ -90,7 +96,7 @@ def check_quorum_state(files: Files, directory: str, log: LogOutline, sink: Find
     """
     path = f"{directory}/{QUORUM_STATE_FILE}"
     if not files.exists(path):
-        if log.spans:
+        if log.spans and not _is_export(files, directory):
             what = (
                 f"there is no {QUORUM_STATE_FILE} beside a log of epoch {log.spans[-1].epoch}: votes may be forgotten"
             )

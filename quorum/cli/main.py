@@ -26,7 +26,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "topics": ("quorum.cli.topics", "Create, delete, list and describe topics."),
     "quorum": ("quorum.cli.quorum", "See the quorum: leader, epoch, voters, lags."),
     "check": ("quorum.cli.check", "Say what is wrong with a cluster's directories: run this first."),
-    "log": ("quorum.cli.log", "Dump a metadata log, or export a replica's copy of it."),
+    "log": ("quorum.cli.log", "Dump, verify, compare, hash, draw and export metadata logs."),
     "shell": ("quorum.cli.shell", "Walk through all that a log says, at any moment that it holds."),
     "features": ("quorum.cli.features", "See which records of a log another version could not read."),
     "snapshot": ("quorum.cli.snapshot", "Back all metadata up in one file, check it, restore it."),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from metadata_log.tools.check import check_paths
+from metadata_log.tools.export import export_replica
 from metadata_log.tools.sources import SourceError, find_sources
 from tests.support.clusters import SCENARIOS, node_directories
 from tests.support.damage import copy_cluster
@@ -29,6 +30,16 @@ def test_every_node_alone_is_silent(clusters: Path) -> None:
     for directory in node_directories(clusters):
         files = [found.file for found in check_paths([directory]).findings]
         assert files == ([str(removed_by_hand)] if "stray/before/node-13" in str(directory) else []), directory
+
+
+def test_an_export_is_as_sound_as_what_it_was_made_from(clusters: Path, tmp_path: Path) -> None:
+    for node in (1, 2, 3):
+        export_replica(clusters / f"basic/node-{node}/data", tmp_path / f"exports/{node}")
+
+    report = check_paths([tmp_path / "exports"])
+
+    assert report.findings == ()
+    assert len(report.nodes) == 3
 
 
 def test_a_divergent_tail_is_a_note(clusters: Path) -> None:
