@@ -6,6 +6,10 @@ Decides: which texts are a time. Must not know: what it is the time of.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Final
+
+_PAST_THE_CALENDAR_MS: Final = 253_402_300_800_000
+"""The first millisecond of the year 10,000."""
 
 
 def parse_time_ms(text: str) -> int:
@@ -24,8 +28,13 @@ def parse_time_ms(text: str) -> int:
 
 
 def time_text(time_ms: int) -> str:
-    """`2026-01-31T12:00:00.123Z`; "no time" for a negative one, as an empty log's."""
+    """`2026-01-31T12:00:00.123Z`; "no time" for a negative one, as an empty log's.
+
+    A time past the year 9999, which only damage makes, is told as its number.
+    """
     if time_ms < 0:
         return "no time"
+    if time_ms >= _PAST_THE_CALENDAR_MS:
+        return f"{time_ms} ms since 1970"
     at = datetime.fromtimestamp(time_ms // 1000, UTC)
     return f"{at:%Y-%m-%dT%H:%M:%S}.{time_ms % 1000:03d}Z"
