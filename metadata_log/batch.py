@@ -15,8 +15,8 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 import msgspec
-from crc32c import crc32c
 
+from metadata_log.crc import crc32c
 from metadata_log.errors import CorruptBatchError, InvariantViolation, UnsupportedBatchError
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.record_frames import BARE, DELTA_BOUNDS, DELTAS, FRAMES

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from threading import Lock
+from _thread import allocate_lock
 from typing import Final
 
 from metadata_log.files import FileHandle, HeldLock, parent_of
@@ -60,7 +60,7 @@ class _OsLock:
     """A POSIX record lock. Its descriptor stays open while it is held: closing any of the file would drop it."""
 
     _held: Final[set[str]] = set()
-    _guard: Final = Lock()
+    _guard: Final = allocate_lock()
 
     def __init__(self, path: str) -> None:
         self._path = os.path.realpath(path)

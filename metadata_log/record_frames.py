@@ -35,7 +35,13 @@ class Frames(dict[int, tuple[bytes, bytes]]):
 DELTA_BOUNDS: Final = ((1 << 6, 1), (1 << 13, 2), (1 << 20, 3), (1 << 27, 4))
 """Below each bound an offset delta takes so many bytes."""
 FRAMES: Final = {size: Frames(size) for _, size in DELTA_BOUNDS}
-DELTAS: Final = tuple(varint(delta) for delta in range(1 << 13))
+_LOW_BYTES: Final = [bytes((byte,)) for byte in range(0x80, 0x100, 2)]
+_HIGH_BYTES: Final = [bytes((byte,)) for byte in range(1, 0x80)]
+DELTAS: Final = (
+    *(bytes((byte,)) for byte in range(0, 0x80, 2)),
+    *(low + high for high in _HIGH_BYTES for low in _LOW_BYTES),
+)
+"""`varint` of every offset delta below 2^13."""
 
 
 class BareShapes(dict[int, tuple[int, int, int]]):

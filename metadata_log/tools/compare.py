@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
-from crc32c import crc32c
 
 from metadata_log.batch import CRC_COVERS_FROM, HEADER_SIZE, LOG_OVERHEAD, MAGIC
+from metadata_log.crc import crc32c
 from metadata_log.files import FileHandle, Files
 from metadata_log.tools.scan import Damage, scan
 

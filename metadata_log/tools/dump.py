@@ -11,9 +11,9 @@ the file: it is read and shown in pieces.
 
 from __future__ import annotations
 
+import os.path
 import re
 from collections.abc import Iterator
-from pathlib import PurePath
 from typing import Final
 
 import msgspec
@@ -136,7 +136,7 @@ def batches_of(piece: Piece) -> Iterator[tuple[int, BatchHeader]]:
 
 def title_lines(path: str) -> Iterator[str]:
     """What is printed before the first batch of a file."""
-    name = PurePath(path).name
+    name = os.path.basename(path)
     yield f"Dumping {path}"
     if segment := _SEGMENT_NAME.fullmatch(name):
         yield f"Log starting offset: {int(segment[1])}"
@@ -149,7 +149,7 @@ def title_lines(path: str) -> Iterator[str]:
 def tail_lines(path: str, size: int) -> Iterator[str]:
     """What is printed after the last batch, when `size` bytes follow that are none."""
     if size > 0:
-        yield f"Found {size} invalid bytes at the end of {PurePath(path).name}"
+        yield f"Found {size} invalid bytes at the end of {os.path.basename(path)}"
 
 
 def joined(lines: list[str]) -> str:

@@ -11,9 +11,8 @@ import enum
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from crc32c import crc32c
-
 from metadata_log.batch import CRC_COVERS_FROM, HEADER_SIZE, BatchHeader, Record, batch_records
+from metadata_log.crc import crc32c
 from metadata_log.errors import MalformedRecordError, RecordError, UnsupportedBatchError
 from metadata_log.record_frames import DELTAS
 from metadata_log.records import BrokerRegistrationChangeRecord, ClearElrRecord, RegisterBrokerRecord
@@ -49,8 +48,8 @@ Known: TypeAlias = dict[bytes, tuple[Callable[[bytes], MetadataRecord], str, Cal
 _NEWER_THAN_3_9: Final = (b"\x01\x00\x04", b"\x01\x11\x03", b"\x01\x1c\x00")
 """How values begin that 3.9 cannot read, or not wholly: RegisterBroker 4, BrokerRegistrationChange 3, ClearElr 0."""
 
-_PREFIXES: Final = tuple(b"\x00\x00" + delta + b"\x01" for delta in DELTAS)
-"""How a record of the common shape begins, by its offset delta: no attributes, no time of its own, no key."""
+_PREFIXES: Final[list[bytes]] = []
+"""How a record of the common shape begins, by its offset delta: no attributes, no time of its own, no key. Grows."""
 
 
 class Style(enum.StrEnum):
@@ -143,9 +142,12 @@ def _add_common(lines: list[str], buffer: bytes, header: BatchHeader, at: int, k
     return at == end
 
 
-def _prefixes(count: int) -> tuple[bytes, ...]:
-    further = range(len(_PREFIXES), count)
-    return (*_PREFIXES[:count], *(b"\x00\x00" + varint(delta) + b"\x01" for delta in further))
+def _prefixes(count: int) -> list[bytes]:
+    if count > len(DELTAS):
+        return [b"\x00\x00" + varint(delta) + b"\x01" for delta in range(count)]
+    if count > len(_PREFIXES):
+        _PREFIXES.extend(b"\x00\x00" + delta + b"\x01" for delta in DELTAS[len(_PREFIXES) : count])
+    return _PREFIXES[:count]
 
 
 def _text(value: bytes, known: Known) -> str:

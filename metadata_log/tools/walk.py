@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
-from crc32c import crc32c
 
 from metadata_log.batch import CRC_COVERS_FROM, HEADER_SIZE, LOG_OVERHEAD, MAGIC, check_batch
+from metadata_log.crc import crc32c
 from metadata_log.errors import CorruptBatchError, UnsupportedBatchError
 from metadata_log.files import FileHandle
 from metadata_log.segment import LocatedBatch

@@ -1,24 +1,31 @@
-"""The command line as typer has it, with one command loaded. Needed for all but the plainest use (see `main`)."""
+"""The command line as typer has it, with one command loaded. Needed for all but the plainest use (see `main`).
+
+Help is plain text: drawing it with rich took half of its time.
+"""
 
 from __future__ import annotations
 
+import gc
 import importlib
+import inspect
 import os
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
+from typer.main import get_command
 
 _HELP: Final = """A KRaft quorum whose metadata log is Apache Kafka's own, byte for byte.
 
 Start with `kraft demo`. Every command takes --help; those that answer with data take -o json.
 """
+_COMPLETE: Final = "_KRAFT_COMPLETE"
 
 
 def _called(arguments: Sequence[str]) -> str | None:
     """The command among the words that the shell gave: to run, or to complete."""
     words = list(arguments)
-    if "_KRAFT_COMPLETE" in os.environ:  # bash tells the words by the first of these, zsh and fish by the second
+    if _COMPLETE in os.environ:  # bash tells the words by the first of these, zsh and fish by the second
         words = (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]
     return next((word for word in words if not word.startswith("-")), None)
 
@@ -31,6 +38,18 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def call(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]]) -> None:
+    """Carry out one command.
+
+    Raises:
+        SystemExit: it is done, with this status.
+    """
+    gc.disable()  # what imports and the building of commands make stays: no need to look through it again and again
+    command = get_command(build_app(arguments, commands))
+    gc.enable()
+    command(list(arguments), prog_name="kraft")
+
+
 def build_app(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]]) -> typer.Typer:
     """The command line, with the one command that `arguments` name loaded and the others known by name."""
     app = typer.Typer(
@@ -38,6 +57,7 @@ def build_app(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]])
         help=_HELP,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
+        rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
@@ -53,7 +73,29 @@ def build_app(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]])
     for name, (module, help_text) in commands.items():
         loaded = importlib.import_module(module) if name == called else None
         if loaded is not None and not hasattr(loaded, "app"):
-            app.command(name, epilog=loaded.EPILOG)(loaded.run)
-        else:
-            app.add_typer(typer.Typer() if loaded is None else loaded.app, name=name, help=help_text)
+            app.command(name, epilog=_a_line_each(loaded.EPILOG), short_help=help_text)(loaded.run)
+            continue
+        if loaded is not None and _COMPLETE not in os.environ:  # a shell shows one line, which click cuts to fit
+            _spell_out(loaded.app)
+        group = typer.Typer() if loaded is None else loaded.app
+        app.add_typer(group, name=name, help=help_text, short_help=help_text)
     return app
+
+
+def _spell_out(app: typer.Typer) -> None:
+    """Give each command its whole first sentence in the list of commands, and its examples a line each."""
+    for info in app.registered_commands:
+        info.epilog = _a_line_each(info.epilog)
+        info.short_help = info.short_help or _first_paragraph(info.callback)
+
+
+def _first_paragraph(callback: Any) -> str:
+    return " ".join((inspect.getdoc(callback) or "").partition("\n\n")[0].split())
+
+
+def _a_line_each(epilog: str | None) -> str | None:
+    """`Example:  one    two`, as click prints it unfolded."""
+    if epilog is None or not epilog.startswith("Example"):
+        return epilog
+    title, _, examples = epilog.partition(":")
+    return "\n".join(["\b", f"{title}:", *(f"  {example.strip()}" for example in examples.split("    "))])

@@ -72,7 +72,7 @@ def run(
     if follow:
         _follow(paths, renderer)
         return
-    if status := show_files(files, renderer):
+    if status := show_files(list(map(str, files)), renderer):
         raise typer.Exit(status)
 
 

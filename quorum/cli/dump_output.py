@@ -9,8 +9,7 @@ import enum
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from metadata_log.errors import MetadataLogError
 from metadata_log.os_files import OsFiles
@@ -18,9 +17,11 @@ from metadata_log.tools.dump import Shown, joined, show_text, tail_lines, title_
 from metadata_log.tools.dump_lines import Style
 from metadata_log.tools.dump_pieces import Piece, pieces
 from metadata_log.tools.dump_select import Selection
-from metadata_log.tools.dump_texts import CSV_HEAD, TextRow, show_csv, show_json_lines, show_rows
 from metadata_log.tools.dump_turns import WORTH_IT, Rendered, processes, write_in_turns
 from quorum.cli.errors import FAILED, say
+
+if TYPE_CHECKING:
+    from metadata_log.tools.dump_texts import TextRow
 
 
 class DumpFormat(enum.StrEnum):
@@ -55,7 +56,11 @@ class Renderer:
 
     def head(self) -> str:
         """Before the first file."""
-        return {DumpFormat.CSV: CSV_HEAD, DumpFormat.JSON: "["}.get(self.form, "")
+        if self.form is DumpFormat.CSV:
+            from metadata_log.tools.dump_texts import CSV_HEAD  # noqa: PLC0415  (not needed for text)
+
+            return CSV_HEAD
+        return "[" if self.form is DumpFormat.JSON else ""
 
     def title(self, path: str) -> str:
         """Before a file's first batch."""
@@ -69,6 +74,8 @@ class Renderer:
         """A piece of a file."""
         if self.form is DumpFormat.TEXT:
             return show_text(piece, self._style, self._selection)
+        from metadata_log.tools.dump_texts import show_csv, show_json_lines, show_rows  # noqa: PLC0415
+
         if self.form is DumpFormat.TABLE:
             return show_rows(piece, self._selection, _table_line)
         if self.form is DumpFormat.CSV:
@@ -123,15 +130,15 @@ class Writer:
             return None
 
 
-def show_files(files: Sequence[Path], renderer: Renderer) -> int:
+def show_files(files: Sequence[str], renderer: Renderer) -> int:
     """Write all files; the exit status: 1 when one is damaged so that it cannot be read on."""
     writer, status = Writer(renderer), 0
     for file in files:
         try:
-            dump_file(str(file), renderer, writer)
+            dump_file(file, renderer, writer)
         except MetadataLogError as error:
             writer.flush()
-            say(f"kraft: {named(error, str(file))}")
+            say(f"kraft: {named(error, file)}")
             status = FAILED
     writer.end()
     return status

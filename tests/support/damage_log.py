@@ -5,9 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from crc32c import crc32c
-
 from metadata_log.batch import CRC_COVERS_FROM, CRC_POSITION, batch_records, parse_header
+from metadata_log.crc import crc32c
 from metadata_log.ids import NodeId
 from metadata_log.records import ControlRecord, LeaderChangeMessage, LeaderChangeVoter, VotersRecord, decode_control
 from tests.support.damage import (

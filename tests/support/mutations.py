@@ -9,9 +9,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from crc32c import crc32c
-
 from metadata_log.batch import CRC_COVERS_FROM, CRC_POSITION, HEADER_SIZE, LOG_OVERHEAD, MAGIC, parse_header
+from metadata_log.crc import crc32c
 from metadata_log.errors import CorruptBatchError, UnsupportedBatchError
 from metadata_log.varint import varint
 

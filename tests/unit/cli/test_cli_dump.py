@@ -46,6 +46,22 @@ def test_a_node_a_log_directory_and_the_log_itself_are_the_same(path: Path, capf
     assert shown(capfd, path) == expected
 
 
+def test_the_quick_way_says_what_the_long_way_says(capfd: pytest.CaptureFixture[str]) -> None:
+    assert shown(capfd, *FILES) == shown(capfd, *FILES, "--as", "4.3")
+
+
+def test_the_process_ends_with_all_that_it_had_to_say(tmp_path: Path) -> None:
+    whole, damaged = FILES[0], tmp_path / "00000000000000000000.log"
+    damaged.write_bytes(whole.read_bytes()[:8] + b"\xff" * 100)
+    script = "from quorum.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "log", "dump", str(damaged), str(whole)], capture_output=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout.endswith("".join(f"{line}\n" for line in dump_text(str(whole), whole.read_bytes())).encode())
+    assert done.stderr.startswith(b"kraft: ")
+
+
 def test_json_is_an_array_and_jsonl_is_lines(capfd: pytest.CaptureFixture[str]) -> None:
     rows = json.loads(shown(capfd, DIRECTORY, "-o", "json"))
     assert rows == [json.loads(line) for line in shown(capfd, DIRECTORY, "-o", "jsonl").splitlines()]

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from quorum.cli.main import COMMANDS, run
+from tests.support.fixture_files import FIXTURES
 
 _COMMANDS = (
     "storage format",
@@ -35,6 +36,7 @@ _COMMANDS = (
     "demo",
 )
 _HEAVY = ("grpc", "google.protobuf", "pyspark", "pyarrow", "asyncio", "uvloop", "structlog", "prometheus_client")
+_SLOW = ("typer", "rich", "click", "crc32c", "typing_extensions", "importlib.metadata", "threading", *_HEAVY)
 
 
 @pytest.mark.parametrize("words", _COMMANDS)
@@ -42,7 +44,10 @@ def test_every_command_explains_itself_by_example(words: str, capsys: pytest.Cap
     assert run([*words.split(), "--help"]) == 0
     said = capsys.readouterr().out
     assert f"Usage: kraft {words}" in said
-    assert f"kraft {words}" in said.partition("Example")[2]
+    _, *examples = said.partition("  Example")[2].splitlines()
+    assert examples
+    assert all(line.startswith("    kraft ") for line in examples)
+    assert any(f"kraft {words}" in line for line in examples)
 
 
 @pytest.mark.parametrize("words", ["", *COMMANDS, "topics create", "log export", "agent describe"])
@@ -54,6 +59,19 @@ def test_help_imports_nothing_heavy(words: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stderr) == [0, []]
+
+
+def test_a_plain_dump_imports_what_it_needs_and_leaves_the_rest_as_it_was() -> None:
+    log = next((FIXTURES / "basic").rglob("00000000000000000000.log"))
+    code = (
+        "import json, sys; before = set(sys.modules); from quorum.cli.main import run; "
+        f"status = run(['log', 'dump', {str(log)!r}]); "
+        f"print(json.dumps([status, [name for name in {_SLOW!r} if name in sys.modules and name not in before]]), "
+        "file=sys.stderr); import typing_extensions, gc; print(gc.isenabled(), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines() == ["[0, []]", "True"]
+    assert done.stdout.startswith(f"Dumping {log}\n")
 
 
 def test_the_list_of_commands_is_whole(capsys: pytest.CaptureFixture[str]) -> None:

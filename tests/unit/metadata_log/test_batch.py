@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,8 +18,10 @@ from metadata_log.batch import (
     iter_batches,
     parse_header,
 )
+from metadata_log.crc import crc32c
 from metadata_log.errors import CorruptBatchError, InvariantViolation, UnsupportedBatchError
 from metadata_log.offsets import Epoch, Offset
+from metadata_log.record_frames import DELTAS
 from metadata_log.varint import read_varint, varint
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -103,6 +104,10 @@ def test_every_width_of_offset_and_length(count: int, size: int) -> None:
 def test_varints_come_back(value: int, around: bytes) -> None:
     data = around + varint(value) + around
     assert read_varint(data, len(around)) == (value, len(data) - len(around))
+
+
+def test_the_table_of_offset_deltas_is_of_varints() -> None:
+    assert list(DELTAS) == [varint(delta) for delta in range(1 << 13)]
 
 
 def test_a_varint_without_end_is_refused() -> None:

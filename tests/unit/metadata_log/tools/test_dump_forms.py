@@ -71,8 +71,9 @@ def test_generated_printers_say_what_the_json_form_says(record: type, version: i
     assert metadata_text(value) == json_text(json_object(*decode_versioned(value)))
 
 
-def test_the_quick_way_and_the_long_way_print_alike() -> None:
-    values = [NO_OP, encode_record(TopicRecord(name="n" * 200, topic_id=bytes(range(16))), 0)] * 5000
+@pytest.mark.parametrize("pairs", [1, 40, 2, 5000])
+def test_the_quick_way_and_the_long_way_print_alike(pairs: int) -> None:
+    values = [NO_OP, encode_record(TopicRecord(name="n" * 200, topic_id=bytes(range(16))), 0)] * pairs
     piece = Piece(position=0, size=len(content := batch(0, *values)), buffer=content)
     chosen_one_by_one = Selection(from_offset=0)
     assert show_text(piece).text == show_text(piece, Style.KAFKA_4_3, chosen_one_by_one).text

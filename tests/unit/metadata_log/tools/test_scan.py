@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from crc32c import crc32c
 
 from metadata_log.batch import CRC_COVERS_FROM, CRC_POSITION, iter_batches
+from metadata_log.crc import crc32c
 from metadata_log.os_files import OsFiles
 from metadata_log.segment import LocatedBatch
 from metadata_log.tools.scan import Damage, Fault, scan
