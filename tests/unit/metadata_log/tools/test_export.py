@@ -77,12 +77,12 @@ def test_damage_is_copied_as_it_is(source: Path, tmp_path: Path) -> None:
 
 
 def test_a_log_that_grows_meanwhile_ends_with_a_whole_batch(source: Path, tmp_path: Path) -> None:
-    stopped = threading.Event()
+    stopped, room = threading.Event(), threading.Semaphore(300)
 
     def write() -> None:
         offset = 95
         with segment_of(source).open("ab", buffering=0) as growing:
-            while not stopped.is_set():
+            while room.acquire() and not stopped.is_set():  # a faster writer would leave the reader ever more to read
                 batch = build_batch(base_offset=Offset(offset), epoch=Epoch(1), timestamp_ms=1, values=[NO_OP] * 3)
                 growing.write(batch[:30])
                 growing.write(batch[30:])
@@ -91,9 +91,13 @@ def test_a_log_that_grows_meanwhile_ends_with_a_whole_batch(source: Path, tmp_pa
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        manifests = [export_replica(source, tmp_path / f"out-{number}") for number in range(10)]
+        manifests = []
+        for number in range(10):
+            manifests.append(export_replica(source, tmp_path / f"out-{number}"))
+            room.release(300)
     finally:
         stopped.set()
+        room.release()
         writer.join()
     ends = [manifest.end_offset for manifest in manifests]
     assert ends == sorted(ends)
