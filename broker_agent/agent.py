@@ -26,6 +26,7 @@ _RECONCILE_EVERY_S: Final = 0.02
 """At most this often: what a burst of changes does to one topic is carried out once."""
 _REMOVAL_LOOK_S: Final = 60.0
 """At the longest between two looks at what is due for removal; the wall clock may be set."""
+_TELL_LEAVING_EVERY_MS: Final = 2_000
 
 log = structlog.get_logger("broker_agent")
 
@@ -54,6 +55,7 @@ class Agent:
         self._is_registered_in_image = False
         self._life_moves = asyncio.Event()
         self._driver: Driver | None = None
+        self._tell_leaving_at_ms = 0
 
     @property
     def driver(self) -> Driver:
@@ -115,6 +117,7 @@ class Agent:
     def stop(self) -> None:
         """Leave in good order; asked again, at once."""
         self.lifecycle.stop(self.driver.now_ms())
+        self._tell_leaving()
         self._life_moves.set()
 
     async def _live(self) -> None:
@@ -138,6 +141,19 @@ class Agent:
             log.warning("the controller refuses this broker", phase=life.phase.value, error=life.last_refusal.name)
         if life.phase is not phase:
             log.info("broker", phase=life.phase.value, broker_epoch=life.broker_epoch, fenced=life.is_fenced)
+        if self.driver.now_ms() >= self._tell_leaving_at_ms:
+            self._tell_leaving()
+
+    def _tell_leaving(self) -> None:
+        """Whoever asked it to stop sees that it has heard, and how long that may take."""
+        now_ms = self.driver.now_ms()
+        leaves_in_ms = self.lifecycle.leaves_in_ms(now_ms)
+        if leaves_in_ms is not None:
+            log.info(
+                "leaving: asks to shut down until a controller has moved its leaders, or none answers any more",
+                without_an_answer_in_s=round(leaves_in_ms / _MS_PER_S),
+            )
+            self._tell_leaving_at_ms = now_ms + _TELL_LEAVING_EVERY_MS
 
     async def _sleep_until(self, due_ms: int | None) -> None:
         self._life_moves.clear()

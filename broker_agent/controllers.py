@@ -14,6 +14,7 @@ import structlog
 
 from broker_agent.lifecycle import Lifecycle, SendHeartbeat, SendRegistration
 from broker_agent.replication import IsrProposal
+from broker_agent.silence import Silence
 from metadata_log.ids import TopicId
 from metadata_log.image import MetadataImage
 from quorum.client.client import Client
@@ -29,6 +30,7 @@ from quorum.client.requests import (
 from quorum.errors import Error
 
 _TIMEOUT_S: Final = 2.0
+_MS_PER_S: Final = 1000
 _RETRYABLE: Final = (Error.INELIGIBLE_REPLICA, Error.FENCED_LEADER_EPOCH, Error.INVALID_UPDATE_VERSION)
 """What the next read of the follower, on a newer image, mends by itself."""
 
@@ -42,6 +44,7 @@ class Controllers:
         """`registration` says all that this run of the process knows of itself."""
         self._client = client
         self._registration = registration
+        self._silence = Silence()
 
     async def register(self, life: Lifecycle, send: SendRegistration, now_ms: Callable[[], int]) -> None:
         """Register, and tell `life` what came of it."""
@@ -49,9 +52,10 @@ class Controllers:
         try:
             answer = await self._client.register_broker(request, timeout_s=_TIMEOUT_S)
         except ClientError as error:
-            log.info("no controller took the registration", why=str(error))
+            self._unanswered("registration", error, now_ms())
             life.on_failed(now_ms())
             return
+        self._answered(now_ms())
         life.on_registered(now_ms(), answer.error, answer.broker_epoch)
 
     async def heartbeat(self, life: Lifecycle, send: SendHeartbeat, now_ms: Callable[[], int]) -> None:
@@ -66,9 +70,10 @@ class Controllers:
         try:
             answer = await self._client.broker_heartbeat(request, timeout_s=_TIMEOUT_S)
         except ClientError as error:
-            log.info("no controller took the heartbeat", why=str(error))
+            self._unanswered("heartbeat", error, now_ms())
             life.on_failed(now_ms())
             return
+        self._answered(now_ms())
         life.on_heartbeat(
             now_ms(),
             answer.error,
@@ -76,6 +81,23 @@ class Controllers:
             is_fenced=answer.is_fenced,
             should_shut_down=answer.should_shut_down,
         )
+
+    def _unanswered(self, what: str, error: ClientError, now_ms: int) -> None:
+        """Said once, then ever less often: a quorum may be away for days."""
+        told = self._silence.on_failed(now_ms)
+        if told is not None:
+            log.warning(
+                f"no controller took the {what}",
+                for_s=round(told.for_ms / _MS_PER_S),
+                attempts=told.attempts,
+                told_again_in_s=told.next_in_ms // _MS_PER_S,
+                why=str(error),
+            )
+
+    def _answered(self, now_ms: int) -> None:
+        told = self._silence.on_answered(now_ms)
+        if told is not None:
+            log.info("a controller answers again", after_s=round(told.for_ms / _MS_PER_S), attempts=told.attempts)
 
     async def alter_partition(self, broker_epoch: int, proposals: Iterable[IsrProposal], image: MetadataImage) -> None:
         """Propose ISRs. What is refused or lost is proposed again after the follower's next read."""

@@ -27,7 +27,7 @@ _RETRY_MS: Final = 100
 _DUPLICATE_RETRY_MS: Final = 1_000
 """While the last incarnation still counts as alive."""
 LEAVE_WITHIN_MS: Final = 10_000
-"""A broker that no controller answers leaves after this long all the same: it is fenced when its session ends."""
+"""A broker that no controller has answered for so long leaves all the same: it is fenced when its session ends."""
 
 
 class Phase(enum.Enum):
@@ -74,6 +74,12 @@ class Lifecycle:
         self._due_ms = 0
         self._in_flight = False
 
+    def leaves_in_ms(self, now_ms: int) -> int | None:
+        """While it is leaving: after how long it goes if no controller answers; a request under way is waited for."""
+        if self._leave_by_ms is None or self.phase is Phase.LEFT:
+            return None
+        return 0 if self.phase is Phase.STARTING else max(0, self._leave_by_ms - now_ms)
+
     def next_due_ms(self) -> int | None:
         """When `next_send` has something to send (monotonic clock); None while an answer is awaited, or for ever."""
         return None if self._in_flight or self.phase is Phase.LEFT else self._due_ms
@@ -114,6 +120,8 @@ class Lifecycle:
             self._due_ms = now_ms + _RETRY_MS
             return
         self.is_fenced = is_fenced
+        if self._leave_by_ms is not None:
+            self._leave_by_ms = now_ms + LEAVE_WITHIN_MS
         if self.phase is Phase.CATCHING_UP and is_caught_up:
             self.phase = Phase.RECOVERING
         elif self.phase is Phase.RECOVERING and not is_fenced:

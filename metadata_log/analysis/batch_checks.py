@@ -98,14 +98,10 @@ def conflicts(batches: DataFrame) -> DataFrame:
 
 
 def progress(batches: DataFrame, *, first_ms: int, bucket_ms: int) -> DataFrame:
-    """How far each replica's log had come, and in which epoch, by the time in its batches."""
+    """How far each replica's log had come, and in which epoch, by the time in its batches; no epoch is left out."""
     bucket = ((F.col("timestamp_ms") - F.lit(first_ms)) / F.lit(bucket_ms)).cast("bigint")
     return (
         batches.where(F.col("fault").isNull() & ~F.col("is_checkpoint"))
-        .groupBy("replica", bucket.alias("bucket"))
-        .agg(
-            F.max("timestamp_ms").alias("at_ms"),
-            (F.max("last_offset") + 1).alias("end_offset"),
-            F.max("epoch").alias("epoch"),
-        )
+        .groupBy("replica", bucket.alias("bucket"), "epoch")
+        .agg(F.max("timestamp_ms").alias("at_ms"), (F.max("last_offset") + 1).alias("end_offset"))
     )

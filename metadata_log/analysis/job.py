@@ -146,7 +146,7 @@ class _Found:
         for row in batch_checks.progress(batches, first_ms=first, bucket_ms=bucket).collect():
             point = Progress(at_ms=row["at_ms"], end_offset=row["end_offset"], epoch=row["epoch"])
             points.setdefault(row["replica"], []).append(point)
-        return {index: tuple(sorted(found, key=lambda point: point.at_ms)) for index, found in points.items()}
+        return {index: tuple(sorted(found, key=_along_the_log)) for index, found in points.items()}
 
     def _changed_files(self) -> Iterator[Finding]:
         """Exported files that are not what their manifest says, where nothing else is found in them that tells more."""
@@ -223,6 +223,10 @@ def _epochs(facts: ReplicaFacts) -> tuple[LeaderEpoch, ...]:
         )
         for epoch in facts.epochs
     )
+
+
+def _along_the_log(point: Progress) -> tuple[int, int]:
+    return point.at_ms, point.end_offset
 
 
 def _difference(path: Path, size: int, sha256: str) -> str | None:

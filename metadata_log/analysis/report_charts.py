@@ -20,6 +20,8 @@ _BOX: Final = 1000
 """Width and height of the coordinates in which step lines are drawn."""
 _LEAST_LABEL: Final = 7.0
 """Per cent of the width that a label needs."""
+_LEAST_WIDTH: Final = 0.6
+"""Per cent of the width that an epoch is drawn with at the least: one that lasted milliseconds must be seen."""
 _LANE_PX: Final = 30
 _STRIP_PX: Final = 42
 """Above the lines, for the names of epochs."""
@@ -79,13 +81,14 @@ def bars(rows: Sequence[tuple[str, int]], *, bad: bool = False) -> str:
     """Horizontal bars with their numbers behind them."""
     most = max((count for _, count in rows), default=1)
     kind = "bar bad" if bad else "bar"
-    return "".join(
+    rows_drawn = "".join(
         f'<div class="row"><div class="name">{escape(name)}</div>'
         f'<svg height="18" role="img" aria-label="{escape(name)}: {count:,}">'
         f'<rect class="{kind}" x="0" y="2" height="14" rx="3" width="{max(0.4, 88 * count / most):.2f}%"/>'
         f'<text class="elabel" x="{max(0.4, 88 * count / most) + 0.8:.2f}%" y="13">{count:,}</text></svg></div>'
         for name, count in rows
     )
+    return f'<div class="bars">{rows_drawn}</div>'
 
 
 def _step(
@@ -120,22 +123,42 @@ def _line_style(number: int, of: int) -> str:
 
 
 def _bands(epochs: Sequence[LeaderEpoch], x: Callable[[float], float], height: int, *, label: bool) -> list[str]:
-    parts: list[str] = []
+    """The brief ones last: they are drawn wider than they were, upon their neighbours."""
+    long: list[str] = []
+    brief: list[str] = []
+    is_shaded = False
     for number, epoch in enumerate(epochs):
         start = x(epoch.first_ms) if number else 0.0
         end = x(epochs[number + 1].first_ms) if number + 1 < len(epochs) else 100.0
         text = f"epoch {epoch.epoch}" + (f", led by node {epoch.leader_id}" if epoch.leader_id >= 0 else "")
-        shade = "band" if number % 2 == 0 else ""
-        parts.append(
-            f'<rect class="{shade}" fill="none" x="{start:.2f}%" y="0" width="{max(0.0, end - start):.2f}%" '
-            f'height="{height}"><title>{text}</title></rect>'
+        left, width = _visible(start, end)
+        if end - start < _LEAST_WIDTH:
+            shade, onto = "band brief", brief
+        else:
+            is_shaded = not is_shaded
+            shade, onto = "band" if is_shaded else "band clear", long
+        onto.append(
+            f'<rect class="{shade}" x="{left:.2f}%" y="0" width="{width:.2f}%" height="{height}">'
+            f"<title>{text}</title></rect>"
         )
-        if label and end - start >= _LEAST_LABEL:
-            short = f"epoch {epoch.epoch}" if end - start >= 2 * _LEAST_LABEL else f"{epoch.epoch}"
-            parts.append(f'<text x="{start:.2f}%" dx="6" y="14">{short}</text>')
-            if epoch.leader_id >= 0 and end - start >= 2 * _LEAST_LABEL:
-                parts.append(f'<text x="{start:.2f}%" dx="6" y="29">node {epoch.leader_id} leads</text>')
-    return parts
+        if label and width >= _LEAST_LABEL:
+            long.append(_band_label(epoch, left, width))
+    return long + brief
+
+
+def _band_label(epoch: LeaderEpoch, left: float, width: float) -> str:
+    """Cut off where the band ends: in a narrow window it would run into the next one's."""
+    is_wide = width >= 2 * _LEAST_LABEL
+    lines = [f'<text x="6" y="14">{"epoch " if is_wide else ""}{epoch.epoch}</text>']
+    if epoch.leader_id >= 0 and is_wide:
+        lines.append(f'<text x="6" y="29">node {epoch.leader_id} leads</text>')
+    return f'<svg class="cut" x="{left:.2f}%" y="0" width="{width:.2f}%" height="{_STRIP_PX}">{"".join(lines)}</svg>'
+
+
+def _visible(start: float, end: float) -> tuple[float, float]:
+    """Where something from `start` to `end` is drawn, and how wide, in per cent: never too thin, never past the end."""
+    width = max(end - start, _LEAST_WIDTH)
+    return min(start, 100.0 - width), width
 
 
 def _time_axis(first: int, last: int, height: int) -> list[str]:
@@ -177,9 +200,9 @@ def _epoch_block(number: int, epoch: LeaderEpoch, x: Callable[[float], float]) -
     start, end = x(epoch.start_offset), x(epoch.end_offset)
     leader = f", led by node {epoch.leader_id}" if epoch.leader_id >= 0 else ""
     title = f"epoch {epoch.epoch}{leader}: offsets {epoch.start_offset:,} to {epoch.end_offset:,}"
-    kind, width = "ea" if number % 2 == 0 else "eb", max(0.2, end - start)
+    kind, (left, width) = "ea" if number % 2 == 0 else "eb", _visible(start, end)
     parts = [
-        f'<rect class="{kind}" x="{start:.2f}%" y="7" width="{width:.2f}%" height="16"><title>{title}</title></rect>'
+        f'<rect class="{kind}" x="{left:.2f}%" y="7" width="{width:.2f}%" height="16"><title>{title}</title></rect>'
     ]
     if end - start >= _LEAST_LABEL:
         parts.append(f'<text class="elabel" x="{start:.2f}%" dx="6" y="19">e{epoch.epoch}</text>')

@@ -89,7 +89,7 @@ def restore(
     from metadata_log.tools.backup import read_backup  # noqa: PLC0415
     from metadata_log.tools.restore import restore_backup  # noqa: PLC0415
     from metadata_log.voters import InvalidVoterError, parse_voters  # noqa: PLC0415
-    from quorum.cli.storage import random_id  # noqa: PLC0415
+    from quorum.node.system_ports import SystemEntropy  # noqa: PLC0415
 
     backup = read_backup(file)
     named = cluster_id or backup.manifest.cluster_id
@@ -106,8 +106,8 @@ def restore(
             f"--voters does not name node {node_id}: its directory would wait for a quorum that it is not in"
         )
     done = restore_backup(
-        OsFiles(), backup, target, cluster_id=named, node_id=NodeId(node_id), new_directory_id=DirectoryId(random_id()),
-        now_ms=_now_ms(), voters=members,
+        OsFiles(), backup, target, cluster_id=named, node_id=NodeId(node_id),
+        new_directory_id=DirectoryId(SystemEntropy().new_id()), now_ms=_now_ms(), voters=members,
     )  # fmt: skip
     _show_restored(output, done, backup.manifest.hash)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 import time
 from pathlib import Path
 from typing import Annotated, Final
@@ -13,7 +12,7 @@ import typer
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, read_meta_properties, read_quorum_state
 from metadata_log.errors import MetadataLogError
 from metadata_log.format import LogDirectory, format_directory
-from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, id_text, is_assignable, parse_id
+from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, id_text, parse_id
 from metadata_log.os_files import OsFiles
 from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL, UnknownLevelError, metadata_version
 from metadata_log.records.levels import parse_metadata_version as parse_release
@@ -23,6 +22,7 @@ from quorum.cli import audit
 from quorum.cli.errors import FAILED, wrong_use
 from quorum.cli.output import Output, OutputFormat, show_rows
 from quorum.node.config import NodeConfig, load_config
+from quorum.node.system_ports import SystemEntropy
 
 app = typer.Typer(no_args_is_help=True)
 app.command("audit", epilog=audit.EPILOG)(audit.run)
@@ -36,17 +36,10 @@ Config = Annotated[
 ]
 
 
-def random_id() -> bytes:
-    """16 random bytes that may become an id."""
-    while not is_assignable(value := secrets.token_bytes(16)):
-        pass
-    return value
-
-
 @app.command("random-uuid", epilog="Example:  kraft storage random-uuid")
 def random_uuid() -> None:
     """Print a new id, for a cluster or for a directory."""
-    print(id_text(random_id()))
+    print(id_text(SystemEntropy().new_id()))
 
 
 ClusterId = Annotated[str, typer.Option("-t", "--cluster-id", help="Of the cluster: 22 characters, see random-uuid.")]
@@ -94,7 +87,8 @@ def format_storage(
     settings = load_config(config)
     parse_id(cluster_id)
     level, levels = _levels(release_version, feature or [])
-    own = DirectoryId(random_id())
+    entropy = SystemEntropy()
+    own = DirectoryId(entropy.new_id())
     voters = _voters(settings, own, initial_controllers, standalone, no_initial_controllers)
     mine = None if voters is None else voters.get(NodeId(settings.node_id))
     holder = mine.key.directory_id if mine is not None else own
@@ -102,7 +96,7 @@ def format_storage(
         OsFiles(),
         [
             LogDirectory(
-                path=path, directory_id=holder if path == settings.metadata_log_dir else DirectoryId(random_id())
+                path=path, directory_id=holder if path == settings.metadata_log_dir else DirectoryId(entropy.new_id())
             )
             for path in _all_directories(settings)
         ],

@@ -18,8 +18,9 @@ from kraft.v1 import quorum_pb2, quorum_pb2_grpc
 from metadata_log.batch import build_batch, iter_batches
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.offsets import Epoch, Offset
-from quorum.cli.demo.cluster import Cluster, Node, random_id, wait_until
+from quorum.cli.demo.cluster import Cluster, Node, wait_until
 from quorum.errors import Error
+from quorum.node.system_ports import SystemEntropy
 from tests.support.log_history import read_history
 from tests.support.standalone import complaint, create, listed, log_of, standalone, start, written
 
@@ -67,7 +68,7 @@ def _vote(cluster_id: str, topic_id: bytes = METADATA_TOPIC_ID) -> quorum_pb2.Vo
     partition = quorum_pb2.VoteRequest.Partition(
         replica_epoch=900,
         replica_id=9,
-        replica_directory_id=random_id(),
+        replica_directory_id=SystemEntropy().new_id(),
         voter_directory_id=bytes(16),
         last_offset_epoch=900,
         last_offset=1_000_000,
@@ -78,7 +79,7 @@ def _vote(cluster_id: str, topic_id: bytes = METADATA_TOPIC_ID) -> quorum_pb2.Vo
 
 def _fetch(cluster_id: str, topic_id: bytes = METADATA_TOPIC_ID) -> quorum_pb2.FetchRequest:
     partition = quorum_pb2.FetchRequest.Partition(
-        current_leader_epoch=1, last_fetched_epoch=0, replica_directory_id=random_id()
+        current_leader_epoch=1, last_fetched_epoch=0, replica_directory_id=SystemEntropy().new_id()
     )
     topic = quorum_pb2.FetchRequest.Topic(topic_id=topic_id, partitions=[partition])
     return quorum_pb2.FetchRequest(cluster_id=cluster_id, replica_id=9, max_bytes=1_000_000, topics=[topic])
@@ -89,7 +90,7 @@ def _epoch(node: Node) -> int:
 
 
 def test_requests_of_another_cluster_are_refused(node: Node, quorum: quorum_pb2_grpc.QuorumStub) -> None:
-    other = id_text(random_id())
+    other = id_text(SystemEntropy().new_id())
     assert quorum.Vote(_vote(other), timeout=10).error_code == Error.INCONSISTENT_CLUSTER_ID
     answer = quorum.FetchOnce(_fetch(other), timeout=10)
     assert answer.error_code == Error.INCONSISTENT_CLUSTER_ID
@@ -101,7 +102,7 @@ def test_requests_for_another_topic_are_refused(
     cluster: Cluster, node: Node, quorum: quorum_pb2_grpc.QuorumStub
 ) -> None:
     """Neither the sentinel nor the metadata topic's own id."""
-    other = random_id()
+    other = SystemEntropy().new_id()
     vote = quorum.Vote(_vote(cluster.cluster_id, other), timeout=10)
     assert [partition.error_code for topic in vote.topics for partition in topic.partitions] == [Error.UNKNOWN_TOPIC_ID]
     assert not any(partition.vote_granted for topic in vote.topics for partition in topic.partitions)
@@ -155,7 +156,7 @@ def test_a_voter_of_another_cluster_is_told_so_and_changes_nothing(tmp_path: Pat
         cluster.format()
         stranger = cluster.controllers[3]
         shutil.rmtree(stranger.log_dir)
-        other = id_text(random_id())
+        other = id_text(SystemEntropy().new_id())
         cluster.run(
             "storage", "format", "--config", str(stranger.config_file), "--cluster-id", other,
             "--initial-controllers", cluster.initial_controllers,
@@ -178,7 +179,7 @@ def test_an_agent_of_another_cluster_is_told_so_once(tmp_path: Path) -> None:
         cluster.format()
         controller, stranger = cluster.controllers[1], cluster.agents[11]
         shutil.rmtree(stranger.log_dir)
-        other = id_text(random_id())
+        other = id_text(SystemEntropy().new_id())
         cluster.run("storage", "format", "--config", str(stranger.config_file), "--cluster-id", other)
         cluster.start()
         create(cluster, [f"topic-{number}" for number in range(100)])

@@ -12,11 +12,11 @@ from typing import Final, Self
 
 from metadata_log.ids import DirectoryId, Uuid
 from metadata_log.records.levels import LATEST_PRODUCTION
-from quorum.cli.demo.cluster import random_id
 from quorum.client.client import Client
 from quorum.client.errors import ClientError
 from quorum.client.requests import BrokerHeartbeat, BrokerHeartbeatResponse, FeatureRange, Listener, RegisterBroker
 from quorum.errors import Error
+from quorum.node.system_ports import SystemEntropy
 
 _FEATURES: Final = (
     FeatureRange(name="metadata.version", min_supported_version=7, max_supported_version=LATEST_PRODUCTION),
@@ -32,8 +32,9 @@ _FEATURES: Final = (
         )
     ),
 )
-_INCARNATION: Final = Uuid(random_id())
-_DIRECTORY: Final = DirectoryId(random_id())
+_ENTROPY: Final = SystemEntropy()
+_INCARNATION: Final = Uuid(_ENTROPY.new_id())
+_DIRECTORY: Final = DirectoryId(_ENTROPY.new_id())
 """The same all through a test, so that it may leave and come back at once."""
 _HEARTBEAT_EVERY_S: Final = 1.0
 _PATIENCE_S: Final = 30.0

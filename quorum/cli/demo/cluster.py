@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import secrets
 import signal
 import socket
 import subprocess
@@ -19,7 +18,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeVar
 
-from metadata_log.ids import DirectoryId, id_text, is_assignable
+from metadata_log.ids import DirectoryId, id_text
+from quorum.node.system_ports import SystemEntropy
 
 LOOPBACK: Final = "127.0.0.1"
 _FIRST_PORT, _LAST_PORT = 20_000, 30_000
@@ -46,13 +46,6 @@ def free_ports(count: int) -> list[int]:
             if len(found) == count:
                 return found
     raise NodeFailedError(f"there are not {count} free ports between {_FIRST_PORT} and {_LAST_PORT}")
-
-
-def random_id() -> bytes:
-    """16 random bytes that may become an id."""
-    while not is_assignable(value := secrets.token_bytes(16)):
-        pass
-    return value
 
 
 def wait_until(what: str, condition: Callable[[], T | None], *, timeout_s: float = 30.0, every_s: float = 0.02) -> T:
@@ -224,8 +217,9 @@ class Cluster:
     ) -> None:
         """`properties` go into every node's configuration, `agent_properties` into the agents'."""
         self.root = root.absolute()
-        self.cluster_id = id_text(random_id())
-        self.directory_ids = {node: DirectoryId(random_id()) for node in controllers}
+        entropy = SystemEntropy()
+        self.cluster_id = id_text(entropy.new_id())
+        self.directory_ids = {node: DirectoryId(entropy.new_id()) for node in controllers}
         ports = iter(free_ports(3 * (len(controllers) + len(agents))))
         own_ports = {
             node: dict(zip(("CONTROLLER" if node in controllers else "PLAINTEXT", "GRPC", "HTTP"), ports, strict=False))

@@ -129,6 +129,27 @@ def test_a_leaver_that_no_controller_answers_leaves_in_time() -> None:
     assert LEAVE_WITHIN_MS < now <= LEAVE_WITHIN_MS + 2_200
 
 
+def test_a_leaver_that_is_answered_waits_for_its_leaders_to_move() -> None:
+    life = _running()
+    life.stop(100)
+    for now in range(100, LEAVE_WITHIN_MS * 3, 20):
+        assert _beat(life, now).want_shut_down
+    life.next_send(LEAVE_WITHIN_MS * 3 + 100, 9)
+    life.on_failed(LEAVE_WITHIN_MS * 3 + 100)
+    assert life.phase is Phase.LEAVING
+
+
+def test_a_leaver_knows_how_long_it_waits_for_an_answer() -> None:
+    life = _running()
+    assert life.leaves_in_ms(50) is None
+    life.stop(100)
+    assert life.leaves_in_ms(1_100) == LEAVE_WITHIN_MS - 1_000
+    _beat(life, 1_100)
+    assert life.leaves_in_ms(1_100) == LEAVE_WITHIN_MS
+    _beat(life, 1_120, down=True)
+    assert life.leaves_in_ms(1_120) is None
+
+
 def test_a_registration_under_way_that_nobody_answers_is_left_at_once() -> None:
     life = Lifecycle(heartbeat_interval_ms=2_000)
     life.next_send(0, -1)

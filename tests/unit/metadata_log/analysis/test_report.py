@@ -156,6 +156,28 @@ def test_every_plot_has_a_name_for_those_who_do_not_see_it(dirty: Verdict) -> No
     assert all('aria-label="' in plot for plot in plots)
 
 
+def test_an_epoch_that_lasted_a_millisecond_is_seen(clean: Verdict) -> None:
+    brief = msgspec.structs.replace(
+        epoch(2, 60, 61), first_ms=1_795_000_000_000 + 60_000, last_ms=1_795_000_000_000 + 60_001
+    )
+    last = msgspec.structs.replace(epoch(3, 61, 100), first_ms=brief.first_ms + 1)
+    page = render(msgspec.structs.replace(clean, epochs=(epoch(1, 0, 60), brief, last)))
+    bands = re.findall(r'<rect class="band[^"]*" x="[\d.]+%" y="0" width="([\d.]+)%"[^>]*><title>epoch 2', page)
+    assert len(bands) == 2  # in the plot of offsets and in that of epochs
+    assert all(float(width) >= 0.5 for width in bands)
+
+
+def test_neighbouring_epochs_are_told_apart_also_with_a_brief_one_between(clean: Verdict) -> None:
+    start = 1_795_000_000_000
+    epochs = tuple(
+        msgspec.structs.replace(epoch(number, 0, 1), first_ms=start + at_ms, last_ms=start + at_ms)
+        for number, at_ms in ((1, 0), (2, 50_000), (3, 50_001))
+    )
+    page = render(msgspec.structs.replace(clean, epochs=epochs))
+    shades = dict(re.findall(r'<rect class="(band[^"]*)"[^>]*><title>epoch (\d)', page)[::-1])
+    assert shades == {"band": "1", "band brief": "2", "band clear": "3"}
+
+
 def test_an_empty_log_makes_a_page(clean: Verdict) -> None:
     empty = msgspec.structs.replace(
         clean.replicas[0], start_offset=0, end_offset=0, last_epoch=-1, snapshot_end=0, epochs=(), progress=()
