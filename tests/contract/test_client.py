@@ -1,20 +1,15 @@
-"""The Python client against real doors: whom it asks, what it sends again, and what it tells."""
+"""The Python client against real doors: whom it asks, and what it tells."""
 
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
-from metadata_log.ids import ZERO_TOPIC_ID, TopicId
-from metadata_log.offsets import Epoch, Offset
+from metadata_log.ids import ZERO_TOPIC_ID
 from metadata_log.voters import Endpoint
 from quorum.client import (
     AddressError,
-    BrokerHeartbeat,
     Client,
     ClosedError,
     CreatableTopic,
@@ -29,72 +24,16 @@ from quorum.controller import requests as r
 from quorum.errors import Error
 from quorum.node.ports import ClientAnswer, ClientCall
 from quorum.server.reserved import reserve
+from tests.support.client_nodes import ID, active, failing, free_port, scripted_nodes, standby
 from tests.support.loop import run, until
 from tests.support.scripted_node import NODE_ID, ScriptedNode, served
-
-ID = TopicId(b"\5" * 16)
-
-
-def _active(call: ClientCall) -> ClientAnswer:
-    """Does what is asked, without keeping anything."""
-    request = call.request
-    response: object
-    if isinstance(request, r.CreateTopics):
-        response = r.CreateTopicsResponse(
-            topics=tuple(
-                r.CreatableTopicResult(
-                    name=t.name, error=Error.NONE, topic_id=ID, num_partitions=1, replication_factor=1
-                )
-                for t in request.topics
-            )
-        )
-    elif isinstance(request, r.DeleteTopics):
-        response = r.DeleteTopicsResponse(
-            topics=tuple(r.DeletableTopicResult(error=Error.NONE, name=t.name, topic_id=ID) for t in request.topics)
-        )
-    elif isinstance(request, r.DescribeTopics):
-        response = r.DescribeTopicsResponse(
-            topics=tuple(r.DescribedTopic(error=Error.NONE, name=name, topic_id=ID) for name in request.names)
-        )
-    else:
-        response = r.BrokerHeartbeatResponse(is_fenced=False)
-    return ClientAnswer(response=response, image_offset=Offset(40), image_epoch=Epoch(2), leader_id=NODE_ID)
-
-
-def _standby(leader: str | None = None, leader_id: int = 2) -> Callable[[ClientCall], ClientAnswer]:
-    def answer(call: ClientCall) -> ClientAnswer:
-        if leader is None:
-            return ClientAnswer(error=Error.NOT_CONTROLLER, message="no leader is known")
-        host, _, port = leader.rpartition(":")
-        endpoint = Endpoint(name="GRPC", host=host, port=int(port))
-        return ClientAnswer(error=Error.NOT_CONTROLLER, leader_id=leader_id, leader_endpoints=(endpoint,))
-
-    return answer
-
-
-def _failing(error: Error, message: str = "because") -> Callable[[ClientCall], ClientAnswer]:
-    return lambda call: ClientAnswer(error=error, message=message)
-
-
-@asynccontextmanager
-async def _nodes(count: int) -> AsyncIterator[tuple[list[ScriptedNode], list[str]]]:
-    nodes = [ScriptedNode() for _ in range(count)]
-    async with AsyncExitStack() as stack:
-        yield nodes, [await stack.enter_async_context(served(node)) for node in nodes]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class TestFinding:
     def test_the_leader_that_an_answer_names_is_asked_next(self) -> None:
         async def main() -> None:
-            async with _nodes(3) as (nodes, addresses), Client(addresses[:1]) as client:
-                nodes[0].at_once, nodes[1].at_once = _standby(addresses[1]), _active
+            async with scripted_nodes(3) as (nodes, addresses), Client(addresses[:1]) as client:
+                nodes[0].at_once, nodes[1].at_once = standby(addresses[1]), active
                 assert (await client.create_topic("t")).topic_id == ID
                 await client.create_topic("u")
                 assert [len(node.calls) for node in nodes] == [1, 2, 0]
@@ -103,19 +42,19 @@ class TestFinding:
 
     def test_where_no_leader_is_known_everybody_is_asked_until_there_is_one(self) -> None:
         async def main() -> None:
-            async with _nodes(2) as (nodes, addresses), Client(addresses) as client:
-                nodes[0].at_once = nodes[1].at_once = _standby()
+            async with scripted_nodes(2) as (nodes, addresses), Client(addresses) as client:
+                nodes[0].at_once = nodes[1].at_once = standby()
                 waiting = asyncio.create_task(client.create_topic("t"))
                 await until(lambda: len(nodes[0].calls) > 1 and len(nodes[1].calls) > 1, what="both asked twice")
-                nodes[1].at_once = _active
+                nodes[1].at_once = active
                 assert (await waiting).topic_id == ID
 
         run(main())
 
     def test_controllers_that_name_each_other_are_not_asked_without_rest(self) -> None:
         async def main() -> None:
-            async with _nodes(2) as (nodes, addresses), Client(addresses, timeout_s=0.5) as client:
-                nodes[0].at_once, nodes[1].at_once = _standby(addresses[1]), _standby(addresses[0])
+            async with scripted_nodes(2) as (nodes, addresses), Client(addresses, timeout_s=0.5) as client:
+                nodes[0].at_once, nodes[1].at_once = standby(addresses[1]), standby(addresses[0])
                 with pytest.raises(UnavailableError, match=r"within 0\.5 s"):
                     await client.create_topic("t")
                 assert 4 <= len(nodes[0].calls) + len(nodes[1].calls) <= 60
@@ -124,16 +63,16 @@ class TestFinding:
 
     def test_a_controller_that_is_down_is_passed_over(self) -> None:
         async def main() -> None:
-            async with _nodes(1) as (nodes, addresses):
-                nodes[0].at_once = _active
-                async with Client([f"127.0.0.1:{_free_port()}", *addresses], timeout_s=5) as client:
+            async with scripted_nodes(1) as (nodes, addresses):
+                nodes[0].at_once = active
+                async with Client([f"127.0.0.1:{free_port()}", *addresses], timeout_s=5) as client:
                     assert (await client.create_topic("t")).topic_id == ID
 
         run(main())
 
     def test_nobody_there(self) -> None:
         async def main() -> None:
-            port = _free_port()
+            port = free_port()
             async with Client(f"127.0.0.1:{port}", timeout_s=0.4) as client:
                 with pytest.raises(UnavailableError, match=f"127.0.0.1:{port}"):
                     await client.create_topic("t")
@@ -144,9 +83,9 @@ class TestFinding:
 
     def test_a_controller_that_comes_back_is_found_at_once(self) -> None:
         async def main() -> None:
-            port = _free_port()
+            port = free_port()
             node = ScriptedNode()
-            node.at_once = _active
+            node.at_once = active
             loop = asyncio.get_running_loop()
             async with Client(f"127.0.0.1:{port}", timeout_s=10) as client:
                 waiting = asyncio.create_task(client.create_topic("t"))
@@ -180,104 +119,10 @@ class TestFinding:
             Client(wrong)
 
 
-class TestSendingAgain:
-    def test_an_unknown_outcome_is_told(self) -> None:
-        async def main() -> None:
-            async with _nodes(1) as (nodes, addresses), Client(addresses) as client:
-                nodes[0].at_once = _failing(Error.REQUEST_TIMED_OUT, "written, not seen committed")
-                with pytest.raises(OutcomeUnknownError, match="written, not seen committed"):
-                    await client.create_topic("t")
-                with pytest.raises(OutcomeUnknownError):
-                    await client.delete_topic("t")
-                assert len(nodes[0].calls) == 2
-
-        run(main())
-
-    def test_what_is_safe_is_sent_again(self) -> None:
-        async def main() -> None:
-            async with _nodes(1) as (nodes, addresses), Client(addresses) as client:
-                for ask in (
-                    lambda: client.broker_heartbeat(_heartbeat()),
-                    lambda: client.describe_topics(["t"]),
-                    lambda: client.create_topics([CreatableTopic(name="t")], if_not_exists=True),
-                    lambda: client.delete_topics(["t"], if_exists=True),
-                ):
-                    nodes[0].calls.clear()
-                    nodes[0].at_once = _failing(Error.REQUEST_TIMED_OUT)
-                    asking = asyncio.ensure_future(ask())
-                    await until(lambda: len(nodes[0].calls) >= 2, what="asked again")
-                    nodes[0].at_once = _active
-                    await asking
-
-        run(main())
-
-    @pytest.mark.parametrize("error", [Error.THROTTLING_QUOTA_EXCEEDED, Error.OFFSET_NOT_AVAILABLE])
-    def test_where_nothing_was_done_it_is_sent_again(self, error: Error) -> None:
-        async def main() -> None:
-            async with _nodes(1) as (nodes, addresses), Client(addresses) as client:
-                nodes[0].at_once = _failing(error)
-                creating = asyncio.create_task(client.create_topic("t"))
-                await until(lambda: len(nodes[0].calls) >= 2, what="asked again")
-                nodes[0].at_once = _active
-                assert (await creating).topic_id == ID
-
-        run(main())
-
-    def test_a_deadline_bounds_the_whole(self) -> None:
-        async def main() -> None:
-            async with _nodes(1) as (nodes, addresses), Client(addresses) as client:
-                with pytest.raises(OutcomeUnknownError, match="no answer came in time"):
-                    await client.create_topic("t", timeout_s=0.2)
-                with pytest.raises(UnavailableError):
-                    await client.describe_topics(["t"], timeout_s=0.2)
-                deadlines = [call.context.deadline_ms for call in nodes[0].calls]
-                assert all(deadline is not None for deadline in deadlines)
-
-        run(main())
-
-    def test_an_unanswered_call_does_not_hold_up_the_next(self) -> None:
-        async def main() -> None:
-            async with _nodes(1) as (nodes, addresses), Client(addresses) as client:
-                stuck = asyncio.create_task(client.create_topic("stuck"))
-                await until(lambda: nodes[0].calls, what="the first at the node")
-                nodes[0].at_once = _active
-                assert (await client.create_topic("t")).name == "t"
-                assert not stuck.done()
-                nodes[0].calls[0].respond(_active(nodes[0].calls[0]))
-                assert (await stuck).name == "stuck"
-
-        run(main())
-
-
-def _heartbeat() -> BrokerHeartbeat:
-    return BrokerHeartbeat(broker_id=1, broker_epoch=2, current_metadata_offset=3)
-
-
-class TestBrokenSession:
-    def test_a_create_is_not_sent_again_and_a_heartbeat_is(self) -> None:
-        async def main() -> None:
-            lost = ScriptedNode()
-            async with _nodes(1) as (nodes, addresses):
-                nodes[0].at_once = _active
-                async with served(lost) as address:
-                    client = Client([address, *addresses])
-                    creating = asyncio.create_task(client.create_topic("t"))
-                    beating = asyncio.create_task(client.broker_heartbeat(_heartbeat()))
-                    await until(lambda: len(lost.calls) == 2, what="both calls at the node")
-                with pytest.raises(OutcomeUnknownError, match="CreateTopics was sent to"):
-                    await creating
-                assert not (await beating).is_fenced
-                assert [type(call.request) for call in nodes[0].calls] == [BrokerHeartbeat]
-                assert (await client.create_topic("next")).topic_id == ID
-                await client.close()
-
-        run(main())
-
-
 class TestAnswers:
     def test_one_refused_among_many_is_a_value_and_alone_an_exception(self) -> None:
         async def main() -> None:
-            async with _nodes(1) as (nodes, addresses), Client(addresses) as client:
+            async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
                 nodes[0].at_once = lambda call: ClientAnswer(
                     response=r.CreateTopicsResponse(
                         topics=(
@@ -302,11 +147,11 @@ class TestAnswers:
         async def main() -> None:
             def answer(call: ClientCall) -> ClientAnswer:
                 if isinstance(call.request, r.DescribeTopics):
-                    return _active(call)
+                    return active(call)
                 there = r.CreatableTopicResult(name="t", error=Error.TOPIC_ALREADY_EXISTS, topic_id=ZERO_TOPIC_ID)
                 return ClientAnswer(response=r.CreateTopicsResponse(topics=(there,)))
 
-            async with _nodes(1) as (nodes, addresses), Client(addresses) as client:
+            async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
                 nodes[0].at_once = answer
                 assert (await client.create_topic("t", if_not_exists=True)).topic_id == ID
 
@@ -315,7 +160,7 @@ class TestAnswers:
     def test_an_unknown_topic_counts_as_deleted_where_that_is_fine(self) -> None:
         async def main() -> None:
             unknown = r.DeletableTopicResult(error=Error.UNKNOWN_TOPIC_ID, name=None, topic_id=ID)
-            async with _nodes(1) as (nodes, addresses), Client(addresses) as client:
+            async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
                 nodes[0].at_once = lambda call: ClientAnswer(response=r.DeleteTopicsResponse(topics=(unknown,)))
                 assert (await client.delete_topic(ID, if_exists=True)).error is Error.NONE
                 with pytest.raises(UnknownTopicError, match="BQUFBQUFBQUFBQUFBQUFBQ"):
@@ -325,8 +170,8 @@ class TestAnswers:
 
     def test_a_request_refused_as_a_whole(self) -> None:
         async def main() -> None:
-            async with _nodes(1) as (nodes, addresses), Client(addresses) as client:
-                nodes[0].at_once = _failing(Error.RECORD_LIST_TOO_LARGE, "too many")
+            async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
+                nodes[0].at_once = failing(Error.RECORD_LIST_TOO_LARGE, "too many")
                 with pytest.raises(RefusedError, match="too many"):
                     await client.create_topic("t")
                 nodes[0].at_once = lambda call: ClientAnswer(
@@ -339,8 +184,8 @@ class TestAnswers:
 
     def test_a_request_larger_than_a_message_is_refused_here(self) -> None:
         async def main() -> None:
-            async with _nodes(1) as (nodes, addresses), Client(addresses) as client:
-                nodes[0].at_once = _active
+            async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
+                nodes[0].at_once = active
                 with pytest.raises(RefusedError, match="divide it"):
                     await client.create_topic("x" * 9_000_000)
                 assert (await client.create_topic("t")).topic_id == ID
@@ -349,8 +194,8 @@ class TestAnswers:
 
     def test_it_reads_its_own_writes(self) -> None:
         async def main() -> None:
-            async with _nodes(1) as (nodes, addresses), Client(addresses) as client:
-                nodes[0].at_once = _active
+            async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
+                nodes[0].at_once = active
                 assert client.seen_offset == 0
                 await client.create_topic("t")
                 assert client.seen_offset == 40
@@ -363,16 +208,16 @@ class TestAnswers:
     def test_a_large_answer_is_put_together(self) -> None:
         async def main() -> None:
             names = [f"t{number}" for number in range(30_000)]
-            async with _nodes(1) as (nodes, addresses), Client(addresses) as client:
-                nodes[0].at_once = _active
+            async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
+                nodes[0].at_once = active
                 assert [topic.name for topic in await client.describe_topics(names)] == names
 
         run(main())
 
     def test_many_at_once_share_messages_and_are_told_apart(self) -> None:
         async def main() -> None:
-            async with _nodes(1) as (nodes, addresses), Client(addresses) as client:
-                nodes[0].at_once = _active
+            async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
+                nodes[0].at_once = active
                 results = await asyncio.gather(*(client.create_topic(f"t{number}") for number in range(2_000)))
                 assert [result.name for result in results] == [f"t{number}" for number in range(2_000)]
 
@@ -380,7 +225,7 @@ class TestAnswers:
 
     def test_a_closed_client_says_so(self) -> None:
         async def main() -> None:
-            async with _nodes(1) as (nodes, addresses):
+            async with scripted_nodes(1) as (nodes, addresses):
                 client = Client(addresses)
                 waiting = asyncio.create_task(client.create_topic("t"))
                 await until(lambda: nodes[0].calls, what="the call at the node")
@@ -394,7 +239,7 @@ class TestAnswers:
 
     def test_the_quorum_is_described_by_its_leader_if_it_can_be(self) -> None:
         async def main() -> None:
-            async with _nodes(2) as (nodes, addresses), Client(addresses) as client:
+            async with scripted_nodes(2) as (nodes, addresses), Client(addresses) as client:
                 nodes[0].leader_id = 99
                 status = await client.describe_quorum()
                 assert status.is_from_leader

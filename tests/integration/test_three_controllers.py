@@ -124,7 +124,7 @@ def test_a_clean_stop_of_the_leader_loses_nothing(tmp_path: Path) -> None:
                 assert found <= {*created, *unknown, METADATA_TOPIC_NAME}
                 assert controllers.active is not active
 
-    run(main(), deadline_s=60)
+    run(main())
 
 
 def test_without_a_majority_nothing_is_promised_and_everything_can_still_be_read(tmp_path: Path) -> None:
@@ -146,4 +146,4 @@ def test_without_a_majority_nothing_is_promised_and_everything_can_still_be_read
                 assert before.error is Error.NONE
                 assert not (await client.describe_quorum(timeout_s=5)).is_from_leader
 
-    run(main(), deadline_s=60)
+    run(main())

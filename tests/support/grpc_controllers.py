@@ -24,7 +24,7 @@ from quorum.server.grpc.listen import listen
 from quorum.server.main import make_driver
 from quorum.transport.grpc_network import GrpcNetwork
 from tests.support.loop import until
-from tests.support.node_cluster import BROKER, CLUSTER_ID, LEVEL, REGISTER_BROKER
+from tests.support.node_requests import BROKER, CLUSTER_ID, LEVEL, REGISTER_BROKER
 
 
 class GrpcController:

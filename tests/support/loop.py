@@ -12,7 +12,7 @@ T = TypeVar("T")
 _STEP_S = 0.002
 
 
-def run(main: Coroutine[Any, Any, T], *, deadline_s: float = 30.0) -> T:
+def run(main: Coroutine[Any, Any, T], *, deadline_s: float = 90.0) -> T:
     """Run to the end, at most for so long."""
 
     async def bounded() -> T:
@@ -22,7 +22,7 @@ def run(main: Coroutine[Any, Any, T], *, deadline_s: float = 30.0) -> T:
     return uvloop.run(bounded())
 
 
-async def until(holds: Callable[[], object], *, what: str, deadline_s: float = 10.0) -> None:
+async def until(holds: Callable[[], object], *, what: str, deadline_s: float = 30.0) -> None:
     """Let the loop turn until the condition holds; fails the test, naming `what`, when it does not in time."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + deadline_s

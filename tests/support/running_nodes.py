@@ -23,7 +23,7 @@ from quorum.node.monitoring import Monitoring
 from quorum.node.ports import ClientAnswer
 from quorum.node.registration import registration_of
 from tests.support.local_network import LocalNetwork, Switchboard
-from tests.support.node_cluster import BROKER, CLUSTER_ID, LEVEL, REGISTER_BROKER
+from tests.support.node_requests import BROKER, CLUSTER_ID, LEVEL, REGISTER_BROKER
 
 DEADLINE_S = 20.0
 

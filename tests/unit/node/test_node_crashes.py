@@ -15,7 +15,10 @@ from quorum.node.effects import Effects
 from quorum.node.executor import Executor
 from quorum.node.ports import ClientAnswer, DiskDone, DiskJob, StateWrite
 from quorum.raft.ready import Effect
-from tests.support.node_cluster import REGISTER_BROKER, Cluster, Node, SimulatedDisk
+from tests.support.node_cluster import Cluster
+from tests.support.node_ports import SimulatedDisk
+from tests.support.node_requests import REGISTER_BROKER
+from tests.support.simulated_node import Node
 
 TOPICS = 4
 _STEP_MS = 40

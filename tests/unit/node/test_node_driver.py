@@ -19,7 +19,7 @@ from quorum.errors import Error
 from quorum.node.driver import DriverConfig
 from quorum.node.health import are_ok, check_alive, check_ready
 from quorum.node.ports import ClientAnswer, ClientCall
-from tests.support.node_cluster import create_request
+from tests.support.node_requests import create_request
 from tests.support.running_nodes import RunningNode, RunningNodes, until
 
 

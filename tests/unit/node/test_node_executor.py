@@ -13,7 +13,10 @@ from quorum.controller.requests import DescribeTopics
 from quorum.errors import Error
 from quorum.node.ports import ClientAnswer, ClientCall, ControllerDeactivated, PeerCall, PeerRequested, Refused
 from quorum.raft.messages import FetchRequest
-from tests.support.node_cluster import BROKER, CLUSTER_ID, Cluster, Node, create_request, read_directory
+from tests.support.durable_files import read_directory
+from tests.support.node_cluster import Cluster
+from tests.support.node_requests import BROKER, CLUSTER_ID, create_request
+from tests.support.simulated_node import Node
 
 
 def _started(seed: int = 1, count: int = 3) -> tuple[Cluster, Node]:

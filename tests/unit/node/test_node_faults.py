@@ -31,7 +31,9 @@ from quorum.errors import Error
 from quorum.node.bootstrap import open_replica
 from quorum.node.config import config_of
 from quorum.node.ports import ControllerActivated, StopAsked
-from tests.support.node_cluster import CLUSTER_ID, DATA, Cluster, Node
+from tests.support.node_cluster import Cluster
+from tests.support.node_requests import CLUSTER_ID, DATA
+from tests.support.simulated_node import Node
 
 DIRECTORY = f"{DATA}/{METADATA_DIRECTORY}"
 SEGMENT = f"{DIRECTORY}/{0:020d}.log"

@@ -1,0 +1,38 @@
+"""What a power cut would leave of a simulated disk, and what stands in it."""
+
+from __future__ import annotations
+
+from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.file_log import LogConfig, open_log
+from metadata_log.simulated_files import SimulatedFiles
+from tests.support.node_requests import DATA
+
+
+def durable_copy(files: SimulatedFiles) -> SimulatedFiles:
+    """What was made durable, and nothing else."""
+    copy = SimulatedFiles()
+    for path, directory in files._directories.items():
+        copy.mkdirs(path)
+        for name, inode in directory.durable.items():
+            handle = copy.open(f"{path}/{name}", create=True)
+            handle.pwrite(bytes(inode.durable), 0)
+    return copy
+
+
+def read_directory(files: SimulatedFiles) -> tuple[int, int, frozenset[str]]:
+    """(log end, epoch in quorum-state, names of the topics in the log) of a replica's directory."""
+    from metadata_log.batch import batch_values  # noqa: PLC0415
+    from metadata_log.directory import read_quorum_state  # noqa: PLC0415
+    from metadata_log.records import TopicRecord, decode_record  # noqa: PLC0415
+
+    directory = f"{DATA}/{METADATA_DIRECTORY}"
+    state = read_quorum_state(files, directory)
+    log, _ = open_log(files, directory, config=LogConfig(), recover=False)
+    names = set()
+    for header, batch in log.iter_from(log.start_offset):
+        if not header.is_control:
+            for value in batch_values(batch, header):
+                record = decode_record(value)
+                if isinstance(record, TopicRecord):
+                    names.add(record.name)
+    return log.log_end_offset, -1 if state is None else state.leader_epoch, frozenset(names)
