@@ -13,8 +13,8 @@ import grpc
 
 from kraft.v1 import controller_pb2, controller_pb2_grpc
 from metadata_log.ids import Uuid
-from quorum.cli.demo.cluster import random_id
 from quorum.node.registration import SUPPORTED_FEATURES
+from quorum.node.system_ports import SystemEntropy
 
 BROKER_ID: Final = 100
 _EVERY_S: Final = 1.0
@@ -32,8 +32,8 @@ class FakeBroker:
         self._channels = [grpc.insecure_channel(address) for address in addresses]
         self._stubs = [controller_pb2_grpc.ControllerStub(channel) for channel in self._channels]
         self._cluster_id = cluster_id
-        self._incarnation_id = Uuid(random_id())
-        self._directory_id = random_id()
+        self._incarnation_id = Uuid(SystemEntropy().new_id())
+        self._directory_id = SystemEntropy().new_id()
         self._epoch = -1
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="fake-broker", daemon=True)
