@@ -23,7 +23,7 @@ demo: $(STAMP) ## run the main job: three controllers, two broker agents, one lo
 test: $(STAMP) ## pass the tests (under 8 minutes)
 	@$(BIN)/python -m pytest tests -m "not campaign" $(ARGS)
 
-campaign: $(STAMP) ## the slower suites: real Kafka's tools and process kills; LONG=1 for the long ones
+campaign: $(STAMP) ## the slower suites: real faults, process kills, real Kafka's tools; LONG=1 for the long ones
 	@LONG="$(LONG)" $(BIN)/python -m pytest tests -m campaign --timeout 1200 $(ARGS)
 
 sim: $(STAMP) ## simulate whole clusters: SEED=n tells one story (KEEP=, CHANGE= as it prints), MINUTES=m fresh ones

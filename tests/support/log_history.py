@@ -29,7 +29,7 @@ class History:
         epochs: (epoch, offset) at which each begins, by the batches' headers.
         created: (id, name) of each TopicRecord, in order.
         created_at: offset of each TopicRecord, by id.
-        removed: ids of the RemoveTopicRecords.
+        removed: ids of the RemoveTopicRecords; removed_at: the offset of each, by id.
         shown: the image behind the last batch that is not a control batch: where Kafka's shell says that it ends.
     """
 
@@ -41,6 +41,7 @@ class History:
     created: list[tuple[TopicId, str]] = field(default_factory=list)
     created_at: dict[TopicId, int] = field(default_factory=dict)
     removed: list[TopicId] = field(default_factory=list)
+    removed_at: dict[TopicId, int] = field(default_factory=dict)
     replayer: Replayer = field(default_factory=lambda: Replayer.start(MetadataImage.empty()))
 
     shown: MetadataImage = field(default_factory=MetadataImage.empty)
@@ -102,6 +103,7 @@ def _take(history: History, header: BatchHeader, position: int) -> None:
             history.created_at[decoded.topic_id] = offset
         elif isinstance(decoded, RemoveTopicRecord):
             history.removed.append(decoded.topic_id)
+            history.removed_at[decoded.topic_id] = offset
     history.replayer = history.replayer.on_batch(header, values)
     if not header.is_control:
         history.shown = history.image

@@ -1,0 +1,172 @@
+"""One campaign: rounds of faults drawn from a seed, under a load of clients, until the time is over; then all stops.
+
+Decides: which faults come together, how long they last, and that after each round the quorum works again. Must not
+know: what a fault is, and what the history and the logs have to say afterwards (`proof.py`).
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from quorum.cli.demo.cluster import wait_until
+from tests.chaos.cluster import CLIENTS, CONTROLLERS, KRAFT, HostedCluster
+from tests.chaos.faults import ACTS, NETWORK, PATIENCE_S, Scene
+from tests.chaos.history import Progress
+from tests.chaos.hosts import Hosts
+
+_SHORTEST_S, _LONGEST_S = 1.0, 6.0
+_MOST_BETWEEN: Final = 40
+"""The next round begins after some acknowledged writes, fewer than this."""
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True):
+    """What came together, from when to when (s from the start), and how long after it nothing was acknowledged."""
+
+    network: str
+    act: str
+    began_s: float
+    ended_s: float
+    answered_s: float
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """What a campaign did."""
+
+    seed: int
+    rounds: list[Round]
+    writes: int
+    packets: dict[str, int]
+    directory_ids: dict[int, str]
+    statuses: dict[int, int]
+    """Exit statuses of the clean stop."""
+
+
+class Load:
+    """The clients' process, on its host, while it is entered."""
+
+    def __init__(self, cluster: HostedCluster, hosts: Hosts, seed: int, history: Path) -> None:
+        self.progress: Final = Progress(history)
+        self._log = history.with_suffix(".log")
+        words = [
+            "--bootstrap", ",".join(cluster.bootstrap), "--cluster-id", cluster.cluster_id,
+            "--seed", str(seed), "--history", str(history),
+        ]  # fmt: skip
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                hosts.command(CLIENTS, [sys.executable, "-m", "tests.chaos.clients", *words]),
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        wait_until("the first acknowledged write", self._has_begun, timeout_s=PATIENCE_S)
+
+    def __enter__(self) -> Load:
+        return self
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def check(self) -> None:
+        """Raise if it has ended."""
+        if self._process.poll() is not None:
+            raise RuntimeError(f"the clients ended with {self._process.returncode}: {self._log.read_text()[-3000:]}")
+
+    def stop(self) -> None:
+        """Let everything that was asked end."""
+        self.check()
+        self._process.send_signal(signal.SIGTERM)
+        if self._process.wait(PATIENCE_S) != 0:
+            raise RuntimeError(f"the clients ended with an error: {self._log.read_text()[-3000:]}")
+
+    def _has_begun(self) -> bool:
+        self.check()
+        return self.progress.look() > 0
+
+
+def run_campaign(
+    root: Path, seed: int, seconds: float, *, launcher: str = KRAFT, only: Sequence[tuple[str, str]] = ()
+) -> Summary:
+    """Run one below `root`: history.jsonl, what the nodes logged, and below `kept` what they left on their disks.
+
+    With `only`, these rounds (network, act) and no others, however long they take.
+    """
+    dice = random.Random(f"campaign-{seed}")
+    small, loop = dice.sample(CONTROLLERS, 2)
+    with Hosts((*CONTROLLERS, CLIENTS), seed) as hosts:
+        cluster = HostedCluster(root / "cluster", hosts, launcher=launcher, small=small, loop=loop)
+        try:
+            cluster.format()
+            cluster.start()
+            with Load(cluster, hosts, seed, root / "history.jsonl") as load:
+                scene = Scene(cluster=cluster, hosts=hosts, progress=load.progress, dice=dice)
+                rounds = list(_rounds(scene, load, only or _drawn(dice, seconds)))
+                load.stop()
+            cluster.await_level()
+            statuses = cluster.stop()
+        finally:
+            cluster.kill_all()
+        cluster.keep(root / "kept")
+        hosts.relay.check()
+    summary = Summary(
+        seed=seed,
+        rounds=rounds,
+        writes=load.progress.look(),
+        packets=msgspec.structs.asdict(hosts.relay.counts),
+        directory_ids={node: key.hex() for node, key in cluster.directory_ids.items()},
+        statuses=statuses,
+    )
+    (root / "summary.json").write_bytes(msgspec.json.encode(summary))
+    return summary
+
+
+def _rounds(scene: Scene, load: Load, drawn: Iterable[tuple[str, str]]) -> Iterator[Round]:
+    began = time.monotonic()
+    for network, act in drawn:
+        at = time.monotonic() - began
+        print(f"{at:7.1f} s  {network}, {act}", flush=True)
+        _disturb(scene, network, act)
+        ended = time.monotonic()
+        scene.await_writes(1)
+        answered = time.monotonic()
+        load.check()
+        scene.hosts.relay.check()
+        for node in scene.cluster.controllers.values():
+            node.check_running()
+        scene.await_writes(scene.dice.randrange(_MOST_BETWEEN))
+        yield Round(network=network, act=act, began_s=at, ended_s=ended - began, answered_s=answered - ended)
+
+
+def _disturb(scene: Scene, network: str, act: str) -> None:
+    """All that is disturbed is well again when this returns; links first or last."""
+    NETWORK[network](scene)
+    scene.hold(0.0, _SHORTEST_S)
+    finish = ACTS[act](scene)
+    scene.hold(_SHORTEST_S, _LONGEST_S)
+    if scene.dice.random() < 0.5:
+        scene.hosts.heal()
+    finish()
+    scene.hosts.heal()
+
+
+def _drawn(dice: random.Random, seconds: float) -> Iterator[tuple[str, str]]:
+    """Rounds for so long: each fault comes as often as every other of its kind, each time in other company."""
+    end = time.monotonic() + seconds
+    networks, acts = _deck(NETWORK, dice), _deck(ACTS, dice)
+    while time.monotonic() < end:
+        yield next(networks), next(acts)
+
+
+def _deck(names: Iterable[str], dice: random.Random) -> Iterator[str]:
+    """All of them in some order, then all of them again in another."""
+    while True:
+        cards = list(names)
+        dice.shuffle(cards)
+        yield from cards

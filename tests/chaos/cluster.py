@@ -1,0 +1,202 @@
+"""Three controllers on hosts of their own, each with a disk and a wall clock that can be disturbed.
+
+Decides: configuration, where directories lie, how a process is started on a host. Must not know: what is done to them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from metadata_log.ids import DirectoryId, id_text
+from quorum.cli.demo.cluster import Node, NodeFailedError, random_id, wait_until
+from tests.chaos.disks import LoopDisk, SmallDisk
+from tests.chaos.hosts import Hosts, address_of
+
+CONTROLLERS: Final = (1, 2, 3)
+CLIENTS: Final = 9
+"""The host of the clients."""
+_PORTS: Final = {"CONTROLLER": 9093, "GRPC": 9094, "HTTP": 9095}
+_START_S: Final = 60.0
+_STOP_S: Final = 60.0
+_LISTENING: Final = b" listening "
+KRAFT: Final = "quorum.cli.demo.child"
+"""The module that starts a controller; a planted bug brings another."""
+
+
+class HostedNode(Node):
+    """A controller on a host."""
+
+    def __init__(self, node_id: int, root: Path, hosts: Hosts, bootstrap: str, launcher: str, clock: Mapping[str, str]):
+        at = address_of(node_id)
+        super().__init__(
+            "controller", node_id, root, _PORTS,
+            {
+                "process.roles": "controller",
+                "node.id": str(node_id),
+                "listeners": f"CONTROLLER://{at}:{_PORTS['CONTROLLER']},GRPC://{at}:{_PORTS['GRPC']}",
+                "controller.listener.names": "CONTROLLER,GRPC",
+                "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,GRPC:PLAINTEXT",
+                "controller.quorum.bootstrap.servers": bootstrap,
+                "log.dirs": str(root / "data"),
+                "http.listener": f"HTTP://{at}:{_PORTS['HTTP']}",
+                "broker.session.timeout.ms": "3600000",
+            },
+        )  # fmt: skip
+        self._hosts = hosts
+        self._launcher = launcher
+        self._clock = {**clock, "FAKETIME_TIMESTAMP_FILE": str(self.clock_file)}
+        self._log_start = 0
+        root.mkdir(parents=True)
+        self.set_clock(0)
+
+    @property
+    def grpc_address(self) -> str:
+        return f"{address_of(self.node_id)}:{_PORTS['GRPC']}"
+
+    @property
+    def http_address(self) -> str:
+        return f"{address_of(self.node_id)}:{_PORTS['HTTP']}"
+
+    @property
+    def clock_file(self) -> Path:
+        """How far its wall clock is off, as libfaketime reads it."""
+        return self.root / "clock"
+
+    @property
+    def is_listening(self) -> bool:
+        return _LISTENING in self.said()
+
+    def said(self) -> bytes:
+        """What it has logged since its last start."""
+        with self.log_file.open("rb") as log:
+            log.seek(self._log_start)
+            return log.read()
+
+    def set_clock(self, seconds: int) -> None:
+        """Its wall clock jumps to so many seconds from the right time; the monotonic one goes on."""
+        beside = self.clock_file.with_suffix(".new")
+        beside.write_text(f"{seconds:+d}\n")
+        beside.rename(self.clock_file)
+
+    def start(self, *, environment: Mapping[str, str] | None = None) -> None:
+        command = [sys.executable, "-m", self._launcher, str(os.getpid()), self.role, "start", "--config"]
+        with self.log_file.open("ab") as log:
+            self._log_start = log.tell()
+            self.process = subprocess.Popen(
+                self._hosts.command(self.node_id, [*command, str(self.config_file)]),
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                start_new_session=True, env={**os.environ, **self._clock, **(environment or {})},
+            )  # fmt: skip
+
+    def wait_listening(self, timeout_s: float = _START_S) -> None:
+        super().wait_listening(timeout_s)
+
+    def wait_failed(self) -> str:
+        """Wait until it ends by itself; the one line that it leaves for the operator.
+
+        Raises:
+            NodeFailedError: it ended in another way, or said more or less than that.
+        """
+        status = self.wait(_STOP_S)
+        said = self.said().decode(errors="replace")
+        complaints = [line for line in said.splitlines() if line.startswith("kraft: ")]
+        if status != 1 or len(complaints) != 1 or "Traceback" in said:
+            raise NodeFailedError(f"{self.name} ended with {status} on a failed disk:\n{said[-3000:]}")
+        return complaints[0]
+
+
+class HostedCluster:
+    """The controllers; `disks` by node, for those that are not on the checkout's own file system."""
+
+    def __init__(self, root: Path, hosts: Hosts, *, launcher: str = KRAFT, small: int = 0, loop: int = 0) -> None:
+        """`small` and `loop`: the nodes on a `SmallDisk` and on a `LoopDisk`; 0 for none."""
+        self.root = root
+        self.cluster_id = id_text(random_id())
+        self.directory_ids = {node: DirectoryId(random_id()) for node in CONTROLLERS}
+        self.bootstrap = [f"{address_of(node)}:{_PORTS['GRPC']}" for node in CONTROLLERS]
+        servers, clock = ",".join(self.bootstrap), _faketime()
+        self.controllers = {
+            node: HostedNode(node, root / f"controller-{node}", hosts, servers, launcher, clock) for node in CONTROLLERS
+        }
+        self.disks: dict[int, SmallDisk | LoopDisk] = {}
+        if small:
+            self.disks[small] = SmallDisk(self.controllers[small].log_dir)
+        if loop:
+            self.disks[loop] = LoopDisk(self.controllers[loop].log_dir)
+
+    def format(self) -> None:
+        """Write configurations and format directories, by the command that an operator uses."""
+        voters = ",".join(
+            f"{node}@{address_of(node)}:{_PORTS['CONTROLLER']}/{_PORTS['GRPC']}:{id_text(directory)}"
+            for node, directory in self.directory_ids.items()
+        )
+        for node in self.controllers.values():
+            node.write_config()
+            done = subprocess.run(
+                [
+                    sys.executable, "-m", "quorum.cli.main", "storage", "format", "--config", str(node.config_file),
+                    "--cluster-id", self.cluster_id, "--initial-controllers", voters,
+                ],
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            if done.returncode != 0:
+                raise NodeFailedError(f"kraft storage format: {done.stdout}{done.stderr}")
+
+    def start(self) -> None:
+        """Start all and wait until they listen."""
+        for node in self.controllers.values():
+            node.start()
+        for node in self.controllers.values():
+            node.wait_listening()
+
+    def stop(self) -> dict[int, int]:
+        """Stop all in good order; their exit statuses."""
+        return {node.node_id: node.stop(_STOP_S) for node in self.controllers.values()}
+
+    def kill_all(self) -> None:
+        """Leave no process behind."""
+        for node in self.controllers.values():
+            if node.is_running:
+                node.kill()
+
+    def await_level(self) -> None:
+        """Wait until all logs are of one length."""
+
+        def are_level() -> bool:
+            sizes = {
+                sum(segment.stat().st_size for segment in node.metadata_dir.glob("*.log"))
+                for node in self.controllers.values()
+            }
+            return len(sizes) == 1
+
+        wait_until("all logs to be of one length", are_level, timeout_s=_START_S, every_s=0.2)
+
+    def keep(self, target: Path) -> None:
+        """Copy what the stopped nodes left in their metadata directories below `target`: some disks are mounts."""
+        for node in self.controllers.values():
+            shutil.copytree(node.metadata_dir, target / f"controller-{node.node_id}" / node.metadata_dir.name)
+
+
+def _faketime() -> dict[str, str]:
+    """The environment in which libfaketime holds the wall clock, and only that."""
+    library = faketime_library()
+    if library is None:
+        raise RuntimeError("libfaketime is not installed")
+    return {
+        "LD_PRELOAD": str(library),
+        "FAKETIME_CACHE_DURATION": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "DONT_FAKE_MONOTONIC": "1",
+        "NO_FAKE_STAT": "1",
+    }
+
+
+def faketime_library() -> Path | None:
+    """Where the distribution puts it."""
+    return next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)

@@ -1,0 +1,70 @@
+"""Enters namespaces of our own: mounts and networks that the kernel removes when the last of our processes has ended.
+
+Decides: what must be here for that, and says all that is missing. A suite that cannot run fails: it never passes by
+not having run.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tests.chaos.cluster import faketime_library
+
+_INSIDE: Final = "KRAFT_CHAOS_INSIDE"
+_COMMANDS: Final = {
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "ip": "iproute2",
+    "mkfs.ext4": "e2fsprogs",
+    "e2fsck": "e2fsprogs",
+    "go": "golang-go",
+}
+_PRIVATE: Final = ("/run/netns", "/dev/shm")
+"""Where our processes leave files that nobody else shall see, even if they are killed."""
+
+
+class CannotEnterError(RuntimeError):
+    """What is missing here, and how to get it."""
+
+
+def check_possible() -> None:
+    """Raise CannotEnterError where real faults cannot be made."""
+    packages = {package for command, package in _COMMANDS.items() if shutil.which(command) is None}
+    if faketime_library() is None:
+        packages.add("libfaketime")
+    missing = [f"packages: apt-get install {' '.join(sorted(packages))}"] if packages else []
+    if os.geteuid() != 0:
+        missing.append("the rights: namespaces, mounts and loop devices need root")
+    if not Path("/dev/net/tun").exists():
+        missing.append("/dev/net/tun, through which the relay gets its packets: a kernel with CONFIG_TUN")
+    if missing:
+        raise CannotEnterError("real faults cannot be made here. Missing: " + "; ".join(missing))
+
+
+def command(words: Sequence[str]) -> list[str]:
+    """The command that runs `python words` in namespaces of its own."""
+    check_possible()
+    return ["unshare", "--mount", "--net", "--propagation", "private", sys.executable, *words]
+
+
+def is_inside() -> bool:
+    """Whether this process was started by `command`."""
+    return os.environ.get(_INSIDE) == "1"
+
+
+def environment() -> dict[str, str]:
+    """For `command`."""
+    return {**os.environ, _INSIDE: "1"}
+
+
+def prepare() -> None:
+    """Called first thing inside."""
+    for place in _PRIVATE:
+        Path(place).mkdir(parents=True, exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], check=True)
