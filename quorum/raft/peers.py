@@ -75,9 +75,11 @@ def learn_leader(core: Core, leader_id: NodeId, epoch: Epoch, endpoints: tuple[E
 
 
 def _is_news(core: Core, where: tuple[Endpoint, ...]) -> bool:
+    """Who leads was not known, or not where: quorum-state keeps a leader's id, and no endpoints of it."""
     if core.standing.leader_id is None:
         return True
-    return core.role is Role.FOLLOWER and len(where) > len(core.leader_endpoints)
+    knows_less = len(where) > len(core.leader_endpoints)
+    return knows_less and core.role in (Role.FOLLOWER, Role.UNATTACHED, Role.PROSPECTIVE)
 
 
 def learn(core: Core, destination_id: int, response: Response) -> News:

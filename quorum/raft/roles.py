@@ -65,9 +65,11 @@ def shut(core: Core) -> None:
 
 
 def become_unattached(core: Core, epoch: Epoch, *, wait_ms: int | None = None) -> None:
-    """Know no leader in `epoch`. A voter asks for pre-votes in `wait_ms`: by default soon, as nobody leads."""
-    is_same = epoch == core.epoch
-    standing = Standing(epoch=epoch, voted=core.standing.voted if is_same else None)
+    """Follow nobody in `epoch`. A voter asks for pre-votes in `wait_ms`: by default soon, as nobody leads.
+
+    In the same epoch a leader that cannot be found stays known, as the vote does: another may not get a vote there.
+    """
+    standing = core.standing if epoch == core.epoch else Standing(epoch=epoch)
     state = Unattached(election_deadline_ms=None, fetch=_new_loop(core))
     if core.members.is_voter:
         state.election_deadline_ms = core.now_ms + (core.election_backoff_ms() if wait_ms is None else wait_ms)

@@ -1,0 +1,191 @@
+"""The side of who wants to lead: prospective and candidate, the answers they get and those they no longer want."""
+
+from __future__ import annotations
+
+import pytest
+
+from quorum.raft.messages import BeginQuorumEpochRequest, FetchRequest, VoteRequest, VoteResponse
+from quorum.raft.ready import BecameLeader
+from tests.support.raft_transcript import key_of
+from tests.support.scenario import Scenario, candidate
+
+
+def _prospective(voters: str = "1,2,3", *, followed: bool = False) -> Scenario:
+    """Of epoch 5; `followed`: of a leader 2 that has been silent for the fetch timeout."""
+    if not followed:
+        return Scenario(f"node me=1 voters={voters} epoch=5", "start")
+    scenario = Scenario(f"node me=1 voters={voters} epoch=5 leader=2", "start").tell("wait ms=2000")
+    assert scenario.position == ("prospective", 5, 2)
+    return scenario
+
+
+def _is_asking(scenario: Scenario, *, epoch: int, pre: bool) -> list[int]:
+    asked = scenario.requests(VoteRequest)
+    assert {(request.candidate_epoch, request.pre_vote) for request in asked.values()} <= {(epoch, pre)}
+    return sorted(asked)
+
+
+# --- the election timeout and the fetch timeout
+
+
+def test_the_election_timeout_makes_a_candidate_ask_for_pre_votes_again() -> None:
+    """It has stood for one to two election timeouts; the vote that it gave itself stays given."""
+    scenario = candidate(voters="1,2", epoch=1)
+    due_ms = scenario.core.next_deadline_ms()
+    assert due_ms is not None
+    assert 1000 <= due_ms - scenario.now_ms < 2000
+    scenario.tell(f"wait ms={due_ms - scenario.now_ms - 1}")
+    assert scenario.position == ("candidate", 1, None)
+    scenario.tell("wait ms=1")
+    assert scenario.position == ("prospective", 1, None)
+    assert _is_asking(scenario, epoch=1, pre=True) == [2]
+    assert scenario.stored.voted == key_of(1)
+
+
+def test_a_lost_election_is_held_again_after_a_short_wait_and_the_vote_stays_given() -> None:
+    """Kafka waits for the rest of the election timeout; here the leader is known to be gone, 5 to 20 ms are enough."""
+    scenario = candidate(voters="1,2", epoch=1).answer(2, "epoch=1")
+    assert scenario.position == ("candidate", 1, None)
+    assert scenario.stored.voted == key_of(1)
+    due_ms = scenario.core.next_deadline_ms()
+    assert due_ms is not None
+    assert 5 <= due_ms - scenario.now_ms <= 20
+    scenario.tell("wait")
+    assert scenario.position == ("prospective", 1, None)
+    assert _is_asking(scenario, epoch=1, pre=True) == [2]
+
+
+def test_the_fetch_timeout_makes_a_voter_ask_for_pre_votes() -> None:
+    scenario = Scenario("node me=1 voters=1,2 epoch=5 leader=2 log=1@3", "start")
+    scenario.tell("wait ms=1999")
+    assert scenario.position == ("follower", 5, 2)
+    scenario.tell("wait ms=1")
+    assert scenario.position == ("prospective", 5, 2)
+    (asked,) = scenario.requests(VoteRequest).values()
+    assert (asked.pre_vote, asked.candidate_epoch, asked.last_epoch, asked.last_epoch_end_offset) == (True, 5, 3, 1)
+    assert (scenario.stored.leader_id, scenario.stored.leader_epoch) == (2, 5)
+
+
+# --- how a round ends
+
+
+def test_a_silent_round_ends_and_so_does_a_refused_one() -> None:
+    scenario = _prospective("1,2")
+    assert _is_asking(scenario, epoch=5, pre=True) == [2]
+    scenario.tell("wait")
+    assert scenario.position == ("unattached", 5, None)
+    scenario.tell("wait")
+    assert _is_asking(scenario, epoch=5, pre=True) == [2]
+    scenario.answer(2, "epoch=5")
+    assert scenario.position == ("unattached", 5, None)
+    scenario.tell("wait")
+    assert _is_asking(scenario, epoch=5, pre=True) == [2]
+    assert scenario.stored.voted is None
+
+
+def test_with_a_leader_known_a_round_that_fails_ends_in_following_it() -> None:
+    scenario = _prospective(followed=True)
+    assert _is_asking(scenario, epoch=5, pre=True) == [2, 3]
+    scenario.tell("wait")
+    assert scenario.position == ("follower", 5, 2)
+    scenario.tell("wait")
+    assert list(scenario.requests(FetchRequest)) == [2]
+    scenario.tell("wait")
+    assert scenario.position == ("prospective", 5, 2)
+    scenario.answer(3, "epoch=5")
+    assert scenario.core.role == "prospective"
+    scenario.answer(2, "epoch=5")
+    assert scenario.position == ("follower", 5, 2)
+    assert (scenario.stored.leader_id, scenario.stored.leader_epoch) == (2, 5)
+
+
+@pytest.mark.parametrize("followed", [False, True])
+def test_an_answer_of_a_higher_epoch_with_its_leader_ends_the_round_in_following_that(followed: bool) -> None:
+    scenario = _prospective(followed=followed).answer(2, "epoch=6 leader=3 error=FENCED_LEADER_EPOCH")
+    assert scenario.position == ("follower", 6, 3)
+    assert (scenario.stored.leader_id, scenario.stored.leader_epoch) == (3, 6)
+
+
+@pytest.mark.parametrize("answer", ["granted", ""], ids=["granted", "refused"])
+def test_an_answer_that_names_the_leader_of_the_epoch_ends_the_round_in_following_it(answer: str) -> None:
+    """Whatever it says of the vote: somebody leads."""
+    scenario = _prospective().answer(2, f"epoch=5 leader=3 {answer}")
+    assert scenario.position == ("follower", 5, 3)
+    assert scenario.stored.leader_id == 3
+
+
+def test_begin_quorum_epoch_ends_a_round() -> None:
+    scenario = _prospective("1,2").tell("begin id=1 from=2 epoch=5")
+    assert scenario.position == ("follower", 5, 2)
+
+
+def test_a_majority_of_pre_votes_makes_a_candidate_of_the_next_epoch_with_its_own_vote() -> None:
+    scenario = _prospective(followed=True).answer(3, "epoch=5 leader=2 granted")
+    assert scenario.position == ("candidate", 6, None)
+    assert (scenario.stored.leader_epoch, scenario.stored.voted, scenario.stored.leader_id) == (6, key_of(1), None)
+    assert _is_asking(scenario, epoch=6, pre=False) == [2, 3]
+    due_ms = scenario.core.next_deadline_ms()
+    assert due_ms is not None
+    assert 1000 <= due_ms - scenario.now_ms < 2000
+
+
+def test_a_candidate_leads_with_a_majority_and_not_before() -> None:
+    scenario = candidate(voters="1,2,3,4,5", epoch=5)
+    scenario.answer(2, "epoch=5 granted")
+    assert scenario.position == ("candidate", 5, None)
+    scenario.answer(3, "epoch=5 granted")
+    assert scenario.position == ("leader", 5, 1)
+    assert [became.epoch for became in scenario.effects(BecameLeader)] == [5]
+    assert (scenario.stored.leader_epoch, scenario.stored.leader_id, scenario.stored.voted) == (5, 1, None)
+    assert sorted(scenario.requests(BeginQuorumEpochRequest)) == [2, 3, 4, 5]
+    assert scenario.core.describe_quorum().high_watermark == -1
+
+
+# --- answers that come too late
+
+
+def test_pre_votes_that_come_late_are_no_votes() -> None:
+    scenario = _prospective()
+    first, second = scenario.correlation(2), scenario.correlation(3)
+    scenario.tell("begin id=1 from=3 epoch=5")
+    for node_id, correlation in ((2, first), (3, second)):
+        scenario.answer_late(node_id, correlation, VoteResponse(leader_epoch=5, vote_granted=True))
+        assert scenario.position == ("follower", 5, 3)
+        assert not scenario.written
+
+
+def test_votes_that_come_late_elect_nobody() -> None:
+    scenario = candidate(epoch=6)
+    first, second = scenario.correlation(2), scenario.correlation(3)
+    scenario.tell("begin id=1 from=3 epoch=6")
+    for node_id, correlation in ((2, first), (3, second)):
+        scenario.answer_late(node_id, correlation, VoteResponse(leader_epoch=6, vote_granted=True))
+        assert scenario.position == ("follower", 6, 3)
+        assert not scenario.written
+    assert (scenario.stored.leader_id, scenario.stored.voted) == (3, key_of(1))
+
+
+def test_a_pre_vote_without_an_answer_in_time_is_asked_again_in_the_next_round() -> None:
+    """Kafka sends it again in the same round; here a round is short."""
+    scenario = _prospective("1,2")
+    late = scenario.correlation(2)
+    scenario.fail(2)
+    assert scenario.position == ("unattached", 5, None)
+    scenario.tell("wait")
+    assert _is_asking(scenario, epoch=5, pre=True) == [2]
+    scenario.answer_late(2, late, VoteResponse(leader_epoch=5, vote_granted=True))
+    assert scenario.position == ("prospective", 5, None)
+    scenario.answer(2, "epoch=5 granted")
+    assert scenario.position == ("candidate", 6, None)
+
+
+def test_a_vote_without_an_answer_in_time_is_asked_again_in_the_next_epoch() -> None:
+    scenario = candidate(voters="1,2", epoch=1)
+    late = scenario.correlation(2)
+    scenario.fail(2)
+    scenario.answer_late(2, late, VoteResponse(leader_epoch=1, vote_granted=True))
+    assert scenario.position == ("candidate", 1, None)
+    scenario.tell("wait")
+    assert _is_asking(scenario, epoch=1, pre=True) == [2]
+    scenario.answer(2, "epoch=1 granted").tell("flush").answer(2, "epoch=2 granted")
+    assert scenario.position == ("leader", 2, 1)

@@ -1,0 +1,61 @@
+"""Scenarios that need more than the core: what a whole controller makes of its directory, and of what is committed."""
+
+from __future__ import annotations
+
+import pytest
+
+from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey
+from metadata_log.offsets import Offset
+from quorum.node.ports import ControllerActivated
+from quorum.raft.config import StorageState
+from tests.support.node_cluster import Cluster
+from tests.support.scenario import Scenario, dynamic_voters, static_voters
+
+
+@pytest.mark.parametrize("topics", [0, 3], ids=["empty log", "log of earlier epochs"])
+def test_the_controller_is_active_once_its_image_holds_its_epochs_first_record(topics: int) -> None:
+    """Not when it is elected: what earlier leaders committed would be missing from its image."""
+    cluster = Cluster(3, seed=1)
+    cluster.start()
+    if topics:
+        leader = cluster.elect()
+        cluster.add_broker()
+        for number in range(topics):
+            answers = cluster.create(leader, f"t{number}")
+            cluster.run_until(lambda answers=answers: bool(answers))  # type: ignore[misc]
+        leader.crash()
+    cluster.run_until(lambda: any(node.is_up and node.executor.machine.is_leader for node in cluster.nodes))
+    elected = next(node for node in cluster.nodes if node.is_up and node.executor.machine.is_leader)
+    start, told = elected.executor.epoch_start_offset, len(elected.events)
+    assert start is not None
+    assert elected.executor.active_epoch is None
+    while elected.executor.active_epoch is None:
+        assert not [event for event in elected.events[told:] if isinstance(event, ControllerActivated)]
+        assert cluster.step(cluster.now_ms + 1000)
+    assert elected.executor.high_watermark > start
+    assert elected.executor.replayer.end.offset > start
+    assert [event.epoch for event in elected.events[told:] if isinstance(event, ControllerActivated)] == [
+        elected.executor.machine.epoch
+    ]
+    assert len(elected.executor.image.topics.by_name) >= topics
+
+
+def test_the_voters_are_those_of_the_checkpoint() -> None:
+    """No configuration names any."""
+    cluster = Cluster(3, seed=1)
+    cluster.start()
+    for node in cluster.nodes:
+        history = node.opened.storage.voters
+        assert (history.latest.node_ids, history.latest_offset) == ((1, 2, 3), -1)
+        assert node.executor.machine.describe_quorum().voters[2].replica == cluster.nodes[2].voter.key
+
+
+@pytest.mark.parametrize("kind", ["static", "dynamic"])
+def test_a_replica_without_a_directory_id_votes_among_static_voters_alone(kind: str) -> None:
+    """Kafka refuses to make one; a directory that Kafka before 3.7 formatted has no id, and is a static voter's."""
+    voters = static_voters(1, 2) if kind == "static" else dynamic_voters(1, 2)
+    nameless = ReplicaKey(node_id=NodeId(1), directory_id=ZERO_DIRECTORY_ID)
+    scenario = Scenario().load(StorageState(voters=voters), me=nameless).tell("start")
+    assert scenario.core.is_voter == (kind == "static")
+    assert scenario.core.role == ("prospective" if kind == "static" else "unattached")
+    assert scenario.core.log_end_offset == Offset(0)
