@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from metadata_log.ids import DirectoryId, id_text
-from quorum.cli.demo.cluster import Node, NodeFailedError, random_id, wait_until
+from quorum.cli.demo.cluster import Node, NodeFailedError, wait_until
+from quorum.node.system_ports import SystemEntropy
 from tests.chaos.disks import LoopDisk, SmallDisk
 from tests.chaos.hosts import Hosts, address_of
 
@@ -117,8 +118,9 @@ class HostedCluster:
     def __init__(self, root: Path, hosts: Hosts, *, launcher: str = KRAFT, small: int = 0, loop: int = 0) -> None:
         """`small` and `loop`: the nodes on a `SmallDisk` and on a `LoopDisk`; 0 for none."""
         self.root = root
-        self.cluster_id = id_text(random_id())
-        self.directory_ids = {node: DirectoryId(random_id()) for node in CONTROLLERS}
+        entropy = SystemEntropy()
+        self.cluster_id = id_text(entropy.new_id())
+        self.directory_ids = {node: DirectoryId(entropy.new_id()) for node in CONTROLLERS}
         self.bootstrap = [f"{address_of(node)}:{_PORTS['GRPC']}" for node in CONTROLLERS]
         servers, clock = ",".join(self.bootstrap), _faketime()
         self.controllers = {
