@@ -1,83 +1,174 @@
-"""Two look-ups that the image does not have: a broker's topics, and the names that a new name would collide with.
+"""Look-ups that the image does not have: a broker's topics, those it may lead, and the names that a name collides with.
 
-Built when first asked for, then kept up from the records that the controller writes. Both may hold more than the truth
-(a topic whose replica has moved away, a name that is gone), never less: who asks looks every entry up in the image.
+Built in bounded steps from the image that the controller was activated with, and from then on kept up from the records
+that it writes. All of them may hold more than the truth (a topic whose replica has moved away, a name that is gone),
+never less: who asks looks every entry up in the image. Before the building is done, "not known yet" is an answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import heapq
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from metadata_log.ids import NodeId, TopicId
-from metadata_log.image import MetadataImage, TopicImage
+from metadata_log.image import NO_LEADER, MetadataImage, TopicImage
 from metadata_log.records import MetadataRecord, PartitionChangeRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
 from quorum.controller.names import may_collide, unified
 
-_REMOVALS_KEPT: Final = 10_000
-"""Removed topics stay listed, at no harm; when they are more than this and than the topics left, it starts anew."""
+PARTITIONS_A_STEP: Final = 3_000
+"""How many partitions one turn looks at for work that can wait: a few milliseconds."""
+_SPARE_ENTRIES: Final = 10_000
+"""What is listed twice or removed does no harm; when it is more than this and than the topics, all is built anew."""
 
 
 class TopicIndex:
     """Soft state of the active controller; a new controller begins with an empty one."""
 
-    def __init__(self) -> None:
-        self._by_broker: dict[NodeId, set[TopicId]] | None = None
-        self._by_unified: dict[str, tuple[str, ...]] | None = None
-        self._removed = 0
+    def __init__(self, image: MetadataImage) -> None:
+        self._begin(image)
 
-    def topics_on(self, broker_id: NodeId, image: MetadataImage) -> list[TopicImage]:
-        """The topics that have or had a replica on the broker, ordered by id."""
-        if self._by_broker is None:
-            self._by_broker = {}
-            for topic in image.topics.by_id.values():
-                for partition in topic.partitions:
-                    self._host(topic.topic_id, partition.replicas)
-        topics = map(image.topics.by_id.get, sorted(self._by_broker.get(broker_id, ())))
-        return [topic for topic in topics if topic is not None]
+    def _begin(self, image: MetadataImage) -> None:
+        self._hosted: dict[NodeId, list[TopicId]] = {}
+        self._led: dict[NodeId, dict[TopicId, None]] = {}
+        self._by_unified: dict[str, tuple[str, ...]] = {}
+        self._spare = 0
+        self._steps: Iterator[None] | None = self._build(image)
+        self.advance()
+
+    # --- building
+
+    @property
+    def is_built(self) -> bool:
+        """Whether everything is listed."""
+        return self._steps is None
+
+    def advance(self) -> bool:
+        """One more step, unless it is built; whether it is then."""
+        if self._steps is not None and next(self._steps, self) is self:
+            self._steps = None
+        return self._steps is None
+
+    def _build(self, image: MetadataImage) -> Iterator[None]:
+        """In the order of the ids, which is the same in every process: the map's own is not. Sorted by parts, then
+        merged, because to sort a hundred thousand at once takes long."""
+        parts: list[list[tuple[TopicId, TopicImage]]] = [[]]
+        for topic_id, topic in image.topics.by_id.items():
+            parts[-1].append((topic_id, topic))
+            if len(parts[-1]) == PARTITIONS_A_STEP:
+                parts[-1].sort(key=_id)
+                parts.append([])
+                yield
+        parts[-1].sort(key=_id)
+        looked = 0
+        for topic_id, topic in heapq.merge(*parts, key=_id):
+            if looked >= PARTITIONS_A_STEP:
+                looked = 0
+                yield
+            looked += 1 + len(topic.partitions)
+            self._add_name(topic.name)
+            for partition in topic.partitions:
+                self._host(topic_id, partition.replicas)
+                self._lead(topic_id, partition.leader)
+
+    # --- asking
+
+    def topics_on(self, broker_id: NodeId) -> list[TopicId]:
+        """The topics that have or had a replica on the broker: a list that grows at its end while it is gone through,
+        by what is built and by what happens."""
+        return self._hosted.setdefault(broker_id, [])
+
+    def may_lead(self, broker_id: NodeId, image: MetadataImage) -> bool:
+        """Whether the broker leads a partition; also True when that would take too long to tell for certain now."""
+        if not self.advance():
+            return True
+        led, looked = self._led.get(broker_id, {}), 0
+        while led:
+            if looked >= PARTITIONS_A_STEP:
+                return True
+            topic_id, _ = led.popitem()
+            topic = image.topics.by_id.get(topic_id)
+            looked += 1
+            if topic is not None:
+                looked += len(topic.partitions)
+                if any(partition.leader == broker_id for partition in topic.partitions):
+                    led[topic_id] = None
+                    return True
+        return False
+
+    def leaderless(self) -> list[TopicId]:
+        """The topics that have or had a partition without a leader, as far as they are known."""
+        return list(self._led.get(NO_LEADER, ()))
+
+    def have_leaders(self, topic_id: TopicId) -> None:
+        """In the newest image every partition of the topic has a leader."""
+        self._led.get(NO_LEADER, {}).pop(topic_id, None)
 
     def colliding_name(self, name: str, image: MetadataImage) -> str | None:
         """A topic that is not called `name`, but would be the same to metrics."""
-        if self._by_unified is None:
-            self._by_unified = {}
-            for existing in image.topics.by_name:
-                self._add_name(existing)
+        if not may_collide(name):
+            return None
+        while not self.advance():
+            pass
         for other in self._by_unified.get(unified(name), ()):
             if other != name and other in image.topics.by_name:
                 return other
         return None
 
-    def observe(self, records: Iterable[MetadataRecord], image: MetadataImage) -> None:
-        """Take note of records that are about to be appended to the log that `image` stands for."""
-        if self._by_broker is None and self._by_unified is None:
-            return
+    # --- keeping up
+
+    def observe(
+        self, records: Iterable[MetadataRecord], image: MetadataImage, leaving: Collection[NodeId] = ()
+    ) -> None:
+        """Take note of records that are about to be appended to the log that `image` stands for. A topic that takes one
+        of the `leaving` brokers into an ISR, or as a leader, is listed on it once more: it must be gone through again.
+        """
         for record in records:
             if isinstance(record, PartitionRecord):
                 self._host(record.topic_id, record.replicas)
+                self._lead(record.topic_id, record.leader)
             elif isinstance(record, TopicRecord):
                 self._add_name(record.name)
             elif isinstance(record, PartitionChangeRecord):
-                if record.replicas is not None:
-                    self._host(record.topic_id, record.replicas)
+                self._observe_change(record, leaving)
             elif isinstance(record, RemoveTopicRecord):
-                self._removed += 1
-        if self._removed > _REMOVALS_KEPT + len(image.topics):
-            self._by_broker = self._by_unified = None
-            self._removed = 0
+                self._spare += 1
+        if self._spare > _SPARE_ENTRIES + len(image.topics):
+            self._begin(image)
+            self.observe(records, image, leaving)
+
+    def _observe_change(self, record: PartitionChangeRecord, leaving: Collection[NodeId]) -> None:
+        if record.replicas is not None:
+            self._host(record.topic_id, record.replicas)
+            self._spare += len(record.replicas)
+        if record.leader >= NO_LEADER:
+            self._lead(record.topic_id, record.leader)
+        for broker_id in leaving:
+            if broker_id == record.leader or broker_id in (record.isr or ()):
+                self._host(record.topic_id, (broker_id,))
+                self._spare += 1
 
     def _host(self, topic_id: TopicId, replicas: tuple[NodeId, ...]) -> None:
-        by_broker = self._by_broker
-        if by_broker is None:
-            return
         for replica in replicas:
-            hosted = by_broker.get(replica)
+            hosted = self._hosted.get(replica)
             if hosted is None:
-                hosted = by_broker[replica] = set()
-            hosted.add(topic_id)
+                hosted = self._hosted[replica] = []
+            if not hosted or hosted[-1] != topic_id:
+                hosted.append(topic_id)
+
+    def _lead(self, topic_id: TopicId, leader: NodeId) -> None:
+        led = self._led.get(leader)
+        if led is None:
+            led = self._led[leader] = {}
+        led[topic_id] = None
 
     def _add_name(self, name: str) -> None:
-        if self._by_unified is not None and may_collide(name):
+        if may_collide(name):
             key = unified(name)
             others = self._by_unified.get(key, ())
             if name not in others:
                 self._by_unified[key] = (*others, name)
+
+
+def _id(entry: tuple[TopicId, TopicImage]) -> TopicId:
+    return entry[0]

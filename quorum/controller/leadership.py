@@ -6,19 +6,20 @@ leaves goes out of the ISRs first and is fenced or let go last, so that each pre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
-from metadata_log.ids import DirectoryId, NodeId
+from metadata_log.ids import DirectoryId, NodeId, TopicId
 from metadata_log.image import NO_LEADER, PartitionImage, TopicImage
 from metadata_log.records import PartitionChangeRecord
 from quorum.controller.brokers import default_directory, has_online_directory
 from quorum.controller.effective_configs import allows_unclean_election, min_insync_replicas
 from quorum.controller.gates import DIRECTORY_ASSIGNMENT, NO_EPOCH_BUMP_ON_ISR_SHRINK, level_of
+from quorum.controller.index import PARTITIONS_A_STEP
 from quorum.controller.partition_change import ElectionRules, change_of
-from quorum.controller.sweep import Sweep
+from quorum.controller.sweep import CleanUp, Sweep
 from quorum.controller.turn import Turn
 
 NO_LIMIT: Final = 1 << 62
@@ -92,103 +93,122 @@ def take_out_of_isrs(turn: Turn, broker_id: NodeId) -> tuple[list[PartitionChang
 
     Called again in the next turns, it goes on where it stopped; `forget_departure` ends that.
     """
-    departures = turn.state.departures
-    sweep = departures.get(broker_id)
-    if sweep is None or sweep.is_done:
-        topics = turn.state.index.topics_on(broker_id, turn.image)
-        sweep = departures[broker_id] = Sweep([topic.topic_id for topic in topics])
+    index, departures = turn.state.index, turn.state.departures
+    index.advance()
+    sweep = departures[broker_id] = _on_newest(departures.get(broker_id), index.topics_on(broker_id))
     records = _changes(
         turn,
-        sweep.remaining(turn.image),
+        sweep.remaining(turn.image, PARTITIONS_A_STEP),
         BrokerEvent(removed=broker_id),
         lambda partition: broker_id in partition.isr,
         turn.config.max_records_per_sweep,
     )
-    # A topic created meanwhile may not be on an old list: only a fresh one shows that none is left.
-    if sweep.is_done and sweep.is_first_turn:
-        forget_departure(turn, broker_id)
-        return records, True
-    sweep.is_first_turn = False
-    return records, False
+    return records, sweep.is_done and index.is_built
+
+
+def _on_newest(sweep: Sweep | None, topic_ids: Sequence[TopicId]) -> Sweep:
+    """The sweep, from the beginning if there is none or the list has been made anew."""
+    return sweep if sweep is not None and sweep.topic_ids is topic_ids else Sweep(topic_ids)
 
 
 def forget_departure(turn: Turn, broker_id: NodeId) -> bool:
-    """The broker has left, or stays after all. True if it was on its way: it may have left partitions leaderless."""
-    return turn.state.departures.pop(broker_id, None) is not None
+    """The broker stays after all, or is gone. True if it was on its way: it may have left partitions leaderless."""
+    was_cleaned_up = turn.state.clean_ups.pop(broker_id, None) is not None
+    return turn.state.departures.pop(broker_id, None) is not None or was_cleaned_up
 
 
 def elect_for_arrival(turn: Turn, broker_id: NodeId) -> list[PartitionChangeRecord]:
     """Leaders for partitions that have none and were waiting for this broker; what is too much for a turn follows."""
-    leaderless = [
-        topic.topic_id
-        for topic in turn.state.index.topics_on(broker_id, turn.image)
-        if any(partition.leader == NO_LEADER for partition in topic.partitions)
-    ]
-    sweep = Sweep(leaderless)
+    if not turn.state.index.advance():
+        turn.state.has_to_look_for_leaderless = True
+        return []
+    sweep = Sweep(turn.state.index.leaderless())
     records = _elect(turn, sweep, BrokerEvent(added=broker_id))
     if not sweep.is_done:
         turn.state.elections.append(sweep)
     return records
 
 
-def schedule_elections(turn: Turn) -> None:
-    """Look at every partition without a leader in the next turns: a predecessor may have stopped halfway."""
-    leaderless = [
-        topic.topic_id
-        for topic in turn.image.topics.by_id.values()
-        if any(partition.leader == NO_LEADER for partition in topic.partitions)
-    ]
-    if leaderless:
-        turn.state.elections.append(Sweep(sorted(leaderless)))
-
-
 def continue_elections(turn: Turn) -> list[PartitionChangeRecord]:
-    """One turn's part of the elections that were put off."""
-    elections = turn.state.elections
-    if not elections:
+    """One turn's part of the elections that were put off; to be called once the index is built."""
+    state = turn.state
+    if state.has_to_look_for_leaderless:
+        state.has_to_look_for_leaderless = False
+        state.elections.append(Sweep(state.index.leaderless()))
+    if not state.elections:
         return []
-    records = _elect(turn, elections[0], NOTHING_HAPPENS)
-    if elections[0].is_done:
-        del elections[0]
+    records = _elect(turn, state.elections[0], NOTHING_HAPPENS)
+    if state.elections[0].is_done:
+        del state.elections[0]
     return records
 
 
 def _elect(turn: Turn, sweep: Sweep, event: BrokerEvent) -> list[PartitionChangeRecord]:
     return _changes(
         turn,
-        sweep.remaining(turn.image),
+        _leaderless(turn, sweep),
         event,
         lambda partition: partition.leader == NO_LEADER,
         turn.config.max_records_per_sweep,
     )
 
 
-def clean_up_after(turn: Turn, broker_id: NodeId, *, was_clean: bool) -> list[PartitionChangeRecord]:
+def _leaderless(turn: Turn, sweep: Sweep) -> Iterator[TopicImage]:
+    for topic in sweep.remaining(turn.image, PARTITIONS_A_STEP):
+        if any(partition.leader == NO_LEADER for partition in topic.partitions):
+            yield topic
+        else:
+            turn.state.index.have_leaders(topic.topic_id)
+
+
+def clean_up_after(turn: Turn, broker_id: NodeId, *, was_clean: bool) -> tuple[list[PartitionChangeRecord], bool]:
     """A new incarnation registers: its predecessor leaves every ISR, and every ELR too if it did not stop cleanly.
 
-    All at once, because the registration must come after it. Without a clean stop, what was acknowledged may never have
-    reached the disk (KIP-966).
+    The registration must come after it: the flag says whether nothing is left to do. If something is, it is gone on
+    with by `continue_clean_ups`. Without a clean stop, what was acknowledged may never have reached the disk (KIP-966).
     """
+    state = turn.state
+    state.index.advance()
     is_unclean = turn.image.features.elr_enabled and not was_clean
+    known = state.clean_ups.get(broker_id)
+    sweep = known.sweep if known is not None and known.is_unclean == is_unclean else None
+    sweep = _on_newest(sweep, state.index.topics_on(broker_id))
+    clean_up = state.clean_ups[broker_id] = CleanUp(sweep=sweep, is_unclean=is_unclean)
+    records = _clean_up(turn, broker_id, clean_up)
+    return records, sweep.is_done and state.index.is_built
+
+
+def continue_clean_ups(turn: Turn) -> list[PartitionChangeRecord]:
+    """One turn's part of what processes that have died left in ISRs."""
+    for broker_id, clean_up in turn.state.clean_ups.items():
+        if not clean_up.sweep.is_done:
+            return _clean_up(turn, broker_id, clean_up)
+    return []
+
+
+def _clean_up(turn: Turn, broker_id: NodeId, clean_up: CleanUp) -> list[PartitionChangeRecord]:
+    is_unclean = clean_up.is_unclean
     event = BrokerEvent(unclean=broker_id) if is_unclean else BrokerEvent(removed=broker_id)
-    topics = turn.state.index.topics_on(broker_id, turn.image)
-    records = _changes(turn, topics, event, lambda partition: broker_id in partition.isr)
-    if is_unclean:
-        records += _changes(turn, topics, event, lambda partition: broker_id in partition.elr)
-    return records
+    return _changes(
+        turn,
+        clean_up.sweep.remaining(turn.image, PARTITIONS_A_STEP),
+        event,
+        lambda partition: broker_id in partition.isr or (is_unclean and broker_id in partition.elr),
+        turn.config.max_records_per_sweep,
+    )
 
 
 def directory_offline(turn: Turn, broker_id: NodeId, directory: DirectoryId) -> list[PartitionChangeRecord]:
-    """A directory of a live broker is lost: its replicas there leave ISRs and leadership (KIP-858)."""
-    topics = turn.state.index.topics_on(broker_id, turn.image)
+    """A directory of a live broker is lost: its replicas there leave ISRs and leadership (KIP-858). All at once, since
+    the broker's record of it must come after them."""
+    index = turn.state.index
+    while not index.advance():
+        pass
+    topics = Sweep(list(dict.fromkeys(index.topics_on(broker_id)))).remaining(turn.image, NO_LIMIT)
     event = BrokerEvent(removed=broker_id)
     return _changes(turn, topics, event, lambda partition: partition.directory_of(broker_id) == directory)
 
 
 def leads_any(turn: Turn, broker_id: NodeId) -> bool:
-    """Whether the broker leads a partition."""
-    return any(
-        partition.leader == broker_id
-        for topic in turn.state.index.topics_on(broker_id, turn.image)
-        for partition in topic.partitions
-    )
+    """Whether the broker leads a partition; also True while that is not known yet."""
+    return turn.state.index.may_lead(broker_id, turn.image)

@@ -28,7 +28,7 @@ from quorum.controller.handlers.delete_topics import handle_delete_topics
 from quorum.controller.handlers.describe_topics import handle_describe_topics
 from quorum.controller.handlers.register_broker import handle_register_broker
 from quorum.controller.handlers.register_controller import handle_register_controller
-from quorum.controller.leadership import continue_elections, schedule_elections
+from quorum.controller.leadership import continue_clean_ups, continue_elections
 from quorum.controller.requests import (
     AlterPartition,
     BrokerHeartbeat,
@@ -64,7 +64,6 @@ class ControllerMachine:
         self._config = config
         self._state: SoftState | None = None
         self._epoch = Epoch(-1)
-        self._has_to_look_for_leaderless = False
         self._now_ms = 0
 
     @property
@@ -101,20 +100,18 @@ class ControllerMachine:
             open_transaction=open_transaction,
             metadata_topic_id=metadata_topic_id,
         )
-        state = SoftState(self._config)
+        state = SoftState(self._config, image)
         for broker in image.cluster.brokers.values():
             if not broker.fenced:
                 state.sessions.touch(state.sessions.of(broker), clock.monotonic_ms)
         self._state = state
         self._epoch = epoch
         self._now_ms = clock.monotonic_ms
-        self._has_to_look_for_leaderless = True
         return ControllerResult(records=records)
 
     def deactivate(self) -> None:
         """Stop being active: forget everything that is not in the log."""
         self._state = None
-        self._has_to_look_for_leaderless = False
 
     def on_request(
         self,
@@ -159,11 +156,11 @@ class ControllerMachine:
         if handler is None:
             raise InvariantViolation(f"no handler for {type(request).__name__}")
         result = handler(request, turn)
-        state.index.observe(result.records, image)
+        state.observe(result.records, image)
         return result
 
     def on_elapsed(self, image: MetadataImage, next_offset: Offset, clock: Clock) -> ControllerResult:
-        """Do what is due: fence one stale broker, else go on with elections that were put off.
+        """Do what is due, a step of it: fence a stale broker, else go on with what was put off.
 
         Call it again with the image that its records make for as long as `next_deadline_ms` is not in the future.
         """
@@ -182,22 +179,23 @@ class ControllerMachine:
             new_ids=iter(()),
         )
         result = fence_one_stale_broker(turn)
+        if not state.index.advance():
+            return self._noted(result, turn)
         if not result.records:
-            result = self._elect(turn)
-        state.index.observe(result.records, image)
-        return result
+            result = ControllerResult(records=tuple(continue_elections(turn)), is_atomic=False)
+        if not result.records:
+            result = ControllerResult(records=tuple(continue_clean_ups(turn)), is_atomic=False)
+        return self._noted(result, turn)
 
-    def _elect(self, turn: Turn) -> ControllerResult:
-        if self._has_to_look_for_leaderless:
-            self._has_to_look_for_leaderless = False
-            schedule_elections(turn)
-        return ControllerResult(records=tuple(continue_elections(turn)), is_atomic=False)
+    def _noted(self, result: ControllerResult, turn: Turn) -> ControllerResult:
+        turn.state.observe(result.records, turn.image)
+        return result
 
     def next_deadline_ms(self) -> int | None:
         """When `on_elapsed` has something to do next, on the monotonic clock; None when nothing is to come."""
         state = self._state
         if state is None:
             return None
-        if self._has_to_look_for_leaderless or state.elections:
+        if state.has_work:
             return self._now_ms
         return state.sessions.next_deadline_ms()

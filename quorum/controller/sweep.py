@@ -8,31 +8,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from metadata_log.ids import TopicId
 from metadata_log.image import MetadataImage, TopicImage
 
 
 class Sweep:
-    """A list of topics with a place in it."""
+    """A list of topics with a place in it. The list may grow at its end meanwhile: what comes is looked at too."""
 
-    __slots__ = ("_position", "_topic_ids", "is_first_turn")
+    __slots__ = ("_position", "topic_ids")
 
     def __init__(self, topic_ids: Sequence[TopicId]) -> None:
-        self._topic_ids = topic_ids
+        self.topic_ids = topic_ids
         self._position = 0
-        self.is_first_turn = True
-        """Whether the list is as fresh as the image: topics made since it was drawn up are not on it."""
 
-    def remaining(self, image: MetadataImage) -> Iterator[TopicImage]:
-        """The topics from the place on that still exist; taking one moves the place past it."""
+    def remaining(self, image: MetadataImage, most_partitions: int) -> Iterator[TopicImage]:
+        """The topics from the place on that still exist, until so many partitions have been seen in them; taking one
+        moves the place past it."""
         by_id = image.topics.by_id
-        while self._position < len(self._topic_ids):
-            topic = by_id.get(self._topic_ids[self._position])
+        seen = 0
+        while self._position < len(self.topic_ids) and seen < most_partitions:
+            topic = by_id.get(self.topic_ids[self._position])
             self._position += 1
+            seen += 1
             if topic is not None:
+                seen += len(topic.partitions)
                 yield topic
 
     @property
     def is_done(self) -> bool:
         """Whether no topic is left."""
-        return self._position >= len(self._topic_ids)
+        return self._position >= len(self.topic_ids)
+
+
+class CleanUp(msgspec.Struct, kw_only=True, gc=False):
+    """What a process that has died leaves behind is done away with, topic by topic."""
+
+    sweep: Sweep
+    is_unclean: bool
+    """It may have lost what it had acknowledged, so that it leaves every ELR too (KIP-966)."""

@@ -6,7 +6,7 @@ through its own methods.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import msgspec
@@ -15,12 +15,13 @@ from metadata_log.errors import InvariantViolation
 from metadata_log.ids import RESERVED_TOPIC_IDS, NodeId, TopicId
 from metadata_log.image import ClusterImage, MetadataImage
 from metadata_log.offsets import Offset
+from metadata_log.records import MetadataRecord
 from quorum.controller.brokers import Brokers, prepare
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.index import TopicIndex
 from quorum.controller.sessions import BrokerSessions
-from quorum.controller.sweep import Sweep
+from quorum.controller.sweep import CleanUp, Sweep
 
 
 class Clock(Protocol):
@@ -36,15 +37,33 @@ class Clock(Protocol):
 class SoftState:
     """What the active controller knows beyond the image, and any successor can do without."""
 
-    def __init__(self, config: ControllerConfig) -> None:
+    def __init__(self, config: ControllerConfig, image: MetadataImage) -> None:
         self.sessions = BrokerSessions(config.session_timeout_ms)
-        self.index = TopicIndex()
+        self.index = TopicIndex(image)
         self.departures: dict[NodeId, Sweep] = {}
-        """Brokers that are being taken out of ISRs, over several turns."""
+        """Brokers that are being taken out of ISRs, over several turns, or were and have not come back."""
+        self.clean_ups: dict[NodeId, CleanUp] = {}
+        """What processes that have died left in ISRs, until their successors are registered."""
         self.elections: list[Sweep] = []
         """Topics in which partitions without a leader may get one, over several turns; the first goes first."""
+        self.has_to_look_for_leaderless = True
+        """A predecessor, or a turn that could not know them all, may have left some."""
         self._cluster: ClusterImage | None = None
         self._brokers: Brokers | None = None
+
+    def observe(self, records: Iterable[MetadataRecord], image: MetadataImage) -> None:
+        """Take note of records that are about to be appended to the log that `image` stands for."""
+        self.index.observe(records, image, {*self.departures, *self.clean_ups})
+
+    @property
+    def has_work(self) -> bool:
+        """Whether something waits for the next turn."""
+        return (
+            not self.index.is_built
+            or self.has_to_look_for_leaderless
+            or bool(self.elections)
+            or any(not clean_up.sweep.is_done for clean_up in self.clean_ups.values())
+        )
 
     def brokers(self, cluster: ClusterImage) -> Brokers:
         """The cluster as placement and elections see it; worked out anew only when it has changed."""

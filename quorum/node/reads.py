@@ -22,7 +22,7 @@ class ImageReader:
 
     def __init__(self, config: ControllerConfig) -> None:
         self._config = config
-        self._state = SoftState(config)
+        self._state = SoftState(config, MetadataImage.empty())
 
     def read(self, request: DescribeTopics, context: RequestContext, image: MetadataImage, now_ms: int) -> object:
         """The answer, of the image as it is."""

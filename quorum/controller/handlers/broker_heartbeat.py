@@ -129,9 +129,7 @@ def _transition(
     if wanted is _State.CONTROLLED_SHUTDOWN:
         if not broker.in_controlled_shutdown:
             records.append(_change(broker, in_controlled_shutdown=ENTER_CONTROLLED_SHUTDOWN))
-        is_under_way = broker.broker_id in turn.state.departures
-        if current is not wanted or is_under_way or leads_any(turn, broker.broker_id):
-            records += take_out_of_isrs(turn, broker.broker_id)[0]
+        records += take_out_of_isrs(turn, broker.broker_id)[0]
         return records, wanted
     changes, is_complete = take_out_of_isrs(turn, broker.broker_id)
     records += changes

@@ -1,7 +1,8 @@
 """RegisterBroker: a process becomes the broker of its id, fenced until it has caught up (KIP-631, KIP-858, KIP-966).
 
 Decides who may register and under which broker epoch: the offset of its RegisterBrokerRecord, or for a process that
-registers again, the epoch that it has. What a former process left in ISRs is cleaned up first, in the same answer.
+registers again, the epoch that it has. What a former process left in ISRs is cleaned up first, in the
+same answer, or before it if there is much.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from metadata_log.image.features import KRAFT_VERSION, METADATA_VERSION
 from metadata_log.records import BrokerEndpoint, BrokerFeature, MetadataRecord, RegisterBrokerRecord
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.gates import DIRECTORY_ASSIGNMENT, level_of
-from quorum.controller.leadership import clean_up_after
+from quorum.controller.leadership import clean_up_after, forget_departure
 from quorum.controller.requests import RegisterBroker, RegisterBrokerResponse
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
@@ -33,14 +34,23 @@ def handle_register_broker(request: RegisterBroker, turn: Turn) -> ControllerRes
         record = _record(request, turn, existing.epoch, existing)
     else:
         stored_epoch = _NO_STORED_EPOCH if existing is None else existing.epoch
-        records += clean_up_after(turn, broker_id, was_clean=stored_epoch == request.previous_broker_epoch)
+        changes, is_complete = clean_up_after(turn, broker_id, was_clean=stored_epoch == request.previous_broker_epoch)
+        records += changes
+        if not is_complete:
+            return ControllerResult(records=tuple(records), response=_not_yet(request), is_atomic=False)
         record = _record(request, turn, turn.next_offset + len(records), None)
-        turn.state.departures.pop(broker_id, None)
+        forget_departure(turn, broker_id)
     turn.state.sessions.register(broker_id, record.broker_epoch, turn.next_offset + len(records))
     records.append(record)
     return ControllerResult(
         records=tuple(records), response=RegisterBrokerResponse(broker_epoch=record.broker_epoch), is_atomic=False
     )
+
+
+def _not_yet(request: RegisterBroker) -> RegisterBrokerResponse:
+    """The broker asks again in a second; what is left is done by then, or goes on."""
+    why = f"The former process of broker {request.broker_id} is still being taken out of ISRs. Ask again."
+    return _refusal(Error.DUPLICATE_BROKER_REGISTRATION, why)
 
 
 def _record(

@@ -6,6 +6,7 @@ import pytest
 
 from metadata_log.records import BrokerRegistrationChangeRecord, PartitionChangeRecord
 from quorum.controller.config import ControllerConfig
+from quorum.controller.requests import AlterPartition, BrokerState, PartitionAlteration, TopicAlteration
 from tests.support.controller import CLUSTER_ID, ControlledCluster
 
 
@@ -87,6 +88,39 @@ def test_fencing_is_spread_over_turns_and_the_fence_comes_last() -> None:
     assert sizes[:2] == [4, 4]
     assert max(sizes) <= 5
     assert isinstance(cluster.log[-1], BrokerRegistrationChangeRecord)
+    assert all(cluster.partition(topic_id).isr == (12,) for topic_id in topics)
+
+
+def test_a_topic_that_takes_it_back_halfway_is_gone_through_again() -> None:
+    config = ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_sweep=4)
+    cluster = ControlledCluster(config=config)
+    cluster.start(11, 12)
+    topics = [cluster.place(f"t{index}", (11, 12)) for index in range(10)]
+    cluster.settle()
+    cluster.elapse(9_001)
+    cluster.beat(12)
+    cluster.look()
+    back = next(topic_id for topic_id in topics if cluster.partition(topic_id).isr == (12,))
+    partition = cluster.partition(back)
+    wanted = PartitionAlteration(
+        partition_index=0,
+        leader_epoch=partition.leader_epoch,
+        partition_epoch=partition.partition_epoch,
+        new_isr=tuple(
+            BrokerState(broker_id=each, broker_epoch=cluster.image.cluster.broker_epoch(each))  # type: ignore[arg-type]
+            for each in (12, 11)
+        ),
+    )
+    cluster.ask(
+        AlterPartition(
+            broker_id=12,
+            broker_epoch=cluster.image.cluster.broker_epoch(12),  # type: ignore[arg-type]
+            topics=(TopicAlteration(topic_id=back, partitions=(wanted,)),),
+        )
+    )
+    assert cluster.partition(back).isr == (12, 11)
+    cluster.settle()
+    assert fenced(cluster) == {11}
     assert all(cluster.partition(topic_id).isr == (12,) for topic_id in topics)
 
 

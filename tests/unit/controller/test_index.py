@@ -1,8 +1,11 @@
-"""The index lists at least what the image holds, whichever way a replica or a name came there."""
+"""The index lists at least what the image holds, whichever way a replica, a leader or a name came there."""
 
 from __future__ import annotations
 
+import pytest
+
 from metadata_log.ids import NodeId
+from metadata_log.image import MetadataImage
 from metadata_log.records import PartitionChangeRecord, RemoveTopicRecord
 from quorum.controller import index as index_module
 from quorum.controller.index import TopicIndex
@@ -10,13 +13,14 @@ from tests.support.controller import ControlledCluster, directory
 
 
 def topics_on(index: TopicIndex, cluster: ControlledCluster, broker_id: int) -> set[str]:
-    return {topic.name for topic in index.topics_on(NodeId(broker_id), cluster.image)}
+    topics = map(cluster.image.topics.by_id.get, index.topics_on(NodeId(broker_id)))
+    return {topic.name for topic in topics if topic is not None}
 
 
 def test_built_late_or_kept_up_it_says_the_same() -> None:
     cluster = ControlledCluster()
     cluster.start(11, 12, 13)
-    kept = TopicIndex()
+    kept = TopicIndex(cluster.image)
     assert topics_on(kept, cluster, 11) == set()
     assert kept.colliding_name("a.b", cluster.image) is None
     for name, replicas in (("a_b", (11, 12)), ("c.d", (12, 13)), ("plain", (13, 11))):
@@ -24,9 +28,10 @@ def test_built_late_or_kept_up_it_says_the_same() -> None:
         start = cluster.next_offset
         cluster.place(name, replicas)
         kept.observe(cluster.log[start:], before)
-    late = TopicIndex()
+    late = TopicIndex(cluster.image)
     for broker_id in (11, 12, 13, 14):
         assert topics_on(kept, cluster, broker_id) == topics_on(late, cluster, broker_id)
+        assert kept.may_lead(NodeId(broker_id), cluster.image) == late.may_lead(NodeId(broker_id), cluster.image)
     for name in ("a.b", "c_d", "plain", "a_b"):
         assert kept.colliding_name(name, cluster.image) == late.colliding_name(name, cluster.image)
     assert kept.colliding_name("a.b", cluster.image) == "a_b"
@@ -36,7 +41,7 @@ def test_a_replica_that_moves_in_is_listed() -> None:
     cluster = ControlledCluster()
     cluster.start(11, 12)
     topic_id = cluster.place("t", (11,))
-    index = TopicIndex()
+    index = TopicIndex(cluster.image)
     assert topics_on(index, cluster, 12) == set()
     move = PartitionChangeRecord(
         topic_id=topic_id,
@@ -49,14 +54,79 @@ def test_a_replica_that_moves_in_is_listed() -> None:
     assert topics_on(index, cluster, 12) == {"t"}
 
 
+def test_who_leads_is_known_as_leaders_come_and_go() -> None:
+    cluster = ControlledCluster()
+    cluster.start(11, 12)
+    topic_id = cluster.place("t", (11, 12))
+    index = TopicIndex(cluster.image)
+
+    def led_by(leader: int) -> tuple[bool, bool, int]:
+        change = PartitionChangeRecord(topic_id=topic_id, partition_id=0, leader=NodeId(leader))
+        index.observe((change,), cluster.image)
+        cluster.append((change,))
+        leads = [index.may_lead(NodeId(broker_id), cluster.image) for broker_id in (11, 12)]
+        return leads[0], leads[1], len(index.leaderless())
+
+    assert led_by(12) == (False, True, 0)
+    assert led_by(-1) == (False, False, 1)
+    assert led_by(11) == (True, False, 1)
+    index.have_leaders(topic_id)
+    assert index.leaderless() == []
+
+
+def test_a_topic_that_takes_a_leaving_broker_back_is_listed_again() -> None:
+    cluster = ControlledCluster()
+    cluster.start(11, 12)
+    topic_id = cluster.place("t", (11, 12))
+    index = TopicIndex(cluster.image)
+    listed = index.topics_on(NodeId(11))
+    index.observe((cluster.log[-1],), cluster.image)
+    other = PartitionChangeRecord(topic_id=topic_id, partition_id=0, isr=(NodeId(12),), leader=NodeId(12))
+    back = PartitionChangeRecord(topic_id=topic_id, partition_id=0, isr=(NodeId(12), NodeId(11)))
+    listed.append(cluster.place("later", (12,)))
+    index.observe((other, back), cluster.image)
+    assert listed.count(topic_id) == 1
+    index.observe((other,), cluster.image, {NodeId(11)})
+    assert listed.count(topic_id) == 1
+    index.observe((back,), cluster.image, {NodeId(11)})
+    assert listed.count(topic_id) == 2
+
+
 def test_it_starts_anew_when_most_of_it_is_gone() -> None:
     cluster = ControlledCluster()
     cluster.start(11)
-    index = TopicIndex()
     ids = [cluster.place(f"t{number}", (11,)) for number in range(5)]
-    assert len(topics_on(index, cluster, 11)) == 5
-    removals = tuple(RemoveTopicRecord(topic_id=topic_id) for topic_id in ids)
-    for _ in range(index_module._REMOVALS_KEPT // 5 + 2):
-        index.observe(removals, cluster.image)
-    cluster.append(removals[:4])
-    assert topics_on(index, cluster, 11) == {"t4"}
+    index = TopicIndex(cluster.image)
+    before = index.topics_on(NodeId(11))
+    assert len(before) == 5
+    cluster.append(tuple(RemoveTopicRecord(topic_id=topic_id) for topic_id in ids[:4]))
+    for _ in range(index_module._SPARE_ENTRIES // 5 + 2):
+        index.observe([RemoveTopicRecord(topic_id=topic_id) for topic_id in ids], cluster.image)
+    assert index.topics_on(NodeId(11)) == ids[4:]
+    assert index.topics_on(NodeId(11)) is not before
+
+
+class TestBuiltInSteps:
+    @pytest.fixture
+    def many(self) -> MetadataImage:
+        cluster = ControlledCluster()
+        cluster.start(11, 12)
+        for number in range(10):
+            cluster.create(f"t_{number}", partitions=900, factor=2)
+        return cluster.image
+
+    def test_no_step_looks_at_much_and_in_between_nothing_is_claimed(self, many: MetadataImage) -> None:
+        index = TopicIndex(many)
+        sizes = [len(index.topics_on(NodeId(11)))]
+        while not index.is_built:
+            assert index.may_lead(NodeId(99), many) or index.is_built
+            sizes.append(len(index.topics_on(NodeId(11))))
+        assert sizes[-1] == 10
+        assert max(after - before for before, after in zip([0, *sizes], sizes, strict=False)) <= 4
+        assert not index.may_lead(NodeId(99), many)
+        assert index.topics_on(NodeId(11)) == sorted(
+            topic_id for topic_id, topic in many.topics.by_id.items() if topic.partitions
+        )
+
+    def test_a_name_that_collides_is_found_all_the_same(self, many: MetadataImage) -> None:
+        assert TopicIndex(many).colliding_name("t.9", many) == "t_9"

@@ -8,6 +8,7 @@ import pytest
 
 from metadata_log.ids import DirectoryId
 from metadata_log.records import PartitionChangeRecord, RegisterBrokerRecord, RegisterControllerRecord
+from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.requests import (
     FeatureRange,
@@ -220,3 +221,20 @@ def test_a_controller_cannot_be_registered_below_3_7() -> None:
 
 def test_a_named_principal_may_not_register_a_controller(cluster: ControlledCluster) -> None:
     assert ask(cluster, controller(1), RequestContext(principal="User:eve")) is Error.CLUSTER_AUTHORIZATION_FAILED
+
+
+def test_what_a_dead_process_leaves_behind_is_cleaned_up_over_turns_and_the_next_is_let_in_then() -> None:
+    config = ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_sweep=4)
+    cluster = ControlledCluster(config=config)
+    cluster.start(11, 12)
+    topics = [cluster.place(f"t{index}", (11, 12)) for index in range(10)]
+    cluster.settle()
+    cluster.elapse(9_001)
+    cluster.beat(12)
+    before = cluster.image.cluster.brokers[11].epoch  # type: ignore[index]
+    response = cluster.register(11, incarnation=99)
+    assert response.error is Error.DUPLICATE_BROKER_REGISTRATION
+    assert sum(cluster.partition(topic_id).isr == (12,) for topic_id in topics) == 4
+    cluster.settle()
+    assert cluster.register(11, incarnation=99).broker_epoch > before
+    assert all(cluster.partition(topic_id).isr == (12,) for topic_id in topics)
