@@ -28,6 +28,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "shell": ("quorum.cli.shell", "Walk through all that a log says, at any moment that it holds."),
     "features": ("quorum.cli.features", "See which records of a log another version could not read."),
     "snapshot": ("quorum.cli.snapshot", "Back all metadata up in one file, check it, restore it."),
+    "recover": ("quorum.cli.recover", "Bring a dead quorum back from the directories that are left."),
     "analyze": ("quorum.cli.analyze", "Check exported logs for consistency with Spark."),
 }
 

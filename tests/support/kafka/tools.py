@@ -18,10 +18,13 @@ from tests.support.kafka.jars import cache_directory, class_path, kafka_jars
 
 # A tool's main class moved between versions: the first that the jars hold is taken.
 _MAINS: Mapping[str, tuple[str, ...]] = {
+    "acls": ("org.apache.kafka.tools.AclCommand", "kafka.admin.AclCommand"),
     "configs": ("kafka.admin.ConfigCommand",),
+    "console-consumer": ("org.apache.kafka.tools.consumer.ConsoleConsumer",),
     "dump-log": ("org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments"),
     "metadata-quorum": ("org.apache.kafka.tools.MetadataQuorumCommand",),
     "metadata-shell": ("org.apache.kafka.shell.MetadataShell",),
+    "producer-performance": ("org.apache.kafka.tools.ProducerPerformance",),
     "storage": ("kafka.tools.StorageTool",),
     "topics": ("org.apache.kafka.tools.TopicCommand",),
 }

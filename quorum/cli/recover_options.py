@@ -1,0 +1,165 @@
+"""The options that the repairs of `kraft recover` share, and what they come to."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import secrets
+import shlex
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from metadata_log.ids import is_assignable
+from quorum.cli.errors import wrong_use
+
+if TYPE_CHECKING:
+    from metadata_log.voters import Endpoint
+    from quorum.recovery.carry_out import Author
+    from quorum.recovery.request import Request
+
+Directory = Annotated[Path, typer.Option("--dir", help="The log directory to repair; its node is stopped.")]
+Directories = Annotated[
+    list[Path], typer.Option("--dir", help="A log directory to repair; its node is stopped. May be repeated.")
+]
+Copies = Annotated[
+    list[Path] | None,
+    typer.Option("--copy", help="Another node's log directory, or a copy of it, to compare with. May be repeated."),
+]
+Missing = Annotated[
+    str | None,
+    typer.Option("--missing", help="Nodes of which there is no copy any more: 2,3,11; or all that are not named: rest"),
+]
+AcceptLoss = Annotated[
+    bool, typer.Option("--accept-data-loss", help="Records that a copy here holds may go; see what with the dry run.")
+]
+EpochGap = Annotated[
+    int, typer.Option("--epoch-gap", help="How far above every epoch and vote in any copy the new epoch is.")
+]
+NotController = Annotated[
+    list[str] | None,
+    typer.Option("--not-a-controller", help="HOST:PORT of a controller at which something else listens now."),
+]
+BootstrapControllers = Annotated[
+    str | None,
+    typer.Option(
+        "--bootstrap-controller", help="More addresses at which a controller may answer, HOST:PORT[,HOST:PORT...]."
+    ),
+]
+Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without this nothing is changed.")]
+Work = Annotated[
+    Path | None, typer.Option("--work", help="Where backup and audit file go; default: DIR.recovery beside DIR.")
+]
+ProbeTimeout = Annotated[
+    float, typer.Option("--timeout", help="How long to wait for an answer of each known controller, in s.", min=0.1)
+]
+Endpoints = Annotated[
+    list[str] | None,
+    typer.Option("--endpoint", help="Where it listens as a controller now, LISTENER://HOST:PORT. May be repeated."),
+]
+DEFAULT_TIMEOUT_S: Final = 2.0
+DEFAULT_GAP: Final = 1000
+
+_ENDPOINT = re.compile(
+    r"(?P<name>[A-Za-z0-9._-]+)://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]+):(?P<port>\d+)", re.ASCII
+)
+_ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]+):(?P<port>\d+)", re.ASCII)
+
+
+def request_of(
+    *,
+    missing: str | None,
+    accept_data_loss: bool,
+    epoch_gap: int,
+    not_a_controller: Sequence[str] | None,
+    bootstrap_controller: str | None,
+    timeout_s: float,
+) -> Request:
+    """What the shared options say.
+
+    Raises:
+        CliError: one says nothing.
+    """
+    from quorum.cli.recover_probe import asker  # noqa: PLC0415  (not needed for help)
+    from quorum.recovery.request import Request  # noqa: PLC0415
+
+    words = [word.strip() for word in (missing or "").split(",") if word.strip()]
+    if any(word != "rest" and not (word.isascii() and word.isdecimal()) for word in words):
+        raise wrong_use(f"--missing {missing!r}: write node ids, 2,3,11, or rest")
+    return Request(
+        now_ms=time.time_ns() // 1_000_000,
+        ask=asker(timeout_s),
+        missing=frozenset(int(word) for word in words if word != "rest"),
+        all_missing="rest" in words,
+        accept_data_loss=accept_data_loss,
+        epoch_gap=epoch_gap,
+        not_controllers=frozenset(not_a_controller or ()),
+        more_endpoints=_addresses(bootstrap_controller),
+    )
+
+
+def _addresses(text: str | None) -> tuple[Endpoint, ...]:
+    from metadata_log.voters import CONTROLLER_LISTENER, Endpoint  # noqa: PLC0415
+
+    found: list[Endpoint] = []
+    for word in (text or "").split(","):
+        match = _ADDRESS.fullmatch(word.strip())
+        if word.strip() and match is None:
+            raise wrong_use(f"--bootstrap-controller {word.strip()!r} is no HOST:PORT")
+        if match is not None:
+            found.append(Endpoint(name=CONTROLLER_LISTENER, host=match["host"].strip("[]"), port=int(match["port"])))
+    return tuple(found)
+
+
+def endpoints_of(texts: Sequence[str] | None) -> tuple[Endpoint, ...]:
+    """Endpoints written `LISTENER://HOST:PORT`.
+
+    Raises:
+        CliError: one is none.
+    """
+    from metadata_log.voters import Endpoint  # noqa: PLC0415  (not needed for help)
+
+    found: list[Endpoint] = []
+    for text in texts or ():
+        match = _ENDPOINT.fullmatch(text)
+        if match is None or not 0 < int(match["port"]) < 1 << 16:
+            raise wrong_use(f"--endpoint {text!r}: write LISTENER://HOST:PORT, such as CONTROLLER://host1:9093")
+        if match["name"] in [endpoint.name for endpoint in found]:
+            raise wrong_use(f"--endpoint {text!r}: listener {match['name']} is named twice")
+        found.append(Endpoint(name=match["name"], host=match["host"].strip("[]"), port=int(match["port"])))
+    return tuple(found)
+
+
+def text_of(path: Path) -> str:
+    """A path as the library has it: absolute, since it is written down."""
+    return str(path.absolute())
+
+
+def texts_of(paths: Sequence[Path] | None) -> list[str]:
+    """`text_of` of each."""
+    return [text_of(path) for path in paths or ()]
+
+
+def random_id() -> bytes:
+    """16 random bytes that may become a directory id."""
+    while not is_assignable(value := secrets.token_bytes(16)):
+        pass
+    return value
+
+
+def author() -> Author:
+    """Who runs this command, for the audit file."""
+    from quorum.recovery.carry_out import Author  # noqa: PLC0415  (not needed for help)
+
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container may run as a number without a name
+        user = str(os.getuid())
+    words = ["kraft", *sys.argv[1:]]
+    return Author(who=f"{user}@{socket.gethostname()}", command=shlex.join(words), now_ms=time.time_ns() // 1_000_000)

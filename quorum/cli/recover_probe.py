@@ -1,0 +1,184 @@
+"""Who answers at a controller's address: asked by Kafka's protocol (DescribeQuorum, DescribeCluster) and by ours.
+
+Decides: what an answer means. Must not know: what follows from it (`quorum.recovery.liveness` decides that). Two
+requests of two fields each are written by hand here: Kafka's client side of the transport is for running nodes.
+
+Sources: KIP-595 (DescribeQuorum, key 55, version 0), KIP-919 (DescribeCluster to controllers, key 60, version 1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from metadata_log.ids import METADATA_TOPIC_NAME
+from metadata_log.voters import GRPC_LISTENER, Endpoint
+from quorum.recovery.liveness import Answer, Heard
+
+_DESCRIBE_QUORUM: Final = 55
+_DESCRIBE_CLUSTER: Final = 60
+_CONTROLLERS: Final = 2
+"""Endpoint type of DescribeCluster."""
+_NOT_LEADER: Final = 6
+_CLIENT: Final = b"kraft-recover"
+_MOST_BYTES: Final = 1 << 20
+_AT_ONCE: Final = 16
+
+
+def asker(timeout_s: float) -> Callable[[Sequence[Endpoint]], Sequence[Answer]]:
+    """Asks many endpoints at once, each for at most about `timeout_s`."""
+
+    def ask(endpoints: Sequence[Endpoint]) -> Sequence[Answer]:
+        if not endpoints:
+            return ()
+        with ThreadPoolExecutor(max_workers=min(_AT_ONCE, len(endpoints))) as pool:
+            return tuple(pool.map(lambda endpoint: ask_endpoint(endpoint, timeout_s), endpoints))
+
+    return ask
+
+
+def ask_endpoint(endpoint: Endpoint, timeout_s: float) -> Answer:
+    """Who answers at one endpoint."""
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
+    address = f"{host}:{endpoint.port}"
+    try:
+        with socket.create_connection((endpoint.host, endpoint.port), timeout_s) as connection:
+            connection.settimeout(timeout_s)
+            if endpoint.name != GRPC_LISTENER:
+                return _ask_kafka(connection, address)
+    except OSError as error:
+        return Answer(address=address, heard=Heard.NOBODY, said=error.strerror or str(error) or "no answer")
+    return _ask_ours(address, timeout_s)
+
+
+def _ask_ours(address: str, timeout_s: float) -> Answer:
+    from quorum.client.errors import ClientError  # noqa: PLC0415  (gRPC, only where a node of ours may be)
+    from quorum.client.quorum_status import describe_at  # noqa: PLC0415
+
+    try:
+        found = asyncio.run(describe_at(address, timeout_s))
+    except ClientError as error:
+        return Answer(address=address, heard=Heard.UNCLEAR, said=str(error))
+    return Answer(
+        address=address,
+        heard=Heard.LEADER if found.is_from_leader else Heard.CONTROLLER,
+        said=f"node {found.answered_by} of cluster {found.cluster_id}, epoch {found.leader_epoch}",
+        node_id=found.answered_by,
+        cluster_id=found.cluster_id,
+    )
+
+
+def _ask_kafka(connection: socket.socket, address: str) -> Answer:
+    try:
+        error_code, leader_id, epoch = _describe_quorum(connection)
+    except (OSError, ValueError, IndexError, struct.error) as error:
+        return Answer(address=address, heard=Heard.UNCLEAR, said=f"not Kafka's protocol in the clear: {error}")
+    if error_code not in (0, _NOT_LEADER):
+        return Answer(address=address, heard=Heard.UNCLEAR, said=f"DescribeQuorum ended with error {error_code}")
+    try:
+        cluster_id = _describe_cluster(connection)
+    except (OSError, ValueError, IndexError, struct.error):
+        cluster_id = None  # unknown: then it counts as this cluster's
+    leads = error_code == 0
+    said = f"leader {leader_id} of epoch {epoch}" if leads else "it does not lead"
+    return Answer(
+        address=address,
+        heard=Heard.LEADER if leads else Heard.CONTROLLER,
+        said=f"{said}, cluster {cluster_id}" if cluster_id else said,
+        node_id=leader_id if leads else None,
+        cluster_id=cluster_id,
+    )
+
+
+def _describe_quorum(connection: socket.socket) -> tuple[int, int, int]:
+    """Error code, leader id and epoch."""
+    topic = METADATA_TOPIC_NAME.encode()
+    body = bytes([2, len(topic) + 1]) + topic + bytes([2]) + struct.pack(">i", 0) + bytes(3)
+    answer = _call(connection, _DESCRIBE_QUORUM, 0, body)
+    error_code = answer.int16()
+    if error_code != 0:
+        return error_code, -1, -1
+    topics = answer.uvarint()
+    if topics != 2:
+        raise ValueError("it names no metadata topic")
+    answer.skip(answer.uvarint() - 1)
+    if answer.uvarint() != 2:
+        raise ValueError("it names no partition")
+    answer.skip(4)
+    error_code = answer.int16()
+    return error_code, answer.int32(), answer.int32()
+
+
+def _describe_cluster(connection: socket.socket) -> str:
+    answer = _call(connection, _DESCRIBE_CLUSTER, 1, bytes([0, _CONTROLLERS, 0]))
+    answer.skip(4)
+    if answer.int16() != 0:
+        raise ValueError("it does not say")
+    answer.skip(max(0, answer.uvarint() - 1))
+    answer.skip(1)
+    return answer.take(answer.uvarint() - 1).decode()
+
+
+class _Reader:
+    """An answer's bytes, read from the front.
+
+    Raises:
+        ValueError: they end too early.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def take(self, count: int) -> bytes:
+        if count < 0 or self._at + count > len(self._data):
+            raise ValueError("the answer is too short")
+        self._at += count
+        return self._data[self._at - count : self._at]
+
+    def skip(self, count: int) -> None:
+        self.take(count)
+
+    def int16(self) -> int:
+        return int.from_bytes(self.take(2), "big", signed=True)
+
+    def int32(self) -> int:
+        return int.from_bytes(self.take(4), "big", signed=True)
+
+    def uvarint(self) -> int:
+        value, shift = 0, 0
+        while True:
+            byte = self.take(1)[0]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+
+
+def _call(connection: socket.socket, key: int, version: int, body: bytes) -> _Reader:
+    """One request with a header of version 2, and what follows the answer's header of version 1."""
+    correlation = key
+    head = struct.pack(">hhih", key, version, correlation, len(_CLIENT)) + _CLIENT + b"\x00"
+    connection.sendall(struct.pack(">i", len(head) + len(body)) + head + body)
+    size = int.from_bytes(_receive(connection, 4), "big", signed=True)
+    if not 5 <= size <= _MOST_BYTES:
+        raise ValueError(f"an answer of {size} bytes")
+    answer = _Reader(_receive(connection, size))
+    if answer.int32() != correlation:
+        raise ValueError("an answer to another request")
+    answer.skip(answer.uvarint())
+    return answer
+
+
+def _receive(connection: socket.socket, count: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < count:
+        data = connection.recv(count - len(parts))
+        if not data:
+            raise ValueError("the connection was closed")
+        parts += data
+    return bytes(parts)

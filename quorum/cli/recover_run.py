@@ -1,0 +1,175 @@
+"""How a repair is run from the command line: locks, the unfinished one first, dry run or not, what is shown.
+
+Decides: that order. Must not know: what a repair does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+
+from metadata_log.directory import LOCK_FILE
+from metadata_log.directory_lock import DirectoryLock
+from metadata_log.errors import DirectoryError, DirectoryLockedError
+from metadata_log.files import Files
+from metadata_log.os_files import OsFiles
+from quorum.cli.output import OutputFormat, show_json
+from quorum.cli.recover_options import author
+from quorum.cli.recover_show import step_lines
+from quorum.recovery.carry_out import carry_out, finish
+from quorum.recovery.errors import AlreadyDoneError
+from quorum.recovery.journal import Record, pending, work_root_of
+from quorum.recovery.places import find_place
+from quorum.recovery.request import Proposal
+
+
+def run_repair(
+    propose: Callable[[Files], Proposal],
+    targets: Sequence[Path],
+    *,
+    apply: bool,
+    work: Path | None,
+    output: OutputFormat,
+) -> None:
+    """Propose a repair, and carry it out with `apply`. One that was interrupted is finished first, and alone."""
+    files = OsFiles()
+    with ExitStack() as held:
+        log_dirs = [_log_dir(files, target) for target in targets]
+        for log_dir in log_dirs:
+            if log_dir is not None:
+                _lock(files, log_dir, held, apply=apply)
+        finished = [finish(files, record) for record in _interrupted(files, log_dirs)] if apply else []
+        if finished:
+            _show_records(output, finished, "Finished what was interrupted")
+            if len(targets) == 1:
+                return
+        try:
+            proposal = propose(files)
+        except AlreadyDoneError:
+            if finished:
+                return
+            raise
+        if not apply:
+            show_proposal(output, proposal)
+            return
+        records = _carry_out(files, proposal, {path for path in log_dirs if path is not None}, work, held)
+    if output is OutputFormat.JSON:
+        show_json({**_data(proposal, applied=True), "records": [msgspec.to_builtins(record) for record in records]})
+        return
+    for line in _lines(proposal, applied=True):
+        print(line)
+    _show_records(output, records, "Done")
+    for line in step_lines(proposal.steps, "Next:"):
+        print(line)
+
+
+def _carry_out(files: Files, proposal: Proposal, locked: set[str], work: Path | None, held: ExitStack) -> list[Record]:
+    records = []
+    by = author()
+    for rewrite in proposal.rewrites:
+        if rewrite.log_dir not in locked:
+            files.mkdirs(rewrite.log_dir)
+            held.callback(DirectoryLock(files, rewrite.log_dir).release)
+        root = work_root_of(rewrite.log_dir, None if work is None else str(work.absolute()))
+        records.append(carry_out(files, rewrite, author=by, work_root=root))
+    return records
+
+
+def _log_dir(files: Files, target: Path) -> str | None:
+    """Of a target that is there; one that is to be made has none yet."""
+    path = str(target.absolute())
+    if not files.exists(path) or (files.is_dir(path) and not files.listdir(path)):
+        return None
+    if files.is_dir(path) and pending(files, path) is not None:
+        return path
+    return find_place(files, path).log_dir
+
+
+def _interrupted(files: Files, log_dirs: Sequence[str | None]) -> Iterator[Record]:
+    for log_dir in log_dirs:
+        record = None if log_dir is None else pending(files, log_dir)
+        if record is not None:
+            yield record
+
+
+def _lock(files: Files, log_dir: str, held: ExitStack, *, apply: bool) -> None:
+    """Nobody else may use the directory. A dry run writes nothing, not even a lock file.
+
+    Raises:
+        DirectoryLockedError: a node runs on it.
+        DirectoryError: it cannot be locked, and something is to be done.
+    """
+    if not apply and not files.exists(f"{log_dir}/{LOCK_FILE}"):
+        return
+    try:
+        held.callback(DirectoryLock(files, log_dir).release)
+    except DirectoryLockedError:
+        raise
+    except DirectoryError:
+        if apply:
+            raise
+
+
+def show_proposal(output: OutputFormat, proposal: Proposal) -> None:
+    """What a dry run says."""
+    if output is OutputFormat.JSON:
+        show_json(_data(proposal, applied=False))
+        return
+    for line in _lines(proposal, applied=False):
+        print(line)
+    print()
+    print("Nothing was changed. Say --apply to do it.")
+
+
+def _data(proposal: Proposal, *, applied: bool) -> dict[str, object]:
+    return {
+        "action": proposal.action,
+        "applied": applied,
+        "says": list(proposal.says),
+        "keeps": proposal.keeps,
+        "loses": [msgspec.to_builtins(lost) for lost in proposal.loses],
+        "may_lose": proposal.may_lose,
+        "warnings": list(proposal.warnings),
+        "changes": [
+            {
+                "log_dir": rewrite.log_dir,
+                "files": [
+                    {"name": change.name, "becomes": "removed" if change.content is None else "written"}
+                    for change in rewrite.changes
+                ],
+            }
+            for rewrite in proposal.rewrites
+        ],
+        "steps": [msgspec.to_builtins(step) for step in proposal.steps],
+    }
+
+
+def _lines(proposal: Proposal, *, applied: bool) -> Iterator[str]:
+    yield f"{'Did' if applied else 'Would do'}: kraft recover {proposal.action}"
+    yield from (f"  {said}" for said in proposal.says)
+    if proposal.keeps is not None:
+        yield f"Keeps {proposal.keeps}."
+        yield from (f"Loses {lost}." for lost in proposal.loses)
+        if not proposal.loses:
+            yield "Loses nothing that a copy here holds."
+    if proposal.may_lose is not None:
+        yield f"May lose {proposal.may_lose}."
+    yield from (f"WARNING: {warning}." for warning in proposal.warnings)
+    for rewrite in proposal.rewrites:
+        yield f"In {rewrite.log_dir}:"
+        for change in rewrite.changes:
+            yield f"  {'remove' if change.content is None else 'write '} {change.name}"
+
+
+def _show_records(output: OutputFormat, records: Sequence[Record], title: str) -> None:
+    if output is OutputFormat.JSON:
+        show_json({"records": [msgspec.to_builtins(record) for record in records]})
+        return
+    for record in records:
+        print(f"{title}: kraft recover {record.action} in {record.log_dir}.")
+        print(f"  backup and audit file: {record.work_dir}")
+        if record.undoes is None:
+            print(f"  to take it back, before anything starts: kraft recover undo --dir {record.log_dir} --apply")

@@ -1,0 +1,190 @@
+"""How `kraft recover` shows what it found and what it does: tables and numbered steps, or JSON.
+
+Decides: the form only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from metadata_log.ids import id_text
+from metadata_log.tools.findings import Finding
+from metadata_log.tools.times import time_text
+from metadata_log.voters import VoterSet
+from quorum.cli.output import OutputFormat, print_table, show_json
+from quorum.recovery.advice import Step
+from quorum.recovery.copies import Copy
+from quorum.recovery.inspect import Inspection
+from quorum.recovery.plan import Plan, fault_of
+from quorum.recovery.survey import Survey
+from quorum.recovery.verify import Verification
+
+_COLUMNS = ("node", "role", "end_offset", "epoch", "vote", "start_offset", "checkpoint", "written", "fault", "path")
+
+
+def show_inspection(found: Inspection) -> None:
+    """For people."""
+    known = found.survey
+    print_table(_COLUMNS, [_row(known, copy) for copy in known.copies])
+    print()
+    print(f"Cluster {known.cluster_id or 'unknown'}, best copy first. {_voters_text(known)}")
+    if known.bounds.lower:
+        upper = "" if known.bounds.upper is None else f"; none from offset {known.bounds.upper} on"
+        print(f"Committed: all before offset {known.bounds.lower} ({known.bounds.because}){upper}.")
+    for conflict in known.conflicts:
+        print(f"CONFLICT: {conflict}: a log was changed by hand, see kraft log diff.")
+    if known.absent_voters or known.absent_brokers:
+        absent = [*(f"voter {node}" for node in known.absent_voters), *(f"broker {n}" for n in known.absent_brokers)]
+        print(f"No copy here: {', '.join(absent)}.")
+    print()
+    for line in _plan_lines(found.plan):
+        print(line)
+
+
+def _plan_lines(plan: Plan) -> Iterator[str]:
+    yield plan.situation
+    yield ""
+    yield "What a repair would keep, by the copy that it is made from:"
+    for repair in plan.repairs:
+        yield f"  {repair.name} on {repair.on}"
+        if repair.refused is not None:
+            yield f"      not possible: {repair.refused}"
+            continue
+        yield f"      keeps {repair.keeps}"
+        for lost in repair.loses:
+            yield f"      loses {lost}"
+        if not repair.loses:
+            yield "      loses nothing that a copy here holds"
+        if repair.may_lose is not None:
+            yield f"      may lose {repair.may_lose}"
+    yield ""
+    yield from step_lines(plan.steps)
+
+
+def step_lines(steps: Sequence[Step], title: str = "Recommended:") -> Iterator[str]:
+    """Numbered, each command on a line of its own."""
+    if not steps:
+        return
+    yield title
+    for number, step in enumerate(steps, 1):
+        yield f"{number:3}. {step.text}:" if step.commands else f"{number:3}. {step.text}."
+        for command in step.commands:
+            yield f"         {command}"
+
+
+def _voters_text(known: Survey) -> str:
+    voters = known.best.voters
+    if voters is not None:
+        return f"Voters (kraft.version {known.best.kraft_version}): {', '.join(map(str, voters))}."
+    if known.voters:
+        names = ", ".join(str(voter.node_id) for voter in known.voters)
+        return f"Static voters (kraft.version 0, in the configuration): {names}."
+    return "Who votes is not known."
+
+
+def _row(known: Survey, copy: Copy) -> dict[str, object]:
+    state = copy.quorum_state
+    vote = None if state is None else f"{state.leader_epoch}"
+    if state is not None and state.voted_key is not None:
+        vote = f"{vote} for {state.voted_key.node_id}"
+    return {
+        "node": copy.node_id,
+        "role": role_of(known, copy),
+        "end_offset": int(copy.end.offset),
+        "epoch": int(copy.end.epoch),
+        "vote": vote,
+        "start_offset": copy.start_offset,
+        "checkpoint": None if copy.origin is None else str(copy.origin.end),
+        "written": time_text(copy.last_timestamp_ms),
+        "fault": fault_of(copy) or ("torn tail, cut at the next start" if copy.stop is not None else None),
+        "path": copy.place.log_dir,
+    }
+
+
+def role_of(known: Survey, copy: Copy) -> str:
+    """What the node is, by the best copy's metadata."""
+    image = known.best.image
+    if known.is_voter(copy):
+        return "voter"
+    if image is not None and copy.node_id in image.cluster.controllers:
+        return "controller"
+    return "broker" if image is not None and copy.node_id in image.cluster.brokers else "observer"
+
+
+def inspection_data(found: Inspection) -> dict[str, object]:
+    """For programs."""
+    known = found.survey
+    return {
+        "cluster_id": known.cluster_id,
+        "kraft_version": known.best.kraft_version,
+        "voters": _voters_data(known),
+        "committed": msgspec.to_builtins(known.bounds),
+        "greatest_epoch": known.greatest_epoch,
+        "absent_voters": known.absent_voters,
+        "absent_brokers": known.absent_brokers,
+        "conflicts": known.conflicts,
+        "copies": [_copy_data(known, copy) for copy in known.copies],
+        "situation": found.plan.situation,
+        "is_whole": found.plan.is_whole,
+        "repairs": [msgspec.to_builtins(repair) for repair in found.plan.repairs],
+        "steps": [msgspec.to_builtins(step) for step in found.plan.steps],
+    }
+
+
+def _voters_data(known: Survey) -> list[dict[str, object]]:
+    described = known.best.voters or VoterSet()
+    if described:
+        return [
+            {
+                "node_id": int(voter.key.node_id),
+                "directory_id": id_text(voter.key.directory_id),
+                "endpoints": list(map(str, voter.endpoints)),
+            }
+            for voter in described
+        ]
+    return [{"node_id": int(voter.node_id), "directory_id": None, "endpoints": []} for voter in known.voters]
+
+
+def _copy_data(known: Survey, copy: Copy) -> dict[str, object]:
+    identity, state = copy.place.identity, copy.quorum_state
+    directory_id = None if identity is None else identity.directory_id
+    return {
+        "path": copy.place.log_dir,
+        "node_id": copy.node_id,
+        "cluster_id": None if identity is None else identity.cluster_id,
+        "directory_id": None if directory_id is None else id_text(directory_id),
+        "role": role_of(known, copy),
+        "start_offset": copy.start_offset,
+        "end_offset": int(copy.end.offset),
+        "epoch": int(copy.end.epoch),
+        "greatest_epoch": copy.greatest_epoch,
+        "last_timestamp_ms": copy.last_timestamp_ms,
+        "kraft_version": copy.kraft_version,
+        "voters": None if copy.voters is None else list(map(str, copy.voters)),
+        "leader_epoch": None if state is None else int(state.leader_epoch),
+        "leader_id": None if state is None else int(state.leader_id),
+        "voted_for": None if state is None or state.voted_key is None else int(state.voted_key.node_id),
+        "checkpoints": [{"name": found.name, "problem": found.problem} for found in copy.checkpoints],
+        "stop": None if copy.stop is None else msgspec.to_builtins(copy.stop),
+        "fault": fault_of(copy),
+    }
+
+
+def show_verification(output: OutputFormat, found: Verification, checked: Sequence[Finding]) -> None:
+    """What verify found, and what `kraft check` finds in the same directories."""
+    if output is OutputFormat.JSON:
+        show_json({**msgspec.to_builtins(found), "findings": [msgspec.to_builtins(one) for one in checked]})
+        return
+    columns = ("node_id", "end_offset", "epoch", "voters", "hash", "path")
+    print_table(columns, [{**msgspec.to_builtins(one), "hash": (one.hash or "-")[:16]} for one in found.directories])
+    print()
+    problems = [f"{one.path}: {problem}" for one in found.directories for problem in one.problems]
+    problems += [*found.problems, *(f"{one.file or ''}: {one.meaning}. {one.advice}" for one in checked)]
+    for problem in problems:
+        print(f"WRONG: {problem}.")
+    if not problems:
+        print("Nothing is wrong: a controller starts from what is here.")
+    for line in step_lines(found.steps, "Next:"):
+        print(line)

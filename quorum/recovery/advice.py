@@ -1,0 +1,108 @@
+"""The exact commands that follow a repair, on this host and on the others.
+
+Decides: their words, for Apache Kafka's nodes and for ours. Must not know: how a repair is done.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+import msgspec
+
+from metadata_log.voters import GRPC_LISTENER, VoterSet
+from quorum.recovery.survey import Survey
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """Something to do: in words, and the command where one does it."""
+
+    text: str
+    commands: tuple[str, ...] = ()
+
+
+def command(*words: object) -> str:
+    """A line for a shell."""
+    return shlex.join(str(word) for word in words)
+
+
+def is_ours(voters: VoterSet | None) -> bool:
+    """Whether the voters are controllers of ours: those have a GRPC listener."""
+    return voters is not None and any(voter.endpoint(GRPC_LISTENER) is not None for voter in voters)
+
+
+def absent_words(known: Survey) -> tuple[str, ...]:
+    """`--missing 2,3,12` for all whose copies are not here."""
+    absent = (*known.absent_voters, *known.absent_brokers)
+    return ("--missing", ",".join(map(str, absent))) if absent else ()
+
+
+def bring_back(ours: bool) -> Step:
+    """Start the repaired controller."""
+    start = "kraft controller start --config node.properties" if ours else "bin/kafka-server-start.sh server.properties"
+    return Step(
+        text="Start the repaired controller, alone, and wait until it leads. Then restart brokers that ended meanwhile",
+        commands=(start,),
+    )
+
+
+def rejoin(
+    *, ours: bool, cluster_id: str | None, others: Sequence[int], leader: str | None, dynamic: bool = True
+) -> list[Step]:
+    """How the other controllers come back: never with their old directories, which hold the old voters."""
+    if not others:
+        return []
+    cluster, at = cluster_id or "CLUSTER_ID", leader or "HOST:PORT"
+    aside = Step(
+        text=f"On each other controller ({', '.join(map(str, others))}): keep its old directory, and never start from "
+        "it again: it holds the old voters",
+        commands=(command("mv", "DATA_DIR", "DATA_DIR.before-recovery"),),
+    )
+    if ours:
+        return [aside, _join_ours(cluster, at)]
+    return [aside, *(_join_kafka(cluster, at) if dynamic else _join_static(cluster))]
+
+
+def _join_ours(cluster: str, at: str) -> Step:
+    words = ("kraft", "storage", "format", "--config", "node.properties", "--cluster-id", cluster)
+    return Step(
+        text="Then format it anew, without voters, start it as an observer, and see it catch up",
+        commands=(
+            command(*words, "--no-initial-controllers"),
+            "kraft controller start --config node.properties",
+            command("kraft", "quorum", "describe", "--bootstrap-controller", at),
+        ),
+    )
+
+
+def _join_kafka(cluster: str, at: str) -> list[Step]:
+    tool = ("bin/kafka-metadata-quorum.sh", "--bootstrap-controller", at)
+    see = command(*tool, "describe", "--replication")
+    words = ("bin/kafka-storage.sh", "format", "-t", cluster, "-c", "server.properties", "--no-initial-controllers")
+    return [
+        Step(
+            text="Then format it anew, without voters, start it as an observer, and wait until it has caught up",
+            commands=(command(*words), "bin/kafka-server-start.sh server.properties", see),
+        ),
+        Step(
+            text="Then make it a voter, one controller after the other; go on once it is shown as a follower "
+            "without lag",
+            commands=(command(*tool, "--command-config", "server.properties", "add-controller"), see),
+        ),
+    ]
+
+
+def _join_static(cluster: str) -> list[Step]:
+    words = ("bin/kafka-storage.sh", "format", "-t", cluster, "-c", "server.properties")
+    again = ("kraft", "recover", "static-voters", "--dir", "DATA_DIR", "--dir", "OTHER_DATA_DIR")
+    return [
+        Step(
+            text="Then format it anew, and do not start it: empty voters could elect each other",
+            commands=(command(*words),),
+        ),
+        Step(
+            text="To have several voters again: stop the controller, bring the directories to one host, and give all "
+            "the same log; then take them back, and start all with the new configuration",
+            commands=(command(*again, "--set", "ID@HOST:PORT", "--set", "OTHER_ID@HOST:PORT", "--apply"),),
+        ),
+    ]

@@ -1,0 +1,268 @@
+"""Carrying out a repair so that a crash, a full disk or a failing one leaves the directory old or new, never between.
+
+Decides: the order of every write. Must not know: what is repaired. The caller holds the directory's lock.
+
+1. Backup: what will change is copied to the work directory, synced, read again and compared.
+2. Staging: each new file is written beside its place, synced, read again and compared.
+3. The audit file, and then the journal: from here on the repair is decided. Before it, the directory is the old one.
+4. meta.properties is moved aside: from here on neither Kafka nor we start from the directory.
+5. New files are renamed into place, others removed, and the directories synced.
+6. meta.properties comes back: the directory is the new one. The audit file says so, and the journal is removed.
+
+Whoever finds a journal goes on from 4 (`finish`); each step finds out whether it was done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+
+import msgspec
+
+from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
+from metadata_log.files import Files, parent_of, replace_file
+from metadata_log.tools.times import time_text
+from quorum.recovery.changes import FileChange, Rewrite, chunks, pieces, sha256_of, write_durably
+from quorum.recovery.errors import RecoveryError
+from quorum.recovery.journal import (
+    AUDIT_FILE,
+    BACKUP_DIRECTORY,
+    DONE,
+    JOURNAL_FILE,
+    NEW_SUFFIX,
+    PREPARED,
+    ChangedFile,
+    Record,
+    audits,
+    encode,
+    read_record,
+    save_audit,
+)
+from quorum.recovery.places import HELD_SUFFIX
+
+
+class Author(msgspec.Struct, frozen=True, kw_only=True):
+    """Who repairs, with which command, and when."""
+
+    who: str
+    command: str
+    now_ms: int
+
+
+def carry_out(files: Files, rewrite: Rewrite, *, author: Author, work_root: str) -> Record:
+    """Do it. When this returns, all of it is durable.
+
+    Raises:
+        RecoveryError: a call failed; the message says whether the directory is the old one or waits to be finished.
+    """
+    log_dir = rewrite.log_dir
+    work_dir = work_root
+    try:
+        sweep(files, log_dir, work_root)
+        work_dir = _new_work_dir(files, rewrite, author, work_root)
+        record = Record(
+            state=PREPARED,
+            action=rewrite.action,
+            log_dir=log_dir,
+            work_dir=work_dir,
+            who=author.who,
+            command=author.command,
+            at=time_text(author.now_ms),
+            at_ms=author.now_ms,
+            files=tuple(_prepared(files, log_dir, work_dir, change) for change in rewrite.changes),
+            facts=rewrite.facts,
+            undoes=rewrite.undoes,
+        )
+        for directory in sorted({parent_of(f"{log_dir}/{change.name}") for change in rewrite.changes}):
+            files.fsync_dir(directory)
+        save_audit(files, record)
+        replace_file(files, f"{log_dir}/{JOURNAL_FILE}", encode(record))
+    except OSError as error:
+        if files.exists(f"{log_dir}/{JOURNAL_FILE}"):  # its rename was done, its sync was not
+            raise _unfinished(log_dir, work_dir, error) from error
+        with contextlib.suppress(OSError):  # what stays is removed by the next run
+            sweep(files, log_dir, work_root)
+        raise RecoveryError(
+            f"{error.filename or work_dir}: {error.strerror or error}. Nothing was changed in {log_dir}: make room or "
+            "mend the disk (--work names another place for the backup), and run the command again"
+        ) from error
+    return finish(files, record)
+
+
+def _new_work_dir(files: Files, rewrite: Rewrite, author: Author, work_root: str) -> str:
+    stamp = time_text(author.now_ms).replace(":", "").replace("-", "")
+    path = f"{work_root}/{stamp}-{rewrite.action}{_mark_of(rewrite.log_dir)}"
+    number = 2
+    while files.exists(path):
+        path = f"{work_root}/{stamp}.{number}-{rewrite.action}{_mark_of(rewrite.log_dir)}"
+        number += 1
+    files.mkdirs(path)
+    return path
+
+
+def _mark_of(log_dir: str) -> str:
+    """Ends the names of a log directory's work directories: several may share a root."""
+    return f"-{hashlib.sha256(log_dir.encode()).hexdigest()[:8]}"
+
+
+def _prepared(files: Files, log_dir: str, work_dir: str, change: FileChange) -> ChangedFile:
+    """Back the old file up, and write the new one beside it."""
+    path = f"{log_dir}/{change.name}"
+    before = sha256_of(files, path)
+    if before is not None:
+        backup = f"{work_dir}/{BACKUP_DIRECTORY}/{change.name}"
+        files.mkdirs(parent_of(backup))
+        write_durably(files, backup, chunks(files, path))
+        files.fsync_dir(parent_of(backup))
+        _check_copy(files, backup, before)
+    after = None
+    if change.content is not None:
+        files.mkdirs(parent_of(path))
+        after = write_durably(files, path + NEW_SUFFIX, pieces(files, change.content))
+        _check_copy(files, path + NEW_SUFFIX, after)
+    return ChangedFile(name=change.name, before=before, after=after)
+
+
+def _check_copy(files: Files, path: str, expected: str) -> None:
+    if sha256_of(files, path) != expected:
+        raise OSError(f"{path} does not hold what was written to it: the disk is failing")
+
+
+def finish(files: Files, record: Record) -> Record:
+    """Bring a repair that was decided to its end, from wherever it stands.
+
+    Raises:
+        RecoveryError: a call failed, or somebody changed the directory meanwhile.
+    """
+    log_dir = record.log_dir
+    try:
+        if _is_complete(files, record):
+            return _close(files, record)
+        _take_out_of_use(files, record)
+        for file in record.others:
+            _put_in_place(files, log_dir, file)
+        for directory in sorted({parent_of(f"{log_dir}/{file.name}") for file in record.others}):
+            if files.exists(directory):
+                files.fsync_dir(directory)
+        _give_back(files, record)
+        return _close(files, record)
+    except OSError as error:
+        raise _unfinished(log_dir, record.work_dir, error) from error
+
+
+def _unfinished(log_dir: str, work_dir: str, error: OSError) -> RecoveryError:
+    return RecoveryError(
+        f"{error.filename or log_dir}: {error.strerror or error}. The repair is decided and not finished, and "
+        f"{log_dir} must not be used until it is: mend the disk and run the same command again. The backup is in "
+        f"{work_dir}"
+    )
+
+
+def _is_complete(files: Files, record: Record) -> bool:
+    """Whether all is in place, and only the journal was left: a node may have run since, and changed what it owns."""
+    meta = f"{record.log_dir}/{META_PROPERTIES_FILE}"
+    removes_it = record.identity is not None and record.identity.after is None
+    if files.exists(meta + HELD_SUFFIX) or files.exists(meta) == removes_it:
+        return False
+    written = [file for file in record.files if file.after is not None]
+    return bool(written) and not any(files.exists(f"{record.log_dir}/{file.name}{NEW_SUFFIX}") for file in written)
+
+
+def _close(files: Files, record: Record) -> Record:
+    done = msgspec.structs.replace(record, state=DONE)
+    save_audit(files, done)
+    files.unlink(f"{record.log_dir}/{JOURNAL_FILE}")
+    files.fsync_dir(record.log_dir)
+    return done
+
+
+def _take_out_of_use(files: Files, record: Record) -> None:
+    """Without meta.properties neither Kafka nor we start from a directory. One rename alone needs no such care."""
+    if not record.others:
+        return
+    meta = f"{record.log_dir}/{META_PROPERTIES_FILE}"
+    changed = record.identity
+    found = sha256_of(files, meta)
+    if found is None or (changed is not None and found == changed.after and changed.after != changed.before):
+        return
+    if files.exists(meta + HELD_SUFFIX) or (changed is not None and found != changed.before):
+        raise RecoveryError(
+            f"{meta} was written by somebody else while a repair was under way: remove it if it was formatted anew by "
+            "mistake, and finish the repair"
+        )
+    files.rename(meta, meta + HELD_SUFFIX)
+    files.fsync_dir(record.log_dir)
+
+
+def _put_in_place(files: Files, log_dir: str, file: ChangedFile) -> None:
+    path = f"{log_dir}/{file.name}"
+    if file.after is None:
+        if files.exists(path):
+            files.unlink(path)
+    elif files.exists(path + NEW_SUFFIX):
+        files.rename(path + NEW_SUFFIX, path)
+    elif sha256_of(files, path) != file.after:
+        raise RecoveryError(
+            f"{path} was changed by somebody else while a repair was under way: put its backup back by hand, or "
+            "restore the directory"
+        )
+
+
+def _give_back(files: Files, record: Record) -> None:
+    meta = f"{record.log_dir}/{META_PROPERTIES_FILE}"
+    held = meta + HELD_SUFFIX
+    changed = record.identity
+    if changed is None:
+        if files.exists(held):
+            files.rename(held, meta)
+            files.fsync_dir(record.log_dir)
+        return
+    _put_in_place(files, record.log_dir, changed)
+    files.fsync_dir(record.log_dir)
+    if files.exists(held):
+        files.unlink(held)
+        files.fsync_dir(record.log_dir)
+
+
+def sweep(files: Files, log_dir: str, work_root: str) -> None:
+    """Remove what a repair that was never decided has left. There is no journal."""
+    for directory in (log_dir, f"{log_dir}/{METADATA_DIRECTORY}"):
+        if not files.exists(directory):
+            continue
+        for name in files.listdir(directory):
+            if name.endswith(NEW_SUFFIX) or name == f"{JOURNAL_FILE}.tmp":
+                files.unlink(f"{directory}/{name}")
+    if not files.exists(work_root):
+        return
+    for name in files.listdir(work_root):
+        path = f"{work_root}/{name}"
+        if name.endswith(_mark_of(log_dir)) and files.is_dir(path) and _is_undecided(files, path):
+            remove_tree(files, path)
+
+
+def _is_undecided(files: Files, work_dir: str) -> bool:
+    """A work directory whose repair did not come to its journal."""
+    audit = f"{work_dir}/{AUDIT_FILE}"
+    if files.exists(audit):
+        return read_record(files, audit).state == PREPARED
+    names = set(files.listdir(work_dir))
+    return names <= {BACKUP_DIRECTORY, f"{AUDIT_FILE}.tmp"}
+
+
+def remove_tree(files: Files, path: str) -> None:
+    """Remove a directory and all in it."""
+    for name in files.listdir(path):
+        child = f"{path}/{name}"
+        if files.is_dir(child):
+            remove_tree(files, child)
+        else:
+            files.unlink(child)
+    files.rmdir(path)
+
+
+def last_repair(files: Files, log_dir: str, work_root: str) -> Record | None:
+    """The latest repair of this directory that was done and not undone."""
+    done = [record for record in audits(files, work_root) if record.log_dir == log_dir and record.state == DONE]
+    undone = {record.undoes for record in done}
+    standing = [record for record in done if record.undoes is None and record.work_dir not in undone]
+    return standing[-1] if standing else None

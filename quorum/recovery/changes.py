@@ -1,0 +1,99 @@
+"""What a repair writes, as data: files of one log directory with their new content, and how content is copied.
+
+Decides: nothing. Must not know: in which order and how safely it is written (`journal` and `carry_out` do).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from metadata_log.files import FileHandle, Files
+
+_CHUNK_BYTES: Final = 1 << 20
+
+
+class Content(msgspec.Struct, frozen=True, kw_only=True):
+    """New bytes of a file: the first `size` bytes of the file at `source`, where there is one, and then `data`."""
+
+    data: bytes = b""
+    source: str | None = None
+    size: int = 0
+
+
+class FileChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A file, by its name within the log directory, and what it is to hold; None: it is removed."""
+
+    name: str
+    content: Content | None
+
+
+class Rewrite(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is done to one log directory. `facts` go into the audit file as they are.
+
+    `undoes`: the work directory of the repair that this takes back.
+    """
+
+    action: str
+    log_dir: str
+    changes: tuple[FileChange, ...]
+    facts: dict[str, object] = {}
+    undoes: str | None = None
+
+
+def chunks(files: Files, path: str, size: int | None = None) -> Iterator[bytes]:
+    """The bytes of a file, or its first `size`.
+
+    Raises:
+        OSError: it cannot be read, or is shorter.
+    """
+    handle = files.open(path, read_only=True)
+    try:
+        end = handle.size() if size is None else size
+        position = 0
+        while position < end:
+            data = handle.pread(min(_CHUNK_BYTES, end - position), position)
+            if not data:
+                raise OSError(f"{path} ends at {position}, and {end} bytes of it were there before")
+            yield data
+            position += len(data)
+    finally:
+        handle.close()
+
+
+def pieces(files: Files, content: Content) -> Iterator[bytes]:
+    """The bytes that a content stands for."""
+    if content.source is not None:
+        yield from chunks(files, content.source, content.size)
+    if content.data:
+        yield content.data
+
+
+def sha256_of(files: Files, path: str) -> str | None:
+    """Of a file, in hexadecimal; None where there is none."""
+    if not files.exists(path):
+        return None
+    digest = hashlib.sha256()
+    for data in chunks(files, path):
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def write_durably(files: Files, path: str, parts: Iterator[bytes]) -> str:
+    """Write a file that is not in use and make its bytes durable; give their SHA-256. Its entry is not durable yet."""
+    digest = hashlib.sha256()
+    handle: FileHandle = files.open(path, create=True)
+    try:
+        handle.truncate(0)
+        position = 0
+        for data in parts:
+            handle.pwrite(data, position)
+            digest.update(data)
+            position += len(data)
+        handle.fdatasync()
+    finally:
+        handle.close()
+    return digest.hexdigest()

@@ -1,0 +1,390 @@
+"""One copy of the metadata log, read from end to end: how far it is safe, and what it says there.
+
+Decides: where a copy stops being usable, and from which checkpoint its metadata is replayed. Must not know: other
+copies. Reads only; a running broker's copy may be read as well.
+
+Safe is the part that goes on without a gap, damage or a falling epoch from its beginning, or from a whole checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from metadata_log.directory import QuorumState, read_quorum_state
+from metadata_log.errors import CorruptFileError, MetadataLogError, UnknownRecordError
+from metadata_log.files import Files
+from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.image import MetadataImage, Replayer, ReplayError, image_of_checkpoint
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.records import decode_record
+from metadata_log.segment import LocatedBatch, segment_bases, segment_file
+from metadata_log.snapshot import checkpoint_name, parse_checkpoint_name, read_checkpoint
+from metadata_log.tools.bounds import ReplicaExtent
+from metadata_log.tools.contents import EpochSpan
+from metadata_log.tools.history import Quorum, State, quorum_of
+from metadata_log.tools.scan import Damage, Fault, scan
+from metadata_log.voters import VoterSet
+from quorum.recovery.errors import RefusedError
+from quorum.recovery.places import Place
+
+
+class SegmentPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A segment: `safe_size` of its `size` bytes belong to the safe part."""
+
+    base: int
+    size: int
+    safe_size: int
+
+    @property
+    def name(self) -> str:
+        """Its file's name."""
+        return segment_file(self.base)
+
+
+class Stop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Where the safe part ends before the files do. `is_torn`: an unfinished write, nothing sound follows it."""
+
+    file: str
+    position: int
+    offset: int
+    what: str
+    is_torn: bool
+
+    def __str__(self) -> str:
+        return f"{self.file}, position {self.position} (offset {self.offset}): {self.what}"
+
+
+class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A checkpoint; `problem` None: it is whole, or was not needed and not read (`was_read`)."""
+
+    end: OffsetAndEpoch
+    size: int = 0
+    problem: str | None = None
+    was_read: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its file's name."""
+        return checkpoint_name(self.end)
+
+
+class Copy(msgspec.Struct, frozen=True, kw_only=True):
+    """What one copy amounts to.
+
+    Attributes:
+        start_offset: of its first segment.
+        end: of the safe part: offset and the epoch of the record before it; -1 for the epoch where there is none.
+        spans: the epochs of the safe part of its segments.
+        origin: the checkpoint that its metadata begins with; None: offset 0.
+        state: the metadata and the quorum at `end`; None: it cannot be told, and `problem` says why.
+        is_newer: `problem` is a record of newer software.
+        quorum_problem: why quorum-state says nothing usable.
+        greatest_epoch: of any batch, checkpoint, leader or vote in it.
+        committed_before: see `ReplicaExtent`.
+        last_timestamp_ms: of the last safe batch; -1 without one.
+        checksums: of each safe batch by the offset where it ends, for comparing copies.
+    """
+
+    place: Place
+    start_offset: int
+    end: OffsetAndEpoch
+    segments: tuple[SegmentPart, ...]
+    spans: tuple[EpochSpan, ...]
+    stop: Stop | None
+    checkpoints: tuple[CheckpointFile, ...]
+    origin: CheckpointFile | None
+    state: State | None
+    problem: str | None
+    is_newer: bool
+    quorum_state: QuorumState | None
+    quorum_problem: str | None
+    greatest_epoch: int
+    committed_before: int
+    last_timestamp_ms: int
+    checksums: dict[int, int]
+
+    @property
+    def label(self) -> str:
+        """How it is called in sentences."""
+        return self.place.label
+
+    @property
+    def node_id(self) -> int | None:
+        """Whose it is."""
+        return self.place.node_id
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """How up to date it is: by last epoch, then by end (Raft, 5.4.1)."""
+        return int(self.end.epoch), int(self.end.offset)
+
+    @property
+    def voters(self) -> VoterSet | None:
+        """The latest voter set in it, committed or not; None at kraft.version 0."""
+        record = None if self.state is None else self.state.quorum.voters
+        return None if record is None else VoterSet.from_record(record)
+
+    @property
+    def kraft_version(self) -> int:
+        """What its records finalise."""
+        return 0 if self.state is None else self.state.quorum.kraft_version
+
+    @property
+    def image(self) -> MetadataImage | None:
+        """The metadata at its end."""
+        return None if self.state is None else self.state.image
+
+    @property
+    def static_voters(self) -> tuple[int, ...]:
+        """By a quorum-state of version 0."""
+        state = self.quorum_state
+        return () if state is None else tuple(int(voter) for voter in state.current_voters or ())
+
+    @property
+    def extent(self) -> ReplicaExtent:
+        """For the bounds of what is committed."""
+        origin = None if self.origin is None else self.origin.end
+        return ReplicaExtent(
+            key=self.place.key or ReplicaKey(node_id=NodeId(-1)),
+            epochs=self.spans,
+            log_end_offset=int(self.end.offset),
+            snapshot_end=0 if origin is None else int(origin.offset),
+            snapshot_epoch=-1 if origin is None else int(origin.epoch),
+            committed_before=self.committed_before,
+        )
+
+    def epoch_at(self, offset: int) -> int:
+        """The epoch of the safe record at `offset`; -1 where its segments do not have it."""
+        return next((span.epoch for span in self.spans if span.start_offset <= offset < span.end_offset), -1)
+
+
+def read_copy(files: Files, place: Place, *, until: int | None = None, may_be_blank: bool = False) -> Copy:
+    """Read a copy. `until`: only up to that offset, as if the log ended there.
+
+    `may_be_blank`: the directory may be formatted and no more.
+
+    Raises:
+        RefusedError: there is no metadata log, or `until` lies within a batch or outside.
+        OSError: it cannot be read.
+    """
+    names = files.listdir(place.metadata) if files.exists(place.metadata) else []
+    if not names and not may_be_blank:
+        raise RefusedError(f"{place.log_dir} holds no metadata log: give the directory that has one")
+    reader = _Reader(files, place, until)
+    reader.choose_checkpoint(names)
+    for base in segment_bases(names):
+        reader.read_segment(int(base))
+    reader.check_end()
+    return reader.copy()
+
+
+def batches_from(files: Files, copy: Copy, start: int) -> Iterator[LocatedBatch]:
+    """The safe batches that end after `start`, in order."""
+    for part in copy.segments:
+        handle = files.open(f"{copy.place.metadata}/{part.name}", read_only=True)
+        try:
+            for found in scan(handle, 0, part.safe_size):
+                if isinstance(found, LocatedBatch) and found.header.next_offset > start:
+                    yield found
+        finally:
+            handle.close()
+
+
+class _Reader:
+    """The fold over one copy's files."""
+
+    def __init__(self, files: Files, place: Place, until: int | None) -> None:
+        self._files = files
+        self._place = place
+        self._until = until
+        self._checkpoints: list[CheckpointFile] = []
+        self._origin: CheckpointFile | None = None
+        self._state: State | None = None
+        self._problem: str | None = None
+        self._is_newer = False
+        self._parts: list[SegmentPart] = []
+        self._spans: list[EpochSpan] = []
+        self._stop: Stop | None = None
+        self._is_cut = False
+        self._start: int | None = None
+        self._end = 0
+        self._epoch = -1
+        self._greatest_epoch = -1
+        self._data_epoch = -1
+        self._timestamp = -1
+        self._checksums: dict[int, int] = {}
+
+    def choose_checkpoint(self, names: list[str]) -> None:
+        """Read checkpoints from the newest on until one is whole; replay begins there."""
+        ends = [end for name in names if (end := parse_checkpoint_name(name)) is not None]
+        ends.sort(key=lambda end: (end.offset, end.epoch), reverse=True)
+        first = min((int(base) for base in segment_bases(names)), default=None)
+        for end in ends:
+            found = CheckpointFile(end=end, size=self._size_of(checkpoint_name(end)))
+            self._greatest_epoch = max(self._greatest_epoch, int(end.epoch))
+            is_due = self._origin is None and (self._until is None or end.offset <= self._until)
+            if is_due and (end.offset > 0 or first in (0, None)):
+                found = self._read_checkpoint(found)
+            self._checkpoints.append(found)
+        if self._origin is None and first == 0:
+            self._state = State(replayer=Replayer.start(MetadataImage.empty()), quorum=Quorum())
+        elif self._origin is None and first is not None:
+            self._problem = f"its log begins at offset {first}, and no whole checkpoint holds what was before"
+
+    def _size_of(self, name: str) -> int:
+        handle = self._files.open(f"{self._place.metadata}/{name}", read_only=True)
+        try:
+            return handle.size()
+        finally:
+            handle.close()
+
+    def _read_checkpoint(self, found: CheckpointFile) -> CheckpointFile:
+        path = f"{self._place.metadata}/{found.name}"
+        try:
+            whole = read_checkpoint(self._files, path)
+            image = MetadataImage.empty()
+            if found.end.offset > 0:
+                image = image_of_checkpoint(
+                    map(decode_record, whole.values()),
+                    end=found.end,
+                    last_contained_timestamp_ms=whole.header.last_contained_log_timestamp,
+                )
+        except UnknownRecordError as error:
+            self._is_newer, self._problem = True, f"{path}: {error}"
+            return msgspec.structs.replace(found, problem=str(error), was_read=True)
+        except (MetadataLogError, OSError) as error:
+            return msgspec.structs.replace(found, problem=str(error), was_read=True)
+        found = msgspec.structs.replace(found, was_read=True)
+        if found.end.offset == 0:  # the first voters: the first leader writes them into the log
+            self._state = State(replayer=Replayer.start(image), quorum=quorum_of(whole))
+            return found
+        self._origin = found
+        self._state = State(replayer=Replayer.start(image), quorum=quorum_of(whole))
+        self._timestamp = int(whole.header.last_contained_log_timestamp)
+        return found
+
+    def read_segment(self, base: int) -> None:
+        """Read one; after a stop only for its epochs, and to see whether anything sound follows."""
+        path = f"{self._place.metadata}/{segment_file(base)}"
+        handle = self._files.open(path, read_only=True)
+        try:
+            size = handle.size()
+            safe_size = 0
+            if self._start is None:
+                self._start, self._end = base, base
+            elif self._is_open and base != self._end:
+                what = f"this segment begins at {base}, where {self._end} is due"
+                self._stop_at(path, 0, what, is_torn=size == 0)
+            for found in scan(handle):
+                if isinstance(found, Damage):
+                    self._on_damage(found, path)
+                elif self._takes(found, path):
+                    safe_size = found.position + found.header.size_in_bytes
+        finally:
+            handle.close()
+        self._parts.append(SegmentPart(base=base, size=size, safe_size=safe_size))
+
+    @property
+    def _is_open(self) -> bool:
+        return self._stop is None and not self._is_cut
+
+    def _on_damage(self, found: Damage, path: str) -> None:
+        if self._is_open:
+            self._stop_at(path, found.position, found.what, is_torn=found.fault is Fault.TORN)
+
+    def _takes(self, found: LocatedBatch, path: str) -> bool:
+        """Whether it belongs to the safe part."""
+        header = found.header
+        self._greatest_epoch = max(self._greatest_epoch, int(header.partition_leader_epoch))
+        if self._stop is not None:
+            self._stop = msgspec.structs.replace(self._stop, is_torn=False)
+            return False
+        if self._is_cut or (self._until is not None and header.next_offset > self._until):
+            self._is_cut = True
+            return False
+        if header.base_offset != self._end:
+            what = f"a batch of offset {header.base_offset} stands where {self._end} is due"
+            self._stop_at(path, found.position, what, is_torn=False)
+            return False
+        if header.partition_leader_epoch < self._epoch:
+            what = f"epoch {header.partition_leader_epoch} comes after epoch {self._epoch}"
+            self._stop_at(path, found.position, what, is_torn=False)
+            return False
+        self._take(found)
+        return True
+
+    def _stop_at(self, path: str, position: int, what: str, *, is_torn: bool) -> None:
+        self._stop = Stop(file=path, position=position, offset=self._end, what=what, is_torn=is_torn)
+
+    def _take(self, batch: LocatedBatch) -> None:
+        header = batch.header
+        epoch, start = int(header.partition_leader_epoch), int(header.base_offset)
+        if self._spans and self._spans[-1].epoch == epoch:
+            start = self._spans.pop().start_offset
+        self._spans.append(EpochSpan(epoch=epoch, start_offset=start, end_offset=int(header.next_offset)))
+        self._epoch, self._end = epoch, int(header.next_offset)
+        self._checksums[self._end] = header.crc
+        self._timestamp = max(self._timestamp, int(header.max_timestamp))
+        if not header.is_control:
+            self._data_epoch = epoch
+        self._replay(batch)
+
+    def _replay(self, batch: LocatedBatch) -> None:
+        state = self._state
+        if state is None or batch.header.base_offset < state.replayer.end.offset:
+            return
+        try:
+            self._state = state.after(batch)
+        except (MetadataLogError, ReplayError) as error:
+            self._is_newer = isinstance(error, UnknownRecordError)
+            self._problem, self._state = str(error), None
+
+    def check_end(self) -> None:
+        """The end of the safe part: a checkpoint may reach beyond the log.
+
+        Raises:
+            RefusedError: `until` is no end of a batch.
+        """
+        origin = self._origin
+        if origin is not None and origin.end.offset >= self._end:
+            if origin.end.offset > self._end:
+                self._start, self._spans, self._checksums = int(origin.end.offset), [], {}
+                self._parts = [msgspec.structs.replace(part, safe_size=0) for part in self._parts]
+            self._end, self._epoch = int(origin.end.offset), int(origin.end.epoch)
+        if self._until is not None and self._until != self._end:
+            raise RefusedError(
+                f"{self._place.log_dir} has no batch that ends at offset {self._until}: the nearest before it ends at "
+                f"{self._end}"
+            )
+
+    def copy(self) -> Copy:
+        """What was found."""
+        state, problem = self._quorum_state()
+        leader_epoch = -1 if state is None else int(state.leader_epoch)
+        return Copy(
+            place=self._place,
+            start_offset=self._start or 0,
+            end=OffsetAndEpoch(offset=Offset(self._end), epoch=Epoch(self._epoch)),
+            segments=tuple(self._parts),
+            spans=tuple(self._spans),
+            stop=self._stop,
+            checkpoints=tuple(self._checkpoints),
+            origin=self._origin,
+            state=self._state,
+            problem=self._problem,
+            is_newer=self._is_newer,
+            quorum_state=state,
+            quorum_problem=problem,
+            greatest_epoch=max(self._greatest_epoch, leader_epoch),
+            committed_before=next((s.start_offset for s in self._spans if s.epoch == self._data_epoch), 0),
+            last_timestamp_ms=self._timestamp,
+            checksums=self._checksums,
+        )
+
+    def _quorum_state(self) -> tuple[QuorumState | None, str | None]:
+        try:
+            return read_quorum_state(self._files, self._place.metadata), None
+        except CorruptFileError as error:
+            return None, str(error)

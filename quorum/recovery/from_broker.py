@@ -1,0 +1,255 @@
+"""Every controller is lost: a new controller's directory out of a broker's copy of the metadata log.
+
+Decides: which of several copies is taken, where the new directory may be, and what it holds. Must not know: how it is
+written. The broker may be running: only what is safe in its copy is read, and its log only grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from metadata_log.directory import (
+    LOCK_FILE,
+    META_PROPERTIES_FILE,
+    METADATA_DIRECTORY,
+    MetaProperties,
+    format_meta_properties,
+)
+from metadata_log.files import Files
+from metadata_log.format import bootstrap_values
+from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
+from metadata_log.offsets import Epoch
+from metadata_log.segment import segment_bases
+from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint
+from metadata_log.voters import Endpoint, Voter, VoterSet
+from quorum.recovery.advice import bring_back, is_ours, rejoin
+from quorum.recovery.changes import Content, FileChange, Rewrite
+from quorum.recovery.copies import Copy
+from quorum.recovery.errors import RefusedError
+from quorum.recovery.facts import facts_of
+from quorum.recovery.inspect import read_copies
+from quorum.recovery.journal import JOURNAL_FILE, NEW_SUFFIX, refuse_pending
+from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, unvoted
+from quorum.recovery.places import find_place
+from quorum.recovery.plan import may_lose
+from quorum.recovery.request import (
+    Proposal,
+    Request,
+    files_in,
+    refuse_damaged,
+    refuse_loss,
+    refuse_majority,
+    refuse_unsafe,
+    refuse_unusable,
+)
+from quorum.recovery.survey import Survey, excess, new_epoch, survey
+
+
+class NewController(msgspec.Struct, frozen=True, kw_only=True):
+    """The controller to be made. `directory_id` is for a directory that is not formatted yet."""
+
+    log_dir: str
+    node_id: int
+    endpoints: tuple[Endpoint, ...]
+    directory_id: DirectoryId
+
+
+def propose_from_broker(
+    files: Files, brokers: Sequence[str], copies: Sequence[str], new: NewController, request: Request
+) -> Proposal:
+    """Make a controller's log directory from the best of `brokers`, log directories of brokers or of anybody else.
+
+    Args:
+        copies: further log directories, to be looked at.
+
+    Raises:
+        RefusedError: it is not safe; nothing was changed.
+        OSError: something cannot be read.
+    """
+    if not brokers:
+        raise RefusedError("no broker's log directory is named: say --broker-dir")
+    own = _identity(files, new)
+    known = survey(read_copies(files, [*brokers, *copies]))
+    places = {find_place(files, path).metadata for path in brokers}
+    chosen = next(copy for copy in known.copies if copy.place.metadata in places)
+    _refuse_inside(known, new)
+    if known.cluster_id is None:
+        raise RefusedError(
+            f"{chosen.place.complaint}, so its cluster is not known: name the whole log directory, not the metadata "
+            "log alone"
+        )
+    if own is not None:
+        own.check_own(new.log_dir, cluster_id=known.cluster_id, node_id=new.node_id)
+    refuse_damaged(chosen)
+    refuse_unusable(chosen)
+    voters = _voters(known, chosen, new, own)
+    refuse_majority(known)
+    refuse_unsafe(known, request)
+    lost = [found for found in excess(files, known, chosen) if found.records]
+    refuse_loss(lost, request, "Take that copy instead: name it with --broker-dir")
+    return _proposal(files, known, chosen, new, own, voters, request)
+
+
+def _identity(files: Files, new: NewController) -> MetaProperties | None:
+    """Whose directory the target is, if it is formatted already.
+
+    Raises:
+        RefusedError: it is in use for something.
+    """
+    path = new.log_dir
+    if not files.exists(path):
+        return None
+    if not files.is_dir(path):
+        raise RefusedError(f"{path} is a file: name a new log directory")
+    refuse_pending(files, path)
+    if segment_bases(list(files_in(files, path))):
+        raise RefusedError(
+            f"{path} holds a metadata log already: nothing is written over it. Name a new directory; if this is a "
+            "surviving controller's, use `kraft recover standalone`"
+        )
+    if not files.exists(f"{path}/{META_PROPERTIES_FILE}"):
+        if not _is_blank(files, path):
+            raise RefusedError(f"{path} is not empty and not formatted: name a new directory")
+        return None
+    place = find_place(files, path)
+    if place.identity is None:
+        raise RefusedError(f"{place.complaint}: name a new directory")
+    return place.identity
+
+
+def _is_blank(files: Files, path: str) -> bool:
+    """Whether nothing is there but what an undecided or undone repair leaves."""
+    for name in files.listdir(path):
+        if name == METADATA_DIRECTORY:
+            if not all(inside.endswith(NEW_SUFFIX) for inside in files.listdir(f"{path}/{name}")):
+                return False
+        elif name not in (LOCK_FILE, f"{JOURNAL_FILE}.tmp") and not name.endswith(NEW_SUFFIX):
+            return False
+    return True
+
+
+def _refuse_inside(known: Survey, new: NewController) -> None:
+    for copy in known.copies:
+        if f"{new.log_dir}/".startswith(f"{copy.place.log_dir}/") or f"{copy.place.log_dir}/".startswith(
+            f"{new.log_dir}/"
+        ):
+            raise RefusedError(f"{new.log_dir} and {copy.place.log_dir} lie in each other: name a new directory")
+
+
+def _voters(known: Survey, chosen: Copy, new: NewController, own: MetaProperties | None) -> VoterSet | None:
+    """The new controller alone; None where voters are static."""
+    image = chosen.image
+    ids = {int(voter.node_id) for voter in known.voters}
+    if image is not None and new.node_id in image.cluster.brokers and new.node_id not in ids:
+        raise RefusedError(
+            f"--node-id {new.node_id} is a broker's: give the id of a lost controller"
+            + (f", one of {', '.join(map(str, sorted(ids)))}" if ids else ", or a new one")
+        )
+    if chosen.kraft_version == 0 or chosen.voters is None:
+        return None
+    if not new.endpoints:
+        raise RefusedError(
+            "nobody would find the new controller: say where it listens, --endpoint LISTENER://HOST:PORT"
+        )
+    names = sorted({endpoint.name for voter in chosen.voters for endpoint in voter.endpoints})
+    if names and not {endpoint.name for endpoint in new.endpoints} & set(names):
+        raise RefusedError(
+            f"--endpoint: brokers look for a controller's listener {' or '.join(names)}, as the lost ones had; name "
+            "that one"
+        )
+    directory_id = own.directory_id if own is not None and own.directory_id is not None else new.directory_id
+    key = ReplicaKey(node_id=NodeId(new.node_id), directory_id=directory_id)
+    return VoterSet.of([Voter(key=key, endpoints=new.endpoints)])
+
+
+def _proposal(
+    files: Files,
+    known: Survey,
+    chosen: Copy,
+    new: NewController,
+    own: MetaProperties | None,
+    voters: VoterSet | None,
+    request: Request,
+) -> Proposal:
+    epoch = new_epoch(known, request.epoch_gap)
+    static = () if voters is not None else (new.node_id,)
+    batch = opening_batch(
+        chosen, epoch=epoch, leader_id=new.node_id, voters=voters, static_voters=static, now_ms=request.now_ms
+    )
+    state = unvoted(epoch, kraft_version=chosen.kraft_version, static_voters=static)
+    present = files_in(files, new.log_dir)
+
+    def changes() -> Iterator[FileChange]:
+        yield from (_gone(name) for name in sorted(present) if name.endswith(".checkpoint"))
+        yield from kept_log(chosen, present, in_place=False)
+        yield from new_epoch_files(chosen, batch, present, epoch=epoch, state=state)
+        yield from _identity_files(files, known, chosen, new, own, voters, request)
+
+    lost = tuple(excess(files, known, chosen))
+    unknown = may_lose(known, chosen)
+    facts = facts_of(known, chosen, epoch=epoch, lost=lost, may_lose=unknown, voters=voters)
+    rewrite = Rewrite(action="from-broker", log_dir=new.log_dir, changes=merged(changes()), facts=facts)
+    others = sorted({int(key.node_id) for key in known.voters} - {new.node_id})
+    ours = is_ours(voters or chosen.voters)
+    leader = str(new.endpoints[0]).partition("://")[2] if new.endpoints else None
+    dynamic = voters is not None
+    return Proposal(
+        action="from-broker",
+        rewrites=(rewrite,),
+        says=(
+            f"{new.log_dir} becomes the log directory of controller {new.node_id}, from the copy of {chosen.label}",
+            f"voters: {', '.join(map(str, voters))}" if voters is not None
+            else f"set controller.quorum.voters={new.node_id}@HOST:PORT in every node's configuration",
+            f"epoch {epoch} begins at offset {chosen.end.offset} with that (the greatest known epoch is "
+            f"{known.greatest_epoch})",
+        ),
+        keeps=f"everything up to offset {chosen.end.offset} of epoch {chosen.end.epoch}",
+        loses=lost,
+        may_lose=unknown,
+        warnings=_warnings(others),
+        steps=(
+            bring_back(ours),
+            *rejoin(ours=ours, cluster_id=known.cluster_id, others=others, leader=leader, dynamic=dynamic),
+        ),
+    )  # fmt: skip
+
+
+def _warnings(others: Sequence[int]) -> tuple[str, ...]:
+    if not others:
+        return ()
+    return (
+        f"should a lost controller ({', '.join(map(str, others))}) turn up again, it must not start from its old "
+        "directory",
+    )
+
+
+def _gone(name: str) -> FileChange:
+    """Of the voters that the directory was formatted with."""
+    return FileChange(name=f"{METADATA_DIRECTORY}/{name}", content=None)
+
+
+def _identity_files(
+    files: Files,
+    known: Survey,
+    chosen: Copy,
+    new: NewController,
+    own: MetaProperties | None,
+    voters: VoterSet | None,
+    request: Request,
+) -> Iterator[FileChange]:
+    """meta.properties, and the records that a cluster of these features would begin with (Kafka wants the file)."""
+    image = chosen.image
+    if not files.exists(f"{new.log_dir}/{BOOTSTRAP_CHECKPOINT}") and image is not None:
+        level = image.features.metadata_version or 0
+        values = bootstrap_values(level, dict(image.features.levels.items()))
+        times = CheckpointTimes.at(request.now_ms, last_contained_ms=0)
+        data = b"".join(build_checkpoint(values, epoch=Epoch(0), times=times))
+        yield FileChange(name=BOOTSTRAP_CHECKPOINT, content=Content(data=data))
+    if own is None or own.directory_id is None:
+        properties = MetaProperties(
+            cluster_id=known.cluster_id or "", node_id=NodeId(new.node_id), directory_id=new.directory_id
+        )
+        data = format_meta_properties(properties, request.now_ms)
+        yield FileChange(name=META_PROPERTIES_FILE, content=Content(data=data))

@@ -1,0 +1,145 @@
+"""The files of a metadata log that goes on from a copy's safe part, in a new epoch and with other voters.
+
+Decides: which files that takes and what they say. Must not know: why, and how they are written.
+
+No existing segment is written to: what is new begins a segment of its own. One that ends in a torn write, zeros or
+damage is cut (a copy of its safe part replaces it), since Kafka would drop every later segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from metadata_log.batch import build_control_batch
+from metadata_log.directory import (
+    METADATA_DIRECTORY,
+    PARTITION_METADATA_FILE,
+    QUORUM_STATE_FILE,
+    QuorumState,
+    format_partition_metadata,
+    format_quorum_state,
+)
+from metadata_log.epoch_file import EPOCH_FILE, format_epochs
+from metadata_log.epochs import EpochHistory
+from metadata_log.ids import METADATA_TOPIC_ID, NodeId
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import ControlRecord, LeaderChangeMessage, LeaderChangeVoter, encode_control
+from metadata_log.segment import segment_bases, segment_file
+from metadata_log.voters import VoterSet
+from quorum.recovery.changes import Content, FileChange
+from quorum.recovery.copies import CheckpointFile, Copy, SegmentPart
+
+INDEX_SUFFIXES: Final = (".index", ".timeindex", ".txnindex", ".snapshot")
+
+
+def opening_batch(
+    copy: Copy, *, epoch: int, leader_id: int, voters: VoterSet | None, static_voters: Sequence[int] = (), now_ms: int
+) -> bytes:
+    """The batch that begins the new epoch at the copy's end: LeaderChange and, at kraft.version 1, the voters.
+
+    Every epoch of a log begins with a LeaderChange; this one names those who are to vote as those who elected.
+    """
+    ids = [voter.key.node_id for voter in voters] if voters is not None else list(map(NodeId, static_voters))
+    named = tuple(LeaderChangeVoter(voter_id=node_id) for node_id in ids)
+    records: list[ControlRecord] = [
+        LeaderChangeMessage(leader_id=NodeId(leader_id), voters=named, granting_voters=named)
+    ]
+    if voters is not None:
+        records.append(voters.to_record())
+    return build_control_batch(
+        base_offset=copy.end.offset,
+        epoch=Epoch(epoch),
+        timestamp_ms=max(now_ms, copy.last_timestamp_ms),
+        records=[encode_control(record) for record in records],
+    )
+
+
+def kept_log(copy: Copy, present: frozenset[str], *, in_place: bool) -> Iterator[FileChange]:
+    """Segments and checkpoints of the copy's safe part, as changes to a directory that holds the files `present`.
+
+    `in_place`: that directory is the copy's own, and what is as it should be is no change.
+    """
+    for part in copy.segments:
+        if part.safe_size == 0:
+            if in_place:
+                yield _removed(part.name)
+        elif not in_place or part.safe_size < part.size:
+            yield _segment(copy, part)
+    cut = [part for part in copy.segments if part.safe_size < part.size]
+    for part in cut:
+        yield from (_removed(name) for name in _indexes_of(part.base) if in_place and name in present)
+    for found in copy.checkpoints:
+        if in_place and (found.problem is not None or found.end.offset > copy.end.offset):
+            yield _removed(found.name)
+    if not in_place and copy.origin is not None:
+        yield FileChange(name=_inside(copy.origin.name), content=_whole(copy, copy.origin))
+
+
+def _segment(copy: Copy, part: SegmentPart) -> FileChange:
+    source = f"{copy.place.metadata}/{part.name}"
+    return FileChange(name=_inside(part.name), content=Content(source=source, size=part.safe_size))
+
+
+def _whole(copy: Copy, found: CheckpointFile) -> Content:
+    return Content(source=f"{copy.place.metadata}/{found.name}", size=found.size)
+
+
+def new_epoch_files(
+    copy: Copy, batch: bytes, present: frozenset[str], *, epoch: int, state: QuorumState
+) -> Iterator[FileChange]:
+    """The segment that begins with `batch` at the copy's end, and the small files that fit it."""
+    base = int(copy.end.offset)
+    yield FileChange(name=_inside(segment_file(base)), content=Content(data=batch))
+    yield from (_removed(name) for name in _indexes_of(base) if name in present)
+    history = epochs_of(copy).assign(Epoch(epoch), Offset(base))
+    yield FileChange(name=_inside(EPOCH_FILE), content=Content(data=format_epochs(history)))
+    yield FileChange(name=_inside(QUORUM_STATE_FILE), content=Content(data=format_quorum_state(state)))
+    if PARTITION_METADATA_FILE not in present:
+        data = format_partition_metadata(METADATA_TOPIC_ID)
+        yield FileChange(name=_inside(PARTITION_METADATA_FILE), content=Content(data=data))
+
+
+def epochs_of(copy: Copy) -> EpochHistory:
+    """The epoch history of the copy's safe part, as `leader-epoch-checkpoint` has it."""
+    history = EpochHistory()
+    for span in copy.spans:
+        history = history.assign(Epoch(span.epoch), Offset(span.start_offset))
+    return history
+
+
+def unvoted(epoch: int, *, kraft_version: int, static_voters: Sequence[int] = ()) -> QuorumState:
+    """A quorum-state of a new epoch in which nobody leads and nobody was voted for."""
+    if kraft_version > 0:
+        return QuorumState(leader_epoch=Epoch(epoch), data_version=1)
+    return QuorumState(leader_epoch=Epoch(epoch), data_version=0, current_voters=tuple(map(NodeId, static_voters)))
+
+
+def merged(changes: Iterator[FileChange]) -> tuple[FileChange, ...]:
+    """One change a file: of several the last."""
+    by_name: dict[str, FileChange] = {}
+    for change in changes:
+        by_name.pop(change.name, None)
+        by_name[change.name] = change
+    return tuple(by_name.values())
+
+
+def removed_log(present: frozenset[str]) -> Iterator[FileChange]:
+    """Segments, their indexes and checkpoints of a log that another takes the place of."""
+    bases = {f"{base:020d}" for base in segment_bases(list(present))}
+    for name in sorted(present):
+        of_segment = name[:20] in bases and name[20:] in (".log", *INDEX_SUFFIXES)
+        if of_segment or name.endswith(".checkpoint"):
+            yield _removed(name)
+
+
+def _indexes_of(base: int) -> list[str]:
+    return [segment_file(base, suffix) for suffix in INDEX_SUFFIXES]
+
+
+def _inside(name: str) -> str:
+    return f"{METADATA_DIRECTORY}/{name}"
+
+
+def _removed(name: str) -> FileChange:
+    return FileChange(name=_inside(name), content=None)

@@ -1,0 +1,116 @@
+"""Which log directory a user means: its path, its metadata log, and whose it is.
+
+Decides: what is accepted as a log directory. Must not know: what its log holds. Reads by the port of files only.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, read_meta_properties
+from metadata_log.errors import CorruptFileError
+from metadata_log.files import Files
+from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
+from metadata_log.segment import segment_bases
+from quorum.recovery.errors import RefusedError
+
+HELD_SUFFIX: Final = ".recover-held"
+"""Of meta.properties while a repair is under way: nothing starts on the directory meanwhile."""
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """A log directory, or a copy of a metadata log alone.
+
+    Attributes:
+        log_dir: the directory with meta.properties.
+        metadata: the directory with segments and checkpoints.
+        identity: by meta.properties; None where there is none, and then `complaint` says why.
+    """
+
+    log_dir: str
+    metadata: str
+    identity: MetaProperties | None
+    complaint: str | None = None
+
+    @property
+    def node_id(self) -> int | None:
+        """Whose it is."""
+        return None if self.identity is None else int(self.identity.node_id)
+
+    @property
+    def key(self) -> ReplicaKey | None:
+        """The replica whose directory it is; without a directory id before Kafka 3.7."""
+        if self.identity is None:
+            return None
+        return ReplicaKey(node_id=self.identity.node_id, directory_id=self.identity.directory_id or ZERO_DIRECTORY_ID)
+
+    @property
+    def label(self) -> str:
+        """How it is called in sentences."""
+        return self.log_dir if self.node_id is None else f"node {self.node_id} ({self.log_dir})"
+
+
+def find_place(files: Files, path: str) -> Place:
+    """The log directory that `path` is, holds, or lies in.
+
+    Raises:
+        RefusedError: it is none, or holds several.
+    """
+    path = os.path.normpath(path)
+    if not files.exists(path):
+        raise RefusedError(f"{path} does not exist: give a log directory, an entry of log.dirs")
+    if not files.is_dir(path):
+        raise RefusedError(f"{path} is a file: give the log directory that it lies in, an entry of log.dirs")
+    found = _place_at(files, path)
+    if found is not None:
+        return found
+    below = [
+        place
+        for name in files.listdir(path)
+        if files.is_dir(f"{path}/{name}") and (place := _place_at(files, f"{path}/{name}")) is not None
+    ]
+    holding = [place for place in below if files.exists(place.metadata)]
+    if len(holding) == 1:
+        return holding[0]
+    if len(holding) > 1:
+        names = ", ".join(place.log_dir for place in holding)
+        raise RefusedError(f"{path} holds several log directories ({names}): name the one that is meant")
+    raise RefusedError(
+        f"{path} holds no metadata log: give the log directory that holds {METADATA_DIRECTORY}, in Kafka's "
+        "configuration metadata.log.dir or the first of log.dirs"
+    )
+
+
+def _place_at(files: Files, path: str) -> Place | None:
+    if os.path.basename(path) == METADATA_DIRECTORY:
+        return _identified(files, os.path.dirname(path) or ".", path)
+    if files.exists(f"{path}/{METADATA_DIRECTORY}") or files.exists(f"{path}/{META_PROPERTIES_FILE}"):
+        return _identified(files, path, f"{path}/{METADATA_DIRECTORY}")
+    if segment_bases(files.listdir(path)):
+        return _identified(files, path, path)
+    return None
+
+
+def _identified(files: Files, log_dir: str, metadata: str) -> Place:
+    identity, complaint = None, None
+    for name in (META_PROPERTIES_FILE, META_PROPERTIES_FILE + HELD_SUFFIX):
+        if files.exists(f"{log_dir}/{name}"):
+            identity, complaint = _read_identity(files, log_dir, name)
+            break
+    else:
+        complaint = f"{log_dir} has no {META_PROPERTIES_FILE}"
+    return Place(log_dir=log_dir, metadata=metadata, identity=identity, complaint=complaint)
+
+
+def _read_identity(files: Files, log_dir: str, name: str) -> tuple[MetaProperties | None, str | None]:
+    try:
+        if name != META_PROPERTIES_FILE:
+            return None, f"{log_dir}/{name}: a repair was interrupted here"
+        return read_meta_properties(files, log_dir), None
+    except CorruptFileError as error:
+        return None, str(error)
+    except OSError as error:
+        return None, f"{log_dir}/{name} cannot be read: {error.strerror or error}"

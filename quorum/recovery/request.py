@@ -1,0 +1,162 @@
+"""What every repair is asked with, what it answers, and the refusals that all of them share.
+
+Decides: those refusals. Must not know: any one repair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.files import Files
+from metadata_log.voters import Endpoint
+from quorum.recovery.advice import Step, command
+from quorum.recovery.changes import Rewrite
+from quorum.recovery.copies import Copy
+from quorum.recovery.errors import RefusedError
+from quorum.recovery.liveness import Answer, refuse_live
+from quorum.recovery.plan import fault_of, usable
+from quorum.recovery.survey import Excess, Survey
+
+DEFAULT_EPOCH_GAP = 1000
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user says to any repair.
+
+    Attributes:
+        missing: nodes of which there is no copy any more; `all_missing`: all that are not named.
+        accept_data_loss: records that a copy here holds may go.
+        not_controllers: addresses at which something else listens.
+        ask: asks endpoints who answers there.
+    """
+
+    now_ms: int
+    ask: Callable[[Sequence[Endpoint]], Sequence[Answer]]
+    missing: frozenset[int] = frozenset()
+    all_missing: bool = False
+    accept_data_loss: bool = False
+    epoch_gap: int = DEFAULT_EPOCH_GAP
+    not_controllers: frozenset[str] = frozenset()
+    more_endpoints: tuple[Endpoint, ...] = ()
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """A repair that may be carried out.
+
+    Attributes:
+        rewrites: what it does, one entry a log directory, in this order.
+        says: what is done, in sentences.
+        keeps, loses, may_lose: as in `plan.Repair`.
+        warnings: what the user should know before.
+        steps: what follows.
+    """
+
+    action: str
+    rewrites: tuple[Rewrite, ...]
+    says: tuple[str, ...]
+    keeps: str | None = None
+    loses: tuple[Excess, ...] = ()
+    may_lose: str | None = None
+    warnings: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+
+def refuse_unsafe(known: Survey, request: Request) -> tuple[Answer, ...]:
+    """The refusals that need no more than the copies and the network.
+
+    Raises:
+        RefusedError: copies contradict each other, some are not here and nobody said so, or a controller runs.
+    """
+    if known.conflicts:
+        raise RefusedError(
+            f"{known.conflicts[0]}: a log was changed by hand, or a disk lies. See kraft log diff, and leave the wrong "
+            "copy out"
+        )
+    for copy in known.copies:
+        if copy.is_newer:
+            raise RefusedError(f"{copy.label}: {copy.problem}")
+    refuse_absent(known, request)
+    endpoints = [*known.endpoints(), *request.more_endpoints]
+    answers = tuple(request.ask(list(dict.fromkeys(endpoints))))
+    refuse_live(answers, known.cluster_id, request.not_controllers)
+    return answers
+
+
+def refuse_absent(known: Survey, request: Request) -> None:
+    """Fewer copies than nodes, without a word about it.
+
+    Raises:
+        RefusedError: naming the nodes.
+    """
+    absent = set(known.absent_voters) | set(known.absent_brokers)
+    present = {copy.node_id for copy in known.copies}
+    wrong = sorted(request.missing & present - absent) if not request.all_missing else []
+    if wrong:
+        raise RefusedError(f"--missing {wrong[0]}: a copy of node {wrong[0]} is named, so it is not missing")
+    unsaid = sorted(absent - request.missing) if not request.all_missing else []
+    if unsaid:
+        names = ",".join(map(str, unsaid))
+        raise RefusedError(
+            f"there is no copy here of nodes {names}, and each may hold records that no other has: name their log "
+            f"directories with --copy; where they are gone for good, say --missing {names}"
+        )
+
+
+def refuse_unusable(copy: Copy) -> None:
+    """A copy that no controller's log can be made of.
+
+    Raises:
+        RefusedError: saying why.
+    """
+    why = usable(copy)
+    if why is not None:
+        raise RefusedError(f"{copy.label}: {why}. Take another copy, see kraft recover inspect")
+
+
+def refuse_damaged(copy: Copy) -> None:
+    """A copy whose log is damaged before its end: what follows would be dropped without a word.
+
+    Raises:
+        RefusedError: naming the place, and the command.
+    """
+    stop = copy.stop
+    if stop is not None and not stop.is_torn:
+        line = command("kraft", "recover", "truncate", "--dir", copy.place.log_dir, "--to", int(copy.end.offset))
+        raise RefusedError(
+            f"{copy.label} is damaged at {stop}. Take another copy (kraft recover inspect), or drop all from there on "
+            f"first: {line} --accept-data-loss"
+        )
+
+
+def refuse_majority(known: Survey) -> None:
+    """Nothing is lost where a majority of the voters can be started as it is.
+
+    Raises:
+        RefusedError: it can.
+    """
+    sound = [copy for copy in known.copies if known.is_voter(copy) and fault_of(copy) is None]
+    if known.voters and len({copy.node_id for copy in sound}) >= len(known.voters) // 2 + 1:
+        names = ", ".join(str(copy.node_id) for copy in sound)
+        raise RefusedError(
+            f"voters {names} are here and sound, a majority of {len(known.voters)}: start them, and they elect a "
+            "leader. Remove voters with remove-controller, change addresses with `kraft recover voters`"
+        )
+
+
+def refuse_loss(lost: Sequence[Excess], request: Request, instead: str) -> None:
+    """Another copy holds more.
+
+    Raises:
+        RefusedError: saying what, unless the user accepts it.
+    """
+    if lost and not request.accept_data_loss:
+        raise RefusedError(f"this would lose {'; '.join(map(str, lost))}. {instead}, or say --accept-data-loss")
+
+
+def files_in(files: Files, log_dir: str) -> frozenset[str]:
+    """The names in a log directory's metadata directory."""
+    path = f"{log_dir}/{METADATA_DIRECTORY}"
+    return frozenset(files.listdir(path)) if files.exists(path) else frozenset()

@@ -1,0 +1,141 @@
+"""A majority is lost for good: a surviving voter becomes the only one.
+
+Decides: when that may be done, and what it writes. Must not know: how it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from metadata_log.files import Files
+from metadata_log.ids import ReplicaKey, id_text
+from metadata_log.voters import Endpoint, Voter, VoterSet
+from quorum.recovery.advice import bring_back, is_ours, rejoin
+from quorum.recovery.changes import FileChange, Rewrite
+from quorum.recovery.copies import Copy
+from quorum.recovery.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.facts import facts_of
+from quorum.recovery.inspect import read_copies
+from quorum.recovery.journal import refuse_pending
+from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, unvoted
+from quorum.recovery.places import find_place
+from quorum.recovery.plan import may_lose
+from quorum.recovery.request import (
+    Proposal,
+    Request,
+    files_in,
+    refuse_damaged,
+    refuse_loss,
+    refuse_majority,
+    refuse_unsafe,
+    refuse_unusable,
+)
+from quorum.recovery.survey import Survey, excess, new_epoch, survey
+
+
+def propose_standalone(
+    files: Files, target: str, copies: Sequence[str], request: Request, *, endpoints: Sequence[Endpoint] = ()
+) -> Proposal:
+    """Make the node whose log directory is `target` the only voter.
+
+    Args:
+        copies: other nodes' log directories, to be looked at.
+        endpoints: where it listens as a controller, when that has changed; default: as the log has it.
+
+    Raises:
+        RefusedError: it is not safe; nothing was changed.
+        OSError: something cannot be read.
+    """
+    place = find_place(files, target)
+    refuse_pending(files, place.log_dir)
+    known = survey(read_copies(files, [target, *copies]))
+    own = next(copy for copy in known.copies if copy.place == place)
+    refuse_damaged(own)
+    refuse_unusable(own)
+    voter = _voter(own, endpoints)
+    _refuse_needless(known, own, voter)
+    refuse_unsafe(known, request)
+    lost = [found for found in excess(files, known, own) if found.records]
+    refuse_loss(lost, request, "Make a controller from that copy instead (kraft recover inspect says how)")
+    return _proposal(files, known, own, voter, request)
+
+
+def _voter(own: Copy, endpoints: Sequence[Endpoint]) -> Voter:
+    identity, voters = own.place.identity, own.voters
+    if identity is None:
+        raise RefusedError(f"{own.place.complaint}: a controller has one. Restore it, or name the right directory")
+    if own.kraft_version == 0 or voters is None:
+        raise RefusedError(
+            f"{own.label} is at kraft.version 0: its voters stand in the configuration, not in the log. Use `kraft "
+            "recover static-voters`"
+        )
+    if identity.directory_id is None:
+        raise RefusedError(f"{own.place.log_dir}/meta.properties names no directory.id, and a voter needs one")
+    known = voters.get(identity.node_id)
+    if known is None and not endpoints:
+        names = ", ".join(map(str, voters.node_ids))
+        raise RefusedError(
+            f"{own.label} is no voter (those are {names}): to make it one, say where it listens as a controller, "
+            "--endpoint CONTROLLER://HOST:PORT"
+        )
+    key = ReplicaKey(node_id=identity.node_id, directory_id=identity.directory_id)
+    if known is None:
+        return Voter(key=key, endpoints=tuple(endpoints))
+    return msgspec.structs.replace(known, key=key, endpoints=tuple(endpoints) or known.endpoints)
+
+
+def _refuse_needless(known: Survey, own: Copy, voter: Voter) -> None:
+    if own.voters is not None and own.voters == VoterSet.of([voter]):
+        raise AlreadyDoneError(f"{own.label} is the only voter already: start it, there is nothing to repair")
+    if len(known.voters) > 1:
+        refuse_majority(known)
+
+
+def _proposal(files: Files, known: Survey, own: Copy, voter: Voter, request: Request) -> Proposal:
+    epoch = new_epoch(known, request.epoch_gap)
+    voters = VoterSet.of([voter])
+    present = files_in(files, own.place.log_dir)
+    batch = opening_batch(own, epoch=epoch, leader_id=int(voter.key.node_id), voters=voters, now_ms=request.now_ms)
+    state = unvoted(epoch, kraft_version=1)
+
+    def changes() -> Iterator[FileChange]:
+        yield from kept_log(own, present, in_place=True)
+        yield from new_epoch_files(own, batch, present, epoch=epoch, state=state)
+
+    lost = tuple(excess(files, known, own))
+    unknown = may_lose(known, own)
+    facts = facts_of(known, own, epoch=epoch, lost=lost, may_lose=unknown, voters=voters)
+    others = sorted({int(key.node_id) for key in known.voters} - {int(voter.key.node_id)})
+    ours = is_ours(voters)
+    leader = str(voter.endpoints[0]).partition("://")[2] if voter.endpoints else None
+    return Proposal(
+        action="standalone",
+        rewrites=(Rewrite(action="standalone", log_dir=own.place.log_dir, changes=merged(changes()), facts=facts),),
+        says=(
+            f"{own.label} becomes the only voter: {voter}",
+            f"epoch {epoch} begins at offset {own.end.offset} with that (the greatest known epoch is "
+            f"{known.greatest_epoch})",
+            *(() if own.stop is None else (f"a torn write is cut: {own.stop}",)),
+        ),
+        keeps=f"everything up to offset {own.end.offset} of epoch {own.end.epoch}",
+        loses=lost,
+        may_lose=unknown,
+        warnings=_warnings(known, voter),
+        steps=(
+            bring_back(ours),
+            *rejoin(ours=ours, cluster_id=known.cluster_id, others=others, leader=leader),
+        ),
+    )
+
+
+def _warnings(known: Survey, voter: Voter) -> tuple[str, ...]:
+    others = sorted({int(key.node_id) for key in known.voters} - {int(voter.key.node_id)})
+    if not others:
+        return ()
+    names = ", ".join(map(str, others))
+    return (
+        f"controllers {names} must never start again from their old directories: as an old majority they would go on "
+        f"by themselves. Directory {id_text(voter.key.directory_id)} of node {voter.key.node_id} is the quorum now",
+    )

@@ -1,0 +1,197 @@
+"""Static voters (kraft.version 0): they stand in the configuration, but quorum-state and the log remember them.
+
+Decides: what the configuration must say, what is wrong with one that is given, and what the directories must say. Must
+not know: how they are written.
+
+A Kafka of 3.9 or older refuses to start where `quorum-state` names other voters than `controller.quorum.voters`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from metadata_log.errors import MetadataLogError
+from metadata_log.files import Files
+from quorum.recovery.advice import Step, rejoin
+from quorum.recovery.changes import FileChange, Rewrite
+from quorum.recovery.copies import Copy
+from quorum.recovery.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.facts import facts_of
+from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, removed_log, unvoted
+from quorum.recovery.plan import may_lose
+from quorum.recovery.request import (
+    Proposal,
+    Request,
+    files_in,
+    refuse_loss,
+    refuse_unsafe,
+)
+from quorum.recovery.survey import Survey, excess, new_epoch
+from quorum.recovery.targets import read_targets
+
+VOTERS_KEY = "controller.quorum.voters"
+BOOTSTRAP_KEY = "controller.quorum.bootstrap.servers"
+_STATIC = re.compile(r"(?P<id>\d+)@(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:@/\[\]\s]+):(?P<port>\d+)", re.ASCII)
+
+
+class StaticVoter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A voter as the configuration names it."""
+
+    node_id: int
+    address: str
+
+    def __str__(self) -> str:
+        return f"{self.node_id}@{self.address}"
+
+
+def parse_static_voter(text: str) -> StaticVoter:
+    """A voter written `id@host:port`.
+
+    Raises:
+        RefusedError: it is none.
+    """
+    match = _STATIC.fullmatch(text.strip())
+    if match is None or not 0 < int(match["port"]) < 1 << 16:
+        raise RefusedError(f"{text!r} is no static voter: write id@host:port")
+    return StaticVoter(node_id=int(match["id"]), address=f"{match['host']}:{int(match['port'])}")
+
+
+def propose_static_voters(
+    files: Files, targets: Sequence[str], copies: Sequence[str], named: Sequence[StaticVoter], request: Request
+) -> Proposal:
+    """Make `named` the static voters; `targets` are the log directories of all of them.
+
+    Raises:
+        RefusedError: it is not safe; nothing was changed.
+        OSError: something cannot be read.
+    """
+    if not targets or not named:
+        raise RefusedError("say which directories to change (--dir) and who is to vote (--set)")
+    found = read_targets(files, targets, copies)
+    known, owned, source = found.known, found.owned, found.source
+    if source.kraft_version > 0:
+        raise RefusedError(
+            f"{source.label} is at kraft.version {source.kraft_version}: its voters stand in the log, and the "
+            "configuration's are ignored. Use `kraft recover standalone` or `kraft recover voters`"
+        )
+    ids = _check_members(owned, named)
+    if all(set(copy.static_voters) == set(ids) for copy in owned):
+        raise AlreadyDoneError(
+            "the directories name these voters already: only the configuration has to say "
+            f"{VOTERS_KEY}={','.join(map(str, named))}"
+        )
+    refuse_unsafe(known, request)
+    lost = [found for found in excess(files, known, source) if found.records]
+    refuse_loss(lost, request, "Bring that copy's log here first (kraft recover inspect)")
+    return _proposal(files, known, owned, source, named, request)
+
+
+def _check_members(owned: Sequence[Copy], named: Sequence[StaticVoter]) -> list[int]:
+    ids = [voter.node_id for voter in named]
+    twice = next((node_id for node_id in ids if ids.count(node_id) > 1), None)
+    if twice is not None:
+        raise RefusedError(f"--set names node {twice} twice: each once")
+    nodes = [copy.node_id for copy in owned]
+    for copy in owned:
+        if copy.node_id not in ids:
+            raise RefusedError(f"{copy.label} is not among --set: name node {copy.node_id}, or leave its --dir out")
+    absent = [node_id for node_id in ids if node_id not in nodes]
+    if absent:
+        raise RefusedError(
+            f"voter {absent[0]} of --set has no --dir: started from an empty directory, such voters could elect each "
+            "other and begin an empty log. Begin with the voters whose directories are here"
+        )
+    return ids
+
+
+def _proposal(
+    files: Files, known: Survey, owned: Sequence[Copy], source: Copy, named: Sequence[StaticVoter], request: Request
+) -> Proposal:
+    epoch = new_epoch(known, request.epoch_gap)
+    ids = [voter.node_id for voter in named]
+    leader_id = source.node_id if source.node_id is not None else ids[0]
+    batch = opening_batch(
+        source, epoch=epoch, leader_id=leader_id, voters=None, static_voters=ids, now_ms=request.now_ms
+    )
+    lost = tuple(excess(files, known, source))
+    unknown = may_lose(known, source)
+    facts = {
+        **facts_of(known, source, epoch=epoch, lost=lost, may_lose=unknown),
+        "static_voters_before": list(source.static_voters),
+        "static_voters_after": ids,
+    }
+    rewrites = tuple(
+        Rewrite(
+            action="static-voters",
+            log_dir=copy.place.log_dir,
+            changes=merged(_changes(files, copy, source, batch, epoch, ids)),
+            facts=facts,
+        )
+        for copy in owned
+    )
+    gone = sorted({int(key.node_id) for key in known.voters} - set(ids))
+    return Proposal(
+        action="static-voters",
+        rewrites=rewrites,
+        says=(
+            f"static voters become {', '.join(map(str, named))}; before: {', '.join(map(str, source.static_voters))}",
+            f"epoch {epoch} begins at offset {source.end.offset} with that (the greatest known epoch is "
+            f"{known.greatest_epoch})",
+        ),
+        keeps=f"everything up to offset {source.end.offset} of epoch {source.end.epoch}",
+        loses=lost,
+        may_lose=unknown,
+        warnings=_warnings(gone),
+        steps=(
+            config_step(named),
+            Step(
+                text="Start the controllers, then restart the brokers",
+                commands=("bin/kafka-server-start.sh server.properties",),
+            ),
+            *rejoin(ours=False, cluster_id=known.cluster_id, others=gone, leader=named[0].address, dynamic=False),
+        ),
+    )
+
+
+def _warnings(gone: Sequence[int]) -> tuple[str, ...]:
+    if not gone:
+        return ()
+    return (f"controllers {', '.join(map(str, gone))} must never start again with the old configuration",)
+
+
+def config_step(named: Sequence[StaticVoter]) -> Step:
+    """The configuration lines of every node."""
+    return Step(
+        text="In the configuration of every node, controllers and brokers alike",
+        commands=(f"{VOTERS_KEY}={','.join(map(str, named))}",),
+    )
+
+
+def _changes(
+    files: Files, target: Copy, source: Copy, batch: bytes, epoch: int, ids: Sequence[int]
+) -> Iterator[FileChange]:
+    present = files_in(files, target.place.log_dir)
+    if target is not source:
+        yield from removed_log(present)
+    yield from kept_log(source, present, in_place=target is source)
+    state = unvoted(epoch, kraft_version=0, static_voters=ids)
+    yield from new_epoch_files(source, batch, present, epoch=epoch, state=state)
+
+
+def config_problems(properties: Mapping[str, str], named: Sequence[StaticVoter], path: str) -> list[str]:
+    """What a node's configuration says otherwise than it must."""
+    problems = []
+    wanted = ",".join(map(str, named))
+    said = properties.get(VOTERS_KEY, "")
+    try:
+        found = {str(parse_static_voter(word)) for word in said.split(",") if word.strip()}
+    except MetadataLogError as error:
+        found = {str(error)}
+    if found != {str(voter) for voter in named}:
+        problems.append(f"{path}: {VOTERS_KEY} is {said or 'not set'}, and must be {wanted}")
+    if properties.get(BOOTSTRAP_KEY):
+        problems.append(f"{path}: {BOOTSTRAP_KEY} is set: with static voters it must not be, remove the line")
+    return problems

@@ -1,0 +1,277 @@
+"""Several copies of one cluster's metadata log seen together: which is best, what each lacks, who is missing.
+
+Decides: what a repair that keeps one copy would keep and could lose, as exactly as the copies allow. Must not know: how
+a repair is done.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.batch import batch_values
+from metadata_log.directory import MetaProperties
+from metadata_log.errors import RecordError
+from metadata_log.files import Files
+from metadata_log.ids import NodeId, ReplicaKey, id_text
+from metadata_log.records import NoOpRecord, TopicRecord, decode_record
+from metadata_log.tools.bounds import CommittedBounds, committed_bounds
+from metadata_log.voters import Endpoint, VoterSet
+from quorum.recovery.copies import Copy, batches_from
+from quorum.recovery.errors import RefusedError
+
+_MOST_TOPICS: Final = 20
+MAX_EPOCH: Final = (1 << 31) - 1
+
+
+class Excess(msgspec.Struct, frozen=True, kw_only=True):
+    """Records that a copy holds and the one that is kept does not: offsets `start` to `end` (exclusive).
+
+    Attributes:
+        records: how many of each type, NoOps and control records left out: they say nothing.
+        topics: names of topics created there, the first of them.
+        committed: `was` (all of it), `partly` (the beginning), `may` or `never`.
+    """
+
+    label: str
+    node_id: int | None
+    start: int
+    end: int
+    records: dict[str, int]
+    topics: tuple[str, ...]
+    committed: str
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{count} {name}" for name, count in self.records.items()) or "NoOps and elections only"
+        topics = f", topics {', '.join(self.topics)}" if self.topics else ""
+        words = {
+            "was": "committed", "partly": "committed in part", "may": "which may have been committed",
+            "never": "never committed",
+        }  # fmt: skip
+        return f"offsets {self.start} to {self.end} on {self.label}: {said}{topics}; {words[self.committed]}"
+
+
+class Survey(msgspec.Struct, frozen=True, kw_only=True):
+    """The copies, the best first, and what they amount to.
+
+    Attributes:
+        voters: in force by the best copy: keys; without directory ids where they are static.
+        absent_voters, absent_brokers: known to the metadata, and no copy of theirs is here.
+        conflicts: pairs of copies with other bytes at one offset and epoch.
+    """
+
+    copies: tuple[Copy, ...]
+    cluster_id: str | None
+    voters: tuple[ReplicaKey, ...]
+    bounds: CommittedBounds
+    absent_voters: tuple[int, ...]
+    absent_brokers: tuple[int, ...]
+    conflicts: tuple[str, ...]
+
+    @property
+    def best(self) -> Copy:
+        """The one that no other is ahead of, by (last epoch, end); a controller's before a broker's."""
+        return self.copies[0]
+
+    @property
+    def greatest_epoch(self) -> int:
+        """Of any leader, vote, batch or checkpoint in any copy."""
+        return max(copy.greatest_epoch for copy in self.copies)
+
+    def is_voter(self, copy: Copy) -> bool:
+        """Whether its replica votes."""
+        key = copy.place.key
+        return key is not None and any(_votes(key, voter) for voter in self.voters)
+
+    @property
+    def majority_is_absent(self) -> bool:
+        """Whether records may have been committed that no copy here holds."""
+        present = {
+            int(voter.node_id)
+            for voter in self.voters
+            for copy in self.copies
+            if (copy.stop is None or copy.stop.is_torn) and copy.place.key is not None and _votes(copy.place.key, voter)
+        }
+        return len(self.voters) - len(present) >= len(self.voters) // 2 + 1
+
+    def by_node(self, node_id: int) -> Copy | None:
+        """The best copy of a node."""
+        return next((copy for copy in self.copies if copy.node_id == node_id), None)
+
+    def endpoints(self) -> dict[Endpoint, int]:
+        """Where a controller may listen, by all copies: voters' and registered controllers' listeners."""
+        found: dict[Endpoint, int] = {}
+        for copy in self.copies:
+            for voter in copy.voters or VoterSet():
+                found.update(dict.fromkeys(voter.endpoints, int(voter.key.node_id)))
+            if copy.image is not None:
+                for node_id, controller in copy.image.cluster.controllers.items():
+                    for at in controller.listeners:
+                        found[Endpoint(name=at.name, host=at.host, port=at.port)] = int(node_id)
+        return found
+
+
+def survey(copies: Sequence[Copy]) -> Survey:
+    """What these copies are together.
+
+    Raises:
+        RefusedError: they are of several clusters, or there is none.
+    """
+    if not copies:
+        raise RefusedError("no copy of a metadata log is named")
+    cluster_id = _one_cluster([copy.place.identity for copy in copies], [copy.place.log_dir for copy in copies])
+    ranked = sorted(copies, key=lambda copy: copy.rank, reverse=True)
+    voters = _voters(ranked)
+    is_voter = {
+        id(copy): copy.place.key is not None and any(_votes(copy.place.key, voter) for voter in voters)
+        for copy in ranked
+    }
+    ranked.sort(key=lambda copy: (copy.rank, is_voter[id(copy)]), reverse=True)
+    nodes = {copy.node_id for copy in ranked}
+    images = [copy.image for copy in ranked if copy.image is not None]
+    brokers = sorted(int(node_id) for node_id in images[0].cluster.brokers) if images else []
+    return Survey(
+        copies=tuple(ranked),
+        cluster_id=cluster_id,
+        voters=voters,
+        bounds=committed_bounds([copy.extent for copy in ranked], voters),
+        absent_voters=tuple(sorted(int(voter.node_id) for voter in voters if voter.node_id not in nodes)),
+        absent_brokers=tuple(broker for broker in brokers if broker not in nodes),
+        conflicts=tuple(_conflicts(ranked)),
+    )
+
+
+def _votes(key: ReplicaKey, voter: ReplicaKey) -> bool:
+    return key.node_id == voter.node_id and (key.directory_id == voter.directory_id or not any(voter.directory_id))
+
+
+def _voters(ranked: Sequence[Copy]) -> tuple[ReplicaKey, ...]:
+    for copy in ranked:
+        if copy.voters is not None:
+            return copy.voters.keys
+    for copy in ranked:
+        if copy.static_voters:
+            return tuple(ReplicaKey(node_id=NodeId(voter)) for voter in copy.static_voters)
+    return ()
+
+
+def _one_cluster(identities: Iterable[MetaProperties | None], paths: Sequence[str]) -> str | None:
+    by_id: dict[str, list[str]] = {}
+    for identity, path in zip(identities, paths, strict=True):
+        if identity is not None:
+            by_id.setdefault(identity.cluster_id, []).append(path)
+    if len(by_id) > 1:
+        said = "; ".join(f"{cluster} ({', '.join(places)})" for cluster, places in by_id.items())
+        raise RefusedError(f"these directories are of several clusters: {said}. Name copies of one cluster only")
+    return next(iter(by_id), None)
+
+
+def _conflicts(copies: Sequence[Copy]) -> Iterable[str]:
+    """Other bytes at one offset and epoch: somebody changed a log by hand."""
+    for index, one in enumerate(copies):
+        for other in copies[index + 1 :]:
+            common = common_end(one, other)
+            shared = sorted(end for end in one.checksums.keys() & other.checksums.keys() if end <= common)
+            wrong = next((end for end in shared if one.checksums[end] != other.checksums[end]), None)
+            if wrong is not None:
+                yield (
+                    f"{one.label} and {other.label} hold other bytes in the batch that ends at offset {wrong}, of "
+                    f"epoch {one.epoch_at(wrong - 1)} on both"
+                )
+
+
+def common_end(one: Copy, other: Copy) -> int:
+    """Up to where two logs are the same: one past the last offset at which both have the same epoch (log matching).
+
+    Where they do not overlap, the shorter is taken for a beginning of the longer: a checkpoint holds what is committed.
+    """
+    high = min(int(one.end.offset), int(other.end.offset))
+    low = max(one.start_offset, other.start_offset)
+    if high <= low:
+        return high
+    points = {low, high}
+    points |= {span.start_offset for copy in (one, other) for span in copy.spans if low < span.start_offset < high}
+    for point in sorted(points, reverse=True):
+        if point > low and one.epoch_at(point - 1) == other.epoch_at(point - 1):
+            return point
+    return low
+
+
+def excess(files: Files, known: Survey, kept: Copy) -> list[Excess]:
+    """What the other copies hold and `kept` does not, one entry a copy."""
+    found = []
+    for copy in known.copies:
+        start = common_end(kept, copy)
+        if copy is not kept and copy.end.offset > start:
+            found.append(_excess(files, known.bounds, copy, start))
+    return found
+
+
+def cut_off(files: Files, known: Survey, whole: Copy, end: int) -> Excess | None:
+    """What cutting a copy at `end` takes from it."""
+    return _excess(files, known.bounds, whole, end) if end < whole.end.offset else None
+
+
+def _excess(files: Files, bounds: CommittedBounds, copy: Copy, start: int) -> Excess:
+    counts: Counter[str] = Counter()
+    topics: list[str] = []
+    for batch in batches_from(files, copy, start):
+        if batch.header.is_control:
+            continue
+        for value in batch_values(batch.buffer, batch.header, batch.at):
+            try:
+                record = decode_record(value)
+            except RecordError:
+                counts["unknown record"] += 1
+                continue
+            if not isinstance(record, NoOpRecord):
+                counts[type(record).__name__.removesuffix("Record")] += 1
+            if isinstance(record, TopicRecord):
+                topics.append(record.name)
+    return Excess(
+        label=copy.label,
+        node_id=copy.node_id,
+        start=start,
+        end=int(copy.end.offset),
+        records=dict(sorted(counts.items())),
+        topics=tuple(topics[:_MOST_TOPICS]),
+        committed=_committed(bounds, start, int(copy.end.offset)),
+    )
+
+
+def _committed(bounds: CommittedBounds, start: int, end: int) -> str:
+    if bounds.lower >= end:
+        return "was"
+    if bounds.lower > start:
+        return "partly"
+    return "never" if bounds.upper is not None and bounds.upper <= start else "may"
+
+
+def new_epoch(known: Survey, gap: int) -> int:
+    """The epoch in which a repair writes: above every one that any copy knows of.
+
+    Raises:
+        RefusedError: `gap` is no positive number, or epochs run out.
+    """
+    if gap < 1:
+        raise RefusedError(f"--epoch-gap {gap}: the new epoch must be above all others, so give 1 or more")
+    if known.greatest_epoch + gap > MAX_EPOCH - 1:
+        raise RefusedError(
+            f"--epoch-gap {gap}: epoch {known.greatest_epoch} + {gap} is more than an epoch can be ({MAX_EPOCH}): "
+            "give less"
+        )
+    return known.greatest_epoch + gap
+
+
+def text_of(keys: Iterable[ReplicaKey]) -> str:
+    """`1, 2 and 3`-like list of voters."""
+    return (
+        ", ".join(
+            f"{key.node_id}" if not any(key.directory_id) else f"{key.node_id}:{id_text(key.directory_id)}"
+            for key in keys
+        )
+        or "none"
+    )

@@ -1,0 +1,72 @@
+"""The directories of all voters of a new set: those that hold a log, and those that were only formatted.
+
+Decides: which of their logs is the best, and that each directory is its voter's. Must not know: what a voter set is
+written into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from metadata_log.files import Files
+from metadata_log.segment import segment_bases
+from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.errors import RefusedError
+from quorum.recovery.inspect import read_copies
+from quorum.recovery.journal import refuse_pending
+from quorum.recovery.places import Place, find_place
+from quorum.recovery.request import files_in, refuse_damaged, refuse_unusable
+from quorum.recovery.survey import Survey, survey
+
+
+class Targets(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known, the directories to change, and the one whose log all of them get."""
+
+    known: Survey
+    owned: tuple[Copy, ...]
+    source: Copy
+
+
+def read_targets(files: Files, targets: Sequence[str], copies: Sequence[str]) -> Targets:
+    """Read the directories to change, and the further copies.
+
+    Raises:
+        RefusedError: one is none, none holds a log, or the best is damaged.
+        OSError: one cannot be read.
+    """
+    places = [find_place(files, path) for path in targets]
+    for place in places:
+        refuse_pending(files, place.log_dir)
+    blank = [place for place in places if not segment_bases(list(files_in(files, place.log_dir)))]
+    with_log = [place for place in places if place not in blank]
+    if not with_log:
+        raise RefusedError("none of the --dir holds a metadata log: make one with `kraft recover from-broker` first")
+    known = survey(read_copies(files, [*(place.metadata for place in with_log), *copies]))
+    owned = tuple(_owned(files, known, place, is_blank=place in blank) for place in places)
+    source = max(owned, key=lambda copy: copy.rank)
+    refuse_damaged(source)
+    refuse_unusable(source)
+    for copy in owned:
+        _refuse_foreign(known, owned, copy)
+    return Targets(known=known, owned=owned, source=source)
+
+
+def _owned(files: Files, known: Survey, place: Place, *, is_blank: bool) -> Copy:
+    if is_blank:
+        return read_copy(files, place, may_be_blank=True)
+    return next(copy for copy in known.copies if copy.place == place)
+
+
+def _refuse_foreign(known: Survey, owned: Sequence[Copy], copy: Copy) -> None:
+    identity = copy.place.identity
+    if identity is None:
+        raise RefusedError(f"{copy.place.complaint}: a controller has one. Restore it, or name the right directory")
+    if known.cluster_id is not None and identity.cluster_id != known.cluster_id:
+        raise RefusedError(
+            f"{copy.label} is of cluster {identity.cluster_id}, and the others of {known.cluster_id}: name directories "
+            "of one cluster only"
+        )
+    if [other.node_id for other in owned].count(copy.node_id) > 1:
+        raise RefusedError(f"two --dir are of node {copy.node_id}: name one")

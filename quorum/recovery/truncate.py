@@ -1,0 +1,105 @@
+"""A log cut at an offset: a torn or damaged tail, or records that were never committed.
+
+Decides: what proves that nothing committed goes, and what it takes otherwise. Must not know: how it is written.
+
+Nothing is appended, so that no new epoch is needed: the node goes on as a follower from there. The vote stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.epoch_file import EPOCH_FILE, format_epochs
+from metadata_log.files import Files
+from metadata_log.segment import segment_file
+from quorum.recovery.advice import Step
+from quorum.recovery.changes import Content, FileChange, Rewrite
+from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.errors import RefusedError
+from quorum.recovery.facts import facts_of
+from quorum.recovery.inspect import read_copies
+from quorum.recovery.journal import refuse_pending
+from quorum.recovery.new_log import epochs_of, kept_log, merged
+from quorum.recovery.places import find_place
+from quorum.recovery.request import Proposal, Request, files_in, refuse_unsafe
+from quorum.recovery.survey import Excess, Survey, cut_off, survey
+
+
+def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, request: Request) -> Proposal:
+    """Cut the log of the directory `target` so that it ends at offset `to`.
+
+    Raises:
+        RefusedError: it is not safe; nothing was changed.
+        OSError: something cannot be read.
+    """
+    place = find_place(files, target)
+    refuse_pending(files, place.log_dir)
+    known = survey(read_copies(files, [target, *copies]))
+    own = next(copy for copy in known.copies if copy.place == place)
+    if to > own.end.offset or (to == own.end.offset and own.stop is None):
+        beyond = "its safe part ends" if own.stop is not None else "it ends"
+        raise RefusedError(f"{own.label}: {beyond} at offset {own.end.offset} already, so --to {to} cuts nothing")
+    kept = read_copy(files, place, until=to)
+    if kept.state is None:
+        raise RefusedError(
+            f"{own.label} cannot be cut at {to}: {kept.problem or 'no checkpoint nor the beginning of the log is left'}"
+            ". Let the node fetch the log anew instead"
+        )
+    refuse_unsafe(known, request)
+    lost = cut_off(files, known, own, to)
+    proof = _proof(known, own, to, lost)
+    if proof is None and not request.accept_data_loss:
+        said = str(lost) if lost is not None else f"all after {own.stop}"
+        raise RefusedError(
+            f"this would lose {said}, and nothing proves that it was never committed. Name more copies (--copy): a "
+            "majority proves it; or say --accept-data-loss"
+        )
+    return _proposal(files, known, own, kept, to, lost, proof)
+
+
+def _proof(known: Survey, own: Copy, to: int, lost: Excess | None) -> str | None:
+    """Why nothing that was committed goes; None where it may."""
+    if own.stop is not None and own.stop.is_torn and lost is None:
+        return "what is cut is an unfinished write, which was acknowledged to nobody"
+    upper = known.bounds.upper
+    if upper is not None and upper <= to:
+        return f"no majority of the voters holds anything from offset {upper} on, so that it was never committed"
+    return None
+
+
+def _proposal(
+    files: Files, known: Survey, own: Copy, kept: Copy, to: int, lost: Excess | None, proof: str | None
+) -> Proposal:
+    log_dir = own.place.log_dir
+    present = files_in(files, log_dir)
+    losses = () if lost is None else (lost,)
+    rewrite = Rewrite(
+        action="truncate",
+        log_dir=log_dir,
+        changes=merged(_changes(kept, present)),
+        facts={**facts_of(known, kept, lost=losses, may_lose=None), "proof": proof},
+    )
+    warnings = () if proof is not None else ("what is cut may have been committed: that was accepted",)
+    return Proposal(
+        action="truncate",
+        rewrites=(rewrite,),
+        says=(
+            f"the log of {own.label} ends at offset {to} then, in epoch {kept.end.epoch}",
+            *(() if own.stop is None else (f"it was damaged at {own.stop}",)),
+            *(() if proof is None else (proof,)),
+        ),
+        keeps=f"everything up to offset {to} of epoch {kept.end.epoch}",
+        loses=losses,
+        warnings=warnings,
+        steps=(Step(text="Start the node: it fetches what it lacks from the leader"),),
+    )
+
+
+def _changes(kept: Copy, present: frozenset[str]) -> Iterator[FileChange]:
+    base = int(kept.end.offset)
+    yield from kept_log(kept, present, in_place=True)
+    if not any(part.safe_size for part in kept.segments):
+        yield FileChange(name=f"{METADATA_DIRECTORY}/{segment_file(base)}", content=Content())
+    data = format_epochs(epochs_of(kept))
+    yield FileChange(name=f"{METADATA_DIRECTORY}/{EPOCH_FILE}", content=Content(data=data))

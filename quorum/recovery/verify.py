@@ -1,0 +1,132 @@
+"""A repaired directory, looked at once more before anything starts from it.
+
+Decides: what must hold of directories that are to be one quorum. Must not know: how they were repaired. What any log
+must be is checked by `metadata_log.tools` besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from metadata_log.directory import META_PROPERTIES_FILE
+from metadata_log.errors import CorruptFileError
+from metadata_log.files import Files
+from metadata_log.ids import id_text
+from metadata_log.image import UnwritableMetadataError
+from metadata_log.image.hash import image_hash
+from quorum.recovery.advice import Step, bring_back, is_ours
+from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.journal import pending
+from quorum.recovery.places import find_place
+from quorum.recovery.plan import fault_of
+from quorum.recovery.survey import Survey, survey
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    """One directory. `problems` empty: a node starts from it."""
+
+    path: str
+    node_id: int | None
+    end_offset: int
+    epoch: int
+    voters: tuple[str, ...]
+    hash: str | None
+    problems: tuple[str, ...]
+
+
+class Verification(msgspec.Struct, frozen=True, kw_only=True):
+    """All of them: `problems` of each alone and of all together, and what to do next."""
+
+    directories: tuple[Verified, ...]
+    problems: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether they may be started."""
+        return not self.problems and not any(found.problems for found in self.directories)
+
+
+def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
+    """Check directories of one quorum, together.
+
+    Raises:
+        RefusedError: one is no log directory, or they are of several clusters.
+        OSError: one cannot be read.
+    """
+    copies = [read_copy(files, find_place(files, path)) for path in paths]
+    known = survey(copies)
+    found = tuple(_verified(files, known, copy) for copy in copies)
+    problems = tuple(_together(known))
+    steps: tuple[Step, ...] = ()
+    if not problems and not any(one.problems for one in found):
+        steps = (bring_back(is_ours(known.best.voters)),)
+    return Verification(directories=found, problems=problems, steps=steps)
+
+
+def _verified(files: Files, known: Survey, copy: Copy) -> Verified:
+    return Verified(
+        path=copy.place.log_dir,
+        node_id=copy.node_id,
+        end_offset=int(copy.end.offset),
+        epoch=int(copy.end.epoch),
+        voters=() if copy.voters is None else tuple(map(str, copy.voters)),
+        hash=_hash(copy),
+        problems=tuple(_problems(files, known, copy)),
+    )
+
+
+def _hash(copy: Copy) -> str | None:
+    if copy.state is None:
+        return None
+    try:
+        return image_hash(copy.state.image, copy.kraft_version, copy.state.quorum.voters).hex
+    except UnwritableMetadataError:
+        return None
+
+
+def _problems(files: Files, known: Survey, copy: Copy) -> Iterator[str]:
+    try:
+        record = pending(files, copy.place.log_dir)
+    except CorruptFileError as error:
+        yield str(error)
+        record = None
+    if record is not None:
+        yield f"a repair of {record.at} is not finished: run it again with --apply: {record.command}"
+    fault = fault_of(copy)
+    if fault is not None:
+        yield fault
+    if copy.stop is not None and copy.stop.is_torn:
+        yield f"its tail is torn, which a node cuts at its start: {copy.stop}"
+    state = copy.quorum_state
+    if state is None and copy.quorum_problem is None:
+        yield "it has no quorum-state: a vote may be forgotten"
+    elif state is not None and state.leader_epoch < copy.end.epoch:
+        yield f"its quorum-state is of epoch {state.leader_epoch}, but its log of epoch {copy.end.epoch}"
+    yield from _vote_problems(known, copy)
+
+
+def _vote_problems(known: Survey, copy: Copy) -> Iterator[str]:
+    voters, identity = copy.voters, copy.place.identity
+    if voters is None or identity is None or known.is_voter(copy):
+        return
+    named = voters.get(identity.node_id)
+    if named is not None:
+        own = "no directory.id" if identity.directory_id is None else id_text(identity.directory_id)
+        yield (
+            f"node {identity.node_id} votes with directory {id_text(named.key.directory_id)}, but "
+            f"{META_PROPERTIES_FILE} has {own}: it has no vote"
+        )
+
+
+def _together(known: Survey) -> Iterator[str]:
+    yield from (f"{conflict}: a log was changed by hand" for conflict in known.conflicts)
+    sets = {copy.voters.keys for copy in known.copies if copy.voters is not None and known.is_voter(copy)}
+    if len(sets) > 1:
+        yield "the directories name different voters: start only those that the repair wrote"
+    elected = [copy for copy in known.copies if known.is_voter(copy)]
+    if known.voters and len({copy.node_id for copy in elected}) < len(known.voters) // 2 + 1:
+        needed = len(known.voters) // 2 + 1
+        yield f"{len(elected)} of {len(known.voters)} voters are here, and {needed} must start to elect a leader"

@@ -1,0 +1,238 @@
+"""Voters' endpoints, directory ids or members rewritten: in all their directories at once, or not at all.
+
+Decides: what the new set is, which log all of them get, and when that may be done. Must not know: how it is written.
+
+Every voter of the new set must have its directory here: one that kept its old log would hold the old set, and could
+elect and commit with others of that set. All get the same bytes, those of the best of their logs and one batch more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.files import Files
+from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
+from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, InvalidVoterError, Voter, VoterSet
+from quorum.recovery.advice import Step, command, is_ours, rejoin
+from quorum.recovery.changes import FileChange, Rewrite
+from quorum.recovery.copies import Copy
+from quorum.recovery.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.facts import facts_of
+from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, removed_log, unvoted
+from quorum.recovery.plan import may_lose
+from quorum.recovery.request import (
+    Proposal,
+    Request,
+    files_in,
+    refuse_loss,
+    refuse_unsafe,
+)
+from quorum.recovery.survey import Survey, excess, new_epoch
+from quorum.recovery.targets import read_targets
+
+_SET: Final = re.compile(
+    r"(?P<id>\d+)@(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:@/\[\]\s]+):(?P<port>\d+)(/(?P<grpc>\d+))?(:(?P<directory>[\w-]+))?",
+    re.ASCII,
+)
+
+
+class NamedVoter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A voter as `--set` names it; `directory_id` None: as it has it."""
+
+    node_id: int
+    host: str
+    port: int
+    grpc_port: int | None
+    directory_id: DirectoryId | None
+
+
+def parse_named_voter(text: str) -> NamedVoter:
+    """A voter written `id@host:port[/grpc-port][:directory-id]`.
+
+    Raises:
+        RefusedError: it is none.
+    """
+    match = _SET.fullmatch(text.strip())
+    if match is None:
+        raise RefusedError(f"--set {text!r}: write id@host:port, id@host:port/grpc-port, and perhaps :directory-id")
+    ports = [int(match["port"]), *([int(match["grpc"])] if match["grpc"] else [])]
+    for port in ports:
+        if not 0 < port < 1 << 16:
+            raise RefusedError(f"--set {text!r}: {port} is not a port")
+    try:
+        directory_id = None if match["directory"] is None else parse_directory_id(match["directory"])
+    except InvalidIdError as error:
+        raise RefusedError(f"--set {text!r}: {error}") from error
+    return NamedVoter(
+        node_id=int(match["id"]),
+        host=match["host"].strip("[]"),
+        port=ports[0],
+        grpc_port=ports[1] if len(ports) > 1 else None,
+        directory_id=directory_id,
+    )
+
+
+def propose_voters(
+    files: Files, targets: Sequence[str], copies: Sequence[str], named: Sequence[NamedVoter], request: Request
+) -> Proposal:
+    """Make `named` the voters, in the log directories `targets` of all of them.
+
+    Raises:
+        RefusedError: it is not safe; nothing was changed.
+        OSError: something cannot be read.
+    """
+    if not targets or not named:
+        raise RefusedError("say which directories to change (--dir) and who is to vote (--set)")
+    found = read_targets(files, targets, copies)
+    known, owned, source = found.known, found.owned, found.source
+    if source.kraft_version == 0 or source.voters is None:
+        raise RefusedError(
+            f"{source.label} is at kraft.version 0: its voters stand in the configuration. Use `kraft recover "
+            "static-voters`"
+        )
+    voters = _new_set(source, owned, named)
+    _refuse_partial(owned, voters)
+    if all(copy.voters == voters and copy.rank == source.rank for copy in owned):
+        raise AlreadyDoneError("these voters are already in all the directories: there is nothing to change")
+    refuse_unsafe(known, request)
+    lost = [found for found in excess(files, known, source) if found.records]
+    refuse_loss(lost, request, "Bring that copy's log here first (kraft recover inspect)")
+    return _proposal(files, known, owned, source, voters, request)
+
+
+def _new_set(source: Copy, owned: Sequence[Copy], named: Sequence[NamedVoter]) -> VoterSet:
+    before = source.voters or VoterSet()
+    names = [at.name for voter in before for at in voter.endpoints if at.name != GRPC_LISTENER]
+    listener = names[0] if names else CONTROLLER_LISTENER
+    try:
+        voters = VoterSet.of(_voter(before, owned, one, listener) for one in named)
+    except InvalidVoterError as error:
+        raise RefusedError(f"--set: {error}") from error
+    where = [(at.host, at.port) for voter in voters for at in voter.endpoints]
+    twice = next((at for at in where if where.count(at) > 1), None)
+    if twice is not None:
+        raise RefusedError(f"--set: {twice[0]}:{twice[1]} is named twice: each voter listens at an address of its own")
+    return voters
+
+
+def _voter(before: VoterSet, owned: Sequence[Copy], one: NamedVoter, listener: str) -> Voter:
+    known = before.get(NodeId(one.node_id))
+    own = next((copy.place.identity for copy in owned if copy.node_id == one.node_id), None)
+    directory_id = one.directory_id or (None if own is None else own.directory_id)
+    if directory_id is None:
+        raise RefusedError(
+            f"--set {one.node_id}: there is no --dir of node {one.node_id} that would tell its directory id. Name its "
+            "directory, or leave the node out, and let it join later"
+        )
+    endpoints = [Endpoint(name=listener, host=one.host, port=one.port)]
+    if one.grpc_port is not None:
+        endpoints.append(Endpoint(name=GRPC_LISTENER, host=one.host, port=one.grpc_port))
+    elif known is not None and known.endpoint(GRPC_LISTENER) is not None:
+        raise RefusedError(
+            f"--set {one.node_id}: this voter has a GRPC listener, too: write {one.node_id}@{one.host}:{one.port}/"
+            "GRPC-PORT"
+        )
+    key = ReplicaKey(node_id=NodeId(one.node_id), directory_id=directory_id)
+    if known is None:
+        return Voter(key=key, endpoints=tuple(endpoints))
+    return msgspec.structs.replace(known, key=key, endpoints=tuple(endpoints))
+
+
+def _refuse_partial(owned: Sequence[Copy], voters: VoterSet) -> None:
+    """Each voter has its directory among those that are changed, and each of those its voter."""
+    nodes = [copy.node_id for copy in owned]
+    for copy in owned:
+        identity = copy.place.identity
+        if identity is None:
+            continue
+        voter = voters.get(identity.node_id)
+        if voter is None:
+            raise RefusedError(f"{copy.label} is not among --set: name node {identity.node_id}, or leave its --dir out")
+        if voter.key.directory_id != identity.directory_id:
+            own = "none" if identity.directory_id is None else id_text(identity.directory_id)
+            raise RefusedError(
+                f"--set gives node {identity.node_id} the directory id {id_text(voter.key.directory_id)}, but that of "
+                f"{copy.place.log_dir} is {own}"
+            )
+    for voter in voters:
+        if voter.key.node_id not in nodes:
+            raise RefusedError(
+                f"voter {voter.key.node_id} of --set has no --dir: with its old log it would hold the old voters. "
+                "Bring its directory here, or leave it out, and let it join later"
+            )
+
+
+def _proposal(
+    files: Files, known: Survey, owned: Sequence[Copy], source: Copy, voters: VoterSet, request: Request
+) -> Proposal:
+    epoch = new_epoch(known, request.epoch_gap)
+    leader_id = source.node_id if source.node_id is not None else int(voters.node_ids[0])
+    batch = opening_batch(source, epoch=epoch, leader_id=leader_id, voters=voters, now_ms=request.now_ms)
+    lost = tuple(excess(files, known, source))
+    unknown = may_lose(known, source)
+    rewrites = tuple(
+        Rewrite(
+            action="voters",
+            log_dir=copy.place.log_dir,
+            changes=merged(_changes(files, copy, source, batch, epoch)),
+            facts=facts_of(known, source, epoch=epoch, lost=lost, may_lose=unknown, voters=voters),
+        )
+        for copy in owned
+    )
+    gone = sorted({int(key.node_id) for key in known.voters} - {int(node) for node in voters.node_ids})
+    ours = is_ours(voters)
+    leader = str(voters.voters[0].endpoints[0]).partition("://")[2]
+    return Proposal(
+        action="voters",
+        rewrites=rewrites,
+        says=(
+            f"voters become {', '.join(map(str, voters))}",
+            f"the log of {source.label}, the best of them, goes into all {len(owned)} directories",
+            f"epoch {epoch} begins at offset {source.end.offset} with that (the greatest known epoch is "
+            f"{known.greatest_epoch})",
+        ),
+        keeps=f"everything up to offset {source.end.offset} of epoch {source.end.epoch}",
+        loses=lost,
+        may_lose=unknown,
+        warnings=_warnings(gone),
+        steps=(*_start_all(voters, ours), *rejoin(ours=ours, cluster_id=known.cluster_id, others=gone, leader=leader)),
+    )
+
+
+def _warnings(gone: Sequence[int]) -> tuple[str, ...]:
+    if not gone:
+        return ()
+    return (f"controllers {', '.join(map(str, gone))} must never start again from their old directories",)
+
+
+def _start_all(voters: VoterSet, ours: bool) -> list[Step]:
+    at = ",".join(str(voter.endpoints[0]).partition("://")[2] for voter in voters)
+    start = "kraft controller start --config node.properties" if ours else "bin/kafka-server-start.sh server.properties"
+    return [
+        Step(
+            text="In every node's configuration, controllers' and brokers': the new addresses",
+            commands=(f"controller.quorum.bootstrap.servers={at}", "listeners=... (each controller its own)"),
+        ),
+        Step(text="Start the controllers, each in its directory", commands=(start,)),
+        Step(
+            text="See that one leads, then restart the brokers",
+            commands=(
+                command("kraft", "quorum", "describe", "--bootstrap-controller", at)
+                if ours
+                else command("bin/kafka-metadata-quorum.sh", "--bootstrap-controller", at, "describe", "--status"),
+            ),
+        ),
+    ]
+
+
+def _changes(files: Files, target: Copy, source: Copy, batch: bytes, epoch: int) -> Iterator[FileChange]:
+    present = files_in(files, target.place.log_dir)
+    state = unvoted(epoch, kraft_version=1)
+    if target is not source:
+        yield from removed_log(present)
+    yield from kept_log(source, present, in_place=target is source)
+    yield from new_epoch_files(source, batch, present, epoch=epoch, state=state)

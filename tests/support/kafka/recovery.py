@@ -1,0 +1,123 @@
+"""What a real cluster holds before it is destroyed, how it is asked for afterwards, and how lost controllers come back.
+
+Decides: topics with messages, configs, ACLs and SCRAM credentials. Must not know: how it is destroyed and repaired.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+
+from metadata_log.os_files import OsFiles
+from quorum.cli.demo.cluster import wait_until
+from quorum.recovery.copies import read_copy
+from quorum.recovery.places import find_place
+from tests.support.kafka.cluster import CLUSTER_ID, KafkaCluster, KafkaNode
+from tests.support.kafka.tools import ToolFailedError
+
+_WORD = re.compile(r"^message-\d+$", re.MULTILINE)
+
+
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    """Topics by name, and how many messages each has."""
+
+    PROPERTIES: ClassVar[dict[str, str]] = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+        "metadata.log.max.record.bytes.between.snapshots": "20000",
+    }
+    topics: dict[str, int]
+
+
+def write_contents(cluster: KafkaCluster, contents: Contents) -> None:
+    """Make it all."""
+    for topic in contents.topics:
+        cluster.admin("topics", "--create", "--topic", topic, "--partitions", "3", "--replication-factor", "2")
+        _produce(cluster, topic, contents.topics[topic])
+    first = next(iter(contents.topics))
+    cluster.admin(
+        "configs", "--alter", "--entity-type", "topics", "--entity-name", first, "--add-config", "retention.ms=7200000"
+    )
+    cluster.admin(
+        "configs", "--alter", "--entity-type", "users", "--entity-name", "alice", "--add-config",
+        "SCRAM-SHA-256=[password=secret]",
+    )  # fmt: skip
+    cluster.admin(
+        "acls", "--add", "--allow-principal", "User:alice", "--operation", "Read", "--topic", first, "--force"
+    )
+
+
+def _produce(cluster: KafkaCluster, topic: str, count: int) -> None:
+    payloads = cluster.root / f"{topic}.payloads"
+    payloads.write_text("".join(f"message-{number}\n" for number in range(count)))
+    cluster.tools.run(
+        "producer-performance", "--topic", topic, "--num-records", str(count), "--throughput", "-1",
+        "--payload-file", str(payloads), "--producer-props", f"bootstrap.servers={_running(cluster)}", "acks=all",
+    )  # fmt: skip
+
+
+def read_contents(cluster: KafkaCluster, contents: Contents) -> dict[str, object]:
+    """Topic ids, configs, ACLs, users and how many messages each topic gives."""
+    described = cluster.admin("topics", "--describe")
+    ids = {topic: _found(rf"Topic: {topic}\tTopicId: (\S+)\t", described) for topic in contents.topics}
+    configs = {
+        topic: cluster.admin("configs", "--describe", "--entity-type", "topics", "--entity-name", topic)
+        for topic in contents.topics
+    }
+    users = cluster.admin("configs", "--describe", "--entity-type", "users")
+    acls = sorted(line.strip() for line in cluster.admin("acls", "--list").splitlines())
+    messages = {topic: _consume(cluster, topic, count) for topic, count in contents.topics.items()}
+    return {"ids": ids, "configs": configs, "users": users, "acls": acls, "messages": messages}
+
+
+def _found(pattern: str, text: str) -> str:
+    match = re.search(pattern, text)
+    assert match is not None, (pattern, text)
+    return match[1]
+
+
+def _consume(cluster: KafkaCluster, topic: str, count: int) -> int:
+    said = cluster.admin(
+        "console-consumer", "--topic", topic, "--from-beginning", "--max-messages", str(count), "--timeout-ms", "30000"
+    )
+    return len(_WORD.findall(said))
+
+
+def _running(cluster: KafkaCluster) -> str:
+    return next(node.address for node in cluster.brokers if node.is_running)
+
+
+def grow_back(cluster: KafkaCluster, node: KafkaNode, leader: KafkaNode) -> None:
+    """A lost controller joins again as the runbook says: formatted anew, an observer, then added as a voter."""
+    shutil.rmtree(node.log_dir, ignore_errors=True)
+    cluster.tools.run("storage", "format", "-t", CLUSTER_ID, "-c", str(node.properties), "--no-initial-controllers")
+    cluster.start(node.node_id)
+
+    def added() -> bool:  # it must have caught up, and its name must be known
+        try:
+            cluster.tools.run(
+                "metadata-quorum", "--bootstrap-controller", leader.address, "--command-config", str(node.properties),
+                "add-controller",
+            )  # fmt: skip
+        except ToolFailedError:
+            return False
+        return True
+
+    wait_until(f"controller {node.node_id} to be added", added, timeout_s=60, every_s=0.5)
+    # One that does not know yet that it votes refuses pre-votes for as long as it remembers a leader.
+    wait_until(f"controller {node.node_id} to know it", lambda: _knows_its_vote(node), timeout_s=60, every_s=0.5)
+
+
+def _knows_its_vote(node: KafkaNode) -> bool:
+    files = OsFiles()
+    voters = read_copy(files, find_place(files, str(node.log_dir))).voters
+    return voters is not None and node.node_id in voters
+
+
+def directories(cluster: KafkaCluster) -> list[Path]:
+    """The log directories of all nodes."""
+    return [node.log_dir for node in cluster.nodes.values()]

@@ -1,0 +1,183 @@
+"""What each repair keeps, writes and says, on copies of real clusters' directories."""
+
+from __future__ import annotations
+
+import pytest
+
+from metadata_log.file_log import open_log
+from metadata_log.ids import DirectoryId
+from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.voters import Endpoint
+from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.errors import RefusedError
+from quorum.recovery.from_broker import NewController, propose_from_broker
+from quorum.recovery.inspect import inspect_copies
+from quorum.recovery.journal import work_root_of
+from quorum.recovery.places import find_place
+from quorum.recovery.standalone import propose_standalone
+from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
+from quorum.recovery.survey import common_end
+from quorum.recovery.truncate import propose_truncate
+from quorum.recovery.undo import propose_undo
+from quorum.recovery.verify import verify_directories
+from quorum.recovery.voters import parse_named_voter, propose_voters
+from tests.support.repairs import load, repair, request, tree
+
+HERE = (Endpoint(name="CONTROLLER", host="here", port=9093),)
+
+
+def cluster(scenario: str, *nodes: int) -> SimulatedFiles:
+    files = SimulatedFiles()
+    for node in nodes:
+        load(f"{scenario}/node-{node}/data", files, f"/n{node}")
+    return files
+
+
+def copy_at(files: SimulatedFiles, path: str) -> Copy:
+    return read_copy(files, find_place(files, path))
+
+
+def new_controller(node_id: int = 1) -> NewController:
+    return NewController(
+        log_dir="/new", node_id=node_id, endpoints=HERE, directory_id=DirectoryId(bytes(range(100, 116)))
+    )
+
+
+def test_a_survivor_becomes_the_only_voter_in_an_epoch_above_all() -> None:
+    files = cluster("basic", 1, 11, 12)
+    before = copy_at(files, "/n1")
+    repair(files, lambda files: propose_standalone(files, "/n1", ["/n11", "/n12"], request()), "/n1")
+    after = copy_at(files, "/n1")
+    assert (int(after.end.epoch), int(after.end.offset)) == (1001, int(before.end.offset) + 2)
+    assert after.voters is not None
+    assert after.voters.node_ids == (1,)
+    assert common_end(before, after) == before.end.offset
+    assert after.quorum_state is not None
+    assert (after.quorum_state.leader_epoch, after.quorum_state.leader_id) == (1001, -1)
+    log, report = open_log(files, "/n1/__cluster_metadata-0", recover=False)
+    assert (log.log_end_offset, log.last_epoch, report.warnings) == (after.end.offset, 1001, ())
+    assert verify_directories(files, ["/n1"]).is_sound
+
+
+def test_the_new_epoch_is_above_votes_that_only_another_copy_knows() -> None:
+    files = cluster("dynamic-voters", 2, 11)
+    handle = files.open("/n11/__cluster_metadata-0/quorum-state", create=True)
+    handle.truncate(0)
+    handle.pwrite(b'{"leaderId":-1,"leaderEpoch":70,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA",'
+                  b'"data_version":1}', 0)  # fmt: skip
+    repair(files, lambda files: propose_standalone(files, "/n2", ["/n11"], request(epoch_gap=5)), "/n2")
+    assert copy_at(files, "/n2").end.epoch == 75
+
+
+def test_a_copy_that_holds_more_is_not_passed_over() -> None:
+    files = cluster("every-record", 2, 11)
+    with pytest.raises(RefusedError, match=r"offsets 344 to 368 on node 11.*topics after-failover.*--accept-data-loss"):
+        propose_standalone(files, "/n2", ["/n11"], request())
+    proposal = propose_standalone(files, "/n2", ["/n11"], request(accept_data_loss=True))
+    assert [lost.topics for lost in proposal.loses] == [("after-failover",)]
+
+
+def test_the_plan_takes_the_brokers_copy_when_it_is_ahead() -> None:
+    files = cluster("every-record", 2, 11)
+    plan = inspect_copies(files, ["/n2", "/n11"]).plan
+    assert not plan.is_whole
+    said = [command for step in plan.steps for command in step.commands]
+    assert any(word.startswith("kraft recover from-broker --broker-dir /n11 --copy /n2") for word in said)
+
+
+def test_the_plan_leaves_a_sound_majority_alone() -> None:
+    files = cluster("basic", 1, 2)
+    plan = inspect_copies(files, ["/n1", "/n2"]).plan
+    assert plan.is_whole
+    with pytest.raises(RefusedError, match=r"2, 1 are here and sound, a majority of 3: start them"):
+        propose_standalone(files, "/n1", ["/n2"], request())
+
+
+def test_a_controller_is_made_from_the_better_of_two_brokers() -> None:
+    files = cluster("every-record", 11, 12)
+    repair(files, lambda files: propose_from_broker(files, ["/n11", "/n12"], [], new_controller(), request()), "/new")
+    made, best = copy_at(files, "/new"), copy_at(files, "/n12")
+    assert made.end.offset == best.end.offset + 2
+    assert common_end(made, best) == best.end.offset
+    assert made.voters is not None
+    assert list(map(str, made.voters)) == ["1@here:9093:ZGVmZ2hpamtsbW5vcHFycw"]
+    assert made.place.identity is not None
+    assert made.place.identity.cluster_id == "MkU3OEVBNTcwNTJENDM2Qg"
+    assert made.image is not None
+    assert best.image is not None
+    assert made.image.says_the_same_as(best.image)
+    assert verify_directories(files, ["/new"]).is_sound
+
+
+def test_all_voters_get_the_same_bytes_and_new_addresses() -> None:
+    files = cluster("basic", 1, 2, 3)
+    named = [parse_named_voter(f"{node}@host{node}:9{node}") for node in (1, 2, 3)]
+    paths = ["/n1", "/n2", "/n3"]
+    for rewrite in propose_voters(files, paths, [], named, request()).rewrites:
+        assert {"voters_before", "voters_after", "offsets_lost"} <= set(rewrite.facts)
+    repair(files, lambda files: propose_voters(files, paths, [], named, request()), "/n1")
+    logs = []
+    for path in paths:
+        held = tree(files, f"{path}/__cluster_metadata-0")
+        logs.append({name: data for name, data in held.items() if name.endswith(".log") or name == "quorum-state"})
+    assert logs[0] == logs[1] == logs[2]
+    assert verify_directories(files, paths).is_sound
+    voters = copy_at(files, "/n3").voters
+    assert voters is not None
+    assert [str(voter.endpoints[0]) for voter in voters] == [f"CONTROLLER://host{n}:9{n}" for n in (1, 2, 3)]
+
+
+def test_static_voters_are_rewritten_in_quorum_state() -> None:
+    files = cluster("static-3.9", 2, 11, 12)
+    named = [parse_static_voter("2@host2:9093")]
+    proposal = propose_static_voters(files, ["/n2"], ["/n11", "/n12"], named, request())
+    assert "controller.quorum.voters=2@host2:9093" in proposal.steps[0].commands
+    repair(files, lambda files: propose_static_voters(files, ["/n2"], ["/n11", "/n12"], named, request()), "/n2")
+    after = copy_at(files, "/n2")
+    assert (after.static_voters, int(after.end.epoch), after.kraft_version) == ((2,), 1004, 0)
+    assert verify_directories(files, ["/n2"]).is_sound
+
+
+def test_a_torn_tail_is_cut_without_a_word_about_loss() -> None:
+    files = cluster("basic", 1)
+    _append(files, "/n1", b"\x00\x00\x00\x00\x00\x00\x00\x5f\x00\x00\x01\x00torn")
+    before = copy_at(files, "/n1")
+    assert before.stop is not None
+    assert before.stop.is_torn
+    repair(files, lambda files: propose_truncate(files, "/n1", [], int(before.end.offset), request()), "/n1")
+    after = copy_at(files, "/n1")
+    assert (after.stop, after.end) == (None, before.end)
+
+
+def test_committed_records_are_cut_only_when_that_is_accepted() -> None:
+    files = cluster("basic", 1, 2, 3)
+    with pytest.raises(RefusedError, match=r"offsets 83 to 95 on node 1.*; committed.*nothing proves"):
+        propose_truncate(files, "/n1", ["/n2", "/n3"], 83, request())
+    proposal = propose_truncate(files, "/n1", ["/n2", "/n3"], 83, request(accept_data_loss=True))
+    assert proposal.warnings
+
+
+def test_what_no_majority_holds_is_cut_with_that_as_proof() -> None:
+    files = cluster("dynamic-voters", 2, 3, 4)
+    proposal = propose_truncate(files, "/n4", ["/n2", "/n3"], 81, request())
+    assert any("never committed" in said for said in proposal.says)
+    repair(files, lambda files: propose_truncate(files, "/n4", ["/n2", "/n3"], 81, request()), "/n4")
+    after = copy_at(files, "/n4")
+    assert (int(after.end.offset), int(after.end.epoch)) == (81, 2)
+    assert open_log(files, "/n4/__cluster_metadata-0", recover=False)[1].warnings == ()
+
+
+def test_an_undo_is_refused_once_a_node_has_run() -> None:
+    files = cluster("basic", 1)
+    repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
+    _append(files, "/n1", b"x")
+    with pytest.raises(RefusedError, match="a node has run since"):
+        propose_undo(files, "/n1", work_root_of("/n1"))
+
+
+def _append(files: SimulatedFiles, log_dir: str, data: bytes) -> None:
+    metadata = f"{log_dir}/__cluster_metadata-0"
+    last = max(name for name in files.listdir(metadata) if name.endswith(".log"))
+    handle = files.open(f"{metadata}/{last}")
+    handle.pwrite(data, handle.size())
+    handle.fdatasync()
