@@ -10,11 +10,13 @@ import typer
 
 from metadata_log.ids import TopicId, id_text, parse_topic_id
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
+from quorum.cli.consistency import AtLeastOption, Consistency, ConsistencyOption, at_least_offset
 from quorum.cli.errors import FAILED, CliError, say, wrong_use
 from quorum.cli.output import Output, OutputFormat, print_table, show_json, show_object, show_rows
 from quorum.cli.topic_options import parse_assignments, parse_configs, topic_pattern
 
 if TYPE_CHECKING:
+    from metadata_log.offsets import Offset
     from quorum.client.client import Client
     from quorum.controller.requests import CreatableTopicResult, DescribedPartition, DescribedTopic
 
@@ -139,12 +141,17 @@ def list_topics(
     exclude_internal: Annotated[
         bool, typer.Option("--exclude-internal", help="Leave the cluster's own topics out.")
     ] = False,
+    consistency: ConsistencyOption = Consistency.LINEARIZABLE,
+    at_least: AtLeastOption = None,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """List topics with their ids."""
     pattern = _EVERY if topic is None else topic_pattern(topic)
-    found = with_client(bootstrap_controller, timeout, lambda client: client.describe_topics(all_topics=True))
+    offset = at_least_offset(consistency, at_least)
+    found = with_client(
+        bootstrap_controller, timeout, lambda client: client.describe_topics(all_topics=True, at_least_offset=offset)
+    )
     rows = [
         {
             "topic": each.name,
@@ -166,12 +173,15 @@ def describe(
     topic: Pattern = None,
     topic_id: Ids = None,
     if_exists: Annotated[bool, typer.Option("--if-exists", help="A topic that is not there is no error.")] = False,
+    consistency: ConsistencyOption = Consistency.LINEARIZABLE,
+    at_least: AtLeastOption = None,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Describe topics and their partitions: leader, replicas, who is in sync. --topic-id wins over --topic."""
     ids = _ids(topic_id)
-    found = with_client(bootstrap_controller, timeout, lambda client: _find(client, topic, ids))
+    offset = at_least_offset(consistency, at_least)
+    found = with_client(bootstrap_controller, timeout, lambda client: _find(client, topic, ids, offset))
     if not found and (topic is not None or ids) and not if_exists:
         what = " ".join(map(id_text, ids)) if ids else topic
         raise CliError(f"there is no topic {what}: see kraft topics list")
@@ -188,19 +198,22 @@ def describe(
         print_table(_PARTITION_COLUMNS, [_cells(partition) for partition in each.partitions])
 
 
-async def _find(client: Client, topic: str | None, ids: Sequence[TopicId]) -> list[DescribedTopic]:
+async def _find(
+    client: Client, topic: str | None, ids: Sequence[TopicId], offset: Offset | None
+) -> list[DescribedTopic]:
     """The topics that are there; the metadata topic, which is in no list, by its exact name."""
     from quorum.errors import Error  # noqa: PLC0415  (not needed for help)
 
     if ids:
-        found = await client.describe_topics(topic_ids=ids)
+        found = await client.describe_topics(topic_ids=ids, at_least_offset=offset)
         return [each for each in found if each.error is Error.NONE]
     if topic is not None:
-        named = await client.describe_topics([topic])
+        named = await client.describe_topics([topic], at_least_offset=offset)
         if named and named[0].error is Error.NONE:
             return [named[0]]
     pattern = _EVERY if topic is None else topic_pattern(topic)
-    return [each for each in await client.describe_topics(all_topics=True) if _is_meant(each, pattern)]
+    found = await client.describe_topics(all_topics=True, at_least_offset=offset)
+    return [each for each in found if _is_meant(each, pattern)]
 
 
 def _is_meant(topic: DescribedTopic, pattern: re.Pattern[str]) -> bool:

@@ -202,8 +202,9 @@ class Client:
     ) -> tuple[DescribedTopic, ...]:
         """Describe topics by name, by id, or all of them; unknown ones have their `error` set.
 
-        The active controller answers, unless `at_least_offset` is given: then any controller may whose image reaches
-        that far; `seen_offset` reads this client's own writes, also while there is no leader.
+        Linearizable: what was committed when this was called is in the answer, whoever wrote it, at the cost of one
+        round trip from the leader to a majority. With `at_least_offset` any controller answers whose image reaches that
+        far; `seen_offset` reads this client's own writes, also while there is no leader.
         """
         request = DescribeTopics(names=tuple(names), topic_ids=tuple(topic_ids), all_topics=all_topics)
         offset = NO_OFFSET if at_least_offset is None else at_least_offset

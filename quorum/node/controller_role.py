@@ -3,6 +3,8 @@
 Decides: when this node is the active controller, which requests share a batch, when an answer may leave, and what is
 told to whoever cannot be answered. Must not know: what a request means (`quorum.controller` does), Raft, the disk.
 
+An answer is true of the whole quorum: it rests on a commit of this very epoch, or on a barrier that proves who leads.
+
 Active from the moment that the committed image holds the LeaderChange of its epoch, so that nothing of earlier epochs
 is missing from it. Appended when leadership is lost: the outcome is unknown (REQUEST_TIMED_OUT). Not appended:
 NOT_CONTROLLER, safe to send again elsewhere.
@@ -32,9 +34,10 @@ from quorum.node.ports import (
     ControllerDeactivated,
 )
 from quorum.node.purgatory import CommitPurgatory, ReadPurgatory, WaitingAnswer
-from quorum.node.reads import READS, ImageReader
+from quorum.node.reads import PROVE_NOTHING, READS, ImageReader
 from quorum.node.registration import Registration
 from quorum.node.tail import Tail, TooLargeError
+from quorum.node.unproven import Unproven, UnprovenAnswers
 
 
 class RoleConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +73,7 @@ class ControllerRole:
         self._tail: Tail | None = None
         self._commits = CommitPurgatory()
         self._reads = ReadPurgatory()
+        self._unproven = UnprovenAnswers()
         self._new_ids = self._ids()
 
     @property
@@ -80,7 +84,7 @@ class ControllerRole:
     @property
     def waiting(self) -> int:
         """How many answers wait."""
-        return len(self._commits) + len(self._reads)
+        return len(self._commits) + len(self._reads) + len(self._unproven)
 
     # --- called by the executor
 
@@ -95,18 +99,25 @@ class ControllerRole:
             self._handle(call)
         if self._tail is not None and self._may_append(self._tail):
             self._append(self._tail)
+        token = self._unproven.take_due()
+        if token is not None:
+            self._executor.ask_read_barrier(token)
         self._expire()
 
     def on_published(self) -> None:
         """See `executor.Application`."""
         end = self._executor.image.offset_and_epoch.offset
         for answer in self._commits.take_committed(end):
-            answer.call.respond(self._answer(answer.response, answer.offset))
+            if answer.token is None or self._unproven.is_proven(answer.token):
+                answer.call.respond(self._answer(answer.response, answer.offset))
+            else:
+                self._unproven.add(_unproven(answer, answer.token))
         for call in self._reads.take_reached(end):
             self._read(call)
 
     def on_lost_leadership(self) -> None:
         """See `executor.Application`."""
+        self.on_read_barrier_refused()
         if self._tail is None:
             return
         epoch, appended_end, self._tail = self._tail.epoch, self._tail.appended_end_offset, None
@@ -118,13 +129,32 @@ class ControllerRole:
             answer.call.respond(self._unknown_outcome() if is_unknown else self._not_controller())
         self._executor.tell(ControllerDeactivated(epoch=epoch, unknown_outcomes=unknown))
 
+    def on_read_barrier(self, token: int, offset: Offset) -> None:
+        """See `executor.Application`."""
+        for each in self._unproven.take_proven(token):
+            if each.response is not None:
+                each.call.respond(self._answer(each.response, each.offset))
+            elif offset <= self._executor.image.offset_and_epoch.offset:
+                self._read(each.call)
+            else:
+                self._reads.add(each.call, offset, each.deadline_ms)
+
+    def on_read_barrier_refused(self) -> None:
+        """See `executor.Application`."""
+        for each in self._unproven.take_all():
+            each.call.respond(self._not_controller())
+
     def on_controller_answer(self, answered: ControllerAnswered) -> None:
         """See `executor.Application`."""
         self._registration.on_controller_answer(answered)
 
     def next_deadline_ms(self) -> int | None:
         """See `executor.Application`."""
-        deadlines = [self._commits.next_deadline_ms(), self._reads.next_deadline_ms()]
+        deadlines = [
+            self._commits.next_deadline_ms(),
+            self._reads.next_deadline_ms(),
+            self._unproven.next_deadline_ms(),
+        ]
         deadlines.append(self._registration.next_deadline_ms())
         if self._tail is not None and self._may_append(self._tail):
             deadlines.append(self._machine.next_deadline_ms())
@@ -173,7 +203,7 @@ class ControllerRole:
     # --- requests
 
     def _handle(self, call: ClientCall) -> None:
-        if call.at_least_offset >= 0 and type(call.request) in READS:
+        if type(call.request) in READS:
             self._handle_read(call)
         elif self._tail is None:
             call.respond(self._not_controller())
@@ -206,19 +236,22 @@ class ControllerRole:
         self._answer_after(call, result, tail.next_offset)
 
     def _answer_after(self, call: ClientCall, result: ControllerResult, offset: Offset) -> None:
-        """Answer once everything up to `offset` is committed, which is at once where it is so already."""
-        if not result.records and offset <= self._executor.image.offset_and_epoch.offset:
-            call.respond(self._answer(result.response, offset))
-            return
-        self._commits.add(
-            WaitingAnswer(
-                call=call,
-                response=result.response,
-                offset=offset,
-                deadline_ms=self._deadline_of(call),
-                writes_from=Offset(offset - len(result.records)) if result.records else None,
-            )
+        """Answer once everything up to `offset` is committed, and that commit, or a barrier, has proven who leads."""
+        needs_proof = not result.records and type(call.request) not in PROVE_NOTHING
+        answer = WaitingAnswer(
+            call=call,
+            response=result.response,
+            offset=offset,
+            deadline_ms=self._deadline_of(call),
+            writes_from=Offset(offset - len(result.records)) if result.records else None,
+            token=self._unproven.next_token() if needs_proof else None,
         )
+        if result.records or offset > self._executor.image.offset_and_epoch.offset:
+            self._commits.add(answer)
+        elif answer.token is not None:
+            self._unproven.add(_unproven(answer, answer.token))
+        else:
+            call.respond(self._answer(result.response, offset))
 
     def _write(self, tail: Tail, result: ControllerResult) -> bool:
         if not result.records:
@@ -244,15 +277,22 @@ class ControllerRole:
         """Whether what is staged may go now; if not, it does in the turn in which the high watermark moves."""
         return tail.in_flight(self._executor.high_watermark) < self._config.max_batches_in_flight
 
-    # --- reads at any replica
+    # --- reads
 
     def _handle_read(self, call: ClientCall) -> None:
-        if call.at_least_offset <= self._executor.image.offset_and_epoch.offset:
+        """`at_least` an offset: from this replica's image. Linearizable: as leader, which has to be proven first."""
+        is_at_least = call.at_least_offset >= 0
+        if is_at_least and call.at_least_offset <= self._executor.image.offset_and_epoch.offset:
             self._read(call)
+        elif not is_at_least and not self._executor.machine.is_leader:
+            call.respond(self._not_controller())
         elif self.waiting >= self._config.max_waiting:
             call.respond(self._too_many())
+        elif is_at_least:
+            self._reads.add(call, call.at_least_offset, self._deadline_of(call))
         else:
-            self._reads.add(call, self._deadline_of(call))
+            token = self._unproven.next_token()
+            self._unproven.add(Unproven(call=call, token=token, deadline_ms=self._deadline_of(call)))
 
     def _read(self, call: ClientCall) -> None:
         executor = self._executor
@@ -269,8 +309,11 @@ class ControllerRole:
         for answer in self._commits.take_expired(now_ms):
             answer.call.respond(self._unknown_outcome())
         for call in self._reads.take_expired(now_ms):
-            hint = f"this replica's image ends before offset {call.at_least_offset}"
+            where = "what was committed" if call.at_least_offset < 0 else f"offset {call.at_least_offset}"
+            hint = f"this replica's image ends before {where} when it was asked"
             call.respond(self._executor.leader_hint(Error.OFFSET_NOT_AVAILABLE, hint))
+        for each in self._unproven.take_expired(now_ms):
+            each.call.respond(self._not_controller("it could not prove in time that it still leads; nothing was done"))
 
     def _deadline_of(self, call: ClientCall) -> int:
         named = call.context.deadline_ms
@@ -288,8 +331,8 @@ class ControllerRole:
             leader_endpoints=machine.leader_endpoints,
         )
 
-    def _not_controller(self) -> ClientAnswer:
-        return self._executor.leader_hint(Error.NOT_CONTROLLER, "this node is not the active controller")
+    def _not_controller(self, why: str = "this node is not the active controller") -> ClientAnswer:
+        return self._executor.leader_hint(Error.NOT_CONTROLLER, why)
 
     def _unknown_outcome(self) -> ClientAnswer:
         return self._executor.leader_hint(
@@ -300,3 +343,13 @@ class ControllerRole:
         return self._executor.leader_hint(
             Error.THROTTLING_QUOTA_EXCEEDED, "too many requests wait for their answer here: try again later"
         )
+
+
+def _unproven(answer: WaitingAnswer, token: int) -> Unproven:
+    return Unproven(
+        call=answer.call,
+        token=token,
+        deadline_ms=answer.deadline_ms,
+        response=answer.response,
+        offset=answer.offset,
+    )

@@ -19,8 +19,9 @@ from metadata_log.errors import InvariantViolation
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Offset
 from quorum.errors import Error
+from quorum.node.application import Application
 from quorum.node.disk_threads import DiskEvent, SyncStats, ThreadedDisk
-from quorum.node.executor import Application, Executor, ExecutorConfig
+from quorum.node.executor import Executor, ExecutorConfig
 from quorum.node.health import heard_age_ms
 from quorum.node.opened import OpenedReplica
 from quorum.node.ports import (

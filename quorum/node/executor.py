@@ -12,7 +12,7 @@ turn at once; then everything that was staged goes to the disk.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -23,6 +23,7 @@ from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
 from quorum.errors import Error
+from quorum.node.application import Application
 from quorum.node.effects import Effects
 from quorum.node.gate import Gate
 from quorum.node.opened import OpenedReplica
@@ -50,6 +51,7 @@ from quorum.node.ports import (
 from quorum.node.published import Published
 from quorum.raft.config import RaftConfig
 from quorum.raft.inputs import (
+    AskReadBarrier,
     Elapsed,
     Input,
     Propose,
@@ -67,37 +69,12 @@ from quorum.raft.ready import (
     LogTruncated,
     LostLeadership,
     PeerRefused,
+    ReadBarrierPassed,
+    ReadBarrierRefused,
     Ready,
     Shut,
     VotersChanged,
 )
-
-
-class Application(Protocol):
-    """What a controller adds to a replica; an observer has none."""
-
-    @property
-    def active_epoch(self) -> Epoch | None:
-        """The epoch in which it is the active controller, or None."""
-
-    @property
-    def waiting(self) -> int:
-        """How many answers wait."""
-
-    def on_turn(self, calls: list[ClientCall]) -> None:
-        """The last step of a turn: its clients' requests, timers, activation. May propose."""
-
-    def on_published(self) -> None:
-        """The published image moved: answers may be due. Must not propose."""
-
-    def on_lost_leadership(self) -> None:
-        """Whatever was appended and is not committed may be gone. Must not propose."""
-
-    def on_controller_answer(self, answered: ControllerAnswered) -> None:
-        """The active controller's door answered a call of ours. Must not propose."""
-
-    def next_deadline_ms(self) -> int | None:
-        """When `on_turn` must be called at the latest; monotonic ms."""
 
 
 class ExecutorConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,6 +153,8 @@ class Executor:
             LogTruncated: self._on_log_truncated,
             VotersChanged: self._on_voters_changed,
             PeerRefused: self._on_peer_refused,
+            ReadBarrierPassed: self._on_read_barrier,
+            ReadBarrierRefused: self._on_read_barrier_refused,
             Shut: self._on_shut,
         }
 
@@ -292,6 +271,10 @@ class Executor:
         self._published.remember(replayer)
         self.gate.on_appended(replayer.image)
 
+    def ask_read_barrier(self, token: int) -> None:
+        """For the application: have it proven that this replica still leads; `on_read_barrier` is told of it."""
+        self._feed(AskReadBarrier(epoch=self.machine.epoch, token=token))
+
     def _feed(self, received: Input) -> Ready:
         machine = self.machine
         ready = machine.on_input(received, self.clock)
@@ -357,6 +340,14 @@ class Executor:
         self.tell(
             Refused(request="", error=Error.INVALID_REQUEST, why=effect.what, by_us=True, peer=str(effect.node_id))
         )
+
+    def _on_read_barrier(self, effect: ReadBarrierPassed) -> None:
+        if self.application is not None:
+            self.application.on_read_barrier(effect.token, effect.offset)
+
+    def _on_read_barrier_refused(self, effect: ReadBarrierRefused) -> None:
+        if self.application is not None:
+            self.application.on_read_barrier_refused()
 
     def _on_shut(self, effect: Shut) -> None:
         self.is_shut = True

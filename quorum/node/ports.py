@@ -135,7 +135,7 @@ class ClientAnswer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     `response` is one of `quorum.controller.requests` when `error` is NONE. Otherwise the whole request is refused:
     NOT_CONTROLLER (nothing was done, safe to send again elsewhere), REQUEST_TIMED_OUT (the outcome is not known),
     THROTTLING_QUOTA_EXCEEDED (nothing was done: this node has more than it takes), OFFSET_NOT_AVAILABLE (a read's
-    `at_least_offset` did not come in time).
+    the offset to read at did not come in time).
     """
 
     error: Error = Error.NONE
@@ -156,7 +156,8 @@ class ClientCall(msgspec.Struct, frozen=True, kw_only=True):
     context: RequestContext
     respond: Callable[[ClientAnswer], None]
     at_least_offset: Offset = NO_OFFSET
-    """A read may be answered by any replica whose published image reaches this far; -1 asks the active controller."""
+    """A read may be answered by any replica whose published image reaches this far; -1 asks for a linearizable answer,
+    which a leader gives that has proven that it leads (DESIGN 15)."""
 
 
 # --- disk

@@ -26,6 +26,8 @@ class WaitingAnswer(msgspec.Struct, frozen=True, kw_only=True):
     writes_from: Offset | None
     """Where its own records begin; None when it has none. Once they are appended, losing the leadership leaves the
     outcome unknown."""
+    token: int | None = None
+    """The read barrier that it also waits for (`unproven`), where it has no records to prove it."""
 
 
 class CommitPurgatory:
@@ -83,10 +85,10 @@ class ReadPurgatory:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, call: ClientCall, deadline_ms: int) -> None:
-        """Keep it until the image has reached `call.at_least_offset`."""
+    def add(self, call: ClientCall, offset: Offset, deadline_ms: int) -> None:
+        """Keep it until the image has reached `offset`."""
         self._count += 1
-        heapq.heappush(self._waiting, (call.at_least_offset, self._count, call, deadline_ms))
+        heapq.heappush(self._waiting, (offset, self._count, call, deadline_ms))
 
     def take_reached(self, offset: Offset) -> Iterator[ClientCall]:
         """Those that an image ending at `offset` may answer."""

@@ -1,6 +1,7 @@
-"""Reads that any replica answers from its published image, active controller or not (DESIGN 15, `at_least`).
+"""Reads that are answered from the published image: of any replica that has come far enough, or of the leader once it
+has proven that it leads (DESIGN 15, `at_least` and `linearizable`).
 
-Decides: which requests are such reads. Must not know: where the image comes from.
+Decides: which requests are such reads, and which need no proof. Must not know: where the image comes from.
 """
 
 from __future__ import annotations
@@ -11,10 +12,20 @@ from metadata_log.image import MetadataImage
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.handlers.describe_topics import handle_describe_topics
-from quorum.controller.requests import DescribeTopics
+from quorum.controller.requests import (
+    AlterPartition,
+    BrokerHeartbeat,
+    DescribeTopics,
+    RegisterBroker,
+    RegisterController,
+)
 from quorum.controller.turn import SoftState, Turn
 
 READS: Final = (DescribeTopics,)
+
+PROVE_NOTHING: Final = (RegisterBroker, BrokerHeartbeat, AlterPartition, RegisterController)
+"""Requests of brokers and controllers: they come all the time, and what they are told is fenced by epochs of its own.
+Any other answer that wrote nothing tells how things are, and is given only by who has proven that it still leads."""
 
 
 class ImageReader:

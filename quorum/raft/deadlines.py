@@ -21,6 +21,7 @@ def next_deadline_ms(core: Core) -> int | None:
             state.begin_deadline_ms,
             state.parked_deadline_ms,
             state.high_watermark_due_ms,
+            state.barrier.retry_at_ms,
         )
     if isinstance(state, Follower):
         return _earliest(state.fetch_deadline_ms, next_fetch_ms(core, state.fetch))

@@ -37,7 +37,10 @@ def _describe_state(core: Core) -> str:
         return f" fetched={'yes' if state.has_fetched else 'no'}{snapshot}"
     if isinstance(state, Leader):
         ends = ",".join(f"{node_id}:{progress.log_end_offset}" for node_id, progress in sorted(state.voters.items()))
-        return f" start={state.epoch_start_offset} voters={ends} parked={len(state.parked)}"
+        barrier = state.barrier
+        proving = "" if barrier.proving is None else f" proving={barrier.proving}"
+        proving += "" if barrier.waiting is None else f" waiting={barrier.waiting}"
+        return f" start={state.epoch_start_offset} voters={ends} parked={len(state.parked)}{proving}"
     if isinstance(state, Resigned):
         return f" untold={_ids(state.unacknowledged)}"
     return ""

@@ -26,6 +26,7 @@ from quorum.raft.following import (
     on_fetch_response,
 )
 from quorum.raft.inputs import (
+    AskReadBarrier,
     Elapsed,
     Flushed,
     Input,
@@ -57,6 +58,7 @@ from quorum.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
+from quorum.raft.read_barrier import handle_read_barrier, on_begin_answered
 from quorum.raft.serving import handle_fetch, on_request_dropped
 from quorum.raft.starting import start
 from quorum.raft.states import Candidate, Follower, Leader, Prospective, Resigned, Unattached
@@ -66,7 +68,7 @@ def dispatch(core: Core, received: Input) -> None:
     """The most frequent first."""
     if not core.is_started and type(received) is not Start:
         raise InvariantViolation(f"{type(received).__name__} came before Start")
-    if isinstance(received, Flushed | Propose | Persisted | RequestDropped):
+    if isinstance(received, Flushed | Propose | Persisted | RequestDropped | AskReadBarrier):
         core.draws = NO_DRAWS
         _dispatch_without_draw(core, received)
         return
@@ -85,7 +87,9 @@ def dispatch(core: Core, received: Input) -> None:
         start(core)
 
 
-def _dispatch_without_draw(core: Core, received: Flushed | Propose | Persisted | RequestDropped) -> None:
+def _dispatch_without_draw(
+    core: Core, received: Flushed | Propose | Persisted | RequestDropped | AskReadBarrier
+) -> None:
     if isinstance(received, Flushed):
         _on_flushed(core, received)
     elif isinstance(received, Propose):
@@ -94,6 +98,8 @@ def _dispatch_without_draw(core: Core, received: Flushed | Propose | Persisted |
         core.outbox.complete_persist(received.token)
         if not core.outbox.is_gated:
             on_own_vote_durable(core)
+    elif isinstance(received, AskReadBarrier):
+        handle_read_barrier(core, received)
     else:
         on_request_dropped(core, received.request_id)
 
@@ -143,7 +149,7 @@ def _on_response(core: Core, received: ResponseReceived) -> None:
     elif isinstance(response, VoteResponse):
         on_vote_response(core, destination, response)
     elif isinstance(response, BeginQuorumEpochResponse):
-        on_begin_response(core, destination, response)
+        on_begin_response(core, destination, received.correlation, response)
     else:
         on_end_response(core, destination, response)
 
@@ -155,9 +161,11 @@ def _on_failure(core: Core, received: RequestFailed) -> None:
 
 
 def _on_failure_of(core: Core, destination: int, correlation: int, *, disconnected: bool) -> None:
-    """A leader does nothing of it: it tells silent voters again at its own interval."""
+    """A leader tells silent voters again at its own interval."""
     state = core.state
-    if isinstance(state, Prospective | Candidate):
+    if isinstance(state, Leader):
+        on_begin_answered(core, state, correlation, acknowledged=False)
+    elif isinstance(state, Prospective | Candidate):
         on_vote_failed(core, destination)
     elif isinstance(state, Resigned):
         on_end_failed(core, destination)

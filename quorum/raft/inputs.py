@@ -80,6 +80,17 @@ class Propose(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     values: tuple[bytes, ...]
 
 
+class AskReadBarrier(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Prove that this replica still leads `epoch`, for all reads that have come in by now.
+
+    `token` rises from one to the next. `ReadBarrierPassed` with it, or a later one, is the proof; `ReadBarrierRefused`
+    says that this replica does not lead that epoch. Neither comes any more after `LostLeadership`.
+    """
+
+    epoch: Epoch
+    token: int
+
+
 class Flushed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The log write `token` is durable: the log up to `end_offset`, whose last record has `epoch`, as the write said.
 
@@ -111,6 +122,7 @@ Input = (
     | ResponseReceived
     | RequestFailed
     | Propose
+    | AskReadBarrier
     | Flushed
     | Persisted
     | Shutdown

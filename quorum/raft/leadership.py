@@ -13,6 +13,7 @@ from quorum.raft.inputs import Propose
 from quorum.raft.leading import append, begin_interval_ms, send_begin
 from quorum.raft.messages import BeginQuorumEpochResponse, EndQuorumEpochResponse
 from quorum.raft.peers import News, learn
+from quorum.raft.read_barrier import on_begin_answered, on_elapsed_barrier
 from quorum.raft.ready import ProposalRefused
 from quorum.raft.roles import become_resigned, become_unattached, send_end, shut
 from quorum.raft.serving import answer_overdue
@@ -33,10 +34,15 @@ def handle_propose(core: Core, proposal: Propose) -> None:
     append(core, state, Offset(base_offset + len(proposal.values)), data)
 
 
-def on_begin_response(core: Core, node_id: int, response: BeginQuorumEpochResponse) -> None:
-    """An acknowledgement: only the epoch that it tells matters, the Fetch that follows says the rest."""
-    if learn(core, node_id, response) is News.CURRENT and response.error is not Error.NONE:
+def on_begin_response(core: Core, node_id: int, correlation: int, response: BeginQuorumEpochResponse) -> None:
+    """An acknowledgement: it proves that the voter follows, to whom the read barrier matters."""
+    news = learn(core, node_id, response)
+    state = core.state
+    if news is News.CURRENT and response.error is not Error.NONE:
         core.refuse(node_id, f"it answers BeginQuorumEpoch with {response.error.name} in epoch {core.epoch}")
+    if type(state) is Leader:
+        acknowledged = news is News.CURRENT and response.error is Error.NONE
+        on_begin_answered(core, state, correlation, acknowledged=acknowledged)
 
 
 def on_end_response(core: Core, node_id: int, response: EndQuorumEpochResponse) -> None:
@@ -85,6 +91,7 @@ def on_elapsed_leader(core: Core, state: Leader) -> None:
         become_resigned(core, state)
         return
     answer_overdue(core, state)
+    on_elapsed_barrier(core, state)
     if state.begin_deadline_ms is not None and state.begin_deadline_ms <= core.now_ms:
         send_begin(core, state)
         state.begin_deadline_ms = core.now_ms + begin_interval_ms(core)

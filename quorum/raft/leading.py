@@ -11,8 +11,8 @@ from metadata_log.voters import VoterSet
 from quorum.raft.control_batches import opening_batch
 from quorum.raft.core import Core
 from quorum.raft.log_state import EpochStartsAt
-from quorum.raft.membership import destination_of
-from quorum.raft.messages import UNKNOWN_OFFSET, BeginQuorumEpochRequest, FetchResponse
+from quorum.raft.messages import UNKNOWN_OFFSET, FetchResponse
+from quorum.raft.read_barrier import maybe_begin_round, send_begin_to
 from quorum.raft.ready import HighWatermarkAdvanced, SendRecords, VotersChanged
 from quorum.raft.states import Leader, ParkedFetch, Progress
 
@@ -140,6 +140,7 @@ def maybe_advance_high_watermark(core: Core, leader: Leader) -> None:
     core.outbox.add(HighWatermarkAdvanced(offset=committed))
     if leader.parked:
         tell_high_watermark(core, leader)
+    maybe_begin_round(core, leader)
 
 
 def tell_high_watermark(core: Core, leader: Leader) -> None:
@@ -166,10 +167,7 @@ def send_begin(core: Core, leader: Leader) -> None:
         fetched_at_ms = leader.voters[voter.key.node_id].fetched_at_ms
         if voter.key.node_id in asked or (fetched_at_ms is not None and fetched_at_ms > heard_since):
             continue
-        request = BeginQuorumEpochRequest(
-            leader_id=core.me.node_id, leader_epoch=core.epoch, voter=voter.key, leader_endpoints=core.endpoints
-        )
-        core.outbox.send(destination_of(voter), request, core.config.request_timeout_ms)
+        send_begin_to(core, leader, voter)
 
 
 def successors(leader: Leader, me: ReplicaKey) -> tuple[ReplicaKey, ...]:

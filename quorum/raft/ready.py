@@ -150,6 +150,19 @@ class ProposalRefused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     proposed_epoch: Epoch
 
 
+class ReadBarrierPassed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """All reads up to `token` may be answered, from an image of the committed log up to `offset` or further."""
+
+    token: int
+    offset: Offset
+
+
+class ReadBarrierRefused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The `AskReadBarrier` of this very input named an epoch that this replica does not lead."""
+
+    token: int
+
+
 class PeerRefused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A peer's message makes no sense and was ignored or answered with an error; to be logged."""
 
@@ -172,6 +185,8 @@ Effect = (
     | LogTruncated
     | VotersChanged
     | ProposalRefused
+    | ReadBarrierPassed
+    | ReadBarrierRefused
     | PeerRefused
     | Shut
 )

@@ -119,6 +119,31 @@ class ParkedFetch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     deadline_ms: int
 
 
+class AskedVoter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A BeginQuorumEpoch on its way to `key`: it left after round `round` of the read barrier had begun."""
+
+    key: ReplicaKey
+    round: int
+
+
+class ReadBarrier(msgspec.Struct, kw_only=True, gc=False):
+    """The rounds in which a leader proves that it leads, one at a time (`read_barrier`)."""
+
+    round: int = 0
+    """The newest that has begun."""
+    asked: dict[int, AskedVoter] = {}
+    """By correlation."""
+    acknowledged: dict[ReplicaKey, int] = {}
+    """The newest round in which that voter was asked, and has answered that it follows."""
+    proving: int | None = None
+    """The token that the round under way is for."""
+    offset: Offset = Offset(0)
+    """The high watermark when that round began."""
+    waiting: int | None = None
+    """The token that the next round is for."""
+    retry_at_ms: int | None = None
+
+
 class Leader(msgspec.Struct, kw_only=True, gc=False):
     """Serves the log. `answer` is what every Fetch is answered with, but for its records."""
 
@@ -139,6 +164,7 @@ class Leader(msgspec.Struct, kw_only=True, gc=False):
     """Not after the first deadline among `parked`."""
     high_watermark_due_ms: int | None = None
     """When those in `parked` that do not know the present high watermark hear of it; None when all know it."""
+    barrier: ReadBarrier = msgspec.field(default_factory=ReadBarrier)
 
 
 class Resigned(msgspec.Struct, kw_only=True, gc=False):

@@ -110,8 +110,8 @@ _EXECUTOR: Final = (
     Mutant(
         name="answered before commit",
         module="quorum.node.controller_role",
-        was="        if not result.records and offset <= self._executor.image.offset_and_epoch.offset:\n",
-        becomes="        if not result.records or offset:\n",
+        was="        if result.records or offset > self._executor.image.offset_and_epoch.offset:\n",
+        becomes="        if offset < 0:\n",
     ),
     Mutant(
         name="a waiting answer leaves one offset early",
@@ -140,8 +140,8 @@ _EXECUTOR: Final = (
     Mutant(
         name="a read is answered below the offset it asks for",
         module="quorum.node.controller_role",
-        was="        if call.at_least_offset <= self._executor.image.offset_and_epoch.offset:\n",
-        becomes="        if call.at_least_offset >= 0:\n",
+        was="        if is_at_least and call.at_least_offset <= self._executor.image.offset_and_epoch.offset:\n",
+        becomes="        if is_at_least:\n",
     ),
 )
 

@@ -23,11 +23,12 @@ from metadata_log.ids import ReplicaKey, Uuid
 from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.controller.config import ControllerConfig
+from quorum.node.application import Application
 from quorum.node.bootstrap import open_replica
 from quorum.node.config import config_of
 from quorum.node.controller_role import ControllerRole, RoleConfig
 from quorum.node.destinations import bootstrap_destinations
-from quorum.node.executor import Application, Executor, ExecutorConfig
+from quorum.node.executor import Executor, ExecutorConfig
 from quorum.node.opened import OpenedReplica
 from quorum.node.ports import ClientCall, DiskFailed, Event, ImagePublished, NodeEvent, Ports, RoleChanged, StopAsked
 from quorum.node.registration import registration_of

@@ -71,6 +71,8 @@ INPUTS: dict[str, str] = {
     "RequestFailed, connection reset": "fail to=last reset",
     "Propose, same epoch": "propose epoch=5",
     "Propose, older epoch": "propose epoch=4",
+    "AskReadBarrier, same epoch": "barrier epoch=5 token=1",
+    "AskReadBarrier, older epoch": "barrier epoch=4 token=1",
     "Shutdown": "shutdown",
 }
 

@@ -21,6 +21,7 @@ from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet
 from quorum.errors import Error
 from quorum.raft.config import RaftConfig, StorageState
 from quorum.raft.inputs import (
+    AskReadBarrier,
     Clock,
     Elapsed,
     Flushed,
@@ -156,6 +157,10 @@ class Transcript:
         """`epoch=` and one value of `size=` bytes."""
         value = b"v" * int(named.get("size", "10"))
         return self.feed(Propose(epoch=Epoch(int(named["epoch"])), values=(value,)))
+
+    def do_barrier(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """Prove the leadership of `epoch=` for the reads up to `token=`."""
+        return self.feed(AskReadBarrier(epoch=Epoch(int(named["epoch"])), token=int(named["token"])))
 
     def do_shutdown(self, named: dict[str, str], flags: set[str]) -> list[str]:
         """The clean stop."""

@@ -14,10 +14,11 @@ from metadata_log.voters import Voter
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.requests import BrokerHeartbeat
+from quorum.node.application import Application
 from quorum.node.bootstrap import open_replica
 from quorum.node.config import NodeConfig, config_of
 from quorum.node.controller_role import ControllerRole, RoleConfig
-from quorum.node.executor import Application, Executor, ExecutorConfig
+from quorum.node.executor import Executor, ExecutorConfig
 from quorum.node.opened import OpenedReplica
 from quorum.node.ports import ClientAnswer, ClientCall, Event, NodeEvent, Ports, StopAsked
 from quorum.node.registration import registration_of

@@ -5,6 +5,7 @@ Messages that several services share."""
 
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -15,6 +16,38 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _Consistency:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ConsistencyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Consistency.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CONSISTENCY_UNSPECIFIED: _Consistency.ValueType  # 0
+    """AT_LEAST where the request gives an offset, else LINEARIZABLE."""
+    CONSISTENCY_LINEARIZABLE: _Consistency.ValueType  # 1
+    """Of everything that was committed when the request was sent, and perhaps more. Answered by the leader, once a
+    majority of the voters has confirmed that it still leads.
+    """
+    CONSISTENCY_AT_LEAST: _Consistency.ValueType  # 2
+    """Of everything before the offset that the request gives (0 where it gives none), and perhaps more. Answered by any
+    controller, also while nobody leads.
+    """
+
+class Consistency(_Consistency, metaclass=_ConsistencyEnumTypeWrapper):
+    """What a read has to be of."""
+
+CONSISTENCY_UNSPECIFIED: Consistency.ValueType  # 0
+"""AT_LEAST where the request gives an offset, else LINEARIZABLE."""
+CONSISTENCY_LINEARIZABLE: Consistency.ValueType  # 1
+"""Of everything that was committed when the request was sent, and perhaps more. Answered by the leader, once a
+majority of the voters has confirmed that it still leads.
+"""
+CONSISTENCY_AT_LEAST: Consistency.ValueType  # 2
+"""Of everything before the offset that the request gives (0 where it gives none), and perhaps more. Answered by any
+controller, also while nobody leads.
+"""
+Global___Consistency: _TypeAlias = Consistency  # noqa: Y015
 
 @_typing.final
 class Endpoint(_message.Message):

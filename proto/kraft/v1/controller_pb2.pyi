@@ -40,7 +40,7 @@ class Outcome(_message.Message):
     """Kafka's error code; 0 is none. Otherwise the whole request is refused and nothing else in the answer counts:
     NOT_CONTROLLER (41) and THROTTLING_QUOTA_EXCEEDED (89): nothing was done, it may be sent again (elsewhere);
     REQUEST_TIMED_OUT (7): it is not known whether it was done; OFFSET_NOT_AVAILABLE (78): the replica has not reached
-    `at_least_offset` in time; INVALID_REQUEST (42): it cannot be understood.
+    the offset to read at in time; INVALID_REQUEST (42): it cannot be understood.
     """
     error_message: _builtins.str
     """What is wrong and what to do, in words."""
@@ -652,12 +652,13 @@ class DescribeTopicsRequest(_message.Message):
     TOPIC_IDS_FIELD_NUMBER: _builtins.int
     ALL_TOPICS_FIELD_NUMBER: _builtins.int
     AT_LEAST_OFFSET_FIELD_NUMBER: _builtins.int
+    CONSISTENCY_FIELD_NUMBER: _builtins.int
     all_topics: _builtins.bool
     """All there are."""
     at_least_offset: _builtins.int
-    """Left out: only the active controller answers. Otherwise any replica may whose image reaches at least this far; 0
-    takes what any replica has.
-    """
+    """For AT_LEAST: any replica answers whose image reaches at least this far (exclusive); 0 takes what any replica has."""
+    consistency: _common_pb2.Consistency.ValueType
+    """What the answer has to be of; left out, it follows from `at_least_offset`."""
     @_builtins.property
     def names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """By their names."""
@@ -673,10 +674,11 @@ class DescribeTopicsRequest(_message.Message):
         topic_ids: _abc.Iterable[_builtins.bytes] | None = ...,
         all_topics: _builtins.bool = ...,
         at_least_offset: _builtins.int | None = ...,
+        consistency: _common_pb2.Consistency.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_at_least_offset", b"_at_least_offset", "at_least_offset", b"at_least_offset"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_least_offset", b"_at_least_offset", "all_topics", b"all_topics", "at_least_offset", b"at_least_offset", "names", b"names", "topic_ids", b"topic_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_least_offset", b"_at_least_offset", "all_topics", b"all_topics", "at_least_offset", b"at_least_offset", "consistency", b"consistency", "names", b"names", "topic_ids", b"topic_ids"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__at_least_offset: _TypeAlias = _typing.Literal["at_least_offset"]  # noqa: Y015
     _WhichOneofArgType__at_least_offset: _TypeAlias = _typing.Literal["_at_least_offset", b"_at_least_offset"]  # noqa: Y015

@@ -15,8 +15,9 @@ from quorum.node.ports import ClientAnswer, ClientCall
 from quorum.server.grpc.node import Node, caller_of, timeout_of
 from quorum.server.grpc.session import Session
 from quorum.transport.channel import SESSION_HEADER
-from quorum.transport.convert.calls import KIND_BY_NAME, Kind, at_least_offset_in, response_to
+from quorum.transport.convert.calls import KIND_BY_NAME, Kind, response_to
 from quorum.transport.convert.common import BadMessage
+from quorum.transport.convert.consistency import at_least_offset_in
 from quorum.transport.convert.parts import SINGLE_CALL_WEIGHT, weight_of
 
 _MS_PER_S: Final = 1000

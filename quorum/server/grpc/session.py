@@ -20,11 +20,11 @@ from quorum.server.grpc.node import Caller, Node, end_tasks, timeout_of
 from quorum.transport.convert.calls import (
     Kind,
     answer_to,
-    at_least_offset_in,
     kind_in,
     unknown_answer_to,
 )
 from quorum.transport.convert.common import BadMessage
+from quorum.transport.convert.consistency import at_least_offset_in
 from quorum.transport.convert.parts import PART_WEIGHT, parts_of, weight_of
 
 MAX_IN_FLIGHT: Final = 8_192

@@ -160,21 +160,6 @@ def kind_in(call: pb.Call) -> Kind:
     return KIND_BY_NAME[name]
 
 
-def at_least_offset_in(message: Message) -> Offset:
-    """What a read asks of the image that answers it; -1: that it be the active controller's.
-
-    Raises:
-        BadMessage: it is negative.
-    """
-    if not isinstance(message, pb.DescribeTopicsRequest) or not message.HasField("at_least_offset"):
-        return NO_OFFSET
-    if message.at_least_offset < 0:
-        raise BadMessage(
-            Error.INVALID_REQUEST, f"at_least_offset is {message.at_least_offset}: it must not be negative"
-        )
-    return Offset(message.at_least_offset)
-
-
 def response_to(kind: Kind, answer: ClientAnswer) -> Any:
     """The answer on the wire, with its outcome."""
     message = kind.response_message() if answer.response is None else kind.response_to(answer.response)

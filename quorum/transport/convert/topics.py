@@ -25,6 +25,7 @@ from quorum.controller.requests import (
     DescribeTopicsResponse,
 )
 from quorum.transport.convert.common import error_from, topic_id_from
+from quorum.transport.convert.consistency import AT_LEAST, LINEARIZABLE
 
 DEFAULT_TIMEOUT_MS: Final = 60_000
 UNSET: Final = -1
@@ -186,12 +187,13 @@ def delete_topics_response_from(message: pb.DeleteTopicsResponse) -> DeleteTopic
 
 
 def describe_topics_to(request: DescribeTopics, at_least_offset: int = UNSET) -> pb.DescribeTopicsRequest:
-    """The request on the wire; -1 asks the active controller."""
+    """The request on the wire; -1 asks for a linearizable answer."""
     return pb.DescribeTopicsRequest(
         names=request.names,
         topic_ids=request.topic_ids,
         all_topics=request.all_topics,
         at_least_offset=None if at_least_offset == UNSET else at_least_offset,
+        consistency=LINEARIZABLE if at_least_offset == UNSET else AT_LEAST,
     )
 
 

@@ -2,8 +2,8 @@
 client was told and when. Nothing of the log is looked at.
 
 A topic is a register: absent, or present with an id. A request of unknown outcome may have been done at any later time,
-or never. Refusals and describes tell the state too; as long as a leader answers them without proof that it still leads,
-they are judged by `reads` alone, and `WITH_READS` is off.
+or never. Refusals and describes tell the state too: whoever answers them has proven that it leads. Reads that ask for
+an offset alone may lag behind, and are judged by `reads`.
 
 The search is Wing's and Gong's with Lowe's memory of positions already tried.
 """
@@ -14,9 +14,6 @@ from typing import Final
 
 from tests.simulation.checkers.broken import Broken
 from tests.simulation.clients import UNKNOWN, Operation
-
-WITH_READS: Final = False
-"""To be turned on with reads that prove the leadership (a barrier)."""
 
 _NEVER: Final = 1 << 62
 ABSENT: Final = "absent"
@@ -49,12 +46,6 @@ def _matters(operation: Operation) -> bool:
         return is_write
     if operation.kind == "read":
         return False
-    if is_write and operation.outcome == "NONE":
-        return True
-    return WITH_READS and _tells(operation)
-
-
-def _tells(operation: Operation) -> bool:
     return operation.outcome in ("NONE", "TOPIC_ALREADY_EXISTS", "UNKNOWN_TOPIC_OR_PARTITION")
 
 

@@ -44,8 +44,8 @@ def test_what_waits_too_long_is_given_up_and_the_rest_stays() -> None:
 def test_reads_leave_when_the_image_has_reached_them() -> None:
     purgatory = ReadPurgatory()
     for offset in (9, 4, 6):
-        purgatory.add(_call(offset), 100)
-    purgatory.add(_call(5), 30)
+        purgatory.add(_call(offset), Offset(offset), 100)
+    purgatory.add(_call(5), Offset(5), 30)
     assert purgatory.next_deadline_ms() == 30
     assert [call.at_least_offset for call in purgatory.take_reached(Offset(4))] == [4]
     assert [call.at_least_offset for call in purgatory.take_expired(40)] == [5]

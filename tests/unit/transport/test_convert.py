@@ -18,6 +18,7 @@ from quorum.node.ports import ClientAnswer, PeerCall
 from quorum.raft import messages as m
 from quorum.transport.convert import calls, elections
 from quorum.transport.convert.common import BadMessage, error_from
+from quorum.transport.convert.consistency import AT_LEAST, LINEARIZABLE, at_least_offset_in
 from quorum.transport.convert.fetch import (
     fetch_request_from,
     fetch_request_to,
@@ -113,10 +114,23 @@ class TestClients:
     @given(st.integers(0, (1 << 63) - 1))
     def test_a_read_names_the_offset_that_it_must_see(self, offset: int) -> None:
         message = _over_the_wire(calls.request_to(r.DescribeTopics(all_topics=True), Offset(offset)))
-        assert calls.at_least_offset_in(message) == offset
+        assert at_least_offset_in(message) == offset
 
-    def test_a_read_that_names_none_is_for_the_active_controller(self) -> None:
-        assert calls.at_least_offset_in(_over_the_wire(calls.request_to(r.DescribeTopics(all_topics=True)))) == -1
+    def test_a_read_that_names_none_is_linearizable(self) -> None:
+        assert at_least_offset_in(_over_the_wire(calls.request_to(r.DescribeTopics(all_topics=True)))) == -1
+
+    @pytest.mark.parametrize(
+        ("fields", "offset"),
+        [
+            ({}, -1),
+            ({"consistency": LINEARIZABLE}, -1),
+            ({"at_least_offset": 7}, 7),
+            ({"consistency": AT_LEAST}, 0),
+            ({"consistency": AT_LEAST, "at_least_offset": 7}, 7),
+        ],
+    )
+    def test_what_a_read_has_to_be_of(self, fields: dict[str, Any], offset: int) -> None:
+        assert at_least_offset_in(controller_pb2.DescribeTopicsRequest(**fields)) == offset
 
     @given(wire.successes, st.integers(0, (1 << 64) - 1))
     def test_answer(self, answer: ClientAnswer, request_id: int) -> None:
@@ -201,7 +215,18 @@ class TestWhatCannotBeUnderstood:
 
     def test_a_negative_at_least_offset(self) -> None:
         with pytest.raises(BadMessage, match="at_least_offset is -2"):
-            calls.at_least_offset_in(controller_pb2.DescribeTopicsRequest(at_least_offset=-2))
+            at_least_offset_in(controller_pb2.DescribeTopicsRequest(at_least_offset=-2))
+
+    def test_an_offset_for_a_linearizable_read(self) -> None:
+        request = controller_pb2.DescribeTopicsRequest(consistency=LINEARIZABLE, at_least_offset=3)
+        with pytest.raises(BadMessage, match="a linearizable read takes no at_least_offset"):
+            at_least_offset_in(request)
+
+    def test_a_consistency_of_newer_software(self) -> None:
+        request = controller_pb2.DescribeTopicsRequest()
+        request.ParseFromString(b"\x28\x63")
+        with pytest.raises(BadMessage, match="no consistency 99"):
+            at_least_offset_in(request)
 
     def test_an_unknown_error_code_is_an_unknown_error(self) -> None:
         assert error_from(9999) is Error.UNKNOWN_SERVER_ERROR
