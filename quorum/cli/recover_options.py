@@ -10,7 +10,7 @@ import shlex
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -18,11 +18,13 @@ import typer
 
 from metadata_log.ids import is_assignable
 from quorum.cli.errors import wrong_use
+from quorum.cli.output import OutputFormat
 
 if TYPE_CHECKING:
+    from metadata_log.files import Files
     from metadata_log.voters import Endpoint
     from quorum.recovery.carry_out import Author
-    from quorum.recovery.request import Request
+    from quorum.recovery.request import Proposal, Request
 
 Directory = Annotated[Path, typer.Option("--dir", help="The log directory to repair; its node is stopped.")]
 Directories = Annotated[
@@ -144,6 +146,21 @@ def text_of(path: Path) -> str:
 def texts_of(paths: Sequence[Path] | None) -> list[str]:
     """`text_of` of each."""
     return [text_of(path) for path in paths or ()]
+
+
+def run_proposed(
+    propose: Callable[[Files], Proposal],
+    targets: list[Path],
+    apply: bool,
+    work: Path | None,
+    output: OutputFormat,
+    *,
+    is_new: bool = False,
+) -> None:
+    """Run a repair, see `recover_run`."""
+    from quorum.cli.recover_run import run_repair  # noqa: PLC0415  (not needed for help)
+
+    run_repair(propose, targets, apply=apply, work=work, output=output, is_new=is_new)
 
 
 def random_id() -> bytes:

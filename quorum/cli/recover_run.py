@@ -20,7 +20,7 @@ from quorum.cli.output import OutputFormat, show_json
 from quorum.cli.recover_options import author
 from quorum.cli.recover_show import step_lines
 from quorum.recovery.carry_out import carry_out, finish
-from quorum.recovery.errors import AlreadyDoneError
+from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal import Record, pending, work_root_of
 from quorum.recovery.places import find_place
 from quorum.recovery.request import Proposal
@@ -33,11 +33,15 @@ def run_repair(
     apply: bool,
     work: Path | None,
     output: OutputFormat,
+    is_new: bool = False,
 ) -> None:
-    """Propose a repair, and carry it out with `apply`. One that was interrupted is finished first, and alone."""
+    """Propose a repair, and carry it out with `apply`. One that was interrupted is finished first, and alone.
+
+    `is_new`: the target need not be a log directory yet.
+    """
     files = OsFiles()
     with ExitStack() as held:
-        log_dirs = [_log_dir(files, target) for target in targets]
+        log_dirs = [_log_dir(files, target, is_new=is_new) for target in targets]
         for log_dir in log_dirs:
             if log_dir is not None:
                 _lock(files, log_dir, held, apply=apply)
@@ -78,14 +82,19 @@ def _carry_out(files: Files, proposal: Proposal, locked: set[str], work: Path | 
     return records
 
 
-def _log_dir(files: Files, target: Path) -> str | None:
+def _log_dir(files: Files, target: Path, *, is_new: bool) -> str | None:
     """Of a target that is there; one that is to be made has none yet."""
     path = str(target.absolute())
     if not files.exists(path) or (files.is_dir(path) and not files.listdir(path)):
         return None
     if files.is_dir(path) and pending(files, path) is not None:
         return path
-    return find_place(files, path).log_dir
+    try:
+        return find_place(files, path).log_dir
+    except RefusedError:
+        if is_new:
+            return None
+        raise
 
 
 def _interrupted(files: Files, log_dirs: Sequence[str | None]) -> Iterator[Record]:

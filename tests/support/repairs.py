@@ -23,7 +23,7 @@ from tests.support.fixture_files import FIXTURES
 
 NOW_MS = 1_800_000_000_000
 AUTHOR = Author(who="somebody@somewhere", command="kraft recover ...", now_ms=NOW_MS)
-DRAWS = (0, 1, 7)
+DRAWS = (0, 7)
 
 Propose = Callable[[Files], Proposal]
 

@@ -1,0 +1,156 @@
+"""The repairs of `kraft recover` that mend one directory: its log's end, a checkpoint, indexes, its cluster's id.
+
+Decides: their options. Each one's work is imported when it is called.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quorum.cli.output import Output, OutputFormat
+from quorum.cli.recover_options import (
+    DEFAULT_GAP,
+    DEFAULT_TIMEOUT_S,
+    AcceptLoss,
+    Apply,
+    BootstrapControllers,
+    Copies,
+    Directories,
+    Directory,
+    Missing,
+    NotController,
+    ProbeTimeout,
+    Work,
+    request_of,
+    run_proposed,
+    text_of,
+    texts_of,
+)
+
+if TYPE_CHECKING:
+    from metadata_log.files import Files
+    from quorum.recovery.request import Proposal
+
+TRUNCATE_EXAMPLES = (
+    "Examples:  kraft recover truncate --dir DATA --to 49 --copy c2/data --copy c3/data    "
+    "kraft recover truncate --dir DATA --to 49 --missing rest --accept-data-loss --apply"
+)
+DROP_SNAPSHOT_EXAMPLES = "Example:  kraft recover drop-snapshot --dir DATA --missing rest --apply"
+REBUILD_INDEXES_EXAMPLES = "Example:  kraft recover rebuild-indexes --dir DATA --apply"
+CLUSTER_ID_EXAMPLES = (
+    "Example:  kraft recover cluster-id --dir DATA1 --dir DATA2 --to $(kraft storage random-uuid) --is-a-clone --apply"
+)
+
+
+def truncate(
+    directory: Directory,
+    to: Annotated[int, typer.Option("--to", min=0, help="The offset at which the log is to end (exclusive).")],
+    copy: Copies = None,
+    missing: Missing = None,
+    accept_data_loss: AcceptLoss = False,
+    not_a_controller: NotController = None,
+    bootstrap_controller: BootstrapControllers = None,
+    timeout: ProbeTimeout = DEFAULT_TIMEOUT_S,
+    work: Work = None,
+    apply: Apply = False,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Cut a log at an offset: a torn or damaged tail, or records that were never committed.
+
+    It must be proven that nothing committed goes: by the copies of a majority of the voters, or since what is cut is an
+    unfinished write; else --accept-data-loss. Without --apply nothing is changed.
+    """
+    request = request_of(
+        missing=missing, accept_data_loss=accept_data_loss, epoch_gap=DEFAULT_GAP, not_a_controller=not_a_controller,
+        bootstrap_controller=bootstrap_controller, timeout_s=timeout,
+    )  # fmt: skip
+
+    def propose(files: Files) -> Proposal:
+        from quorum.recovery.truncate import propose_truncate  # noqa: PLC0415
+
+        return propose_truncate(files, text_of(directory), texts_of(copy), to, request)
+
+    run_proposed(propose, [directory], apply, work, output)
+
+
+def drop_snapshot(
+    directory: Directory,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option("--checkpoint", help="Its file's name; default: all damaged ones past the newest whole."),
+    ] = None,
+    copy: Copies = None,
+    missing: Missing = None,
+    not_a_controller: NotController = None,
+    bootstrap_controller: BootstrapControllers = None,
+    timeout: ProbeTimeout = DEFAULT_TIMEOUT_S,
+    work: Work = None,
+    apply: Apply = False,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Take a damaged checkpoint away, where an older one and the log say all that it said.
+
+    A node reads its newest checkpoint when it starts, and does not start when that is damaged. A whole one is never
+    dropped. Without --apply nothing is changed.
+    """
+    request = request_of(
+        missing=missing, accept_data_loss=False, epoch_gap=DEFAULT_GAP, not_a_controller=not_a_controller,
+        bootstrap_controller=bootstrap_controller, timeout_s=timeout,
+    )  # fmt: skip
+
+    def propose(files: Files) -> Proposal:
+        from quorum.recovery.drop_snapshot import propose_drop_snapshot  # noqa: PLC0415
+
+        return propose_drop_snapshot(files, text_of(directory), texts_of(copy), request, name=checkpoint)
+
+    run_proposed(propose, [directory], apply, work, output)
+
+
+def rebuild_indexes(
+    directory: Directory,
+    work: Work = None,
+    apply: Apply = False,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Make index files and leader-epoch-checkpoint anew where they are not what the log says.
+
+    The log itself is not touched. Without --apply nothing is changed.
+    """
+
+    def propose(files: Files) -> Proposal:
+        from quorum.recovery.rebuild_indexes import propose_rebuild_indexes  # noqa: PLC0415
+
+        return propose_rebuild_indexes(files, text_of(directory))
+
+    run_proposed(propose, [directory], apply, work, output)
+
+
+def cluster_id(
+    directory: Directories,
+    to: Annotated[str, typer.Option("--to", help="The new cluster id: 22 characters, see kraft storage random-uuid.")],
+    is_a_clone: Annotated[
+        bool, typer.Option("--is-a-clone", help="These are a clone's directories; the old cluster goes on elsewhere.")
+    ] = False,
+    bootstrap_controller: BootstrapControllers = None,
+    timeout: ProbeTimeout = DEFAULT_TIMEOUT_S,
+    work: Work = None,
+    apply: Apply = False,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Give a cloned or restored volume another cluster id, in all log directories of a node.
+
+    Nodes of two clusters with one id would take each other's requests. Without --apply nothing is changed.
+    """
+    request = request_of(
+        missing="rest", accept_data_loss=False, epoch_gap=DEFAULT_GAP, not_a_controller=None,
+        bootstrap_controller=bootstrap_controller, timeout_s=timeout,
+    )  # fmt: skip
+
+    def propose(files: Files) -> Proposal:
+        from quorum.recovery.cluster_id import propose_cluster_id  # noqa: PLC0415
+
+        return propose_cluster_id(files, texts_of(directory), to, request, is_a_clone=is_a_clone)
+
+    run_proposed(propose, directory, apply, work, output)

@@ -1,0 +1,211 @@
+"""The repairs of `kraft recover` that make a quorum again: from a survivor, from a broker's copy, with other voters.
+
+Decides: their options. Each one's work is imported when it is called.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quorum.cli.output import Output, OutputFormat
+from quorum.cli.recover_options import (
+    DEFAULT_GAP,
+    DEFAULT_TIMEOUT_S,
+    AcceptLoss,
+    Apply,
+    BootstrapControllers,
+    Copies,
+    Directories,
+    Directory,
+    Endpoints,
+    EpochGap,
+    Missing,
+    NotController,
+    ProbeTimeout,
+    Work,
+    endpoints_of,
+    request_of,
+    run_proposed,
+    text_of,
+    texts_of,
+)
+
+if TYPE_CHECKING:
+    from metadata_log.files import Files
+    from quorum.recovery.request import Proposal
+
+STANDALONE_EXAMPLES = (
+    "Examples:  kraft recover standalone --dir /var/lib/kafka/data --copy copies/broker-11 --missing 2,3,12    "
+    "kraft recover standalone --dir DATA --missing rest --apply"
+)
+
+FROM_BROKER_EXAMPLES = (
+    "Example:  kraft recover from-broker --broker-dir /var/lib/kafka/data --broker-dir copies/broker-12 "
+    "--dir new/controller-1 --node-id 1 --endpoint CONTROLLER://host1:9093 --missing 2,3 --apply"
+)
+
+VOTERS_EXAMPLES = (
+    "Example:  kraft recover voters --dir c1/data --dir c2/data --dir c3/data --set 1@new1:9093 "
+    "--set 2@new2:9093 --set 3@new3:9093 --apply"
+)
+
+STATIC_VOTERS_EXAMPLES = (
+    "Example:  kraft recover static-voters --dir DATA --set 1@host1:9093 --config server.properties --missing rest"
+)
+
+
+def standalone(
+    directory: Directory,
+    copy: Copies = None,
+    endpoint: Endpoints = None,
+    missing: Missing = None,
+    accept_data_loss: AcceptLoss = False,
+    epoch_gap: EpochGap = DEFAULT_GAP,
+    not_a_controller: NotController = None,
+    bootstrap_controller: BootstrapControllers = None,
+    timeout: ProbeTimeout = DEFAULT_TIMEOUT_S,
+    work: Work = None,
+    apply: Apply = False,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Make a surviving voter the only one: a majority of the controllers is lost for good.
+
+    Before, fence the others: an old majority that was only cut off would go on by itself. Afterwards they join again as
+    new ones; the command says how. Without --apply nothing is changed.
+    """
+    request = request_of(
+        missing=missing, accept_data_loss=accept_data_loss, epoch_gap=epoch_gap, not_a_controller=not_a_controller,
+        bootstrap_controller=bootstrap_controller, timeout_s=timeout,
+    )  # fmt: skip
+    endpoints = endpoints_of(endpoint)
+
+    def propose(files: Files) -> Proposal:
+        from quorum.recovery.standalone import propose_standalone  # noqa: PLC0415
+
+        return propose_standalone(files, text_of(directory), texts_of(copy), request, endpoints=endpoints)
+
+    run_proposed(propose, [directory], apply, work, output)
+
+
+def from_broker(
+    broker_dir: Annotated[
+        list[Path],
+        typer.Option("--broker-dir", help="A broker's log directory, or a copy; the best of several is taken."),
+    ],
+    directory: Annotated[
+        Path, typer.Option("--dir", help="The new controller's log directory: not there, empty, or just formatted.")
+    ],
+    node_id: Annotated[int, typer.Option("--node-id", min=0, help="Of the new controller; a lost one's will do.")],
+    endpoint: Endpoints = None,
+    copy: Copies = None,
+    missing: Missing = None,
+    accept_data_loss: AcceptLoss = False,
+    epoch_gap: EpochGap = DEFAULT_GAP,
+    not_a_controller: NotController = None,
+    bootstrap_controller: BootstrapControllers = None,
+    timeout: ProbeTimeout = DEFAULT_TIMEOUT_S,
+    work: Work = None,
+    apply: Apply = False,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Make a new controller's directory from a broker's copy of the metadata log: every controller is lost.
+
+    Brokers may go on running; name the copies of all of them, since one may hold what no other has. The listener's name
+    is that of the lost controllers. Without --apply nothing is changed.
+    """
+    request = request_of(
+        missing=missing, accept_data_loss=accept_data_loss, epoch_gap=epoch_gap, not_a_controller=not_a_controller,
+        bootstrap_controller=bootstrap_controller, timeout_s=timeout,
+    )  # fmt: skip
+    endpoints = endpoints_of(endpoint)
+
+    def propose(files: Files) -> Proposal:
+        from metadata_log.ids import DirectoryId  # noqa: PLC0415
+        from quorum.cli.recover_options import random_id  # noqa: PLC0415
+        from quorum.recovery.from_broker import NewController, propose_from_broker  # noqa: PLC0415
+
+        new = NewController(
+            log_dir=text_of(directory), node_id=node_id, endpoints=endpoints, directory_id=DirectoryId(random_id())
+        )
+        return propose_from_broker(files, texts_of(broker_dir), texts_of(copy), new, request)
+
+    run_proposed(propose, [directory], apply, work, output, is_new=True)
+
+
+def voters(
+    directory: Directories,
+    members: Annotated[
+        list[str],
+        typer.Option("--set", help="A voter of the new set: id@host:port\\[/grpc-port]\\[:directory-id]. Repeat it."),
+    ],
+    copy: Copies = None,
+    missing: Missing = None,
+    accept_data_loss: AcceptLoss = False,
+    epoch_gap: EpochGap = DEFAULT_GAP,
+    not_a_controller: NotController = None,
+    bootstrap_controller: BootstrapControllers = None,
+    timeout: ProbeTimeout = DEFAULT_TIMEOUT_S,
+    work: Work = None,
+    apply: Apply = False,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Rewrite who votes and where: addresses, directory ids or members, in the directories of all new voters at once.
+
+    All of them must be stopped and here (bring those of other hosts, and take them back). Each gets the best of their
+    logs with the new voters at its end. Without --apply nothing is changed.
+    """
+    request = request_of(
+        missing=missing, accept_data_loss=accept_data_loss, epoch_gap=epoch_gap, not_a_controller=not_a_controller,
+        bootstrap_controller=bootstrap_controller, timeout_s=timeout,
+    )  # fmt: skip
+
+    def propose(files: Files) -> Proposal:
+        from quorum.recovery.voters import parse_named_voter, propose_voters  # noqa: PLC0415
+
+        return propose_voters(files, texts_of(directory), texts_of(copy), [*map(parse_named_voter, members)], request)
+
+    run_proposed(propose, directory, apply, work, output)
+
+
+def static_voters(
+    directory: Directories,
+    members: Annotated[list[str], typer.Option("--set", help="A voter of the new set: id@host:port. Repeat it.")],
+    config: Annotated[
+        list[Path] | None,
+        typer.Option("--config", help="A node's server.properties, to be checked.", exists=True, dir_okay=False),
+    ] = None,
+    copy: Copies = None,
+    missing: Missing = None,
+    accept_data_loss: AcceptLoss = False,
+    epoch_gap: EpochGap = DEFAULT_GAP,
+    not_a_controller: NotController = None,
+    bootstrap_controller: BootstrapControllers = None,
+    timeout: ProbeTimeout = DEFAULT_TIMEOUT_S,
+    work: Work = None,
+    apply: Apply = False,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Change the voters of a cluster at kraft.version 0 (Kafka 3.9 and older): what to configure, and what to rewrite.
+
+    Says which lines every node's configuration needs, checks those given, and makes the directories fit: quorum-state
+    remembers the voters, and a node refuses to start where the configuration has others. Without --apply nothing is
+    changed; configurations never are.
+    """
+    from quorum.cli.recover_config import check_configs  # noqa: PLC0415  (not needed for help)
+
+    request = request_of(
+        missing=missing, accept_data_loss=accept_data_loss, epoch_gap=epoch_gap, not_a_controller=not_a_controller,
+        bootstrap_controller=bootstrap_controller, timeout_s=timeout,
+    )  # fmt: skip
+
+    def propose(files: Files) -> Proposal:
+        from quorum.recovery.static_voters import parse_static_voter, propose_static_voters  # noqa: PLC0415
+
+        named = [*map(parse_static_voter, members)]
+        proposal = propose_static_voters(files, texts_of(directory), texts_of(copy), named, request)
+        return check_configs(proposal, config or [], named)
+
+    run_proposed(propose, directory, apply, work, output)

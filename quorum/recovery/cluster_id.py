@@ -1,0 +1,105 @@
+"""Another cluster id for a cloned or restored volume, in all log directories of a node.
+
+Decides: when that may be done. Must not know: how it is written. Nodes of two clusters with one id would take each
+other's requests: a clone must have an id of its own before it starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from metadata_log.directory import META_PROPERTIES_FILE, MetaProperties, format_meta_properties
+from metadata_log.files import Files
+from metadata_log.ids import InvalidIdError, parse_id
+from quorum.recovery.advice import Step
+from quorum.recovery.changes import Content, FileChange, Rewrite
+from quorum.recovery.copies import read_copy
+from quorum.recovery.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.journal import refuse_pending
+from quorum.recovery.liveness import Heard
+from quorum.recovery.places import Place, find_place
+from quorum.recovery.request import Proposal, Request
+from quorum.recovery.survey import survey
+
+
+def propose_cluster_id(
+    files: Files, targets: Sequence[str], new_id: str, request: Request, *, is_a_clone: bool
+) -> Proposal:
+    """Give log directories, those of one node or of several of one cluster, the cluster id `new_id`.
+
+    Args:
+        is_a_clone: the cluster that the directories were cloned from goes on elsewhere, under the old id.
+
+    Raises:
+        RefusedError: it is not safe; nothing was changed.
+        OSError: something cannot be read.
+    """
+    _check_id(new_id)
+    places = [find_place(files, path) for path in targets]
+    identities = [_identity(files, place) for place in places]
+    old = sorted({identity.cluster_id for identity in identities} - {new_id})
+    if len(old) > 1:
+        raise RefusedError(f"these directories are of several clusters: {', '.join(old)}. Name those of one cluster")
+    if not old:
+        raise AlreadyDoneError(f"all these directories are of cluster {new_id} already")
+    if len({place.log_dir for place in places}) < len(places):
+        raise RefusedError("a directory is named twice: name each once")
+    _refuse_live(files, places, old[0], request, is_a_clone=is_a_clone)
+    rewrites = tuple(
+        _rewrite(place, identity, new_id, request.now_ms)
+        for place, identity in zip(places, identities, strict=True)
+        if identity.cluster_id != new_id
+    )
+    return Proposal(
+        action="cluster-id",
+        rewrites=rewrites,
+        says=(f"{len(rewrites)} directories of cluster {old[0]} become those of cluster {new_id}",),
+        keeps="every byte of the logs: the id stands in meta.properties alone",
+        warnings=(
+            "the voters' addresses in the log are still those of the old cluster: where they differ, go on with `kraft "
+            "recover voters`, before anything starts",
+        ),
+        steps=(
+            Step(
+                text="Do the same with every other log directory of the cluster, brokers' too, before anything starts"
+            ),
+        ),
+    )
+
+
+def _check_id(text: str) -> None:
+    try:
+        parse_id(text)
+    except InvalidIdError as error:
+        raise RefusedError(f"--to: {error}; make one with `kraft storage random-uuid`") from error
+
+
+def _identity(files: Files, place: Place) -> MetaProperties:
+    refuse_pending(files, place.log_dir)
+    if place.identity is None:
+        raise RefusedError(f"{place.complaint}: only a formatted log directory has a cluster id")
+    return place.identity
+
+
+def _refuse_live(files: Files, places: Sequence[Place], old: str, request: Request, *, is_a_clone: bool) -> None:
+    """A live cluster of the old id: either these are its own directories, or a clone's."""
+    copies = [read_copy(files, place) for place in places if files.exists(place.metadata)]
+    endpoints = list(dict.fromkeys(endpoint for copy in copies for endpoint in survey([copy]).endpoints()))
+    for answer in request.ask([*endpoints, *request.more_endpoints]):
+        is_live = answer.heard in (Heard.LEADER, Heard.CONTROLLER) and answer.cluster_id in (None, old)
+        if is_live and not is_a_clone:
+            raise RefusedError(
+                f"cluster {old} lives: {answer.address} answers ({answer.said}). If these directories are a clone of "
+                "its, and that cluster goes on, say --is-a-clone; if they are its own, leave them"
+            )
+
+
+def _rewrite(place: Place, identity: MetaProperties, new_id: str, now_ms: int) -> Rewrite:
+    properties = msgspec.structs.replace(identity, cluster_id=new_id)
+    change = FileChange(name=META_PROPERTIES_FILE, content=Content(data=format_meta_properties(properties, now_ms)))
+    facts: dict[str, object] = {
+        "node_id": int(identity.node_id), "cluster_id_before": identity.cluster_id, "cluster_id_after": new_id,
+    }  # fmt: skip
+    return Rewrite(action="cluster-id", log_dir=place.log_dir, changes=(change,), facts=facts)

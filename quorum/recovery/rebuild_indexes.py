@@ -1,0 +1,110 @@
+"""Index files made anew from the segments, and the epoch history with them.
+
+Decides: which are wrong. Must not know: how they are written. Nodes rebuild indexes by themselves when they are
+missing; wrong ones may be trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.epoch_file import EPOCH_FILE, format_epochs, parse_epochs
+from metadata_log.errors import CorruptFileError
+from metadata_log.files import Files, read_file
+from metadata_log.offsets import Offset
+from metadata_log.segment import LocatedBatch, SegmentIndex, segment_file
+from metadata_log.tools.scan import scan
+from quorum.recovery.advice import Step
+from quorum.recovery.changes import Content, FileChange, Rewrite
+from quorum.recovery.copies import Copy, SegmentPart, read_copy
+from quorum.recovery.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.facts import facts_of
+from quorum.recovery.journal import refuse_pending
+from quorum.recovery.new_log import epochs_of
+from quorum.recovery.places import find_place
+from quorum.recovery.request import Proposal, refuse_damaged
+from quorum.recovery.survey import survey
+
+_INTERVAL_BYTES: Final = 4096
+
+
+def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
+    """Write `.index`, `.timeindex` and `leader-epoch-checkpoint` anew where they are not what the log says.
+
+    Raises:
+        RefusedError: the log itself is damaged, or nothing is wrong.
+        OSError: something cannot be read.
+    """
+    place = find_place(files, target)
+    refuse_pending(files, place.log_dir)
+    own = read_copy(files, place)
+    refuse_damaged(own)
+    if own.stop is not None:
+        raise RefusedError(
+            f"{own.label} ends in a torn write: `kraft recover truncate --dir {place.log_dir} --to {own.end.offset}` "
+            "first"
+        )
+    changes = tuple(_changes(files, own))
+    if not changes:
+        raise AlreadyDoneError(f"{own.label}: its indexes and {EPOCH_FILE} are what the log says already")
+    rewrite = Rewrite(
+        action="rebuild-indexes",
+        log_dir=place.log_dir,
+        changes=changes,
+        facts=facts_of(survey([own]), own, lost=(), may_lose=None),
+    )
+    return Proposal(
+        action="rebuild-indexes",
+        rewrites=(rewrite,),
+        says=(f"{len(changes)} files beside the log of {own.label} are made anew from it",),
+        keeps="every byte of the log",
+        steps=(Step(text="Start the node"),),
+    )
+
+
+def _changes(files: Files, own: Copy) -> Iterator[FileChange]:
+    for part in own.segments:
+        for suffix, data in _indexes(files, own, part):
+            name = segment_file(part.base, suffix)
+            if not _is_as(files, f"{own.place.metadata}/{name}", data):
+                yield FileChange(name=f"{METADATA_DIRECTORY}/{name}", content=Content(data=data))
+    if own.spans and not _has_epochs(files, own):
+        data = format_epochs(epochs_of(own))
+        yield FileChange(name=f"{METADATA_DIRECTORY}/{EPOCH_FILE}", content=Content(data=data))
+
+
+def _indexes(files: Files, own: Copy, part: SegmentPart) -> list[tuple[str, bytes]]:
+    index = SegmentIndex(Offset(part.base), _INTERVAL_BYTES)
+    handle = files.open(f"{own.place.metadata}/{part.name}", read_only=True)
+    try:
+        for found in scan(handle, 0, part.safe_size):
+            if isinstance(found, LocatedBatch):
+                index.on_batch(found.header, found.position)
+    finally:
+        handle.close()
+    return [(".index", index.index_bytes()), (".timeindex", index.time_index_bytes())]
+
+
+def _is_as(files: Files, path: str, data: bytes) -> bool:
+    """Whether a file is there and says this, or is as Kafka leaves it while it runs: with zeros behind."""
+    if not files.exists(path):
+        return True  # made anew by whoever starts
+    held = read_file(files, path)
+    return held.startswith(data) and not any(held[len(data) :])
+
+
+def _has_epochs(files: Files, own: Copy) -> bool:
+    """It may begin later than the log: Kafka trims it to a checkpoint."""
+    path = f"{own.place.metadata}/{EPOCH_FILE}"
+    if not files.exists(path):
+        return False
+    try:
+        known = parse_epochs(read_file(files, path), path)
+    except CorruptFileError:
+        return False
+    if not known.entries:
+        return False
+    found = epochs_of(own).trim_to(known.entries[0].start_offset)
+    return known.truncate_to(own.end.offset).entries == found.entries

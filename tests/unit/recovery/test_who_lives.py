@@ -1,0 +1,115 @@
+"""A repair asks who lives: locks, unfinished repairs, and who answers at the controllers' addresses."""
+
+from __future__ import annotations
+
+import re
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from metadata_log.directory_lock import DirectoryLock
+from metadata_log.os_files import OsFiles
+from quorum.cli.main import run
+from tests.support.clusters import unpack_clusters
+from tests.support.misuses import CLUSTER, NO_WAIT, OTHER_CLUSTER, Bench, contents, interrupted
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
+
+
+def test_a_directory_in_use_is_refused_also_in_a_dry_run(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    lock = DirectoryLock(OsFiles(), str(node))
+    try:
+        for more in ([], ["--apply"]):
+            assert run(["recover", "standalone", "--dir", str(node), "--missing", "rest", *more]) == 1
+            assert "is locked: another process" in capsys.readouterr().err
+    finally:
+        lock.release()
+
+
+def test_an_interrupted_repair_is_told_and_finished(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = interrupted(Bench(clusters, tmp_path))
+    words = ["recover", "standalone", "--dir", str(node), "--missing", "rest", *NO_WAIT]
+    assert run(words) == 1
+    assert "was interrupted here" in capsys.readouterr().err
+    assert run([*words, "--apply"]) == 0
+    assert "Finished what was interrupted" in capsys.readouterr().out
+    assert run(["recover", "verify", str(node)]) == 0
+
+
+@contextmanager
+def listener(answers: list[bytes]) -> Iterator[int]:
+    """A server that gives these answers, one a request, and then closes."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                for answer in answers:
+                    size = struct.unpack(">i", connection.recv(4))[0]
+                    request = connection.recv(size)
+                    body = request[4:8] + answer
+                    connection.sendall(struct.pack(">i", len(body)) + body)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield server.getsockname()[1]
+        thread.join()
+
+
+def described(error: int, leader: int) -> bytes:
+    """DescribeQuorum version 0 of the metadata topic, up to the epoch."""
+    name = b"__cluster_metadata"
+    partition = struct.pack(">ihii", 0, error, leader, 7) + b"\x00" * 20
+    return b"\x00" + struct.pack(">h", 0) + bytes([2, len(name) + 1]) + name + bytes([2]) + partition
+
+
+def of_cluster(cluster_id: str) -> bytes:
+    """DescribeCluster version 1."""
+    text = cluster_id.encode()
+    return b"\x00" + struct.pack(">ih", 0, 0) + bytes([0, 2, len(text) + 1]) + text + b"\x00" * 8
+
+
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        (
+            [described(0, 3), of_cluster(CLUSTER)],
+            r"a leader answers at 127\.0\.0\.1:\d+ \(leader 3 of epoch 7, cluster",
+        ),
+        ([described(6, -1), of_cluster(CLUSTER)], r"a controller runs at .*stop it"),
+        ([], r"is not understood .*--not-a-controller 127\.0\.0\.1:\d+"),
+    ],
+)
+def test_who_answers_is_not_recovered_from(
+    answers: list[bytes], says: str, clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    before = contents(tmp_path)
+    with listener(answers) as port:
+        words = ["recover", "standalone", "--dir", str(node), "--missing", "rest", "--apply"]
+        assert run([*words, "--bootstrap-controller", f"127.0.0.1:{port}"]) == 1
+    assert re.search(says, capsys.readouterr().err)
+    assert contents(tmp_path) == before
+
+
+def test_what_is_no_controller_of_this_cluster_is_passed_over(clusters: Path, tmp_path: Path) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    words = ["recover", "standalone", "--dir", str(node), "--missing", "rest"]
+    with listener([described(0, 3), of_cluster(OTHER_CLUSTER)]) as port:
+        assert run([*words, "--bootstrap-controller", f"127.0.0.1:{port}"]) == 0
+    with listener([]) as port:
+        address = f"127.0.0.1:{port}"
+        assert run([*words, "--bootstrap-controller", address, "--not-a-controller", address]) == 0
