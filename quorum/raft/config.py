@@ -39,6 +39,9 @@ class RaftConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     high_watermark_wait_ms: int = 10
     """Records that come within this time take a new high watermark along to the followers; otherwise it goes alone.
     Told at once (0), it would cost as many messages as the records, and meet the next ones halfway."""
+    spare_fetch_wait_ms: int = 5
+    """A batch goes at once to as many voters as it takes to commit it, and to all others after so long at the latest
+    (0: at once, too)."""
     max_batch_bytes: int = 8 * 1024 * 1024
     max_parked_fetches: int = 10_000
     """One more is answered at once, empty."""
@@ -47,7 +50,7 @@ class RaftConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
-            least = 0 if name == "high_watermark_wait_ms" else 1
+            least = 0 if name in ("high_watermark_wait_ms", "spare_fetch_wait_ms") else 1
             if getattr(self, name) < least:
                 raise ValueError(f"{name} is {getattr(self, name)}: it must not be below {least}")
         if self.suspicion_backoff_min_ms > self.suspicion_backoff_max_ms:

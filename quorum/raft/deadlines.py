@@ -20,7 +20,6 @@ def next_deadline_ms(core: Core) -> int | None:
             state.check_quorum_deadline_ms,
             state.begin_deadline_ms,
             state.parked_deadline_ms,
-            state.high_watermark_due_ms,
             state.barrier.retry_at_ms,
         )
     if isinstance(state, Follower):

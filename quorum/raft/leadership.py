@@ -12,11 +12,11 @@ from quorum.raft.core import MAX_EPOCH, Core
 from quorum.raft.inputs import Propose
 from quorum.raft.leading import append, begin_interval_ms, send_begin
 from quorum.raft.messages import BeginQuorumEpochResponse, EndQuorumEpochResponse
+from quorum.raft.parking import answer_overdue
 from quorum.raft.peers import News, learn
 from quorum.raft.read_barrier import on_begin_answered, on_elapsed_barrier
 from quorum.raft.ready import ProposalRefused
 from quorum.raft.roles import become_resigned, become_unattached, send_end, shut
-from quorum.raft.serving import answer_overdue
 from quorum.raft.states import Leader, Resigned
 
 

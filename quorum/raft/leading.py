@@ -1,4 +1,4 @@
-"""What a leader does to its log and its followers: append, answer parked Fetches, move the high watermark.
+"""What a leader does to its log and its followers: append, move the high watermark, say that it leads.
 
 Decides: what is committed (KIP-595). Must not know: how one becomes a leader or ceases to be.
 """
@@ -12,9 +12,10 @@ from quorum.raft.control_batches import opening_batch
 from quorum.raft.core import Core
 from quorum.raft.log_state import EpochStartsAt
 from quorum.raft.messages import UNKNOWN_OFFSET, FetchResponse
+from quorum.raft.parking import answer_appended, tell_high_watermark
 from quorum.raft.read_barrier import maybe_begin_round, send_begin_to
-from quorum.raft.ready import HighWatermarkAdvanced, SendRecords, VotersChanged
-from quorum.raft.states import Leader, ParkedFetch, Progress
+from quorum.raft.ready import HighWatermarkAdvanced, VotersChanged
+from quorum.raft.states import Leader, Progress
 
 CHECK_QUORUM_FACTOR = 1.5
 
@@ -41,6 +42,7 @@ def new_leader_state(core: Core) -> Leader:
         check_quorum_deadline_ms=core.now_ms + check_quorum_timeout_ms(core) if has_peers else None,
         begin_deadline_ms=core.now_ms + begin_interval_ms(core) if has_peers else None,
         parked={},
+        serving=set(),
     )
     _follow_membership(core, state)
     return state
@@ -87,32 +89,7 @@ def append(core: Core, leader: Leader, end_offset: Offset, data: bytes) -> None:
     base_offset = log.end_offset
     token = core.outbox.append(base_offset, end_offset, core.standing.epoch, data)
     log.append(token, end_offset, (EpochStartsAt(epoch=core.standing.epoch, start_offset=base_offset),))
-    if leader.parked:
-        answer_parked(core, leader)
-
-
-def answer_parked(core: Core, leader: Leader) -> None:
-    """Everyone who waits hears what is new: records, or the high watermark."""
-    parked, leader.parked = leader.parked, {}
-    leader.parked_deadline_ms = leader.high_watermark_due_ms = None
-    for request_id, fetch in parked.items():
-        answer_fetch(core, leader, request_id, fetch)
-
-
-def answer_fetch(core: Core, leader: Leader, request_id: int, fetch: ParkedFetch) -> None:
-    """Answer with the log from the position that was found valid."""
-    request = fetch.request
-    if request.fetch_offset < core.log.end_offset:
-        core.outbox.add(
-            SendRecords(
-                request_id=request_id,
-                response=leader.answer,
-                read_from=request.fetch_offset,
-                max_bytes=request.max_bytes,
-            )
-        )
-    else:
-        core.outbox.respond(request_id, leader.answer)
+    answer_appended(core, leader)
 
 
 def _renew_answer(core: Core, leader: Leader) -> None:
@@ -141,14 +118,6 @@ def maybe_advance_high_watermark(core: Core, leader: Leader) -> None:
     if leader.parked:
         tell_high_watermark(core, leader)
     maybe_begin_round(core, leader)
-
-
-def tell_high_watermark(core: Core, leader: Leader) -> None:
-    """Let those that wait hear of it a little later at the latest, with the next records if there are any by then."""
-    if core.config.high_watermark_wait_ms == 0:
-        answer_parked(core, leader)
-    elif leader.high_watermark_due_ms is None:
-        leader.high_watermark_due_ms = core.now_ms + core.config.high_watermark_wait_ms
 
 
 def on_own_flush(core: Core, leader: Leader) -> None:

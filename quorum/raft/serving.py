@@ -8,17 +8,12 @@ from __future__ import annotations
 from metadata_log.ids import ReplicaKey
 from quorum.errors import Error
 from quorum.raft.core import MAX_EPOCH, Core
-from quorum.raft.leading import (
-    answer_fetch,
-    answer_parked,
-    check_quorum_timeout_ms,
-    maybe_advance_high_watermark,
-    tell_high_watermark,
-)
+from quorum.raft.leading import check_quorum_timeout_ms, maybe_advance_high_watermark
 from quorum.raft.log_state import BeforeStart, Diverging
-from quorum.raft.messages import UNKNOWN_OFFSET, FetchRequest, FetchResponse
+from quorum.raft.messages import FetchRequest, FetchResponse
+from quorum.raft.parking import answer_fetch, must_wait, park
 from quorum.raft.peers import told_leader
-from quorum.raft.states import Leader, ParkedFetch, Progress
+from quorum.raft.states import Leader, Progress
 
 OBSERVER_SESSION_MS = 300_000
 """An observer that has not fetched for five minutes is forgotten, as Kafka does."""
@@ -35,16 +30,12 @@ def handle_fetch(core: Core, request_id: int, request: FetchRequest) -> None:
     if fault is not None:
         _send_back(core, state, request_id, fault)
         return
-    parked = ParkedFetch(request=request, deadline_ms=core.now_ms + request.max_wait_ms)
     _note_progress(core, state, request)
-    if request.fetch_offset < core.log.end_offset or _has_nothing_to_wait_for(core, state, request):
-        answer_fetch(core, state, request_id, parked)
-        return
-    state.parked[request_id] = parked
-    if state.parked_deadline_ms is None or parked.deadline_ms < state.parked_deadline_ms:
-        state.parked_deadline_ms = parked.deadline_ms
-    if UNKNOWN_OFFSET < request.high_watermark < state.answer.high_watermark:
-        tell_high_watermark(core, state)
+    waits = request.fetch_offset >= core.log.end_offset or must_wait(core, state, request)
+    if waits and not _has_nothing_to_wait_for(core, state, request):
+        park(core, state, request_id, request)
+    else:
+        answer_fetch(core, state, request_id, request)
 
 
 def _validate(core: Core, request: FetchRequest) -> Error:
@@ -155,16 +146,3 @@ def on_request_dropped(core: Core, request_id: int) -> None:
     """Nobody waits for that answer any more."""
     if type(core.state) is Leader:
         core.state.parked.pop(request_id, None)
-
-
-def answer_overdue(core: Core, leader: Leader) -> None:
-    """Those that have waited long enough get an empty answer; all do when the high watermark is due."""
-    if leader.high_watermark_due_ms is not None and leader.high_watermark_due_ms <= core.now_ms:
-        answer_parked(core, leader)
-        return
-    if leader.parked_deadline_ms is None or leader.parked_deadline_ms > core.now_ms:
-        return
-    overdue = [request_id for request_id, fetch in leader.parked.items() if fetch.deadline_ms <= core.now_ms]
-    for request_id in overdue:
-        answer_fetch(core, leader, request_id, leader.parked.pop(request_id))
-    leader.parked_deadline_ms = min((fetch.deadline_ms for fetch in leader.parked.values()), default=None)

@@ -112,11 +112,15 @@ class Progress(msgspec.Struct, kw_only=True, gc=False):
     leader_end_at_last_fetch: Offset = Offset(0)
 
 
-class ParkedFetch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A Fetch with nothing to answer yet."""
+class ParkedFetch(msgspec.Struct, kw_only=True, gc=False):
+    """A Fetch that waits, for something to be answered with or because others go first."""
 
     request: FetchRequest
     deadline_ms: int
+
+    def hurry(self, due_ms: int) -> None:
+        """It is not to wait longer than this."""
+        self.deadline_ms = min(self.deadline_ms, due_ms)
 
 
 class AskedVoter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -162,8 +166,8 @@ class Leader(msgspec.Struct, kw_only=True, gc=False):
     parked: dict[int, ParkedFetch]
     parked_deadline_ms: int | None = None
     """Not after the first deadline among `parked`."""
-    high_watermark_due_ms: int | None = None
-    """When those in `parked` that do not know the present high watermark hear of it; None when all know it."""
+    serving: set[NodeId]
+    """The voters that have been sent something of the newest batch."""
     barrier: ReadBarrier = msgspec.field(default_factory=ReadBarrier)
 
 

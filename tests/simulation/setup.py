@@ -91,6 +91,7 @@ def story_of(seed: int) -> Setup:
         raft=RaftConfig(
             fetch_max_bytes=chance.choice((1, 400, 1 << 20)),
             high_watermark_wait_ms=chance.choice((0, 2, 10)),
+            spare_fetch_wait_ms=(0, 2, 5, 5)[seed % 4],
             max_parked_fetches=chance.choice((1, 10_000)),
         ),
         drift=chance.choice((0, 200, 20_000)),
