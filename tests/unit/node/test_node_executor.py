@@ -79,6 +79,7 @@ def test_the_metadata_topic_gets_an_id_of_its_own_that_fetches_then_name() -> No
 
 def test_requests_of_one_turn_share_a_batch() -> None:
     cluster, leader = _started()
+    _settle(cluster)  # while a batch is on its way, requests gather for the next
     before = leader.executor.machine.log_end_offset
     answers: list[ClientAnswer] = []
     calls = [
