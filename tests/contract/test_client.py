@@ -53,11 +53,11 @@ class TestFinding:
 
     def test_controllers_that_name_each_other_are_not_asked_without_rest(self) -> None:
         async def main() -> None:
-            async with scripted_nodes(2) as (nodes, addresses), Client(addresses, timeout_s=0.5) as client:
+            async with scripted_nodes(2) as (nodes, addresses), Client(addresses, timeout_s=2) as client:
                 nodes[0].at_once, nodes[1].at_once = standby(addresses[1]), standby(addresses[0])
-                with pytest.raises(UnavailableError, match=r"within 0\.5 s"):
+                with pytest.raises(UnavailableError, match=r"within 2 s"):
                     await client.create_topic("t")
-                assert 4 <= len(nodes[0].calls) + len(nodes[1].calls) <= 60
+                assert 2 <= len(nodes[0].calls) + len(nodes[1].calls) <= 240
 
         run(main())
 
@@ -65,7 +65,7 @@ class TestFinding:
         async def main() -> None:
             async with scripted_nodes(1) as (nodes, addresses):
                 nodes[0].at_once = active
-                async with Client([f"127.0.0.1:{free_port()}", *addresses], timeout_s=5) as client:
+                async with Client([f"127.0.0.1:{free_port()}", *addresses], timeout_s=30) as client:
                     assert (await client.create_topic("t")).topic_id == ID
 
         run(main())
@@ -103,7 +103,7 @@ class TestFinding:
             told = Endpoint(name="GRPC", host="c1.example", port=9094)
             held = await reserve(Endpoint(name="CONTROLLER", host="127.0.0.1", port=0), 1, told)
             address = f"127.0.0.1:{held.port}"
-            async with Client(address, timeout_s=5) as client:
+            async with Client(address, timeout_s=30) as client:
                 with pytest.raises(WrongListenerError, match=r"use its GRPC listener c1\.example:9094") as raised:
                     await client.create_topic("t")
                 assert (raised.value.address, raised.value.right_address) == (address, "c1.example:9094")
