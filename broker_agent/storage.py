@@ -17,7 +17,6 @@ Kafka broker refuses to start beside a folder that is no partition's.
 from __future__ import annotations
 
 import re
-from typing import Final
 
 import msgspec
 
@@ -25,10 +24,10 @@ from metadata_log.directory import PARTITION_METADATA_FILE, read_partition_metad
 from metadata_log.errors import CorruptFileError
 from metadata_log.files import Files, read_file, replace_file
 from metadata_log.ids import METADATA_TOPIC_NAME, TopicId, id_text
+from metadata_log.staging import DELETING
+from metadata_log.staging import REMOVE_AT as _REMOVE_AT
+from metadata_log.staging import UNFINISHED as _UNFINISHED
 
-DELETING: Final = "deleting"
-_REMOVE_AT: Final = "remove-at"
-_UNFINISHED: Final = "new."
 _PARTITION = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>\d+)")
 _SET_ASIDE = re.compile(r".+\.[0-9a-f]{32}-(stray|delete|future)")
 

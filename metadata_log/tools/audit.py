@@ -7,7 +7,7 @@ Reads only and takes no lock. The verdicts are `reconcile`'s.
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,9 +18,11 @@ from metadata_log.ids import DirectoryId, NodeId, TopicId
 from metadata_log.image import MetadataImage
 from metadata_log.os_files import OsFiles
 from metadata_log.reconcile import DirectoryFacts, Kind, Verdict, facts_of, judge
+from metadata_log.staging import DELETING, REMOVE_AT, UNFINISHED, parse_staged
 from metadata_log.tools.check_partitions import newest_image
 from metadata_log.tools.quorum_view import Replica, view_quorum
 from metadata_log.tools.sources import NodeSource, find_sources
+from metadata_log.tools.times import time_text
 from metadata_log.tools.verify import verify_log
 
 
@@ -39,11 +41,15 @@ class WhenKafkaStarts(enum.StrEnum):
 
 
 class Audited(msgspec.Struct, frozen=True, kw_only=True):
-    """One directory in a log directory. `facts.topic_id` is by its `partition.metadata`."""
+    """One directory in a log directory, or in its `deleting/`. `facts.topic_id` is by its `partition.metadata`.
+
+    `is_agents`: an agent of ours put it there and takes it away. Kafka refuses to start beside it until then.
+    """
 
     log_dir: Path
     facts: DirectoryFacts
     verdict: Verdict
+    is_agents: bool = False
 
     @property
     def path(self) -> Path:
@@ -66,7 +72,7 @@ class Audited(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_wrong(self) -> bool:
         """Whether somebody has to know: what a broker set aside, or is deleting, it knows by itself."""
-        return self.when_kafka_starts in (WhenKafkaStarts.SETS_ASIDE, WhenKafkaStarts.REFUSES)
+        return not self.is_agents and self.when_kafka_starts in (WhenKafkaStarts.SETS_ASIDE, WhenKafkaStarts.REFUSES)
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,10 +111,12 @@ def audit(log_dirs: Sequence[Path], image_from: Sequence[Path] = ()) -> Audit:
     broker_id = NodeId(nodes[0].node_id or 0)
     image, holder, certain_end = _image(find_sources(image_from).nodes if image_from else nodes)
     found = [
-        _audited(disk.path, entry, image, broker_id, None if disk.identity is None else disk.identity.directory_id)
+        audited
         for node in nodes
         for disk in node.log_directories
-        for entry in sorted(child for child in disk.path.iterdir() if child.is_dir())
+        for audited in _of_disk(
+            disk.path, image, broker_id, None if disk.identity is None else disk.identity.directory_id
+        )
     ]
     return Audit(
         broker_id=broker_id,
@@ -131,6 +139,50 @@ def _image(nodes: Sequence[NodeSource]) -> tuple[MetadataImage, Replica, int]:
         names = ", ".join(str(node.metadata) for node in with_log)
         raise AuditError(f"{names}: no image at its end (kraft log verify says why): name another node with --image")
     return image, next(replica for replica in view.replicas if replica.report.image is image), view.bounds.lower
+
+
+def _of_disk(
+    log_dir: Path, image: MetadataImage, broker_id: NodeId, directory_id: DirectoryId | None
+) -> Iterator[Audited]:
+    for entry in sorted(child for child in log_dir.iterdir() if child.is_dir()):
+        if entry.name == DELETING:
+            yield from _staged(log_dir, entry)
+        else:
+            yield _audited(log_dir, entry, image, broker_id, directory_id)
+
+
+def _staged(log_dir: Path, deleting: Path) -> Iterator[Audited]:
+    """What an agent of ours is about to delete, one by one; the place itself where it holds nothing."""
+    children = sorted(deleting.iterdir())
+    if not children:
+        yield _agents(log_dir, DELETING, Kind.UNKNOWN, "an agent's place for what it deletes; it holds nothing")
+    for child in children:
+        name = f"{DELETING}/{child.name}"
+        parsed = parse_staged(child.name)
+        if parsed is not None and child.is_dir():
+            yield _agents(log_dir, name, Kind.STALE, f"an agent staged it for deletion: {_goes(child)}", parsed)
+        elif child.name.startswith(UNFINISHED):
+            why = "an agent was making it when it ended: it is cleared away at the agent's next start"
+            yield _agents(log_dir, name, Kind.UNKNOWN, why)
+        else:
+            facts = DirectoryFacts(name=name, topic_name=None, partition=None, topic_id=None)
+            verdict = Verdict(kind=Kind.UNKNOWN, why="no agent of ours puts such a thing there")
+            yield Audited(log_dir=log_dir, facts=facts, verdict=verdict)
+
+
+def _agents(log_dir: Path, name: str, kind: Kind, why: str, parsed: tuple[TopicId, int] | None = None) -> Audited:
+    topic_id, partition = parsed if parsed is not None else (None, None)
+    facts = DirectoryFacts(name=name, topic_name=None, partition=partition, topic_id=topic_id)
+    return Audited(log_dir=log_dir, facts=facts, verdict=Verdict(kind=kind, why=why), is_agents=True)
+
+
+def _goes(staged: Path) -> str:
+    size = sum(file.stat().st_size for file in staged.iterdir() if file.is_file() and file.name != REMOVE_AT)
+    try:
+        at = time_text(int((staged / REMOVE_AT).read_bytes()))
+    except (FileNotFoundError, ValueError):
+        return f"{size} bytes, which go after delete.topic.delay.ms from the agent's next start on"
+    return f"{size} bytes, which go at {at}, or at the agent's next start after that"
 
 
 def _audited(

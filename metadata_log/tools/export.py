@@ -22,6 +22,7 @@ from metadata_log.segment import segment_bases, segment_file
 from metadata_log.tools.contents import LogContents, data_files, metadata_directory, read_contents, read_identity
 from metadata_log.tools.manifest import MANIFEST_FILE, Manifest, ManifestFile, ManifestVoter, write_manifest
 from metadata_log.tools.scan import Damage, Fault, scan
+from metadata_log.tools.sources import SourceError, find_sources
 
 _ATTEMPTS: Final = 5
 _COPY_BYTES: Final = 4 << 20
@@ -35,7 +36,7 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
     """Copy the segments and checkpoints of a replica into a new directory, and write its manifest there.
 
     Args:
-        source_dir: a node's log directory, or the `__cluster_metadata-0` in it.
+        source_dir: as `metadata_to_export` takes it.
         target_dir: does not exist yet, or is empty. It appears whole or not at all.
         high_watermark: the live one, learned from the node *before* this call; None when unknown.
 
@@ -44,9 +45,7 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
         NotFormattedError, CorruptFileError: meta.properties is absent or cannot be right.
         OSError: a file cannot be read or written.
     """
-    directory = metadata_directory(source_dir)
-    if directory is None:
-        raise ExportError(f"{source_dir} holds no metadata log: give the log directory that has __cluster_metadata-0")
+    directory = metadata_to_export(source_dir)
     if target_dir.exists() and (not target_dir.is_dir() or any(target_dir.iterdir())):
         raise ExportError(f"{target_dir} exists and is not empty: give the export a directory of its own")
     identity = read_identity(directory)
@@ -81,6 +80,28 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
         shutil.rmtree(beside, ignore_errors=True)
     OsFiles().fsync_dir(str(target_dir.parent))
     return manifest
+
+
+def metadata_to_export(source_dir: Path) -> Path:
+    """The metadata log that `source_dir` means: itself, or that in a log directory, or in a node's.
+
+    Raises:
+        ExportError: there is none, there are several, or it is an export.
+    """
+    directory = metadata_directory(source_dir)
+    if directory is not None:
+        return directory
+    if (source_dir / MANIFEST_FILE).is_file():
+        raise ExportError(f"{source_dir} is an export already: copy it as it is, all that there was is in it")
+    try:
+        found = [node.metadata for node in find_sources([source_dir]).nodes if node.metadata is not None]
+    except SourceError as error:
+        raise ExportError(str(error)) from error
+    if len(found) > 1:
+        raise ExportError(f"{source_dir} holds {len(found)} metadata logs, and an export is of one: name one node's")
+    if not found:
+        raise ExportError(f"{source_dir} holds no metadata log, only other disks of a node")
+    return found[0]
 
 
 def _voters(contents: LogContents, directory: Path) -> tuple[ManifestVoter, ...]:

@@ -155,6 +155,20 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
             state = later
         return state
 
+    def state_from(self, end: int) -> State:
+        """The first state that ends at `end` or after; the log's last where it ends before.
+
+        Raises:
+            HistoryError: as `state_at`.
+        """
+        state = self.start(end)
+        if state.end < end:
+            for later in self.states(state):
+                state = later
+                if state.end >= end:
+                    break
+        return state
+
     def exact(self, end: int) -> State:
         """The state at exactly `end`.
 

@@ -32,7 +32,7 @@ MANUAL: Final[Mapping[str, tuple[str, str]]] = {
     "at": ("at [OFFSET|TIME|end]", "go to the state at an offset (exclusive) or a time; without: say where we are"),
     "cat": ("cat PATH...", "print files"),
     "cd": ("cd [PATH]", "go to a directory"),
-    "diff": ("diff X Y", "what changed between two offsets or times"),
+    "diff": ("diff X Y", "what changed between two offsets or times; of an offset within a batch, the whole batch"),
     "exit": ("exit", "leave"),
     "find": ("find [PATH] [PATTERN]", "all paths below, or those whose last name fits a pattern such as orders-*"),
     "hash": ("hash", "the image hash here"),
@@ -213,9 +213,21 @@ class Shell:
     def _diff(self, words: list[str]) -> Iterator[str]:
         if len(words) != 2:
             raise ShellError("diff takes two offsets or times: diff 120 end")
-        one, other = (View(self._history.state_at(self._offset(word))) for word in words)
-        yield f"offset {one.end} (-) and offset {other.end} (+)"
+        wanted = [self._offset(word) for word in words]
+        one, other = (View(state) for state in self._around(*wanted))
+        ends = (one.end, other.end)
+        missed = [offset for offset, end in zip(wanted, ends, strict=True) if offset not in (None, end)]
+        note = f"; no state ends at {' and '.join(map(str, missed))}: states end where a batch does" if missed else ""
+        yield f"offset {one.end} (-) and offset {other.end} (+){note}"
         yield from difference(one, other, self._version)
+
+    def _around(self, one: int | None, other: int | None) -> tuple[State, State]:
+        """The states at two offsets; the nearest that have all between them where an offset lies within a batch."""
+        if one is None or other is None or one == other:
+            return self._history.state_at(one), self._history.state_at(other)
+        if one < other:
+            return self._history.state_at(one), self._history.state_from(other)
+        return self._history.state_from(one), self._history.state_at(other)
 
     def _changes(self, words: list[str]) -> Iterator[str]:
         if len(words) != 1:

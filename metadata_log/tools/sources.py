@@ -101,6 +101,21 @@ def find_sources(paths: Iterable[Path]) -> Sources:
     return Sources(nodes=tuple(_joined(nodes)), files=tuple(dict.fromkeys(files)))
 
 
+def require_one_cluster(nodes: Iterable[NodeSource], where: str) -> None:
+    """Let pass what may be taken for the logs of one cluster.
+
+    Raises:
+        SourceError: their meta.properties or manifests name several.
+    """
+    clusters: dict[str, list[str]] = {}
+    for node in nodes:
+        if node.identity is not None:
+            clusters.setdefault(node.identity.cluster_id, []).append(str(node.path))
+    if len(clusters) > 1:
+        named = "; ".join(f"{cluster_id}: {', '.join(paths)}" for cluster_id, paths in sorted(clusters.items()))
+        raise SourceError(f"{where} holds logs of {len(clusters)} clusters ({named}): name those of one")
+
+
 def _data_file(path: Path) -> Path:
     if not path.is_file():
         raise SourceError(f"{path} is neither a file nor a directory: a pipe cannot be read twice, so save it first")

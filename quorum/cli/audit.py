@@ -106,6 +106,12 @@ def _show(found: Audit, moves: Sequence[Move], output: FindingFormat) -> None:
         f"{f', {len(moves)} moved' if moves else ''}. Judged by {found.image_from}, up to offset {found.image_end} of "
         f"epoch {found.image_epoch}{_doubt(found)}."
     )
+    staged = sum(audited.is_agents for audited in found.directories)
+    if staged:
+        print(
+            f"{staged} under deleting/ are an agent's of ours, which removes them itself; Apache Kafka would refuse to "
+            "start beside them."
+        )
     if wrong and not moves:
         print("Move them with --quarantine once the broker is stopped; --undo moves them back.")
 

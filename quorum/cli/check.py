@@ -28,7 +28,9 @@ def run(
         typer.Argument(
             metavar="NODE_DIR...",
             help="Directories of any controllers and brokers of one cluster, any subset: log directories, or what "
-            "holds them; also exports, metadata directories, single segments and checkpoints.",
+            "holds them; also exports, metadata directories, single segments and checkpoints. Below a directory that "
+            "is none of these, nodes are looked for up to 5 levels down, on the first level that has any; hidden ones "
+            "are left out.",
         ),
     ],
     output: FindingOutput = FindingFormat.TABLE,
@@ -46,8 +48,6 @@ def run(
         report = check_paths(paths)
     except SourceError as error:
         raise wrong_use(str(error)) from error
-    except PermissionError as error:
-        raise wrong_use(f"{error.filename}: {error.strerror}") from error
     if output is FindingFormat.TABLE:
         for line in _lines(report):
             print(line)

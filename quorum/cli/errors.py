@@ -39,17 +39,27 @@ def exit_code_of(error: Exception) -> int | None:
     if isinstance(error, CliError):
         say(f"kraft: {error}")
         return error.exit_code
-    if isinstance(error, InvalidIdError):
+    if isinstance(error, InvalidIdError) or _is_source_error(error):
         say(f"kraft: {error}")
         return WRONG_USE
     if isinstance(error, MetadataLogError) or _is_client_error(error):
         say(f"kraft: {error}")
         return FAILED
+    if isinstance(error, PermissionError):
+        say(f"kraft: {error.filename}: {error.strerror}: run this as the user that the node runs as")
+        return WRONG_USE
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         say(f"kraft: {where}{error.strerror or error}")
         return FAILED
     return None
+
+
+def _is_source_error(error: Exception) -> bool:
+    """Whether a path was named that leads to no log; asked by module, as below."""
+    sources = sys.modules.get("metadata_log.tools.sources")
+    kind = getattr(sources, "SourceError", None)
+    return kind is not None and isinstance(error, kind)
 
 
 def _is_client_error(error: Exception) -> bool:

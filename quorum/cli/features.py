@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -9,9 +10,11 @@ import msgspec
 import typer
 
 from quorum.cli.errors import CliError, wrong_use
-from quorum.cli.output import Output, OutputFormat, show_json, table_lines
+from quorum.cli.output import RowFormat, RowOutput, show_rows, table_lines
 
 app = typer.Typer(no_args_is_help=True)
+
+_COLUMNS = ("source", "file", "offset", "type", "version", "reason")
 
 
 @app.callback()
@@ -28,7 +31,7 @@ def check(
         list[Path], typer.Argument(help="Nodes' directories, metadata directories, segments, checkpoints, exports.")
     ],
     target: Annotated[str, typer.Option("--target", help="metadata.version, such as 3.9 or 3.9-IV0.")],
-    output: Output = OutputFormat.TABLE,
+    output: RowOutput = RowFormat.TABLE,
 ) -> None:
     """List the records that software at the target metadata.version could not read, in segments and checkpoints.
 
@@ -51,12 +54,21 @@ def check(
             batches = batches_of_file(OsFiles(), path)
             found = unreadable_records(batches, level.level)
             rows += [{"source": label, "file": path.name, **msgspec.to_builtins(one)} for one in found]
-    if output is OutputFormat.JSON:
-        show_json(rows)
-    elif not rows:
-        print(f"{level} can read every record.")
-    else:
-        for line in table_lines(("source", "file", "offset", "type", "version", "reason"), rows):
+    show_rows(output, _COLUMNS, rows, empty=f"{level} can read every record.")
+    if rows and output is RowFormat.TABLE:
+        print()
+        for line in table_lines(("type", "version", "records", "first_offset", "reason"), _by_type(rows)):
             print(line)
     if rows:
-        raise CliError(f"{level} could not read {len(rows)} records of this log")
+        raise CliError(f"{level} could not read {len(rows)} record{'' if len(rows) == 1 else 's'} of this log")
+
+
+def _by_type(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    """How many records of each type and version there are, in how many words each; checkpoints' counted as well."""
+    found: dict[tuple[object, ...], dict[str, object]] = {}
+    counts: Counter[tuple[object, ...]] = Counter()
+    for row in rows:
+        key = (row["type"], row["version"], row["reason"])
+        found.setdefault(key, {**row, "first_offset": f"{row['offset']} in {row['file']}"})
+        counts[key] += 1
+    return [{**found[key], "records": count} for key, count in counts.most_common()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ import msgspec
 import typer
 
 from quorum.cli.errors import FAILED, wrong_use
-from quorum.cli.output import show_json
+from quorum.cli.output import RowFormat, show_json
 
 if TYPE_CHECKING:
     from metadata_log.tools.findings import Finding
@@ -22,13 +21,8 @@ if TYPE_CHECKING:
 _INDENT: Final = " " * 10
 
 
-class FindingFormat(enum.StrEnum):
-    """What `-o` takes."""
-
-    TABLE = "table"
-    JSON = "json"
-    JSONL = "jsonl"
-
+FindingFormat = RowFormat
+"""What `-o` takes."""
 
 FindingOutput = Annotated[
     FindingFormat,
@@ -45,7 +39,8 @@ def sources_of(paths: Sequence[Path]) -> Sources:
     """The nodes and files that are meant.
 
     Raises:
-        CliError: a path leads to none, or cannot be read.
+        CliError: a path leads to none.
+        OSError: it cannot be read.
     """
     from metadata_log.tools.sources import SourceError, find_sources  # noqa: PLC0415  (not needed for help)
 
@@ -53,8 +48,6 @@ def sources_of(paths: Sequence[Path]) -> Sources:
         return find_sources(paths)
     except SourceError as error:
         raise wrong_use(str(error)) from error
-    except OSError as error:
-        raise wrong_use(f"{error.filename}: {error.strerror}") from error
 
 
 def show_findings(output: FindingFormat, findings: Sequence[Finding], looked_at: str) -> None:

@@ -41,7 +41,9 @@ class ExportFormat(enum.StrEnum):
     "kraft log export /var/lib/kafka/data copy -o parquet"
 )
 def export(
-    directory: Annotated[Path, typer.Argument(help="The node's log directory that holds __cluster_metadata-0.")],
+    directory: Annotated[
+        Path, typer.Argument(help="A node's directory, or its log directory that holds __cluster_metadata-0.")
+    ],
     target: Annotated[Path, typer.Argument(help="The export: a directory that does not exist yet, or is empty.")],
     live: Annotated[
         str | None,
@@ -104,13 +106,14 @@ def _write_tables(target: Path, tables: Callable[[Path, Path], Decoded]) -> Deco
 
 def _high_watermark(directory: Path, live: str) -> int | None:
     """The high watermark of the node at `live`, which must be the one whose directory is copied."""
-    from metadata_log.tools.contents import metadata_directory, read_identity  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.contents import read_identity  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.export import metadata_to_export  # noqa: PLC0415
     from quorum.cli.connection import DEFAULT_TIMEOUT_S  # noqa: PLC0415
     from quorum.cli.live import node_at  # noqa: PLC0415  (gRPC)
 
-    place = metadata_directory(directory)
+    place = metadata_to_export(directory)
     node = node_at(live, DEFAULT_TIMEOUT_S)
-    own = None if place is None else read_identity(place)
+    own = read_identity(place)
     if own is not None and (own.node_id, own.cluster_id) != (node.node_id, node.cluster_id):
         raise CliError(
             f"--live {live} is node {node.node_id} of cluster {node.cluster_id}, but {directory} belongs to node "

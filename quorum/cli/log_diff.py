@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-from quorum.cli.errors import wrong_use
+from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.findings import counted, exit_with, finding_lines, sources_of, summary
-from quorum.cli.output import Output, OutputFormat, show_json, table_lines
+from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, table_lines
 
 if TYPE_CHECKING:
     from metadata_log.tools.diff import DiffReport, Parting
 
 EPILOG: Final = (
     "Examples:  kraft log diff /backup/controller-1 /backup/controller-2    "
-    "kraft log diff nodes/ -o json | jq .partings"
+    "kraft log diff nodes/ -o json | jq .partings    kraft log diff nodes/ -o jsonl | jq 'select(.what == \"finding\")'"
 )
 
 
@@ -27,12 +27,13 @@ def run(
         list[Path],
         typer.Argument(help="Two or more replicas: nodes' directories, metadata directories, exports; brokers' too."),
     ],
-    output: Output = OutputFormat.TABLE,
+    output: RowOutput = RowFormat.TABLE,
 ) -> None:
     """Compare replicas of one metadata log: the last common offset, who holds a majority, what parts them in records.
 
     Tells a tail that was never committed, which is harmless, from commits that are lost. Reads only and takes no lock.
-    Exit status 0: they agree, or differ harmlessly. 1: they contradict each other. 2: there are no two logs.
+    Exit status 0: they agree, or differ harmlessly. 1: they contradict each other, or one is damaged. 2: there are no
+    two logs.
     """
     from metadata_log.tools.diff import diff_logs  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.quorum_view import view_quorum  # noqa: PLC0415
@@ -45,13 +46,30 @@ def run(
             "it takes two logs to compare: name the directories of two or more nodes (not single files; the same log "
             "named twice is one)"
         )
-    report = diff_logs(view_quorum([(node, verify_log(node, with_records=False)) for node in nodes]))
-    if output is OutputFormat.JSON:
+    logs = [(node, verify_log(node, with_records=False)) for node in nodes]
+    damaged = [node for node, log in logs if any(found.counts for found in log.findings)]
+    for node in damaged:
+        say(f"kraft: {node.metadata} is damaged by itself, and compared as far as it can be read: kraft log verify")
+    report = diff_logs(view_quorum(logs))
+    if output is RowFormat.JSON:
         show_json(msgspec.to_builtins(report))
+    elif output is RowFormat.JSONL:
+        for what, parts in _json_parts(report):
+            show_json_line({"what": what, **msgspec.to_builtins(parts)})
     else:
         for line in _lines(report):
             print(line)
     exit_with(report.findings)
+    if damaged:
+        raise typer.Exit(FAILED)
+
+
+def _json_parts(report: DiffReport) -> Iterator[tuple[str, msgspec.Struct]]:
+    """What a line each is made of: the replicas, the bounds, where they part, the findings."""
+    yield from (("replica", replica) for replica in report.replicas)
+    yield "bounds", report.bounds
+    yield from (("parting", parting) for parting in report.partings)
+    yield from (("finding", found) for found in report.findings)
 
 
 def _lines(report: DiffReport) -> Iterator[str]:

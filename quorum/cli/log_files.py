@@ -25,6 +25,8 @@ def files_of(paths: Iterable[Path]) -> Iterator[Path]:
             continue
         if not path.exists():
             raise wrong_use(f"{path} does not exist")
+        if not path.is_dir():
+            raise wrong_use(f"{path} is neither a file nor a directory: a pipe cannot be read twice, so save it first")
         found = [file for directory in metadata_logs(path) for file in _logs_in(directory)]
         if not found:
             raise wrong_use(f"{path} holds neither segments (.log) nor checkpoints, nor a {METADATA_DIRECTORY}")
@@ -35,7 +37,7 @@ def metadata_logs(path: Path) -> list[Path]:
     """The directories of metadata logs that `path` is or holds; none where it is no directory of the kind.
 
     Raises:
-        CliError: it does not exist.
+        CliError: it does not exist, or holds logs of several clusters.
     """
     if not path.exists():
         raise wrong_use(f"{path} does not exist")
@@ -45,12 +47,20 @@ def metadata_logs(path: Path) -> list[Path]:
         return [path / METADATA_DIRECTORY]
     if _logs_in(path):
         return [path]
-    from metadata_log.tools.sources import SourceError, find_sources  # noqa: PLC0415  (not needed for a plain path)
+    from metadata_log.tools.sources import (  # noqa: PLC0415  (not needed for a plain path)
+        SourceError,
+        find_sources,
+        require_one_cluster,
+    )
 
     try:
         nodes = find_sources([path]).nodes
     except SourceError:
         return []
+    try:
+        require_one_cluster(nodes, str(path))
+    except SourceError as error:
+        raise wrong_use(str(error)) from error
     return [node.metadata for node in nodes if node.metadata is not None]
 
 

@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 from quorum.cli.errors import FAILED, CliError
-from quorum.cli.output import Output, OutputFormat, show_json, table_lines
+from quorum.cli.output import RowFormat, RowOutput, show_rows
 
 EPILOG: Final = (
     "Examples:  kraft log hash /var/lib/kafka/data    kraft log hash node-1 node-2 node-3    "
@@ -25,7 +25,7 @@ def run(
         int | None,
         typer.Option("--at", min=0, help="Exclusive end offset; default: the last that every copy reaches."),
     ] = None,
-    output: Output = OutputFormat.TABLE,
+    output: RowOutput = RowFormat.TABLE,
 ) -> None:
     """Hash the metadata at an offset: equal on all equal replicas, the same from a checkpoint and from the log.
 
@@ -35,11 +35,7 @@ def run(
     from metadata_log.tools.hashes import hash_logs  # noqa: PLC0415  (not needed for help)
 
     lines = hash_logs(paths, at)
-    if output is OutputFormat.JSON:
-        show_json(msgspec.to_builtins(lines))
-    else:
-        for text in table_lines(("source", "end_offset", "epoch", "hash"), msgspec.to_builtins(lines)):
-            print(text)
+    show_rows(output, ("source", "end_offset", "epoch", "hash"), msgspec.to_builtins(lines))
     problems = [line.problem for line in lines if line.problem is not None]
     if problems:
         raise CliError("; ".join(problems))

@@ -30,12 +30,34 @@ Output = Annotated[
 ]
 
 
+class RowFormat(enum.StrEnum):
+    """What `-o` takes where the answer is rows, or a stream of things."""
+
+    TABLE = "table"
+    JSON = "json"
+    JSONL = "jsonl"
+
+
+RowOutput = Annotated[
+    RowFormat,
+    typer.Option("-o", "--output", help="table for people; json: one value; jsonl: one a line.", case_sensitive=False),
+]
+
+
 def show_rows(
-    output: OutputFormat, columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, empty: str = "nothing"
+    output: OutputFormat | RowFormat,
+    columns: Sequence[str],
+    rows: Sequence[Mapping[str, object]],
+    *,
+    empty: str = "nothing",
 ) -> None:
     """Print one row a line. `columns` are keys of the rows, in order; JSON holds the whole rows."""
-    if output is OutputFormat.JSON:
+    if output == RowFormat.JSON:
         show_json(list(rows))
+        return
+    if output == RowFormat.JSONL:
+        for row in rows:
+            show_json_line(row)
         return
     if not rows:
         print(empty)

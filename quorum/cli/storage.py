@@ -20,7 +20,7 @@ from metadata_log.snapshot import newest_checkpoint
 from metadata_log.voters import InvalidVoterError, Voter, VoterSet, parse_voters
 from quorum.cli import audit
 from quorum.cli.errors import FAILED, wrong_use
-from quorum.cli.output import Output, OutputFormat, show_rows
+from quorum.cli.output import RowFormat, RowOutput, show_rows
 from quorum.node.config import NodeConfig, load_config
 from quorum.node.system_ports import SystemEntropy
 
@@ -170,7 +170,7 @@ def info(
         Path | None,
         typer.Option("-c", "--config", help="A node's .properties file, instead.", exists=True, dir_okay=False),
     ] = None,
-    output: Output = OutputFormat.TABLE,
+    output: RowOutput = RowFormat.TABLE,
 ) -> None:
     """Say what log directories hold, and what is wrong with them. Exit status 1 when anything is.
 
@@ -198,6 +198,8 @@ def _rows_of(directories: list[Path]) -> list[dict[str, object]]:
     for directory in directories:
         if not directory.exists():
             raise wrong_use(f"{directory} does not exist")
+        if not directory.is_dir():
+            raise wrong_use(f"{directory} is no directory: give log directories, or what holds them")
         try:
             nodes = find_sources([directory]).nodes
         except SourceError:

@@ -105,6 +105,24 @@ def test_diff_is_whole_in_json(clusters: Path, capsys: pytest.CaptureFixture[str
     assert report["common_end"] == 83
 
 
+def test_diff_as_lines_has_the_same_parts(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [str(clusters / "failovers" / name) for name in ("node-1", "divergent-before/node-2", "node-3")]
+    assert run(["log", "diff", *nodes, "-o", "json"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert run(["log", "diff", *nodes, "-o", "jsonl"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    parts = [("replica", one) for one in whole["replicas"]] + [("bounds", whole["bounds"])]
+    parts += [("parting", one) for one in whole["partings"]] + [("finding", one) for one in whole["findings"]]
+    assert lines == [{"what": what, **part} for what, part in parts]
+
+
+def test_diff_says_that_a_log_is_damaged_by_itself(damaged: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "diff", str(damaged.node(1)), str(damaged.node(2))]) == 1
+    said = capsys.readouterr().err
+    assert str(damaged.node(2)) in said
+    assert "kraft log verify" in said
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

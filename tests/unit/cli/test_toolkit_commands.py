@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,42 @@ def test_features_check(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(row["version"] > 1 for row in rows if row["type"] == "PartitionRecord")
     assert run(["features", "check", str(FIXTURES / "static-3.9" / "node-1"), "--target", "3.9"]) == 0
     assert run(["features", "check", str(BASIC), "--target", "9.9"]) == 2
+
+
+def test_features_check_sums_up_by_type(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["features", "check", str(BASIC / "node-1"), "--target", "3.9"]
+    assert run([*words, "-o", "jsonl"]) == 1
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert run(words) == 1
+    _, _, summary = capsys.readouterr().out.partition("\n\n")
+    kinds = {(row["type"], row["version"], row["reason"]) for row in rows}
+    assert len(summary.splitlines()) == 1 + len(kinds)
+    assert sum(int(line.split()[2]) for line in summary.splitlines()[1:]) == len(rows)
+
+
+@pytest.mark.parametrize("command", ["hash", "timeline"])
+def test_rows_as_lines_are_those_of_the_whole(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", command, str(BASIC), "-o", "json"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert run(["log", command, str(BASIC), "-o", "jsonl"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert lines == (whole if command == "hash" else whole["events"])
+
+
+@pytest.mark.parametrize("words", [["log", "dump"], ["log", "timeline"]])
+def test_logs_of_two_clusters_are_not_taken_for_one(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in (1, 2):
+        shutil.copytree(BASIC / f"node-{number}", tmp_path / f"node-{number}")
+    assert run([*words, str(tmp_path)]) == 0
+    properties = tmp_path / "node-2" / "data" / "meta.properties"
+    properties.write_text(properties.read_text().replace("MkU3OEVBNTcwNTJENDM2Qg", "AnotherClustersOwnIdAA"))
+    capsys.readouterr()
+    assert run([*words, str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "holds logs of 2 clusters (AnotherClustersOwnIdAA: " in said
+    assert said.endswith("name those of one\n")
 
 
 def test_the_shell_answers_one_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from broker_agent import storage
 from metadata_log.errors import DirectoryLockedError
 from metadata_log.ids import parse_topic_id
 from metadata_log.os_files import OsFiles
@@ -173,3 +174,38 @@ def test_the_command_finds_moves_and_undoes(disk: Path, capsys: pytest.CaptureFi
     assert entries(disk) == set(BEFORE)
     assert run(["storage", "audit", str(disk), "--undo", "--quarantine"]) == 2
     assert run(["storage", "audit", str(disk / "nowhere")]) == 2
+
+
+def test_what_an_agent_of_ours_is_about_to_delete_is_its_own(disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Made as the agent makes it: nothing here is foreign, nothing is moved, and each says when it goes."""
+    for name in BEFORE:
+        shutil.rmtree(disk / name)
+    files, topic_id = OsFiles(), parse_topic_id("AbCdEfGhIjKlMnOpQrStUw")
+    stale = storage.create(files, str(disk), "orders", 0, topic_id)
+    (Path(stale.path) / "00000000000000000000.log").write_bytes(b"12345")
+    storage.stage(files, stale, remove_at_ms=1_700_000_000_123)
+    (disk / "deleting" / "new.half-0").mkdir()
+    found = {audited.facts.name: audited for audited in audit([disk], [IMAGE]).directories}
+    staged = found.pop("deleting/AbCdEfGhIjKlMnOpQrStUw_0")
+    assert (staged.facts.topic_id, staged.facts.partition) == (topic_id, 0)
+    assert "which go at 2023-11-14T22:13:20.123Z" in staged.verdict.why
+    assert staged.when_kafka_starts is WhenKafkaStarts.REFUSES
+    assert not staged.is_wrong
+    assert "cleared away" in found.pop("deleting/new.half-0").verdict.why
+    assert found == {}
+    words = ["storage", "audit", str(disk), "--image", str(IMAGE)]
+    assert run(words) == 0
+    assert "2 under deleting/ are an agent's of ours" in capsys.readouterr().out
+    assert run([*words, "--quarantine"]) == 0
+    assert {entry.name for entry in (disk / "deleting").iterdir()} == {"AbCdEfGhIjKlMnOpQrStUw_0", "new.half-0"}
+
+
+def test_the_agents_place_when_empty_and_with_something_foreign_in_it(disk: Path) -> None:
+    (disk / "deleting").mkdir()
+    found = {audited.facts.name: audited for audited in audit([disk], [IMAGE]).directories}
+    assert not found["deleting"].is_wrong
+    (disk / "deleting" / "holiday").mkdir()
+    (disk / "deleting" / "AbCdEfGhIjKlMnOpQrStUw_0").mkdir()
+    found = {audited.facts.name: audited for audited in audit([disk], [IMAGE]).directories}
+    assert found["deleting/holiday"].is_wrong
+    assert "from the agent's next start on" in found["deleting/AbCdEfGhIjKlMnOpQrStUw_0"].verdict.why

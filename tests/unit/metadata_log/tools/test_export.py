@@ -111,10 +111,29 @@ def test_a_log_that_grows_meanwhile_ends_with_a_whole_batch(source: Path, tmp_pa
         assert (position, following) == (len(data), manifest.end_offset)
 
 
+def test_a_nodes_directory_means_the_log_in_it(source: Path, tmp_path: Path) -> None:
+    node = tmp_path / "node-7"
+    shutil.copytree(source, node / "data")
+    assert export_replica(node, tmp_path / "out").files == export_replica(node / "data", tmp_path / "again").files
+
+
+def test_an_export_is_not_exported_again(source: Path, tmp_path: Path) -> None:
+    export_replica(source, tmp_path / "out")
+    with pytest.raises(ExportError, match="is an export already: copy it as it is"):
+        export_replica(tmp_path / "out", tmp_path / "again")
+
+
+def test_of_several_logs_none_is_taken(source: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        shutil.copytree(source, tmp_path / "several" / name / "data")
+    with pytest.raises(ExportError, match="holds 2 metadata logs, and an export is of one"):
+        export_replica(tmp_path / "several", tmp_path / "out")
+
+
 def test_refuses_what_it_cannot_do(source: Path, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="holds no metadata log"):
-        export_replica(tmp_path, tmp_path / "out")
     (tmp_path / "taken").mkdir()
+    with pytest.raises(ExportError, match="holds no metadata log"):
+        export_replica(tmp_path / "taken", tmp_path / "out")
     (tmp_path / "taken" / "file").touch()
     with pytest.raises(ExportError, match="is not empty"):
         export_replica(source, tmp_path / "taken")

@@ -84,6 +84,21 @@ def test_diff_and_history_name_what_changed(shell: Shell) -> None:
     assert [line.rpartition(": ")[2] for line in history if not line.startswith(" ")] == ["created"]
 
 
+def test_a_diff_within_a_batch_is_of_the_whole_batch(shell: Shell) -> None:
+    """The batch of offsets 39 to 44 makes a topic with its partitions and configs."""
+    whole = _say(shell, "diff 39 45")
+    assert whole[0] == "offset 39 (-) and offset 45 (+)"
+    assert len(whole) > 1
+    note = "; no state ends at {}: states end where a batch does"
+    assert _say(shell, "diff 41 42") == [whole[0] + note.format("41 and 42"), *whole[1:]]
+    assert _say(shell, "diff 39 40") == [whole[0] + note.format("40"), *whole[1:]]
+    back = _say(shell, "diff 42 41")
+    assert back[0] == "offset 45 (-) and offset 39 (+)" + note.format("42 and 41")
+    assert sorted(line[2:] for line in back[1:]) == sorted(line[2:] for line in whole[1:])
+    assert _say(shell, "diff 41 41") == ["offset 39 (-) and offset 39 (+)" + note.format("41 and 41")]
+    assert _say(shell, "diff 95 500") == ["offset 95 (-) and offset 95 (+)" + note.format("500")]
+
+
 def test_a_deleted_and_recreated_topic_has_its_whole_past(shell: Shell) -> None:
     events = [line.rpartition(": ")[2] for line in _say(shell, "history /topics/by-name/payments-73/id")]
     assert "created" in events

@@ -1,0 +1,149 @@
+"""Each command of the toolkit where a new user may point it: nothing there, rubbish, a pipe, another version, no leave.
+
+Wherever it is, it is said in a sentence that names the path; never a traceback, never a wait.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from metadata_log.batch import build_batch
+from metadata_log.offsets import Epoch, Offset
+from quorum.cli.main import run
+from tests.support.fixture_files import FIXTURES
+
+NODE = FIXTURES / "basic" / "node-1"
+LOG = "00000000000000000000.log"
+NOBODY = 65534
+COMMANDS = (
+    "check PLACE",
+    "log dump PLACE",
+    "log verify PLACE",
+    f"log diff PLACE {FIXTURES / 'basic' / 'node-2'}",
+    "log hash PLACE",
+    "log timeline PLACE",
+    "log export PLACE TARGET",
+    "shell PLACE ls",
+    "features check PLACE --target 4.3",
+    "snapshot save PLACE TARGET",
+    "storage info PLACE",
+    "storage audit PLACE",
+)
+BACKUP_COMMANDS = ("snapshot status PLACE", "snapshot restore PLACE TARGET --node-id 1")
+
+
+def called(command: str, place: Path, target: Path) -> int:
+    return run([{"PLACE": str(place), "TARGET": str(target)}.get(word, word) for word in command.split()])
+
+
+@pytest.fixture(params=["an empty directory", "no log", "nothing", "a text", "a pipe"])
+def no_place(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Where there is no metadata log at all."""
+    match request.param:
+        case "an empty directory":
+            (place := tmp_path / "empty").mkdir()
+        case "no log":
+            (place := tmp_path / "photos").mkdir()
+            (place / "holiday.jpg").write_bytes(b"\xff\xd8")
+        case "nothing":
+            place = tmp_path / "missing"
+        case "a text":
+            (place := tmp_path / "notes.txt").write_text("hello")
+        case _:
+            os.mkfifo(place := tmp_path / LOG)
+    return place
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *BACKUP_COMMANDS])
+def test_where_there_is_no_log(command: str, no_place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    status = called(command, no_place, tmp_path / "target")
+    out, err = capfd.readouterr()
+    if command.startswith("log dump") and no_place.suffix == ".txt":  # as Kafka's tool: any file may be a log
+        assert (status, out.splitlines()[-1]) == (0, "Found 5 invalid bytes at the end of notes.txt")
+        return
+    assert status in (1, 2)
+    assert str(no_place) in err or (command.startswith("storage info") and str(no_place) in out)
+    assert status == 2 or command.startswith(("log export", "snapshot st", "snapshot restore", "storage info"))
+    assert "Traceback" not in err
+    assert not (tmp_path / "target").exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("what", ["random bytes", "no bytes", "another format", "a record of the future"])
+def test_where_the_log_is_not_what_we_know(
+    what: str, command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place = shutil.copytree(NODE, tmp_path / "node-1")
+    log = place / "data" / "__cluster_metadata-0" / LOG
+    match what:
+        case "random bytes":
+            log.write_bytes(bytes(range(1, 256)) * 20)
+        case "no bytes":
+            log.write_bytes(b"")
+        case "another format":
+            (place / "data" / "meta.properties").write_text("version=7\nnode.id=1\ncluster.id=x\n")
+        case _:
+            future = build_batch(base_offset=Offset(95), epoch=Epoch(1), timestamp_ms=1, values=[b"\x01\x63\x00\x00"])
+            log.write_bytes(log.read_bytes() + future)
+    assert called(command, place, tmp_path / "target") in (0, 1)
+    out, err = capfd.readouterr()
+    assert "Traceback" not in err
+    assert out or err
+
+
+@pytest.fixture
+def unreadable() -> Iterator[Path]:
+    """A node's directory whose log directory only its owner may open, tried as somebody else where that is possible."""
+    root = Path(tempfile.mkdtemp())
+    root.chmod(0o755)
+    place = shutil.copytree(NODE, root / "node-1")
+    for command in COMMANDS:  # what is imported on the way cannot be once we are nobody
+        called(command, place, root / "first")
+        shutil.rmtree(root / "first", ignore_errors=True)
+        (root / "first").unlink(missing_ok=True)
+    (place / "data").chmod(0o000)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield place
+    finally:
+        os.seteuid(user)
+        (place / "data").chmod(0o755)
+        shutil.rmtree(root)
+
+
+def test_where_one_may_not_look(unreadable: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    capfd.readouterr()
+    for command in COMMANDS:
+        status = called(command, unreadable, unreadable.parent / "target")
+        _, err = capfd.readouterr()
+        assert (status, err.count("\n")) == (2, 1), command
+        assert err.startswith(f"kraft: {unreadable / 'data'}")
+        assert err.endswith("Permission denied: run this as the user that the node runs as\n")
+
+
+def test_one_file_that_may_not_be_read_is_a_finding(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    root = Path(tempfile.mkdtemp())
+    root.chmod(0o755)
+    place = shutil.copytree(NODE, root / "node-1")
+    log = place / "data" / "__cluster_metadata-0" / LOG
+    log.chmod(0o000)
+    user = os.geteuid()
+    assert run(["check", str(NODE)]) == 0
+    capfd.readouterr()
+    if user == 0:
+        os.seteuid(NOBODY)
+    try:
+        assert run(["check", str(place)]) == 1
+    finally:
+        os.seteuid(user)
+        shutil.rmtree(root)
+    said = capfd.readouterr().out
+    assert f"unreadable_file: node 1, {log}" in said
