@@ -2,9 +2,11 @@
 
     python -m benchmarks.toolkit_bench [--records N] [--rounds N] [--json FILE]
 
-Processes are timed end to end, start of Python or Java included, with the output read by `cat`; Kafka's have 256 MiB of
-heap, as its scripts give them. The sides take turns within each round; figures are medians, to be compared within one
-run only. Speeds of verification are of one core, in this process.
+Processes are timed end to end, start of Python or Java included, with the output read by `cat`; Kafka's are started by
+`java` itself, without the shell scripts around it, with the 256 MiB of heap that those give (2 GiB for its shell, which
+needs them). Python's are started once before, so that its modules are compiled, as an installed package's are. The
+sides take turns within each round; figures are medians, to be compared within one run only. `cpu` is the processor time
+of all a process's threads. Speeds of verification and replay are processor time of one core, in this process.
 """
 
 from __future__ import annotations
@@ -12,114 +14,90 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
-import statistics
+import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Final
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from metadata_log.batch import build_batch, build_control_batch
-from metadata_log.ids import DirectoryId, NodeId, TopicId
-from metadata_log.offsets import Epoch, Offset
-from metadata_log.records import (
-    LeaderChangeMessage,
-    LeaderChangeVoter,
-    MetadataRecord,
-    NoOpRecord,
-    PartitionRecord,
-    TopicRecord,
-    encode_control,
-    encode_record,
-)
+from benchmarks.toolkit_logs import LOG, no_op_log, topic_checkpoint, topic_log
+from metadata_log.tools.history import open_history
 from metadata_log.tools.verify import verify_file
 from tests.support.kafka.jars import class_path, kafka_jars
 
-LOG: Final = "00000000000000000000.log"
 _SMALL: Final = 100
-_TIME_MS: Final = 1_700_000_000_000
-_BROKERS: Final = (NodeId(11), NodeId(12), NodeId(13))
-_DIRECTORIES: Final = tuple(DirectoryId(bytes((0x40 + node,)) * 16) for node in _BROKERS)
+_SMALL_ROUNDS: Final = 3
+"""A short log is measured so many times as often as a long one."""
+_CHECKPOINT_RECORDS: Final = 843_000
+_REPLAYED_TOPICS: Final = 100_000
+_COMPILED: Final = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+Row = dict[str, object]
 
 
-def topic_log(path: Path, records: int, per_batch: int = 100) -> None:
-    """A log of topics of one partition, two records each."""
-    draw = random.Random(records)
-    _write_log(path, records, per_batch, lambda at: _topic(at, draw))
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one run of a process: seconds from start to end, and of processors."""
+
+    wall_s: float
+    cpu_s: float
 
 
-def no_op_log(path: Path, records: int) -> None:
-    """A log of batches of one NoOp each: all headers."""
-    value = encode_record(NoOpRecord(), 0)
-    _write_log(path, records, 1, lambda at: [value])
+def _kraft(*words: str | Path) -> list[str]:
+    return [str(Path(sys.executable).parent / "kraft"), *map(str, words)]
 
 
-def _topic(at: int, draw: random.Random) -> list[bytes]:
-    topic_id = TopicId(draw.randbytes(16))
-    partition = PartitionRecord(
-        partition_id=0,
-        topic_id=topic_id,
-        replicas=_BROKERS,
-        isr=_BROKERS,
-        removing_replicas=(),
-        adding_replicas=(),
-        leader=_BROKERS[0],
-        leader_epoch=0,
-        partition_epoch=0,
-        directories=_DIRECTORIES,
-    )
-    records: list[tuple[MetadataRecord, int]] = [
-        (TopicRecord(name=f"topic-{at}", topic_id=topic_id), 0),
-        (partition, 1),
-    ]
-    return [encode_record(record, version) for record, version in records]
-
-
-def _write_log(path: Path, records: int, per_batch: int, values_at: Callable[[int], list[bytes]]) -> None:
-    voter = LeaderChangeVoter(voter_id=NodeId(1))
-    change = LeaderChangeMessage(version=0, leader_id=NodeId(1), voters=(voter,), granting_voters=(voter,))
-    with path.open("wb") as writing:
-        writing.write(
-            build_control_batch(
-                base_offset=Offset(0), epoch=Epoch(1), timestamp_ms=_TIME_MS, records=[encode_control(change)]
-            )
-        )
-        offset = 1
-        while offset <= records:
-            values: list[bytes] = []
-            while len(values) < per_batch:
-                values += values_at(offset + len(values))
-            writing.write(
-                build_batch(base_offset=Offset(offset), epoch=Epoch(1), timestamp_ms=_TIME_MS + offset, values=values)
-            )
-            offset += len(values)
-
-
-def _ours(log: Path) -> list[str]:
-    return [str(Path(sys.executable).parent / "kraft"), "log", "dump", str(log)]
-
-
-def _kafkas(log: Path) -> list[str]:
+def _java(main: str, heap: str, *words: str | Path) -> list[str]:
     return [
-        "java", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", class_path(kafka_jars("4.3.0")),
-        "org.apache.kafka.tools.DumpLogSegments", "--cluster-metadata-decoder", "--files", str(log),
+        "java", f"-Xmx{heap}", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp",
+        class_path(kafka_jars("4.3.0")), main, *map(str, words),
     ]  # fmt: skip
 
 
-def timed(words: list[str]) -> float:
-    """Seconds that a process takes whose output is read by another."""
-    began = time.perf_counter()
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        subprocess.run(["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL, check=True)
-    if process.returncode != 0:
-        raise RuntimeError(f"{words[0]} ended with {process.returncode}")
-    return time.perf_counter() - began
+def _kafkas_dump(log: Path) -> list[str]:
+    return _java("org.apache.kafka.tools.DumpLogSegments", "256m", "--cluster-metadata-decoder", "--files", log)
+
+
+def timed(words: Sequence[str]) -> Cost:
+    """What a process costs whose output is read by another."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_COMPILED) as process:
+        reader = subprocess.Popen(["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL)
+        status = process.wait()
+    after, took = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - began
+    reader.wait()
+    if status != 0:
+        raise RuntimeError(f"{words[0]} ended with {status}")
+    return Cost(wall_s=took, cpu_s=after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+
+
+def _medians(runs: Sequence[Cost]) -> Cost:
+    return Cost(wall_s=median(run.wall_s for run in runs), cpu_s=median(run.cpu_s for run in runs))
+
+
+def beside(measure: str, ours: list[str], kafkas: list[str], rounds: int) -> Row:
+    """A row of both sides, in turns."""
+    timed(ours)
+    pairs = [(timed(ours), timed(kafkas)) for _ in range(rounds)]
+    one, other = (_medians(side) for side in zip(*pairs, strict=True))
+    return _row(
+        measure,
+        f"{one.wall_s:.3f} s (cpu {one.cpu_s:.3f})",
+        f"{other.wall_s:.2f} s (cpu {other.cpu_s:.2f})",
+        f"{other.wall_s / one.wall_s:.1f} (cpu {other.cpu_s / one.cpu_s:.1f})",
+    )
+
+
+def _row(measure: str, ours: str, kafka: str = "-", ratio: str = "-") -> Row:
+    return {"measure": measure, "ours": ours, "kafka": kafka, "ratio": ratio}
 
 
 def peak_mib(words: list[str]) -> float:
@@ -131,38 +109,92 @@ def peak_mib(words: list[str]) -> float:
     return int(subprocess.check_output([sys.executable, "-c", code, *words])) / 1024
 
 
-def dumps(work: Path, records: int, rounds: int) -> Iterator[dict[str, object]]:
-    """Dump beside dump, of a long log and of a short one."""
-    for count in (records, _SMALL):
-        (work / str(count)).mkdir()
-        log = work / str(count) / LOG
-        topic_log(log, count)
-        pairs = [(timed(_ours(log)), timed(_kafkas(log))) for _ in range(rounds)]
-        ours, kafkas = (statistics.median(side) for side in zip(*pairs, strict=True))
-        yield {
-            "measure": f"dump -o text, {count:,} records, {log.stat().st_size / 1e6:.1f} MB",
-            "ours": f"{ours:.2f} s ({peak_mib(_ours(log)):.0f} MiB)",
-            "kafka": f"{kafkas:.2f} s",
-            "ratio": round(kafkas / ours, 1),
-        }
+def dumps(work: Path, records: int, rounds: int) -> Iterator[Row]:
+    """Dump beside dump, of a long log and of a short one; and what Python alone takes to start."""
+    for count, times in ((records, rounds), (_SMALL, rounds * _SMALL_ROUNDS)):
+        log = _made(work, f"topic_log-{count}", partial(topic_log, records=count))
+        name = f"dump -o text, {count:,} records, {log.stat().st_size / 1e6:.2f} MB"
+        yield beside(name, _kraft("log", "dump", log), _kafkas_dump(log), times)
+    for name, flags in (("python -c pass, as it is installed here", []), ("python -I -S -c pass", ["-I", "-S"])):
+        found = _medians([timed([sys.executable, *flags, "-c", "pass"]) for _ in range(rounds * _SMALL_ROUNDS)])
+        yield _row(name, f"{found.wall_s:.3f} s (cpu {found.cpu_s:.3f})")
 
 
-def verification(work: Path, records: int) -> Iterator[dict[str, object]]:
-    """Speeds of verify without records, best of three: bytes of large batches, and batches of one record."""
-    for name, make in (
-        ("verify, bytes in batches of 64 KiB", lambda path: topic_log(path, records, per_batch=800)),
-        ("verify, batches of one NoOp", lambda path: no_op_log(path, records)),
+def helps(rounds: int) -> Iterator[Row]:
+    """Help of the commands that import most."""
+    for words in (("log", "dump"), ("shell",), ("check",)):
+        timed(_kraft(*words, "--help"))
+        found = _medians([timed(_kraft(*words, "--help")) for _ in range(rounds)])
+        yield _row(f"kraft {' '.join(words)} --help", f"{found.wall_s:.3f} s (cpu {found.cpu_s:.3f})")
+
+
+def memory(work: Path, records: int) -> Iterator[Row]:
+    """The most memory, of logs of which one is ten times the other."""
+    few, many = records // 10, records
+    for name, make, words in (
+        ("dump -o text", topic_log, ("log", "dump")),
+        ("dump -o jsonl", topic_log, ("log", "dump", "-o", "jsonl")),
+        ("verify --quick", topic_log, ("log", "verify", "--quick")),
+        ("verify of NoOps", no_op_log, ("log", "verify")),
     ):
-        path = work / name.replace(",", "").replace(" ", "-") / LOG
+        logs = [_made(work, f"{make.__name__}-{count}", partial(make, records=count)) for count in (few, many)]
+        small, large = (peak_mib(_kraft(*words, log)) for log in logs)
+        yield _row(f"memory of {name}, {few:,} and {many:,} records", f"{small:.0f} and {large:.0f} MiB")
+
+
+def _made(work: Path, name: str, make: Callable[[Path], None]) -> Path:
+    path = work / name / LOG
+    if not path.exists():
         path.parent.mkdir()
         make(path)
-        best, batches = 1e9, 0
-        for _ in range(3):
-            began = time.process_time()
-            batches = verify_file(path, with_records=False).batches
-            best = min(best, time.process_time() - began)
-        speed = f"{path.stat().st_size / best / 1e9:.2f} GB/s, {batches / best / 1e6:.2f} M batches/s"
-        yield {"measure": name, "ours": speed, "kafka": "-", "ratio": None}
+    return path
+
+
+def verification(work: Path, records: int) -> Iterator[Row]:
+    """Speeds of verify, best of three."""
+    large = _made(work, "verify-64k", partial(topic_log, records=records, per_batch=800))
+    empty = _made(work, f"no_op_log-{records}", partial(no_op_log, records=records))
+    size, taken, batches, _ = _verified(large, with_records=False)
+    yield _row("verify --quick, batches of 64 KiB", f"{size / taken / 1e9:.2f} GB/s, {batches / taken / 1e3:.0f} k/s")
+    for name, with_records in (("verify --quick", False), ("verify", True)):
+        _, taken, batches, _ = _verified(empty, with_records=with_records)
+        yield _row(f"{name}, batches of one NoOp", f"{batches / taken / 1e6:.2f} M batches/s")
+    _, taken, _, count = _verified(large, with_records=True)
+    yield _row("verify, records' rules and replay too", f"{taken / count * 1e6:.1f} us/record")
+
+
+def _verified(path: Path, *, with_records: bool) -> tuple[int, float, int, int]:
+    """Bytes, seconds, batches and records."""
+    best, report = 1e9, None
+    for _ in range(3):
+        began = time.process_time()
+        report = verify_file(path, with_records=with_records)
+        best = min(best, time.process_time() - began)
+    if report is None or report.findings:
+        raise RuntimeError(f"{path} is not sound")
+    return path.stat().st_size, best, report.batches, report.records
+
+
+def replay(work: Path) -> Iterator[Row]:
+    """Opening a log and replaying it into an image."""
+    log = _made(work, "replay", partial(topic_log, records=2 * _REPLAYED_TOPICS))
+    best, topics = 1e9, 0
+    for _ in range(3):
+        began = time.process_time()
+        topics = len(open_history(log.parent).state_at().image.topics.by_id)
+        best = min(best, time.process_time() - began)
+    yield _row(f"open and replay {topics:,} topics into an image", f"{best:.2f} s")
+
+
+def shells(work: Path, rounds: int) -> Iterator[Row]:
+    """The first answer of the shell on a large checkpoint: start, open, one topic's partition."""
+    (work / "shell").mkdir()
+    checkpoint = topic_checkpoint(work / "shell", _CHECKPOINT_RECORDS)
+    name = f"shell, one command, {_CHECKPOINT_RECORDS:,} records, {checkpoint.stat().st_size / 1e6:.0f} MB"
+    last = f"/image/topics/byName/topic-{_CHECKPOINT_RECORDS // 3 - 1}/0"
+    kafkas = _java("org.apache.kafka.shell.MetadataShell", "2g", "--snapshot", checkpoint, "cat", last)
+    yield beside(name, _kraft("shell", checkpoint, "cat", last), kafkas, rounds)
+    yield _row("memory of the same", f"{peak_mib(_kraft('shell', checkpoint, 'cat', last)):.0f} MiB")
 
 
 def main() -> None:
@@ -174,13 +206,20 @@ def main() -> None:
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="toolkit-bench-") as directory:
         work = Path(directory)
-        rows = [*dumps(work, chosen.records, chosen.rounds), *verification(work, chosen.records)]
+        rows = [
+            *dumps(work, chosen.records, chosen.rounds),
+            *shells(work, chosen.rounds),
+            *helps(chosen.rounds),
+            *verification(work, chosen.records),
+            *replay(work),
+            *memory(work, chosen.records),
+        ]
     table = Table(title=f"The toolkit beside Apache Kafka 4.3.0's tools, {os.cpu_count()} cores")
     for column in ("measure", "ours", "kafka", "ratio"):
         table.add_column(column, justify="left" if column == "measure" else "right")
     for row in rows:
-        table.add_row(*("-" if cell is None else str(cell) for cell in row.values()))
-    Console(width=120).print(table)
+        table.add_row(*map(str, row.values()))
+    Console(width=140).print(table)
     if chosen.json is not None:
         chosen.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
 

@@ -1,0 +1,107 @@
+"""Made logs and checkpoints for the toolkit's benchmark: the same bytes every time.
+
+Decides: what is in them. Must not know: what is measured on them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from metadata_log.batch import build_batch, build_control_batch
+from metadata_log.ids import DirectoryId, NodeId, TopicId
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.os_files import OsFiles
+from metadata_log.records import (
+    FeatureLevelRecord,
+    LeaderChangeMessage,
+    LeaderChangeVoter,
+    MetadataRecord,
+    NoOpRecord,
+    PartitionRecord,
+    TopicRecord,
+    encode_control,
+    encode_record,
+)
+from metadata_log.snapshot import CheckpointTimes, build_checkpoint, checkpoint_name, write_checkpoint
+
+LOG: Final = "00000000000000000000.log"
+_TIME_MS: Final = 1_700_000_000_000
+_BROKERS: Final = (NodeId(11), NodeId(12), NodeId(13))
+_DIRECTORIES: Final = tuple(DirectoryId(bytes((0x40 + node,)) * 16) for node in _BROKERS)
+_LEVEL: Final = 30
+_PARTITIONS: Final = 2
+
+
+def topic_log(path: Path, records: int, per_batch: int = 100) -> None:
+    """A log of topics of one partition, two records each."""
+    draw = random.Random(records)
+    _write_log(path, records, per_batch, lambda at: _topic(f"topic-{at}", draw, partitions=1))
+
+
+def no_op_log(path: Path, records: int) -> None:
+    """A log of batches of one NoOp each: all headers."""
+    value = encode_record(NoOpRecord(), 0)
+    _write_log(path, records, 1, lambda at: [value])
+
+
+def topic_checkpoint(directory: Path, records: int) -> Path:
+    """A checkpoint of about so many records: topics of two partitions, named `topic-0` and on."""
+    end = OffsetAndEpoch(offset=Offset(records), epoch=Epoch(1))
+    path = directory / checkpoint_name(end)
+    batches = build_checkpoint(
+        _values(records),
+        epoch=end.epoch,
+        times=CheckpointTimes(last_contained_ms=_TIME_MS, header_ms=_TIME_MS, records_ms=_TIME_MS, footer_ms=_TIME_MS),
+    )
+    write_checkpoint(OsFiles(), str(path), batches)
+    return path
+
+
+def _values(records: int) -> Iterator[bytes]:
+    draw = random.Random(records)
+    yield encode_record(FeatureLevelRecord(name="metadata.version", feature_level=_LEVEL), 0)
+    for number in range(records // (1 + _PARTITIONS)):
+        yield from _topic(f"topic-{number}", draw, partitions=_PARTITIONS)
+
+
+def _topic(name: str, draw: random.Random, *, partitions: int) -> list[bytes]:
+    topic_id = TopicId(draw.randbytes(16))
+    records: list[tuple[MetadataRecord, int]] = [(TopicRecord(name=name, topic_id=topic_id), 0)]
+    for number in range(partitions):
+        partition = PartitionRecord(
+            partition_id=number,
+            topic_id=topic_id,
+            replicas=_BROKERS,
+            isr=_BROKERS,
+            removing_replicas=(),
+            adding_replicas=(),
+            leader=_BROKERS[0],
+            leader_epoch=0,
+            partition_epoch=0,
+            directories=_DIRECTORIES,
+        )
+        records.append((partition, 1))
+    return [encode_record(record, version) for record, version in records]
+
+
+def _write_log(path: Path, records: int, per_batch: int, values_at: Callable[[int], list[bytes]]) -> None:
+    voter = LeaderChangeVoter(voter_id=NodeId(1))
+    change = LeaderChangeMessage(version=0, leader_id=NodeId(1), voters=(voter,), granting_voters=(voter,))
+    with path.open("wb") as writing:
+        writing.write(
+            build_control_batch(
+                base_offset=Offset(0), epoch=Epoch(1), timestamp_ms=_TIME_MS, records=[encode_control(change)]
+            )
+        )
+        offset = 1
+        while offset <= records:
+            values: list[bytes] = []
+            while len(values) < per_batch:
+                values += values_at(offset + len(values))
+            writing.write(
+                build_batch(base_offset=Offset(offset), epoch=Epoch(1), timestamp_ms=_TIME_MS + offset, values=values)
+            )
+            offset += len(values)
