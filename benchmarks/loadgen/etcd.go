@@ -16,7 +16,9 @@ type etcdTarget struct {
 }
 
 func openEtcd(address, prefix string) (Target, error) {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{address}, DialTimeout: 5 * time.Second})
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{address}, DialTimeout: 5 * time.Second, DialOptions: fixedWindows(),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,9 @@ type kraftTarget struct {
 }
 
 func openKraft(address, prefix string) (Target, error) {
-	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20)))
+	connection, err := grpc.NewClient(address, append(fixedWindows(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20)))...)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ or topic id is the right one (the node's gate does).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final, Protocol, TypeVar
 
 from kraft.v1 import quorum_pb2
@@ -51,8 +52,10 @@ def replica_key(node_id: int, directory_id: bytes) -> ReplicaKey:
     return ReplicaKey(node_id=NodeId(node_id), directory_id=directory_id_from(directory_id))
 
 
-def nodes_to(leader_id: int, endpoints: tuple[Endpoint, ...]) -> list[quorum_pb2.NodeEndpoint]:
-    return [quorum_pb2.NodeEndpoint(node_id=leader_id, endpoint=endpoint_to(endpoint)) for endpoint in endpoints]
+@lru_cache(maxsize=64)
+def nodes_to(leader_id: int, endpoints: tuple[Endpoint, ...]) -> tuple[quorum_pb2.NodeEndpoint, ...]:
+    """Made once for each leader, since every answer carries them; a message that takes them copies them."""
+    return tuple(quorum_pb2.NodeEndpoint(node_id=leader_id, endpoint=endpoint_to(endpoint)) for endpoint in endpoints)
 
 
 def nodes_from(leader_id: int, nodes: Sequence[quorum_pb2.NodeEndpoint]) -> tuple[Endpoint, ...]:
