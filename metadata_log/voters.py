@@ -66,6 +66,17 @@ class Voter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     min_kraft_version: int = 0
     max_kraft_version: int = 1
 
+    def supports(self, kraft_version: int) -> bool:
+        """Whether it can take part at that kraft.version."""
+        return self.min_kraft_version <= kraft_version <= self.max_kraft_version
+
+    def says_the_same(self, other: Voter) -> bool:
+        """Whether both hold the same; the order of listeners means nothing."""
+        mine, others = sorted(map(str, self.endpoints)), sorted(map(str, other.endpoints))
+        return mine == others and msgspec.structs.replace(self, endpoints=()) == msgspec.structs.replace(
+            other, endpoints=()
+        )
+
     def endpoint(self, name: str) -> Endpoint | None:
         """Its listener of that name, or None."""
         return next((endpoint for endpoint in self.endpoints if endpoint.name == name), None)
@@ -164,6 +175,21 @@ class VoterSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         voter = self.get(key.node_id)
         return voter is not None and voter.key.directory_id in (ZERO_DIRECTORY_ID, key.directory_id)
 
+    @property
+    def are_dynamic(self) -> bool:
+        """Whether the log keeps them (kraft.version 1): static voters have no directory ids (KIP-853)."""
+        return bool(self.voters) and all(voter.key.directory_id != ZERO_DIRECTORY_ID for voter in self.voters)
+
+    def with_voter(self, voter: Voter) -> VoterSet:
+        """With `voter` behind the others, or in the place of the one that has its node id."""
+        if voter.key.node_id not in self:
+            return VoterSet(voters=(*self.voters, voter))
+        return VoterSet(voters=tuple(voter if old.key.node_id == voter.key.node_id else old for old in self.voters))
+
+    def without(self, node_id: NodeId) -> VoterSet:
+        """Without the voter of that node id."""
+        return VoterSet(voters=tuple(voter for voter in self.voters if voter.key.node_id != node_id))
+
     def is_only_voter(self, key: ReplicaKey) -> bool:
         """Whether it is the whole quorum."""
         return len(self.voters) == 1 and self.is_voter(key)
@@ -192,9 +218,24 @@ class VoterHistory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.entries[-1].voters if self.entries else VoterSet()
 
     @property
+    def before_latest(self) -> VoterSet:
+        """The set that the latest one replaced; empty when none is known."""
+        return self.entries[-2].voters if len(self.entries) > 1 else VoterSet()
+
+    @property
     def latest_offset(self) -> Offset:
         """Of the record that carried the latest set, or -1."""
         return self.entries[-1].offset if self.entries else NO_OFFSET
+
+    @property
+    def kraft_version(self) -> int:
+        """The one in force at the end: 1 where the log or its checkpoint holds the voters, 0 where the configuration
+        does, or nothing is known yet."""
+        return int(self.latest_offset >= 0 or self.latest.are_dynamic)
+
+    def has_removed(self, key: ReplicaKey) -> bool:
+        """Whether an earlier set holds exactly this replica, and the latest one does not."""
+        return key not in self.latest.keys and any(key in entry.voters.keys for entry in self.entries)
 
     def at(self, end_offset: Offset) -> VoterSet:
         """The set in force in the log prefix that ends (exclusively) at `end_offset`."""

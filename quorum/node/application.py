@@ -25,6 +25,12 @@ class Application(Protocol):
     def on_turn(self, calls: list[ClientCall]) -> None:
         """The last step of a turn: its clients' requests, timers, activation. May propose."""
 
+    def before_voter_change(self) -> None:
+        """The core may append a control batch next: what is staged for the log's end has to be proposed first."""
+
+    def on_voter_change(self, batch: bytes) -> None:
+        """The core has appended this control batch, as the leader that this is the controller of."""
+
     def on_published(self) -> None:
         """The published image moved: answers may be due. Must not propose."""
 

@@ -104,6 +104,16 @@ class ControllerRole:
             self._executor.ask_read_barrier(token)
         self._expire()
 
+    def before_voter_change(self) -> None:
+        """See `executor.Application`. The offsets of what is staged are promised: a control batch goes behind it."""
+        if self._tail is not None and not self._tail.flush(self._executor.clock.wall_ms):
+            self.on_lost_leadership()
+
+    def on_voter_change(self, batch: bytes) -> None:
+        """See `executor.Application`."""
+        if self._tail is not None:
+            self._tail.on_control_batch(batch)
+
     def on_published(self) -> None:
         """See `executor.Application`."""
         end = self._executor.image.offset_and_epoch.offset

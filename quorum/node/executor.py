@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 import msgspec
 
 from metadata_log.errors import InvariantViolation, MetadataLogError
-from metadata_log.ids import ZERO_DIRECTORY_ID
 from metadata_log.image import MetadataImage
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Epoch, Offset
@@ -46,6 +45,7 @@ from quorum.node.ports import (
     Refused,
     RoleChanged,
     StopAsked,
+    VotersKnown,
     Watcher,
 )
 from quorum.node.published import Published
@@ -55,6 +55,8 @@ from quorum.raft.inputs import (
     Elapsed,
     Input,
     Propose,
+    RequestReceived,
+    ResponseReceived,
     Shutdown,
     Start,
 )
@@ -75,6 +77,7 @@ from quorum.raft.ready import (
     Shut,
     VotersChanged,
 )
+from quorum.raft.voter_messages import MAY_APPEND
 
 
 class ExecutorConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +89,14 @@ class ExecutorConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Our own, for peers and the voter set."""
     bootstrap: tuple[Destination, ...]
     can_vote: bool
+    auto_join: bool = False
+    """Whether an observer that can vote asks to become a voter (`controller.quorum.auto.join.enable`)."""
+
+
+def _may_change_voters(received: Input) -> bool:
+    if type(received) is RequestReceived:
+        return isinstance(received.request, MAY_APPEND)
+    return type(received) is ResponseReceived and isinstance(received.response, MAY_APPEND)
 
 
 class Executor:
@@ -112,6 +123,7 @@ class Executor:
             endpoints=config.endpoints,
             bootstrap=config.bootstrap,
             can_vote=config.can_vote,
+            auto_join=config.auto_join,
         )
         self.gate = Gate(config.cluster_id)
         self.clock = ports.clock.now()
@@ -277,9 +289,16 @@ class Executor:
 
     def _feed(self, received: Input) -> Ready:
         machine = self.machine
+        may_change_voters = _may_change_voters(received)
+        if may_change_voters and self.application is not None:
+            self.application.before_voter_change()
         ready = machine.on_input(received, self.clock)
         if ready is not NOTHING:
             self._effects.apply(ready)
+            if may_change_voters and self.application is not None and machine.is_leader:
+                for write in ready.writes:
+                    if type(write) is AppendBatches:
+                        self.application.on_voter_change(write.data)
         state = (machine.epoch, machine.role, machine.leader_id)
         if state != self._state:
             self._on_role(state, type(received).__name__)
@@ -335,6 +354,11 @@ class Executor:
 
     def _on_voters_changed(self, effect: VotersChanged) -> None:
         self._use_quorum_state_version()
+        self.tell(
+            VotersKnown(
+                voters=effect.voters, offset=self.machine.voters_offset, kraft_version=self.machine.kraft_version
+            )
+        )
 
     def _on_peer_refused(self, effect: PeerRefused) -> None:
         self.tell(
@@ -353,8 +377,7 @@ class Executor:
         self.is_shut = True
 
     def _use_quorum_state_version(self) -> None:
-        known = any(key.directory_id != ZERO_DIRECTORY_ID for key in self.machine.voters.keys)
-        self._effects.use_quorum_state_version(1 if known else 0)
+        self._effects.use_quorum_state_version(self.machine.kraft_version)
 
     def _on_published(self, event: ImagePublished) -> None:
         self.gate.on_committed(event.after)

@@ -11,7 +11,7 @@ any id error the sentinel again, for as long as the epoch lasts. KIP-516.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -32,15 +32,17 @@ from quorum.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
+from quorum.raft.voter_messages import ANSWER_OF
 
 ID_ERRORS = frozenset({Error.UNKNOWN_TOPIC_ID, Error.INCONSISTENT_TOPIC_ID})
 """Answers that speak of the topic id alone: the request is sent again under the sentinel."""
 
-_RESPONSES: Final[dict[type[PeerRequest], Callable[..., PeerResponse]]] = {
+_RESPONSES: Final[dict[type[Any], Callable[..., PeerResponse]]] = {
     VoteRequest: VoteResponse,
     BeginQuorumEpochRequest: BeginQuorumEpochResponse,
     EndQuorumEpochRequest: EndQuorumEpochResponse,
     FetchRequest: FetchResponse,
+    **ANSWER_OF,
 }
 
 

@@ -21,6 +21,7 @@ from quorum.node.ports import (
     NodeEvent,
     Refused,
     RoleChanged,
+    VotersKnown,
     Watcher,
 )
 
@@ -83,6 +84,13 @@ class LogWatcher:
             self._log.info("active controller", epoch=event.epoch)
         elif isinstance(event, ControllerDeactivated):
             self._log.info("standby controller", epoch=event.epoch, unknown_outcomes=event.unknown_outcomes)
+        elif isinstance(event, VotersKnown):
+            self._log.info(
+                "voters",
+                voters=[str(voter) for voter in event.voters],
+                offset=event.offset,
+                kraft_version=event.kraft_version,
+            )
 
     def _on_refused(self, event: Refused) -> None:
         key = (event.request, event.error.name, event.by_us, event.peer)

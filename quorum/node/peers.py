@@ -14,8 +14,15 @@ from quorum.node.effects import Effects
 from quorum.node.gate import ID_ERRORS, Refusal
 from quorum.node.ports import PeerAnswered, PeerFailed, PeerGone, PeerRequest, PeerRequested, Refused
 from quorum.raft.inputs import Input, RequestDropped, RequestFailed, RequestReceived, ResponseReceived
-from quorum.raft.messages import FetchRequest, FetchResponse, VoteRequest
+from quorum.raft.messages import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    FetchResponse,
+    VoteRequest,
+)
 from quorum.raft.ready import Ready
+from quorum.raft.voter_messages import UpdateRaftVoterRequest
 
 if TYPE_CHECKING:
     from quorum.node.executor import Executor
@@ -126,7 +133,11 @@ def _name_of(destination_id: int) -> str:
 
 
 def _asker_id(request: PeerRequest) -> int:
-    """Who asks, by its own account."""
+    """Who asks, by its own account; -1 where a request does not tell."""
     if isinstance(request, VoteRequest):
         return request.candidate.node_id
-    return request.replica.node_id if isinstance(request, FetchRequest) else request.leader_id
+    if isinstance(request, UpdateRaftVoterRequest):
+        return request.voter.key.node_id
+    if isinstance(request, BeginQuorumEpochRequest | EndQuorumEpochRequest):
+        return request.leader_id
+    return request.replica.node_id if isinstance(request, FetchRequest) else -1

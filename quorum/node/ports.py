@@ -17,28 +17,19 @@ from metadata_log.cold_read import ColdRead
 from metadata_log.directory import QuorumState
 from metadata_log.ids import METADATA_TOPIC_ID, TopicId
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset
-from metadata_log.voters import Endpoint
+from metadata_log.voters import Endpoint, VoterSet
 from metadata_log.write_ops import WriteOp
 from quorum.errors import Error
 from quorum.raft.inputs import Clock
-from quorum.raft.messages import (
-    BeginQuorumEpochRequest,
-    BeginQuorumEpochResponse,
-    EndQuorumEpochRequest,
-    EndQuorumEpochResponse,
-    FetchRequest,
-    FetchResponse,
-    VoteRequest,
-    VoteResponse,
-)
+from quorum.raft.messages import Request, Response
 from quorum.raft.ready import Destination
 
 if TYPE_CHECKING:
     from metadata_log.image import ImageChanges, MetadataImage
     from quorum.controller.context import RequestContext
 
-PeerRequest = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
-PeerResponse = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse
+PeerRequest = Request
+PeerResponse = Response
 
 METADATA_PARTITION: Final = 0
 NO_OFFSET: Final = Offset(-1)
@@ -348,6 +339,15 @@ class ControllerDeactivated(msgspec.Struct, frozen=True, kw_only=True, gc=False)
     unknown_outcomes: int
 
 
+class VotersKnown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The latest voter set in the log is another one, committed or not."""
+
+    voters: VoterSet
+    offset: Offset
+    """Of the record that carried it; -1 where none did."""
+    kraft_version: int
+
+
 class Refused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A request was refused, of a peer (by us) or of ours (by a peer)."""
 
@@ -358,7 +358,7 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     peer: str
 
 
-NodeEvent = RoleChanged | ImagePublished | ControllerActivated | ControllerDeactivated | Refused
+NodeEvent = RoleChanged | ImagePublished | ControllerActivated | ControllerDeactivated | VotersKnown | Refused
 
 
 class Watcher(Protocol):

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from metadata_log.batch import parse_header
 from metadata_log.errors import InvariantViolation
 from metadata_log.image import METADATA_VERSION, MetadataImage, ReplayError
 from metadata_log.image.known_partitions import Replayable, for_replay
@@ -108,6 +109,22 @@ class Tail:
         for replayer in staged:
             self._remember(replayer)
         return True
+
+    def on_control_batch(self, batch: bytes) -> None:
+        """Go on behind a control batch that Raft has appended by itself. Nothing may be staged then (see `flush`).
+
+        Raises:
+            InvariantViolation: something is staged, for the offsets that the batch now has.
+        """
+        header = parse_header(batch, 0)
+        if self._values or header.base_offset != self.next_offset:
+            raise InvariantViolation(
+                f"a control batch at {header.base_offset}, where records were staged up to {self.next_offset}"
+            )
+        self._replayer = self._replayer.on_batch(header, [])
+        self._appended.append(header.next_offset)
+        self._appended_end = header.next_offset
+        self._remember(self._replayer)
 
     @property
     def appended_end_offset(self) -> Offset:

@@ -11,7 +11,7 @@ import msgspec
 
 from metadata_log.batch import HEADER_SIZE, BatchHeader, batch_records, build_control_batch, check_batch, parse_header
 from metadata_log.errors import CorruptBatchError, MalformedRecordError
-from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId
+from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import (
     KRaftVersionRecord,
@@ -24,16 +24,25 @@ from metadata_log.records import (
 from metadata_log.voters import NO_OFFSET, VoterHistory, VoterSet
 from quorum.raft.log_state import EpochStartsAt
 
-_VOTERS_IN_THE_LOG = 1
+VOTERS_IN_THE_LOG = 1
 """The kraft.version that keeps voters in the log."""
 
 
 class OpeningBatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The batch that opens an epoch. `voters_offset` is where it carries the voter set, if it does."""
+    """The batch that opens an epoch. `voters_offset` is where it carries `voters`, if it does."""
 
     data: bytes
     end_offset: Offset
     voters_offset: Offset | None
+    voters: VoterSet
+
+
+class VotersBatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The batch by which a leader changes the voters."""
+
+    data: bytes
+    end_offset: Offset
+    voters_offset: Offset
 
 
 class Fetched(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -53,8 +62,10 @@ def opening_batch(
     leader_id: NodeId,
     history: VoterHistory,
     granting: Iterable[NodeId],
+    updated: VoterSet | None = None,
 ) -> OpeningBatch:
-    """LeaderChange; and kraft.version and the voters, where they are dynamic and no record carried them yet."""
+    """LeaderChange; and kraft.version and the voters, where they are dynamic and no record carried them yet, or where
+    they are `updated`: the leader listens elsewhere than they say."""
     voters = history.latest
     change = LeaderChangeMessage(
         leader_id=leader_id,
@@ -63,17 +74,26 @@ def opening_batch(
     )
     records = [encode_control(change)]
     voters_offset = None
-    if history.latest_offset == NO_OFFSET and _are_dynamic(voters):
-        records.append(encode_control(KRaftVersionRecord(kraft_version=_VOTERS_IN_THE_LOG)))
+    if updated is not None or (history.latest_offset == NO_OFFSET and voters.are_dynamic):
+        voters = voters if updated is None else updated
+        records.append(encode_control(KRaftVersionRecord(kraft_version=VOTERS_IN_THE_LOG)))
         voters_offset = Offset(base_offset + len(records))
         records.append(encode_control(voters.to_record()))
     data = build_control_batch(base_offset=base_offset, epoch=epoch, timestamp_ms=timestamp_ms, records=records)
-    return OpeningBatch(data=data, end_offset=Offset(base_offset + len(records)), voters_offset=voters_offset)
+    return OpeningBatch(
+        data=data, end_offset=Offset(base_offset + len(records)), voters_offset=voters_offset, voters=voters
+    )
 
 
-def _are_dynamic(voters: VoterSet) -> bool:
-    """Static voters (kraft.version 0) are those of the configuration, which knows no directory ids."""
-    return all(voter.key.directory_id != ZERO_DIRECTORY_ID for voter in voters)
+def voters_batch(
+    *, base_offset: Offset, epoch: Epoch, timestamp_ms: int, voters: VoterSet, kraft_version: int | None
+) -> VotersBatch:
+    """A VotersRecord, behind a KRaftVersionRecord where kraft.version changes with it."""
+    records = [] if kraft_version is None else [encode_control(KRaftVersionRecord(kraft_version=kraft_version))]
+    voters_offset = Offset(base_offset + len(records))
+    records.append(encode_control(voters.to_record()))
+    data = build_control_batch(base_offset=base_offset, epoch=epoch, timestamp_ms=timestamp_ms, records=records)
+    return VotersBatch(data=data, end_offset=Offset(voters_offset + 1), voters_offset=voters_offset)
 
 
 def check_fetched(records: bytes, *, base_offset: Offset, last_epoch: Epoch, leader_epoch: Epoch) -> Fetched:

@@ -41,14 +41,16 @@ class Core:
         bootstrap: tuple[Destination, ...],
         *,
         can_vote: bool,
+        auto_join: bool = False,
     ) -> None:
         self.me = me
         self.config = config
         self.endpoints = endpoints
         self.bootstrap = bootstrap
         self.can_vote = can_vote
+        self.auto_join = auto_join
         self.log = LogState(storage)
-        self.members = Membership(me, storage.voters, can_vote=can_vote)
+        self.members = Membership(me, storage.voters, endpoints, can_vote=can_vote)
         self.outbox = Outbox()
         self.suspicion = Suspicion()
         self.now_ms = 0
@@ -79,10 +81,21 @@ class Core:
         leader_id = self.standing.leader_id
         return None if leader_id == self.me.node_id and self.state.role is not Role.LEADER else leader_id
 
+    @property
+    def may_stand(self) -> bool:
+        """Whether this replica asks for elections: a voter, or one whose removal is not known to be committed.
+
+        Where a leader that removed itself dies before anybody has the record, the others may need it: its log is the
+        longest. Its own vote counts for nothing (Ongaro's thesis, 4.2.2).
+        """
+        members = self.members
+        if members.is_voter:
+            return True
+        return members.was_voter_before and members.history.latest_offset >= self.log.high_watermark
+
     def enter(self, state: EpochState, standing: Standing, leader_endpoints: tuple[Endpoint, ...]) -> None:
         """Change the state; whatever was asked in the old one no longer matters."""
-        is_voter = self.members.is_voter
-        check_transition(self.state.role, self.epoch, state.role, standing.epoch, is_voter=is_voter)
+        check_transition(self.state.role, self.epoch, state.role, standing.epoch, may_stand=self.may_stand)
         if standing.epoch == self.epoch and self.standing.voted not in (None, standing.voted):
             raise InvariantViolation(f"the vote for {self.standing.voted} in epoch {self.epoch} would be forgotten")
         self.state = state

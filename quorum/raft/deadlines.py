@@ -8,6 +8,7 @@ from __future__ import annotations
 from quorum.raft.core import Core
 from quorum.raft.fetching import fetch_loop_of, next_fetch_ms
 from quorum.raft.states import Candidate, Follower, Leader, Prospective, Resigned
+from quorum.raft.voter_asks import ask_due_ms
 
 
 def next_deadline_ms(core: Core) -> int | None:
@@ -21,9 +22,10 @@ def next_deadline_ms(core: Core) -> int | None:
             state.begin_deadline_ms,
             state.parked_deadline_ms,
             state.barrier.retry_at_ms,
+            None if state.change is None else state.change.deadline_ms,
         )
     if isinstance(state, Follower):
-        return _earliest(state.fetch_deadline_ms, next_fetch_ms(core, state.fetch))
+        return _earliest(state.fetch_deadline_ms, next_fetch_ms(core, state.fetch), ask_due_ms(core, state))
     if isinstance(state, Prospective):
         return _earliest(state.election_deadline_ms, state.defer_until_ms)
     if isinstance(state, Candidate | Resigned):

@@ -52,6 +52,7 @@ from quorum.raft.leading import on_own_flush
 from quorum.raft.messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
+    EndQuorumEpochRequest,
     EndQuorumEpochResponse,
     FetchRequest,
     FetchResponse,
@@ -62,6 +63,8 @@ from quorum.raft.read_barrier import handle_read_barrier, on_begin_answered
 from quorum.raft.serving import handle_fetch, on_request_dropped
 from quorum.raft.starting import start
 from quorum.raft.states import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+from quorum.raft.voter_changes import settle_changes
+from quorum.raft.voter_dispatch import handle_about_voters, is_about_voters, on_about_voters
 
 
 def dispatch(core: Core, received: Input) -> None:
@@ -71,8 +74,17 @@ def dispatch(core: Core, received: Input) -> None:
     if isinstance(received, Flushed | Propose | Persisted | RequestDropped | AskReadBarrier):
         core.draws = NO_DRAWS
         _dispatch_without_draw(core, received)
-        return
-    core.draws = Draws(received.draw)
+    else:
+        core.draws = Draws(received.draw)
+        _dispatch_with_draw(core, received)
+    state = core.state
+    if isinstance(state, Leader) and (state.change is not None or not core.members.is_voter):
+        settle_changes(core, state)
+
+
+def _dispatch_with_draw(
+    core: Core, received: RequestReceived | ResponseReceived | RequestFailed | Elapsed | Shutdown | Start
+) -> None:
     if isinstance(received, RequestReceived):
         _on_request(core, received)
     elif isinstance(received, ResponseReceived):
@@ -121,8 +133,10 @@ def _on_request(core: Core, received: RequestReceived) -> None:
         handle_vote(core, received.request_id, request)
     elif isinstance(request, BeginQuorumEpochRequest):
         handle_begin(core, received.request_id, request)
-    else:
+    elif isinstance(request, EndQuorumEpochRequest):
         handle_end(core, received.request_id, request)
+    else:
+        handle_about_voters(core, received.request_id, request)
 
 
 _ANSWERS: dict[type, type] = {
@@ -141,7 +155,9 @@ def _on_response(core: Core, received: ResponseReceived) -> None:
     if destination is None or destination != received.destination_id:
         return
     response = received.response
-    if not isinstance(response, _ANSWERS[type(core.state)]):
+    if is_about_voters(core, received.correlation):
+        on_about_voters(core, destination, response)
+    elif not isinstance(response, _ANSWERS[type(core.state)]):
         core.refuse(destination, f"it answers with {type(response).__name__}, which a {core.role} did not ask for")
         _on_failure_of(core, destination, received.correlation, disconnected=False)
     elif isinstance(response, FetchResponse):
@@ -150,7 +166,7 @@ def _on_response(core: Core, received: ResponseReceived) -> None:
         on_vote_response(core, destination, response)
     elif isinstance(response, BeginQuorumEpochResponse):
         on_begin_response(core, destination, received.correlation, response)
-    else:
+    elif isinstance(response, EndQuorumEpochResponse):
         on_end_response(core, destination, response)
 
 
@@ -163,7 +179,9 @@ def _on_failure(core: Core, received: RequestFailed) -> None:
 def _on_failure_of(core: Core, destination: int, correlation: int, *, disconnected: bool) -> None:
     """A leader tells silent voters again at its own interval."""
     state = core.state
-    if isinstance(state, Leader):
+    if is_about_voters(core, correlation):
+        on_about_voters(core, destination, None)
+    elif isinstance(state, Leader):
         on_begin_answered(core, state, correlation, acknowledged=False)
     elif isinstance(state, Prospective | Candidate):
         on_vote_failed(core, destination)
@@ -185,7 +203,7 @@ def _on_elapsed(core: Core) -> None:
         on_elapsed_candidate(core, state)
     elif isinstance(state, Resigned):
         on_elapsed_resigned(core, state)
-    elif core.members.is_voter:
+    elif core.may_stand:
         on_elapsed_unattached(core, state)
     else:
         maybe_send_fetch(core)

@@ -102,7 +102,8 @@ def on_own_vote_durable(core: Core) -> None:
     """A candidate's own vote counts from now on."""
     state = core.state
     if type(state) is Candidate:
-        state.tally.grant(core.me.node_id)
+        if core.members.is_voter:
+            state.tally.grant(core.me.node_id)
         if state.tally.is_won:
             become_leader(core, tuple(state.tally.granted))
 

@@ -27,6 +27,7 @@ from quorum.raft.ready import HighWatermarkAdvanced, LogTruncated, VotersChanged
 from quorum.raft.roles import become_follower, become_prospective
 from quorum.raft.states import Follower
 from quorum.raft.transitions import Role
+from quorum.raft.voter_asks import maybe_ask
 
 _STAGGER_FACTOR = 5
 """Each place further down the list of successors waits so many times the longest suspicion backoff."""
@@ -142,17 +143,27 @@ def on_fetch_failed(core: Core, node_id: int, correlation: int, *, disconnected:
     loop.correlation = None
     state = core.state
     if type(state) is Follower and node_id == core.leader_id:
-        if disconnected and core.members.is_voter and not core.is_shutting_down:
+        if disconnected and core.may_stand and not core.is_shutting_down:
             become_prospective(core)
             return
-        state.is_leader_out_of_reach = not core.members.is_voter
+        state.is_leader_out_of_reach = not core.may_stand
+        if disconnected:
+            _suspect(core)
     retry_failed_fetch(core, loop)
+
+
+def _suspect(core: Core) -> None:
+    """Grant pre-votes from here on. Also by a controller that does not vote: a voter set that it has not heard of yet
+    may count on its vote, and nobody else could tell it."""
+    if core.can_vote:
+        core.suspicion.is_active = True
 
 
 def _on_leader_resigned(core: Core, state: Follower) -> None:
     """The leader itself says that it leads no more: a second time, it is time for another."""
-    if not core.members.is_voter:
+    if not core.may_stand:
         state.is_leader_out_of_reach = True
+        _suspect(core)
         retry_failed_fetch(core, state.fetch)
     elif core.suspicion.is_active and not core.is_shutting_down:
         become_prospective(core)
@@ -189,7 +200,7 @@ def handle_end(core: Core, request_id: int, request: EndQuorumEpochRequest) -> N
     if error is Error.NONE:
         learn_leader(core, request.leader_id, request.leader_epoch, request.leader_endpoints)
         state = core.state
-        if type(state) is Follower and core.leader_id == request.leader_id and core.members.is_voter:
+        if type(state) is Follower and core.leader_id == request.leader_id and core.may_stand:
             _succeed(core, state, request)
     leader_id, endpoints = told_leader(core)
     core.outbox.respond(
@@ -214,10 +225,13 @@ def _succeed(core: Core, state: Follower, request: EndQuorumEpochRequest) -> Non
 def on_elapsed_follower(core: Core, state: Follower) -> None:
     """Silence: a voter asks for an election, an observer looks for the leader elsewhere."""
     if state.fetch_deadline_ms > core.now_ms:
+        maybe_ask(core, state)
         maybe_send_fetch(core)
-    elif core.members.is_voter and not core.is_shutting_down:
+    elif core.may_stand and not core.is_shutting_down:
         become_prospective(core)
     else:
         state.is_leader_out_of_reach = True
+        _suspect(core)
         state.fetch_deadline_ms = core.now_ms + core.config.fetch_timeout_ms
+        maybe_ask(core, state)
         retry_fetch(core, state.fetch, 0)

@@ -18,6 +18,7 @@ from quorum.raft.read_barrier import on_begin_answered, on_elapsed_barrier
 from quorum.raft.ready import ProposalRefused
 from quorum.raft.roles import become_resigned, become_unattached, send_end, shut
 from quorum.raft.states import Leader, Resigned
+from quorum.raft.voter_answers import expire_change
 
 
 def handle_propose(core: Core, proposal: Propose) -> None:
@@ -92,6 +93,7 @@ def on_elapsed_leader(core: Core, state: Leader) -> None:
         return
     answer_overdue(core, state)
     on_elapsed_barrier(core, state)
+    expire_change(core, state)
     if state.begin_deadline_ms is not None and state.begin_deadline_ms <= core.now_ms:
         send_begin(core, state)
         state.begin_deadline_ms = core.now_ms + begin_interval_ms(core)

@@ -5,7 +5,7 @@ Decides: what is committed (KIP-595). Must not know: how one becomes a leader or
 
 from __future__ import annotations
 
-from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey
 from metadata_log.offsets import Offset
 from metadata_log.voters import VoterSet
 from quorum.raft.control_batches import opening_batch
@@ -32,32 +32,45 @@ def begin_interval_ms(core: Core) -> int:
 
 def new_leader_state(core: Core) -> Leader:
     """The state of a leader whose epoch begins at the log's end."""
-    has_peers = bool(core.members.peers)
     state = Leader(
         epoch_start_offset=core.log.end_offset,
         voters={},
         observers={},
         answer=FetchResponse(leader_epoch=core.epoch),
         heard=set(),
-        check_quorum_deadline_ms=core.now_ms + check_quorum_timeout_ms(core) if has_peers else None,
-        begin_deadline_ms=core.now_ms + begin_interval_ms(core) if has_peers else None,
+        check_quorum_deadline_ms=None,
+        begin_deadline_ms=None,
         parked={},
         serving=set(),
+        told_voters=core.members.latest.with_voter(core.members.own) if core.members.kraft_version == 0 else None,
     )
-    _follow_membership(core, state)
+    follow_membership(core, state)
     return state
 
 
-def _follow_membership(core: Core, leader: Leader) -> None:
-    """Keep progress of exactly the present voters."""
-    known = leader.voters
-    leader.voters = {}
-    for key in core.members.latest.keys:
-        old = known.get(key.node_id)
-        leader.voters[key.node_id] = old if old is not None and old.key == key else Progress(key=key)
+def follow_membership(core: Core, leader: Leader) -> None:
+    """Keep progress of exactly the present voters; whoever votes no more is an observer, and the other way round."""
+    known = {progress.key: progress for progress in (*leader.voters.values(), *leader.observers.values())}
+    keys = core.members.latest.keys
+    leader.voters = {key.node_id: known.pop(key, Progress(key=key)) for key in keys}
+    # A static voter's entry says nothing of the directory that the log names now; and this leader observes nobody.
+    leader.observers = {
+        key: each for key, each in known.items() if key.directory_id != ZERO_DIRECTORY_ID and key != core.me
+    }
+    leader.heard.intersection_update(leader.voters)
     own = leader.voters.get(core.me.node_id)
     if own is not None and core.members.is_voter:
         own.log_end_offset = core.log.flushed_offset
+    _arm_for_peers(core, leader)
+
+
+def _arm_for_peers(core: Core, leader: Leader) -> None:
+    """Only a leader with other voters has to hear of them, and to tell them."""
+    if not core.members.peers:
+        leader.check_quorum_deadline_ms = leader.begin_deadline_ms = None
+    elif leader.check_quorum_deadline_ms is None:
+        leader.check_quorum_deadline_ms = core.now_ms + check_quorum_timeout_ms(core)
+        leader.begin_deadline_ms = core.now_ms + begin_interval_ms(core)
 
 
 def open_epoch(core: Core, leader: Leader, granting: tuple[NodeId, ...]) -> None:
@@ -70,10 +83,11 @@ def open_epoch(core: Core, leader: Leader, granting: tuple[NodeId, ...]) -> None
         leader_id=core.me.node_id,
         history=core.members.history,
         granting=granting,
+        updated=core.members.latest.with_voter(core.members.own) if core.members.needs_update else None,
     )
     append(core, leader, opening.end_offset, opening.data)
     if opening.voters_offset is not None:
-        take_voters(core, opening.voters_offset, core.members.latest)
+        take_voters(core, opening.voters_offset, opening.voters)
     send_begin(core, leader)
 
 

@@ -36,11 +36,14 @@ class RaftMachine:
         bootstrap: tuple[Destination, ...] = (),
         *,
         can_vote: bool = True,
+        auto_join: bool = False,
     ) -> None:
-        """`endpoints`: this replica's own. `bootstrap`: where to look for the quorum besides its voters."""
+        """`endpoints`: this replica's own. `bootstrap`: where to look for the quorum besides its voters.
+
+        `auto_join`: as an observer that can vote, it asks the leader to make it a voter."""
         self.replica = replica
         self.config = config
-        self._core = Core(replica, config, storage, endpoints, bootstrap, can_vote=can_vote)
+        self._core = Core(replica, config, storage, endpoints, bootstrap, can_vote=can_vote, auto_join=auto_join)
 
     def on_input(self, received: Input, clock: Clock) -> Ready:
         """Take one input; the answer is what to write and what to send."""
@@ -108,6 +111,16 @@ class RaftMachine:
     def voters(self) -> VoterSet:
         """The latest set in the log, committed or not."""
         return self._core.members.latest
+
+    @property
+    def voters_offset(self) -> Offset:
+        """Of the record that carried them; -1 where none did."""
+        return self._core.members.history.latest_offset
+
+    @property
+    def kraft_version(self) -> int:
+        """1 where the log keeps the voters, 0 where the configuration does."""
+        return self._core.members.kraft_version
 
     def describe(self) -> str:
         """One line of stable text."""

@@ -13,10 +13,24 @@ from quorum.raft.ready import Destination
 class Membership:
     """Derived from the history whenever that changes, so that asking is free."""
 
-    __slots__ = ("_can_vote", "_me", "history", "is_voter", "latest", "majority", "peers")
+    __slots__ = (
+        "_can_vote",
+        "_own",
+        "history",
+        "is_voter",
+        "kraft_version",
+        "latest",
+        "majority",
+        "needs_update",
+        "peers",
+        "was_removed",
+        "was_voter_before",
+    )
 
-    def __init__(self, me: ReplicaKey, history: VoterHistory, *, can_vote: bool) -> None:
-        self._me = me
+    def __init__(
+        self, me: ReplicaKey, history: VoterHistory, endpoints: tuple[Endpoint, ...] = (), *, can_vote: bool
+    ) -> None:
+        self._own = Voter(key=me, endpoints=endpoints)
         self._can_vote = can_vote
         self.take(history)
 
@@ -26,12 +40,30 @@ class Membership:
         self.history: VoterHistory = history
         self.latest: VoterSet = history.latest
         self.majority: int = self.latest.majority
-        self.is_voter: bool = self._can_vote and self.latest.is_voter(self._me)
+        self.kraft_version: int = history.kraft_version
+        me = self._own.key
+        self.is_voter: bool = self._can_vote and self.latest.is_voter(me)
         self.peers: tuple[Voter, ...] = tuple(
-            voter for voter in self.latest if not (self.is_voter and voter.key.node_id == self._me.node_id)
+            voter for voter in self.latest if not (self.is_voter and voter.key.node_id == me.node_id)
         )
         """The voters that are not this replica; a former self with another directory is one of them."""
+        entry = self.latest.get(me.node_id)
+        self.needs_update: bool = (
+            self.is_voter
+            and self.kraft_version > 0
+            and bool(self._own.endpoints)
+            and entry is not None
+            and not entry.says_the_same(self._own)
+        )
+        """Whether the log says something else of this voter than it says itself."""
+        self.was_removed: bool = history.has_removed(me)
+        self.was_voter_before: bool = self._can_vote and history.before_latest.is_voter(me)
         return changed
+
+    @property
+    def own(self) -> Voter:
+        """This replica as its voter set entry should be."""
+        return self._own
 
     @property
     def is_only_voter(self) -> bool:

@@ -18,6 +18,7 @@ from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.errors import Error
+from quorum.raft.voter_messages import VoterRequest, VoterResponse
 
 NO_LEADER: Final = NodeId(-1)
 """The leader id of an answer from a replica that knows none in its epoch."""
@@ -122,5 +123,5 @@ class FetchResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     records: bytes = b""
 
 
-Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
-Response = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse
+Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest | VoterRequest
+Response = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse | VoterResponse

@@ -29,6 +29,7 @@ from quorum.raft.states import (
     Tally,
     Unattached,
 )
+from quorum.raft.voter_answers import abandon_change
 
 
 def _enter(core: Core, state: EpochState, standing: Standing, endpoints: tuple[Endpoint, ...] = ()) -> None:
@@ -37,6 +38,7 @@ def _enter(core: Core, state: EpochState, standing: Standing, endpoints: tuple[E
     if type(old) is Leader:
         core.outbox.add(LostLeadership(epoch=told[1]))
         _turn_away(core, old)
+        abandon_change(core, old)
     if (core.leader_id, core.epoch, core.leader_endpoints) != told:
         core.outbox.add(LeaderChanged(leader_id=core.leader_id, epoch=core.epoch, endpoints=core.leader_endpoints))
     if core.is_shutting_down and type(state) is not Resigned:
@@ -71,7 +73,7 @@ def become_unattached(core: Core, epoch: Epoch, *, wait_ms: int | None = None) -
     """
     standing = core.standing if epoch == core.epoch else Standing(epoch=epoch)
     state = Unattached(election_deadline_ms=None, fetch=_new_loop(core))
-    if core.members.is_voter:
+    if core.may_stand:
         state.election_deadline_ms = core.now_ms + (core.election_backoff_ms() if wait_ms is None else wait_ms)
     _enter(core, state, standing)
     maybe_send_fetch(core)
@@ -105,7 +107,11 @@ def _follow(
     voted = core.standing.voted if epoch == core.epoch else None
     loop = _new_loop(core)
     loop.retry_at_ms = core.now_ms + retry_in_ms
-    state = Follower(fetch_deadline_ms=core.now_ms + timeout_ms, fetch=loop)
+    state = Follower(
+        fetch_deadline_ms=core.now_ms + timeout_ms,
+        fetch=loop,
+        voter_ask_due_ms=core.now_ms + core.config.fetch_timeout_ms,
+    )
     _enter(core, state, Standing(epoch=epoch, leader_id=leader_id, voted=voted), endpoints)
     maybe_send_fetch(core)
 
@@ -120,7 +126,8 @@ def become_prospective(core: Core) -> None:
     core.suspicion.is_active = True
     core.suspicion.attempts += 1
     tally = Tally.of(core.members.latest)
-    tally.grant(core.me.node_id)
+    if core.members.is_voter:
+        tally.grant(core.me.node_id)
     deadline_ms = core.now_ms + core.patience_ms()
     _enter(core, Prospective(tally=tally, election_deadline_ms=deadline_ms), core.standing, core.leader_endpoints)
     if tally.is_won:

@@ -14,6 +14,7 @@ from quorum.raft.messages import FetchRequest, FetchResponse
 from quorum.raft.parking import answer_fetch, must_wait, park
 from quorum.raft.peers import told_leader
 from quorum.raft.states import Leader, Progress
+from quorum.raft.voter_answers import drop_asker
 
 OBSERVER_SESSION_MS = 300_000
 """An observer that has not fetched for five minutes is forgotten, as Kafka does."""
@@ -110,9 +111,10 @@ def _note_progress(core: Core, leader: Leader, request: FetchRequest) -> None:
 def _note_fetch(core: Core, progress: Progress, request: FetchRequest) -> None:
     leader_end = core.log.end_offset
     if request.fetch_offset >= leader_end:
-        progress.last_caught_up_timestamp_ms = core.wall_ms
+        progress.last_caught_up_timestamp_ms, progress.caught_up_at_ms = core.wall_ms, core.now_ms
     elif 0 < progress.leader_end_at_last_fetch <= request.fetch_offset:
         progress.last_caught_up_timestamp_ms = progress.last_fetch_timestamp_ms
+        progress.caught_up_at_ms = progress.fetched_at_ms
     progress.leader_end_at_last_fetch = leader_end
     progress.log_end_offset = request.fetch_offset
     progress.fetched_at_ms = core.now_ms
@@ -146,3 +148,4 @@ def on_request_dropped(core: Core, request_id: int) -> None:
     """Nobody waits for that answer any more."""
     if type(core.state) is Leader:
         core.state.parked.pop(request_id, None)
+        drop_asker(core.state, request_id)

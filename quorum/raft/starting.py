@@ -17,14 +17,14 @@ def start(core: Core) -> None:
         raise InvariantViolation("a second Start")
     core.is_started = True
     leader_id = core.standing.leader_id
-    is_voter = core.members.is_voter
+    may_stand = core.may_stand
     if core.members.is_only_voter:
         become_prospective(core)
-    elif leader_id == core.me.node_id and is_voter:
+    elif leader_id == core.me.node_id and may_stand:
         enter_resigned(core, (), core.election_backoff_ms())
     elif leader_id is not None and leader_id != core.me.node_id and core.members.endpoints_of(leader_id):
         become_follower(core, core.epoch, leader_id, core.members.endpoints_of(leader_id))
-    elif is_voter:
+    elif may_stand:
         become_prospective(core)
     else:
         maybe_send_fetch(core)

@@ -15,6 +15,7 @@ from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import VoterSet
 from quorum.raft.messages import FetchRequest, FetchResponse
 from quorum.raft.transitions import Role
+from quorum.raft.voter_states import PendingChange
 
 
 class Tally(msgspec.Struct, kw_only=True, gc=False):
@@ -98,6 +99,12 @@ class Follower(msgspec.Struct, kw_only=True, gc=False):
     is_leader_out_of_reach: bool = False
     needed_snapshot: OffsetAndEpoch | None = None
     """The leader's log begins past the end of ours: this snapshot has to be installed."""
+    voter_ask: int | None = None
+    """The correlation of the one request about this replica's own vote that is under way."""
+    voter_ask_due_ms: int = 0
+    """Before then none is sent."""
+    has_updated_leader: bool = False
+    """At kraft.version 0: the leader has heard where this voter listens."""
     fetch: FetchLoop = msgspec.field(default_factory=FetchLoop)
 
 
@@ -109,6 +116,8 @@ class Progress(msgspec.Struct, kw_only=True, gc=False):
     fetched_at_ms: int | None = None
     last_fetch_timestamp_ms: int = -1
     last_caught_up_timestamp_ms: int = -1
+    caught_up_at_ms: int | None = None
+    """Monotonic, of the same moment."""
     leader_end_at_last_fetch: Offset = Offset(0)
 
 
@@ -169,6 +178,10 @@ class Leader(msgspec.Struct, kw_only=True, gc=False):
     serving: set[NodeId]
     """The voters that have been sent something of the newest batch."""
     barrier: ReadBarrier = msgspec.field(default_factory=ReadBarrier)
+    change: PendingChange | None = None
+    """The one change of who votes that is under way."""
+    told_voters: VoterSet | None = None
+    """At kraft.version 0: the static voters, each with what it has told this leader of itself."""
 
 
 class Resigned(msgspec.Struct, kw_only=True, gc=False):

@@ -45,7 +45,7 @@ from quorum.raft.ready import (
     Write,
 )
 from tests.support.raft_checkers import Checkers
-from tests.support.raft_disk import Disk
+from tests.support.raft_disk import Batch, Disk
 
 WALL_MS = 1_700_000_000_000
 
@@ -79,6 +79,8 @@ class Asked:
     incarnation: int
     correlation: int
     destination: int
+    target: int
+    """The node id of whoever listens there."""
     request: Request
 
 
@@ -140,8 +142,12 @@ class Cluster:
         node = self.nodes[node_id]
         node.incarnation += 1
         node.held, node.requests, node.is_flushing = {}, {}, False
-        node.machine = RaftMachine(node.key, self.config, node.disk.load(), node.endpoints, can_vote=node.can_vote)
+        node.machine = self.machine_of(node)
         self.feed(node, Start(draw=self.draw()))
+
+    def machine_of(self, node: Node) -> RaftMachine:
+        """What a starting process makes of its disk."""
+        return RaftMachine(node.key, self.config, node.disk.load(), node.endpoints, can_vote=node.can_vote)
 
     def crash(self, node_id: int, *, silently: bool = False) -> None:
         """Kill a replica; its peers see their connections reset, unless it goes silently."""
@@ -149,7 +155,7 @@ class Cluster:
         node.disk.crash(self.chance)
         node.machine = None
         node.incarnation += 1
-        lost = [asked for asked in self._asked if asked.destination == node_id]
+        lost = [asked for asked in self._asked if asked.target == node_id]
         for asked in () if silently else lost:
             self.at(self.delay(), lambda asked=asked: self._fail(asked, disconnected=True))
 
@@ -293,14 +299,22 @@ class Cluster:
         if isinstance(event, BecameLeader):
             self.checkers.on_leader(node.key.node_id, event.epoch, node.disk.staged[:])
         elif isinstance(event, HighWatermarkAdvanced):
-            voters = [self.nodes[node_id].disk.durable for node_id in self.voter_set.node_ids]
+            voters, majority = self.voters_of(node)
             self.checkers.on_high_watermark(
-                node.key.node_id, node.incarnation, event.offset, node.disk.staged, voters, self.majority
+                node.key.node_id, node.incarnation, event.offset, node.disk.staged, voters, majority
             )
         elif isinstance(event, Shut):
             node.machine = None
             node.disk.flush(len(node.disk.pending))
             node.incarnation += 1
+
+    def voters_of(self, node: Node) -> tuple[list[list[Batch]], int]:
+        """The durable logs of those whose majority decides, as `node` must see it, and how many of them that is."""
+        return [self.nodes[node_id].disk.durable for node_id in self.voter_set.node_ids], self.majority
+
+    def final_logs(self) -> dict[int, list[Batch]]:
+        """Of the voters, as they are durable: a majority must hold all that is committed."""
+        return {node_id: self.nodes[node_id].disk.durable for node_id in self.voter_set.node_ids}
 
     # --- the network
 
@@ -308,7 +322,9 @@ class Cluster:
         request = effect.request
         if isinstance(request, VoteRequest) and not request.pre_vote:
             self.checkers.on_vote(node.key.node_id, request.candidate_epoch, request.candidate)
-        asked = Asked(node.key.node_id, node.incarnation, effect.correlation, effect.destination.node_id, request)
+        destination = effect.destination
+        target = next((int(at.host.removeprefix("n")) for at in destination.endpoints), destination.node_id)
+        asked = Asked(node.key.node_id, node.incarnation, effect.correlation, destination.node_id, target, request)
         self._asked[asked] = None
         self.at(effect.timeout_ms, lambda: self._fail(asked, disconnected=False))
         copies = 1 + (self.chance.random() < self.faults.duplicate)
@@ -337,9 +353,9 @@ class Cluster:
         return (source, target) in self.faults.cut
 
     def _deliver_request(self, asked: Asked) -> None:
-        if self._is_cut(asked.node_id, asked.destination):
+        if self._is_cut(asked.node_id, asked.target):
             return
-        node = self.nodes[asked.destination]
+        node = self.nodes[asked.target]
         if node.machine is None:
             self.at(1, lambda: self._fail(asked, disconnected=True))
             return
@@ -349,15 +365,22 @@ class Cluster:
         self.feed(node, RequestReceived(request_id=request_id, request=asked.request, draw=self.draw()))
 
     def _send_response(self, node: Node, request_id: int, response: Response) -> None:
-        asked = node.requests.pop(request_id)
+        asked = node.requests.pop(request_id, None)
+        if asked is None:
+            self.on_answer(request_id, response)
+            return
         request = asked.request
         if isinstance(request, VoteRequest) and not request.pre_vote and getattr(response, "vote_granted", False):
             self.checkers.on_vote(node.key.node_id, request.candidate_epoch, request.candidate)
         if self.chance.random() >= self.faults.drop:
             self.at(self.delay(), lambda: self._deliver_response(asked, response))
 
+    def on_answer(self, request_id: int, response: Response) -> None:
+        """Somebody who is no replica is answered."""
+        raise AssertionError(f"request {request_id} is answered, and nobody asked it: {response}")
+
     def _deliver_response(self, asked: Asked, response: Response) -> None:
-        if asked not in self._asked or self._is_cut(asked.destination, asked.node_id):
+        if asked not in self._asked or self._is_cut(asked.target, asked.node_id):
             return
         del self._asked[asked]
         node = self.nodes[asked.node_id]

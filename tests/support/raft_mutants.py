@@ -96,6 +96,89 @@ MUTANTS = (
 )
 
 
+VOTER_MUTANTS = (
+    Mutant(
+        "two changes of the voters at once",
+        "voter_changes.py",
+        "    expire_change(core, leader)\n    if leader.change is not None:\n",
+        "    expire_change(core, leader)\n    if leader.change is not None and core.log.end_offset < 0:\n",
+        100,
+    ),
+    Mutant(
+        "the voters are changed while the latest are not committed",
+        "voter_changes.py",
+        "    if members.history.latest_offset >= high_watermark:\n",
+        "    if members.history.latest_offset > core.log.end_offset:\n",
+        200,
+    ),
+    Mutant(
+        "the voters are changed before the epoch has a committed record",
+        "voter_changes.py",
+        "    if not leader.has_committed:\n",
+        "    if leader.epoch_start_offset < 0:\n",
+        200,
+    ),
+    Mutant(
+        "the majority is taken from the committed voters alone",
+        "membership.py",
+        "        self.latest: VoterSet = history.latest\n",
+        "        self.latest: VoterSet = history.before_latest if len(history.before_latest) else history.latest\n",
+        100,
+    ),
+    Mutant(
+        "a truncated voter set is kept",
+        "following.py",
+        "core.members.take(core.members.history.truncate_to(target))",
+        "core.members.take(core.members.history)",
+        400,
+    ),
+    Mutant(
+        "a removed leader counts itself",
+        "leading.py",
+        "    offsets = sorted(progress.log_end_offset for progress in leader.voters.values())\n",
+        "    offsets = [progress.log_end_offset for progress in leader.voters.values()]\n"
+        "    offsets = sorted(offsets if core.members.is_voter else [*offsets, core.log.flushed_offset])\n",
+        200,
+    ),
+    Mutant(
+        "a directory that is gone is counted by its node id",
+        "serving.py",
+        "    is_voter = progress is not None and core.members.latest.is_voter(key)\n",
+        "    is_voter = progress is not None\n",
+        400,
+    ),
+    Mutant(
+        "a removed leader leads on",
+        "voter_changes.py",
+        "    if not core.members.is_voter and core.members.history.latest_offset < committed:\n",
+        "    if core.members.is_voter and core.members.history.latest_offset < 0:\n",
+        100,
+    ),
+    Mutant(
+        "a change is answered before it is committed",
+        "voter_changes.py",
+        "NOTHING_APPENDED < change.offset < committed",
+        "NOTHING_APPENDED < change.offset",
+        100,
+    ),
+    Mutant(
+        "a leader that removed itself does not stand again",
+        "core.py",
+        "        return members.was_voter_before and members.history.latest_offset >= self.log.high_watermark\n",
+        "        return False\n",
+        400,
+    ),
+    Mutant(
+        "a voter that does not know that it is one grants no pre-vote",
+        "following.py",
+        "    if core.can_vote:\n        core.suspicion.is_active = True\n",
+        "    if core.may_stand:\n        core.suspicion.is_active = True\n",
+        400,
+    ),
+)
+"""Those that stories in which the voters change must notice (`voter_story`)."""
+
+
 def plant(mutant: Mutant, directory: Path) -> None:
     """Lay out the sources in `directory`, with the bug in them."""
     for entry in ROOT.iterdir():
@@ -118,10 +201,10 @@ def plant(mutant: Mutant, directory: Path) -> None:
         (raft / source.name).write_text(text)
 
 
-def tell_stories(directory: Path, seeds: int) -> tuple[bool, str]:
+def tell_stories(directory: Path, seeds: int, module: str = "tests.support.raft_story") -> tuple[bool, str]:
     """Whether any of the first `seeds` stories breaks in these sources, and the word of the one that does."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.support.raft_story", "0", str(seeds)],
+        [sys.executable, "-m", module, "0", str(seeds)],
         cwd=directory,
         env={"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
@@ -135,7 +218,8 @@ def tell_stories(directory: Path, seeds: int) -> tuple[bool, str]:
 if __name__ == "__main__":
     import tempfile
 
-    for planted in MUTANTS:
-        with tempfile.TemporaryDirectory() as place:
-            plant(planted, Path(place))
-            print(planted.name, "->", *tell_stories(Path(place), planted.seeds), flush=True)
+    for module, mutants in (("tests.support.raft_story", MUTANTS), ("tests.support.voter_story", VOTER_MUTANTS)):
+        for planted in mutants:
+            with tempfile.TemporaryDirectory() as place:
+                plant(planted, Path(place))
+                print(planted.name, "->", *tell_stories(Path(place), planted.seeds, module), flush=True)

@@ -7,11 +7,14 @@ Run as a program it tells seeds one after the other and prints the first that br
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from metadata_log.errors import InvariantViolation
 from quorum.raft.config import RaftConfig
 from tests.support.raft_cluster import Cluster, Defects, Faults, committed_offset
+
+C = TypeVar("C", bound=Cluster)
 
 LIVENESS_MS = 20_000
 """So much virtual time a cluster has to recover in, once all is well."""
@@ -104,12 +107,12 @@ def _voter(cluster: Cluster, pick: int) -> int:
     return ids[pick % len(ids)]
 
 
-def tell(cluster: Cluster, actions: Sequence[tuple[str, int]]) -> Cluster:
+def tell(cluster: C, actions: Sequence[tuple[str, int]], do: Mapping[str, Callable[[C, int], None]] | None = None) -> C:
     """Start every replica, do the actions with a little time between them, then let the cluster recover."""
     for node_id in cluster.nodes:
         cluster.start(node_id)
     for name, pick in actions:
-        ACTIONS[name](cluster, pick)
+        (do or ACTIONS)[name](cluster, pick)
         cluster.run(cluster.chance.randint(0, 8))
     recover(cluster)
     return cluster
@@ -138,7 +141,7 @@ def recover(cluster: Cluster) -> None:
             cluster.propose(leader, b"peace again")
     else:
         raise AssertionError(f"no recovery in {LIVENESS_MS} ms:\n{cluster.describe()}")
-    cluster.checkers.on_end({node_id: cluster.nodes[node_id].disk.durable for node_id in cluster.voter_set.node_ids})
+    cluster.checkers.on_end(cluster.final_logs())
 
 
 def story(seed: int, defects: Defects | None = None, watch: Callable[[str], object] | None = None) -> Cluster:

@@ -6,7 +6,7 @@ import msgspec
 
 from metadata_log.batch import iter_batches
 from metadata_log.ids import ReplicaKey
-from metadata_log.voters import VoterSet
+from metadata_log.voters import Voter, VoterSet
 from quorum.errors import Error
 from quorum.raft.ready import (
     AppendBatches,
@@ -42,7 +42,9 @@ def say(value: object) -> str:
 
 def _text(content: object) -> str:
     if isinstance(content, VoterSet):
-        content = content.keys
+        content = tuple(_voter(voter) for voter in content)
+    if isinstance(content, Voter):
+        content = _voter(content)
     if isinstance(content, tuple):
         return ",".join(_text(part) for part in content) or "-"
     if isinstance(content, bytes):
@@ -52,9 +54,20 @@ def _text(content: object) -> str:
     return _or_none(content)
 
 
+def _voter(voter: Voter) -> str:
+    """`2`, and what is unusual of it: a directory, a port, a range of kraft.version."""
+    key = voter.key
+    words = str(key.node_id)
+    if key.directory_id != bytes([key.node_id]) * 16:
+        words += f":{key.directory_id[0] or '-'}"
+    ports = [endpoint.port for endpoint in voter.endpoints if endpoint.port != 9094]
+    words += f"@{ports[0]}" if ports else ""
+    return words if (voter.min_kraft_version, voter.max_kraft_version) == (0, 1) else f"{words}!"
+
+
 def _or_none(content: object) -> str:
     if isinstance(content, ReplicaKey):
-        return str(content.node_id)
+        return _voter(Voter(key=content))
     return "-" if content is None else content.name if isinstance(content, Error) else str(content)
 
 

@@ -1,0 +1,172 @@
+"""Voters that change (KIP-853), in clusters of real cores under faults; and what a planted bug does to them."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from metadata_log.ids import ReplicaKey
+from metadata_log.voters import Endpoint
+from quorum.errors import Error
+from quorum.raft.messages import Response
+from quorum.raft.voter_messages import AddRaftVoterRequest
+from tests.support.raft_mutants import VOTER_MUTANTS, Mutant, plant, tell_stories
+from tests.support.raft_story import tell
+from tests.support.voter_cluster import VoterCluster
+from tests.support.voter_story import VOTER_ACTIONS, first_broken, voter_story
+
+RED_SEEDS = (56, 162, 219, 342, 422)
+"""56: a leader that had removed itself was needed, and did not stand. 162: two deadlines of an observer came together.
+219: a voter that did not know that it was one refused every pre-vote. 342, 422: what the tests took for a replaced
+disk."""
+
+
+@pytest.mark.parametrize("seed", RED_SEEDS)
+def test_seeds_that_once_failed(seed: int) -> None:
+    assert voter_story(seed).events_taken > 0
+
+
+@pytest.mark.parametrize("first", range(0, 80, 20))
+def test_stories_of_changing_voters(first: int) -> None:
+    assert first_broken(first, 20) is None
+
+
+def test_the_stories_change_voters_often() -> None:
+    assert sum(voter_story(seed).rules.changes for seed in range(15)) >= 10
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    seed=st.integers(0, 1 << 32),
+    voters=st.sampled_from([1, 2, 3]),
+    spares=st.integers(0, 2),
+    auto_join=st.booleans(),
+    static=st.booleans(),
+    actions=st.lists(
+        st.tuples(st.sampled_from(sorted(VOTER_ACTIONS)), st.integers(0, 1 << 16)), min_size=5, max_size=40
+    ),
+)
+def test_any_story_of_changing_voters(
+    seed: int, voters: int, spares: int, auto_join: bool, static: bool, actions: list[tuple[str, int]]
+) -> None:
+    cluster = VoterCluster(seed, voters=voters, spares=spares, auto_join=auto_join, static=static)
+    tell(cluster, actions, VOTER_ACTIONS)
+
+
+@pytest.mark.parametrize("mutant", VOTER_MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_planted_bug_of_the_voters_is_found(mutant: Mutant) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        plant(mutant, Path(place))
+        is_found, word = tell_stories(Path(place), mutant.seeds, "tests.support.voter_story")
+    assert is_found, word
+
+
+# --- the ways of operators, without faults
+
+
+def _started(seed: int = 1, **how: object) -> VoterCluster:
+    cluster = VoterCluster(seed, **how)  # type: ignore[arg-type]
+    for node_id in cluster.nodes:
+        cluster.start(node_id)
+    cluster.settle(lambda: cluster.leader() is not None)
+    cluster.run(1000)
+    return cluster
+
+
+def _answer(cluster: VoterCluster, request_id: int | None) -> Response:
+    assert request_id is not None
+    cluster.settle(lambda: cluster.operator.answers[request_id] is not None, 5000)
+    answer = cluster.operator.answers[request_id]
+    assert answer is not None
+    return answer
+
+
+def test_three_become_five_and_three_again() -> None:
+    cluster = _started(spares=2)
+    for node_id in (4, 5):
+        assert _answer(cluster, cluster.add(node_id)).error is Error.NONE
+    assert cluster.latest_voters().node_ids == (1, 2, 3, 4, 5)
+    for node_id in (1, 2):
+        assert _answer(cluster, cluster.remove(node_id)).error is Error.NONE
+        cluster.settle(lambda: cluster.leader() is not None)
+        cluster.run(1000)
+    assert cluster.latest_voters().node_ids == (3, 4, 5)
+
+
+def test_a_lone_controller_becomes_a_quorum_of_three() -> None:
+    cluster = _started(voters=1, spares=2)
+    for node_id in (2, 3):
+        assert _answer(cluster, cluster.add(node_id)).error is Error.NONE
+    leader = cluster.leader()
+    assert leader is not None
+    cluster.crash(leader)
+    cluster.settle(lambda: cluster.leader() not in (None, leader))
+
+
+def test_the_leader_that_is_removed_hands_over_at_once() -> None:
+    cluster = _started()
+    old = cluster.leader()
+    assert old is not None
+    assert _answer(cluster, cluster.remove(old)).error is Error.NONE
+    cluster.settle(lambda: cluster.leader() not in (None, old), 200)
+
+
+def test_a_replaced_disk_joins_again_by_itself() -> None:
+    cluster = _started(spares=0, auto_join=True)
+    victim = next(node_id for node_id in cluster.nodes if node_id != cluster.leader())
+    old = cluster.nodes[victim].key
+    cluster.replace_disk(victim)
+    new = cluster.nodes[victim].key
+    cluster.settle(lambda: new in cluster.latest_voters().keys)
+    assert old not in cluster.latest_voters().keys
+    assert len(cluster.latest_voters()) == 3
+
+
+def test_who_was_removed_does_not_join_again_by_itself() -> None:
+    cluster = _started(spares=0, auto_join=True)
+    victim = next(node_id for node_id in cluster.nodes if node_id != cluster.leader())
+    assert _answer(cluster, cluster.remove(victim)).error is Error.NONE
+    cluster.run(10_000)
+    cluster.crash(victim)
+    cluster.start(victim)
+    cluster.run(10_000)
+    assert victim not in cluster.latest_voters()
+    assert _answer(cluster, cluster.add(victim)).error is Error.NONE
+
+
+def test_static_voters_move_into_the_log() -> None:
+    cluster = _started(spares=1, static=True)
+    assert _answer(cluster, cluster.upgrade()).error is Error.INVALID_UPDATE_VERSION
+    cluster.run(3000)
+    assert _answer(cluster, cluster.upgrade()).error is Error.NONE
+    assert [voter.key for voter in cluster.latest_voters()] == [cluster.nodes[n].key for n in (1, 2, 3)]
+    cluster.run(1000)
+    assert _answer(cluster, cluster.add(4)).error is Error.NONE
+
+
+def test_a_voter_that_comes_back_elsewhere_says_so() -> None:
+    cluster = _started(spares=0)
+    victim = next(node_id for node_id in cluster.nodes if node_id != cluster.leader())
+    cluster.crash(victim)
+    cluster.nodes[victim].endpoints = (Endpoint(name="GRPC", host=f"n{victim}", port=7777),)
+    cluster.start(victim)
+    cluster.settle(lambda: any(at.port == 7777 for voter in cluster.latest_voters() for at in voter.endpoints))
+
+
+def test_a_replica_that_is_not_there_is_not_added() -> None:
+    cluster = _started()
+    leader = cluster.leader()
+    assert leader is not None
+    gone = cluster.nodes[4].key
+    cluster.replace_disk(4)
+    cluster.run(1000)
+    request = AddRaftVoterRequest(
+        voter=ReplicaKey(node_id=gone.node_id, directory_id=gone.directory_id), endpoints=cluster.nodes[4].endpoints
+    )
+    answer = _answer(cluster, cluster.ask(leader, request))
+    assert answer.error is Error.INVALID_REQUEST
+    assert cluster.latest_voters().node_ids == (1, 2, 3)
