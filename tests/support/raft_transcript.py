@@ -15,12 +15,11 @@ import msgspec
 
 from metadata_log.batch import build_batch
 from metadata_log.epochs import EpochHistory
-from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
+from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet
 from quorum.errors import Error
 from quorum.raft.config import RaftConfig, StorageState
-from quorum.raft.control_batches import voters_batch
 from quorum.raft.inputs import (
     AskReadBarrier,
     Clock,
@@ -59,27 +58,13 @@ from quorum.raft.ready import (
 )
 from quorum.raft.voter_messages import (
     ANSWER_OF,
-    AddRaftVoterRequest,
     ApiVersionsRequest,
     ApiVersionsResponse,
-    RemoveRaftVoterRequest,
-    UpdateRaftVoterRequest,
-    UpgradeKRaftVersionRequest,
 )
+from tests.support.raft_transcript_voters import VoterCommands, endpoints_of, key_of, voters_record
 from tests.support.raft_words import lines_of
 
 WALL_MS = 1_700_000_000_000
-
-
-def key_of(node_id: int, directory: str | None = None) -> ReplicaKey:
-    """The replica of that node id, in every transcript; `directory`: another number than its own, 0 for none."""
-    number = node_id if directory is None else int(directory)
-    return ReplicaKey(node_id=NodeId(node_id), directory_id=DirectoryId(bytes([number]) * 16))
-
-
-def endpoints_of(node_id: int) -> tuple[Endpoint, ...]:
-    """Where it listens."""
-    return (Endpoint(name="GRPC", host=f"n{node_id}", port=9094),)
 
 
 def position_of(text: str) -> OffsetAndEpoch:
@@ -88,7 +73,7 @@ def position_of(text: str) -> OffsetAndEpoch:
     return OffsetAndEpoch(offset=Offset(int(offset)), epoch=Epoch(int(epoch)))
 
 
-class Transcript:
+class Transcript(VoterCommands):
     """One replica under dictation."""
 
     def __init__(self) -> None:
@@ -240,43 +225,6 @@ class Transcript:
         )
         return self.request(named, request)
 
-    def do_add(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """AddRaftVoter of `voter=`, listening as all do or at a listener `named=`; `ack` at once, `dry`."""
-        node_id = int(named["voter"])
-        at = endpoints_of(node_id)
-        request = AddRaftVoterRequest(
-            voter=key_of(node_id, named.get("dir")),
-            endpoints=(Endpoint(name=named["named"], host="h", port=1),) if "named" in named else at,
-            ack_when_committed="ack" not in flags,
-            validate_only="dry" in flags,
-        )
-        return self.request(named, request)
-
-    def do_remove(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """RemoveRaftVoter of `voter=`, with directory `dir=`; `dry`."""
-        key = key_of(int(named["voter"]), named.get("dir"))
-        return self.request(named, RemoveRaftVoterRequest(voter=key, validate_only="dry" in flags))
-
-    def do_update(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """UpdateRaftVoter from `from=` in `epoch=`, now at `port=`, supporting kraft.version up to `max=`."""
-        node_id = int(named["from"])
-        voter = Voter(
-            key=key_of(node_id, named.get("dir")),
-            endpoints=(Endpoint(name="GRPC", host=f"n{node_id}", port=int(named.get("port", "9094"))),),
-            max_kraft_version=int(named.get("max", "1")),
-        )
-        request = UpdateRaftVoterRequest(current_leader_epoch=Epoch(int(named["epoch"])), voter=voter)
-        return self.request(named, request)
-
-    def do_upgrade(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """UpgradeKRaftVersion to `to=`; `dry`."""
-        version = int(named.get("to", "1"))
-        return self.request(named, UpgradeKRaftVersionRequest(kraft_version=version, validate_only="dry" in flags))
-
-    def do_versions(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """ApiVersions."""
-        return self.request(named, ApiVersionsRequest())
-
     def do_answer(self, named: dict[str, str], flags: set[str]) -> list[str]:
         """To our request `to=` correlation: `epoch=`, `leader=`, `error=`, `granted`; for Fetch also `hw=`,
         `diverging=`, `snapshot=`, and `records=` so many records of `of=` epoch at our log's end."""
@@ -370,7 +318,7 @@ class Transcript:
             return EndQuorumEpochResponse(error=error, leader_id=leader, leader_epoch=epoch, leader_endpoints=where)
         records = b""
         if "voters" in named:
-            records = self._voters_record(named, epoch)
+            records = voters_record(named, self.machine.log_end_offset, epoch, WALL_MS)
         if "records" in named:
             values = [b"r"] * int(named["records"])
             base = Offset(int(named.get("base", str(self.machine.log_end_offset))))
@@ -386,21 +334,6 @@ class Transcript:
             snapshot_id=position_of(named["snapshot"]) if "snapshot" in named else None,
             records=records if "broken" not in flags else records[:-1] + b"\xff",
         )
-
-    def _voters_record(self, named: dict[str, str], epoch: Epoch) -> bytes:
-        """`voters=1,2:9`: a VotersRecord of these, 2 with directory 9."""
-        assert self.machine is not None
-        voters = []
-        for part in named["voters"].split(","):
-            n, _, directory = part.partition(":")
-            voters.append(Voter(key=key_of(int(n), directory or None), endpoints=endpoints_of(int(n))))
-        return voters_batch(
-            base_offset=self.machine.log_end_offset,
-            epoch=epoch,
-            timestamp_ms=WALL_MS,
-            voters=VoterSet.of(voters),
-            kraft_version=None,
-        ).data
 
 
 def play(text: str) -> str:
