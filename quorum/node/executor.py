@@ -55,8 +55,6 @@ from quorum.raft.inputs import (
     Elapsed,
     Input,
     Propose,
-    RequestReceived,
-    ResponseReceived,
     Shutdown,
     Start,
 )
@@ -77,7 +75,7 @@ from quorum.raft.ready import (
     Shut,
     VotersChanged,
 )
-from quorum.raft.voter_messages import MAY_APPEND
+from quorum.raft.voter_dispatch import may_append
 
 
 class ExecutorConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,12 +89,6 @@ class ExecutorConfig(msgspec.Struct, frozen=True, kw_only=True):
     can_vote: bool
     auto_join: bool = False
     """Whether an observer that can vote asks to become a voter (`controller.quorum.auto.join.enable`)."""
-
-
-def _may_change_voters(received: Input) -> bool:
-    if type(received) is RequestReceived:
-        return isinstance(received.request, MAY_APPEND)
-    return type(received) is ResponseReceived and isinstance(received.response, MAY_APPEND)
 
 
 class Executor:
@@ -276,7 +268,7 @@ class Executor:
     def propose(self, epoch: Epoch, values: tuple[bytes, ...]) -> AppendBatches | None:
         """For the application: append one batch as leader of `epoch`; None when the core refuses."""
         ready = self._feed(Propose(epoch=epoch, values=values))
-        return next((write for write in ready.writes if type(write) is AppendBatches), None)
+        return next(iter(ready.appends), None)
 
     def remember(self, replayer: Replayer) -> None:
         """For the application: the outcome of the batch just appended, published once it is committed."""
@@ -289,16 +281,15 @@ class Executor:
 
     def _feed(self, received: Input) -> Ready:
         machine = self.machine
-        may_change_voters = _may_change_voters(received)
+        may_change_voters = may_append(received)
         if may_change_voters and self.application is not None:
             self.application.before_voter_change()
         ready = machine.on_input(received, self.clock)
         if ready is not NOTHING:
             self._effects.apply(ready)
             if may_change_voters and self.application is not None and machine.is_leader:
-                for write in ready.writes:
-                    if type(write) is AppendBatches:
-                        self.application.on_voter_change(write.data)
+                for write in ready.appends:
+                    self.application.on_voter_change(write.data)
         state = (machine.epoch, machine.role, machine.leader_id)
         if state != self._state:
             self._on_role(state, type(received).__name__)
@@ -354,11 +345,8 @@ class Executor:
 
     def _on_voters_changed(self, effect: VotersChanged) -> None:
         self._use_quorum_state_version()
-        self.tell(
-            VotersKnown(
-                voters=effect.voters, offset=self.machine.voters_offset, kraft_version=self.machine.kraft_version
-            )
-        )
+        offset, version = self.machine.voters_offset, self.machine.kraft_version
+        self.tell(VotersKnown(voters=effect.voters, offset=offset, kraft_version=version))
 
     def _on_peer_refused(self, effect: PeerRefused) -> None:
         self.tell(

@@ -199,5 +199,10 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at_once: tuple[Effect, ...] = ()
     after: tuple[tuple[int, Effect], ...] = ()
 
+    @property
+    def appends(self) -> list[AppendBatches]:
+        """What of the writes grows the log."""
+        return [write for write in self.writes if type(write) is AppendBatches]
+
 
 NOTHING: Final = Ready()

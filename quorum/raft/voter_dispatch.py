@@ -5,7 +5,10 @@ Decides: nothing else. Must not know: what a handler does.
 
 from __future__ import annotations
 
+from typing import Final
+
 from quorum.raft.core import Core
+from quorum.raft.inputs import Input, RequestReceived, ResponseReceived
 from quorum.raft.kraft_version import handle_upgrade
 from quorum.raft.messages import Response
 from quorum.raft.states import Follower, Leader
@@ -25,6 +28,21 @@ from quorum.raft.voter_messages import (
     UpgradeKRaftVersionRequest,
     VoterRequest,
 )
+
+_MAY_APPEND: Final = (
+    AddRaftVoterRequest,
+    RemoveRaftVoterRequest,
+    UpdateRaftVoterRequest,
+    UpgradeKRaftVersionRequest,
+    ApiVersionsResponse,
+)
+
+
+def may_append(received: Input) -> bool:
+    """Whether a leader may append a control batch of its own on this input: whoever keeps the log's end must know."""
+    if type(received) is RequestReceived:
+        return isinstance(received.request, _MAY_APPEND)
+    return type(received) is ResponseReceived and isinstance(received.response, _MAY_APPEND)
 
 
 def handle_about_voters(core: Core, request_id: int, request: VoterRequest) -> None:

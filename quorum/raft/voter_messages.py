@@ -143,11 +143,3 @@ ANSWER_OF: Final[dict[type[VoterRequest], type[VoterResponse]]] = {
     UpgradeKRaftVersionRequest: UpgradeKRaftVersionResponse,
     ApiVersionsRequest: ApiVersionsResponse,
 }
-MAY_APPEND: Final = (
-    AddRaftVoterRequest,
-    RemoveRaftVoterRequest,
-    UpdateRaftVoterRequest,
-    UpgradeKRaftVersionRequest,
-    ApiVersionsResponse,
-)
-"""On any of these a leader may append a control batch of its own."""
