@@ -281,15 +281,14 @@ class Executor:
 
     def _feed(self, received: Input) -> Ready:
         machine = self.machine
-        may_change_voters = may_append(received)
-        if may_change_voters and self.application is not None:
-            self.application.before_voter_change()
+        beside = self.application if may_append(received) else None
+        if beside is not None:
+            beside.before_voter_change()
         ready = machine.on_input(received, self.clock)
         if ready is not NOTHING:
             self._effects.apply(ready)
-            if may_change_voters and self.application is not None and machine.is_leader:
-                for write in ready.appends:
-                    self.application.on_voter_change(write.data)
+            if beside is not None and ready.appends:
+                beside.on_voter_change(ready.appends[0].data)
         state = (machine.epoch, machine.role, machine.leader_id)
         if state != self._state:
             self._on_role(state, type(received).__name__)
