@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from metadata_log.analysis.agreement import join_names
 from metadata_log.analysis.findings import KINDS, Finding, Severity
 from metadata_log.analysis.inputs import ReplicaInput
 from metadata_log.analysis.replicas import ReplicaFacts
+from metadata_log.tools.agreement import join_names
 
 BREAKS_CHAIN: Final = frozenset(
     {"corrupt_batch", "unsupported_batch", "offset_gap", "offset_repeated", "epoch_went_back", "unreadable_record"}

@@ -11,12 +11,16 @@ Sources: KIP-595; Raft 5.3, 5.4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 
 from metadata_log.tools.bounds import CommittedBounds
 from metadata_log.tools.compare import Conflict, Held
 from metadata_log.tools.findings import Finding, Severity, finding
+
+_Judged: TypeAlias = tuple[int, Finding]
+"""A finding, after the number of the replica that it is about."""
 
 
 class ReplicaView(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +36,9 @@ class ReplicaView(msgspec.Struct, frozen=True, kw_only=True):
 class Judge:
     """Judges conflicts among replicas, which it knows by their number in `replicas`."""
 
-    def __init__(self, replicas: Sequence[ReplicaView], voter_count: int, bounds: CommittedBounds) -> None:
+    def __init__(
+        self, replicas: Sequence[ReplicaView] | Mapping[int, ReplicaView], voter_count: int, bounds: CommittedBounds
+    ) -> None:
         self._replicas = replicas
         self._majority = voter_count // 2 + 1
         self._has_voters = voter_count > 0
@@ -40,6 +46,10 @@ class Judge:
 
     def on_conflict(self, conflict: Conflict) -> Iterator[Finding]:
         """What a conflict means, a finding for each replica that is at fault or must act."""
+        return (found for _, found in self.judged(conflict))
+
+    def judged(self, conflict: Conflict) -> Iterator[tuple[int, Finding]]:
+        """`on_conflict`, each finding with the number of its replica."""
         by_epoch: dict[int, list[Held]] = {}
         for side in conflict.sides:
             by_epoch.setdefault(side.epoch, []).append(side)
@@ -72,7 +82,7 @@ class Judge:
         best = max(weights)
         return sides[weights.index(best)] if weights.count(best) == 1 else None
 
-    def _mismatches(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[Finding]:
+    def _mismatches(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
         """Log matching: the replicas in the minority hold the wrong bytes; without one, nobody can say who does."""
         reference = self._reference([side.holders for side in sides])
         for side in sides:
@@ -86,7 +96,7 @@ class Judge:
             )
             yield from self._for_each("log_mismatch", Severity.ERROR, side, conflict, meaning)
 
-    def _forks(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[Finding]:
+    def _forks(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
         knowing = [side for side in sides if self._knows_committed(side, conflict.offset)]
         if not knowing and conflict.offset < self._bounds.lower:
             knowing = [max(sides, key=lambda side: (self._voters_of(side.holders), side.epoch))]
@@ -101,7 +111,7 @@ class Judge:
     def _knows_committed(self, side: Held, offset: int) -> bool:
         return any(self._replicas[index].known_committed > offset for index in side.holders)
 
-    def _against_committed(self, conflict: Conflict, side: Held, committed: Held) -> Iterator[Finding]:
+    def _against_committed(self, conflict: Conflict, side: Held, committed: Held) -> Iterator[_Judged]:
         """A batch where another was committed: a stale tail if its replica never went past it."""
         where = f"the batch at offset {conflict.offset} is of epoch {side.epoch} here"
         for index in sorted(side.holders):
@@ -116,7 +126,7 @@ class Judge:
             )
             yield self._finding("committed_prefix_differs", Severity.ERROR, index, side, conflict, meaning)
 
-    def _among_uncertain(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[Finding]:
+    def _among_uncertain(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
         """Nobody knows either to be committed. The log with the highest last epoch stays; the others will be cut."""
         held = self.majority_of([side.holders for side in sides])
         majority = next((side for side in sides if side.holders is held), None)
@@ -130,7 +140,7 @@ class Judge:
 
     def _uncertain(
         self, conflict: Conflict, side: Held, index: int, majority: Held | None, is_behind: bool, stay_several: bool
-    ) -> Iterator[Finding]:
+    ) -> Iterator[_Judged]:
         where = f"the batch at offset {conflict.offset} is of epoch {side.epoch} here"
         if majority is not None and side is not majority and side.epoch > majority.epoch:
             meaning = (
@@ -152,15 +162,15 @@ class Judge:
 
     def _for_each(
         self, kind: str, severity: Severity, side: Held, conflict: Conflict, meaning: str
-    ) -> Iterator[Finding]:
+    ) -> Iterator[_Judged]:
         for index in sorted(side.holders):
             yield self._finding(kind, severity, index, side, conflict, meaning)
 
     def _finding(
         self, kind: str, severity: Severity, index: int, side: Held, conflict: Conflict, meaning: str
-    ) -> Finding:
+    ) -> _Judged:
         file, position = conflict.places.get(index, (None, None))
-        return finding(
+        found = finding(
             kind,
             meaning,
             severity=severity,
@@ -170,6 +180,7 @@ class Judge:
             offset=conflict.offset,
             epoch=side.epoch,
         )
+        return index, found
 
 
 def leaders_of(
