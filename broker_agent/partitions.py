@@ -7,7 +7,6 @@ disk and are made one at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Final
 
 import structlog
@@ -18,15 +17,9 @@ from broker_agent.storage import PartitionDirectory, StagedDirectory
 from metadata_log.files import Files
 from metadata_log.ids import DirectoryId, NodeId, TopicId, id_text
 from metadata_log.image import MetadataImage
-
-_MS_PER_S: Final = 1000
+from metadata_log.tools.times import time_text
 
 log = structlog.get_logger("broker_agent")
-
-
-def time_text(wall_ms: int) -> str:
-    """A time of the wall clock as a person reads it."""
-    return datetime.fromtimestamp(wall_ms / _MS_PER_S, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Partitions:

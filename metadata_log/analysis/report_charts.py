@@ -7,12 +7,12 @@ lines are stretched, so that text keeps its size in a window of any width.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
 from html import escape
 from typing import Final
 
 from metadata_log.analysis.findings import Finding
 from metadata_log.analysis.verdict import LeaderEpoch, Progress, ReplicaSummary, Verdict
+from metadata_log.tools.times import clock_text, time_text
 
 SERIES: Final = 6
 """Colours of replicas; further ones begin again, with dashes."""
@@ -53,7 +53,7 @@ def progress_chart(
         *(f'<text class="halo" x="4" y="{at + 14:.1f}">{tick:,}</text>' for tick, at in ticks if at + 14 < height),
         *_time_axis(first, last, height),
     ]
-    title = f"{what} by replica from {_when(first)} to {_when(last)}; the highest is {max(values):,}"
+    title = f"{what} by replica from {time_text(first)} to {time_text(last)}; the highest is {max(values):,}"
     return _svg(height + 22, title, parts)
 
 
@@ -164,9 +164,9 @@ def _visible(start: float, end: float) -> tuple[float, float]:
 def _time_axis(first: int, last: int, height: int) -> list[str]:
     middle = (first + last) // 2
     return [
-        f'<text x="0" y="{height + 17}">{_clock(first)}</text>',
-        f'<text x="50%" y="{height + 17}" text-anchor="middle">{_clock(middle)}</text>',
-        f'<text x="100%" y="{height + 17}" text-anchor="end">{_clock(last)} UTC</text>',
+        f'<text x="0" y="{height + 17}">{clock_text(first)}</text>',
+        f'<text x="50%" y="{height + 17}" text-anchor="middle">{clock_text(middle)}</text>',
+        f'<text x="100%" y="{height + 17}" text-anchor="end">{clock_text(last)} UTC</text>',
     ]
 
 
@@ -238,14 +238,6 @@ def _ticks(lowest: int, highest: int, count: int) -> Iterable[int]:
     steps = (factor * 10**power for power in range(19) for factor in (1, 2, 5))
     step = next(step for step in steps if (highest - lowest) / step <= count)
     return range(-(-max(lowest, 1) // step) * step, highest + 1, step)
-
-
-def _when(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def _clock(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%H:%M:%S")
 
 
 def _svg(height: int, title: str, parts: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.tools.timeline import Event, EventKind, Timeline
-from metadata_log.tools.times import time_text
+from metadata_log.tools.times import clock_text, time_text
 
 _WIDTH: Final = 1200
 _LEFT: Final = 130
@@ -162,7 +162,6 @@ def _axis(timeline: Timeline, height: int) -> Iterator[str]:
         at = timeline.start_ms + span * tick // _TICKS
         x = _x(timeline, at)
         anchor = "end" if tick == _TICKS else "start" if tick == 0 else "middle"
-        whole = time_text(at)
-        text = whole[11:19] if tick else whole[:19]
+        text = clock_text(at) if tick else time_text(at)[:19]
         yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 6}" y2="{height - 34}" stroke="#ddd"/>'
         yield f'<text x="{x:.1f}" y="{height - 16}" text-anchor="{anchor}" fill="#555">{text}</text>'

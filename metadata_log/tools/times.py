@@ -27,6 +27,12 @@ def parse_time_ms(text: str) -> int:
     return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
+def clock_text(time_ms: int) -> str:
+    """`12:00:00`, of a day that is told elsewhere; as `time_text` where there is no such time."""
+    whole = time_text(time_ms)
+    return whole[11:19] if whole.endswith("Z") else whole
+
+
 def time_text(time_ms: int) -> str:
     """`2026-01-31T12:00:00.123Z`; "no time" for a negative one, as an empty log's.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 import typer
 
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
+from metadata_log.tools.times import time_text
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, Timeout
 from quorum.cli.errors import wrong_use
 from quorum.cli.output import Output, OutputFormat, print_table, show_json, show_object
@@ -96,7 +96,7 @@ def _show_log_dir(log_dir: AgentLogDir) -> None:
             [
                 {
                     "Staged": f"deleting/{each.name}",
-                    "RemovedAt": f"{datetime.fromtimestamp(each.remove_at_ms / 1000, UTC):%Y-%m-%dT%H:%M:%SZ}",
+                    "RemovedAt": time_text(each.remove_at_ms),
                 }
                 for each in log_dir.staged
             ],

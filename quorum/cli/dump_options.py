@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
@@ -127,10 +126,9 @@ def _values(files: list[Path]) -> Iterator[list[bytes]]:
 
 
 def _milliseconds(option: str, text: str) -> int:
-    if text.isascii() and text.isdigit():
-        return int(text)
+    from metadata_log.tools.times import parse_time_ms  # noqa: PLC0415
+
     try:
-        at = datetime.fromisoformat(text)
+        return parse_time_ms(text)
     except ValueError as error:
         raise wrong_use(f"{option} {text!r} is not a {_TIME}") from error
-    return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import enum
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from metadata_log.errors import MetadataLogError
@@ -188,8 +187,9 @@ def named(error: MetadataLogError, path: str) -> str:
 
 
 def _table_line(row: TextRow) -> str:
-    at = datetime.fromtimestamp(row.timestamp_ms / 1000, UTC) if 0 <= row.timestamp_ms < 1 << 47 else None
-    time = "-" if at is None else f"{at:%Y-%m-%dT%H:%M:%S}.{row.timestamp_ms % 1000:03d}Z"
+    from metadata_log.tools.times import time_text  # noqa: PLC0415  (not needed for text)
+
+    time = "-" if row.timestamp_ms < 0 else time_text(row.timestamp_ms)
     version = "-" if row.version is None else row.version
     data = row.data if row.error is None else f"{row.error}{'' if row.data is None else ': ' + row.data}"
     return _TABLE.format(row.offset, row.epoch, time, row.type, version, data)
