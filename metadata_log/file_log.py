@@ -17,56 +17,81 @@ import msgspec
 
 from metadata_log.batch import BatchHeader, iter_batches
 from metadata_log.cold_read import ColdRead
+from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.epochs import EpochHistory
-from metadata_log.errors import InvariantViolation, OffsetOutOfRange
-from metadata_log.files import Files
+from metadata_log.errors import CorruptFileError, InvariantViolation, OffsetOutOfRange
+from metadata_log.files import Files, read_file
 from metadata_log.log_writer import LogWriter
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.recovery import Recovered, RecoveryReport, recover_log
 from metadata_log.segment import MAX_RELATIVE_OFFSET, Segment, SegmentIndex, segment_file
 from metadata_log.tail_cache import Place, TailCache
-from metadata_log.write_ops import Append, Roll, SaveEpochs, SaveIndexes, Step, Truncate, WriteOp
+from metadata_log.write_ops import (
+    AdoptCheckpoint,
+    Append,
+    CreateSegment,
+    RemoveFiles,
+    RemoveSegments,
+    Roll,
+    SaveEpochs,
+    SaveIndexes,
+    Step,
+    Truncate,
+    WriteOp,
+)
 
 _REPLAY_BYTES: Final = 1 << 20
+_ZERO: Final = Offset(0)
 
 __all__ = ["ColdRead", "FileLog", "LogConfig", "LogWriter", "RecoveryReport", "WriteOp", "open_log"]
 
 
 class LogConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Sizes in bytes. `segment_bytes` is `metadata.log.segment.bytes`; `cache_bytes` bounds the newest batches kept."""
+    """Sizes in bytes. `cache_bytes` bounds the newest batches kept.
+
+    A segment is rolled before the batch that would make it larger than `segment_bytes` (`metadata.log.segment.bytes`),
+    or whose timestamp is more than `segment_ms` (`metadata.log.segment.ms`) past that of its first batch.
+    """
 
     segment_bytes: int = 1 << 30
+    segment_ms: int = 7 * 24 * 3600 * 1000
     index_interval_bytes: int = 4096
     cache_bytes: int = 8 << 20
 
 
 def open_log(
-    files: Files, directory: str, *, config: LogConfig | None = None, recover: bool
+    files: Files, directory: str, *, config: LogConfig | None = None, recover: bool, absent_start: Offset = _ZERO
 ) -> tuple[FileLog, RecoveryReport]:
     """Open the log in `directory`, reading and checking all of it.
 
-    With `recover` a missing log is created and a torn tail is cut, durably; the caller logs `report.warnings`. Without,
-    nothing on disk is changed, a torn tail is left out, and the log takes no appends.
+    With `recover` a missing log is created, beginning at `absent_start`, and a torn tail is cut, durably; the caller
+    logs `report.warnings`. Without, nothing on disk is changed, a torn tail is left out, and the log takes no appends.
 
     Raises:
+        CorruptFileError: all segments are missing, though the epoch history says that there were records.
         CorruptBatchError: it is damaged, see `recovery`; nothing was changed.
         UnsupportedBatchError: a batch is compressed.
         OSError: the directory cannot be read or written.
     """
     settings = config or LogConfig()
     if recover:
-        _create_when_absent(files, directory)
+        _create_when_absent(files, directory, absent_start)
     recovered = recover_log(files, directory, index_interval_bytes=settings.index_interval_bytes, repair=recover)
     if recover:
         _tidy_indexes(files, directory, recovered.segments)
     return FileLog(files, directory, settings, recovered, writable=recover), recovered.report
 
 
-def _create_when_absent(files: Files, directory: str) -> None:
+def _create_when_absent(files: Files, directory: str, start: Offset) -> None:
+    """Before a log is replaced its epoch history is emptied: where that is full, segments have been lost."""
     files.mkdirs(directory)
-    if not any(name.endswith(".log") for name in files.listdir(directory)):
-        files.open(f"{directory}/{segment_file(0)}", create=True, exclusive=True).close()
-        files.fsync_dir(directory)
+    if any(name.endswith(".log") for name in files.listdir(directory)):
+        return
+    path = f"{directory}/{EPOCH_FILE}"
+    if start > 0 and files.exists(path) and parse_epochs(read_file(files, path), path).entries:
+        raise CorruptFileError(path, "it tells of records, but every segment of the log is missing")
+    files.open(f"{directory}/{segment_file(start)}", create=True, exclusive=True).close()
+    files.fsync_dir(directory)
 
 
 def _tidy_indexes(files: Files, directory: str, segments: list[Segment]) -> None:
@@ -91,12 +116,13 @@ class FileLog:
         self._segments = recovered.segments
         self._epochs = recovered.epochs
         self._end = recovered.report.log_end_offset
+        self._start = self._segments[0].base_offset if self._segments else Offset(0)
         self._cache = TailCache(config.cache_bytes, self._end)
 
     @property
     def start_offset(self) -> Offset:
-        """The first offset in the log: that of its first segment."""
-        return self._segments[0].base_offset if self._segments else Offset(0)
+        """The first offset in the log: that of its first segment, until it is trimmed to a checkpoint's end."""
+        return self._start
 
     @property
     def log_end_offset(self) -> Offset:
@@ -160,7 +186,8 @@ class FileLog:
 
     def _is_full(self, segment: Segment, header: BatchHeader) -> bool:
         too_large = segment.size + header.size_in_bytes > self._config.segment_bytes
-        return too_large or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
+        too_old = header.max_timestamp - segment.index.first_timestamp > self._config.segment_ms
+        return too_large or too_old or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
 
     def _roll(self, closing: Segment, steps: list[Step]) -> Segment:
         index = closing.index
@@ -201,6 +228,64 @@ class FileLog:
         self._epochs = self._epochs.truncate_to(self._end)
         cut = Truncate(remove_bases=tuple(removed), segment_base=segment.base_offset, size=segment.size)
         return WriteOp((cut, SaveEpochs(epochs=self._epochs)))
+
+    def stage_trim(self, start_offset: Offset, obsolete: Sequence[str] = ()) -> WriteOp:
+        """Let the log begin at `start_offset`, the end of a durable checkpoint: segments wholly before it go.
+
+        `obsolete` are the names of the checkpoints that go with them. The active segment always stays.
+
+        Raises:
+            InvariantViolation: the offset is not in the log, or the log is open for reading only.
+        """
+        self._check_writable()
+        if not self._start <= start_offset <= self._end:
+            raise InvariantViolation(f"a log of {self._start} to {self._end} cannot be trimmed to {start_offset}")
+        self._start = start_offset
+        self._epochs = self._epochs.trim_to(start_offset)
+        kept = max(1, bisect_right(self._segments, start_offset, key=_base_of)) - 1
+        removed, self._segments = self._segments[:kept], self._segments[kept:]
+        return WriteOp(
+            (
+                SaveEpochs(epochs=self._epochs),
+                RemoveSegments(bases=tuple(map(_base_of, removed))),
+                RemoveFiles(names=tuple(obsolete)),
+            )
+        )
+
+    def stage_replace(
+        self, end: OffsetAndEpoch, checkpoint: AdoptCheckpoint | None = None, obsolete: Sequence[str] = ()
+    ) -> WriteOp:
+        """Put a checkpoint that ends at `end` in place of all of the log: it is empty then, and goes on from there.
+
+        `checkpoint` is the received one, None where it has its name already. A crash in between leaves the log as it
+        was or cut shorter, and from the adoption on the checkpoint: `open_replica` then does the rest.
+
+        Raises:
+            InvariantViolation: the log is open for reading only.
+        """
+        self._check_writable()
+        removed = tuple(map(_base_of, reversed(self._segments)))
+        self._segments = [Segment(end.offset, SegmentIndex(end.offset, self._config.index_interval_bytes))]
+        self._start = self._end = end.offset
+        self._epochs = EpochHistory()
+        self._cache = TailCache(self._config.cache_bytes, self._end)
+        return WriteOp(
+            (
+                *(() if checkpoint is None else (checkpoint,)),
+                SaveEpochs(epochs=self._epochs),
+                RemoveSegments(bases=removed),
+                CreateSegment(base=end.offset),
+                RemoveFiles(names=tuple(obsolete)),
+            )
+        )
+
+    def size_from(self, offset: Offset) -> int:
+        """How many bytes of batches stand from the one that holds `offset` to the end."""
+        if offset >= self._end:
+            return 0
+        place = self._place_of(offset)
+        later = sum(segment.size for segment in self._segments if segment.base_offset >= place.segment_base)
+        return later - place.position
 
     def stage_close(self) -> WriteOp:
         """Write the active segment's index files, as Kafka leaves them. The last operation of a clean stop."""
@@ -279,9 +364,13 @@ class FileLog:
         return self.cold_read(offset, 0).locate(self._segment_of(offset).base_offset)
 
     def _segment_of(self, offset: Offset) -> Segment:
-        index = bisect_right(self._segments, offset, key=lambda segment: segment.base_offset) - 1
+        index = bisect_right(self._segments, offset, key=_base_of) - 1
         return self._segments[index]
 
     def _check_writable(self) -> None:
         if not self._writable:
             raise InvariantViolation(f"the log in {self._directory} was opened for reading only")
+
+
+def _base_of(segment: Segment) -> Offset:
+    return segment.base_offset

@@ -5,7 +5,9 @@ Decides: what is synced when. Must not know: the log's memory. Runs in one threa
 What must be durable before what:
 - a segment's bytes before the next segment exists, so that a crash leaves no hole between two;
 - a new segment's directory entry, and the epoch history, before bytes that rely on them;
-- a truncation before anything is written in its place, the newest segment's removal before the next older one's.
+- a truncation before anything is written in its place, the newest segment's removal before the next older one's;
+- of a trimmed log the oldest segment's removal before the next one's; of a replaced log a checkpoint's name before the
+  first removal, and all of these before the new segment.
 Index files are never synced: Kafka and we rebuild them.
 """
 
@@ -18,7 +20,19 @@ from metadata_log.errors import StorageFailedError
 from metadata_log.files import FileHandle, Files, replace_file
 from metadata_log.offsets import Offset
 from metadata_log.segment import segment_file
-from metadata_log.write_ops import Append, Roll, SaveEpochs, SaveIndexes, Step, Truncate, WriteOp
+from metadata_log.write_ops import (
+    AdoptCheckpoint,
+    Append,
+    CreateSegment,
+    RemoveFiles,
+    RemoveSegments,
+    Roll,
+    SaveEpochs,
+    SaveIndexes,
+    Step,
+    Truncate,
+    WriteOp,
+)
 
 
 class LogWriter:
@@ -81,6 +95,35 @@ class LogWriter:
             case SaveIndexes():
                 self._sync()
                 self._save_indexes(step.segment_base, step.index, step.time_index)
+            case _:
+                self._sync()
+                self._replace(step)
+
+    def _replace(self, step: RemoveSegments | CreateSegment | AdoptCheckpoint | RemoveFiles) -> None:
+        """What trims the log or puts a checkpoint in its place."""
+        match step:
+            case RemoveSegments():
+                if self._base in step.bases:
+                    self.close()
+                for base in step.bases:
+                    remove_segment(self._files, self._directory, base)
+            case CreateSegment():
+                self._create(step.base)
+            case AdoptCheckpoint():
+                self._adopt(step)
+            case RemoveFiles():
+                for name in step.names:
+                    if self._files.exists(self._path(name)):
+                        self._files.unlink(self._path(name))
+
+    def _adopt(self, step: AdoptCheckpoint) -> None:
+        handle = self._files.open(self._path(step.part))
+        try:
+            handle.fdatasync()
+        finally:
+            handle.close()
+        self._files.rename(self._path(step.part), self._path(step.name))
+        self._files.fsync_dir(self._directory)
 
     def _gather(self, step: Append) -> None:
         """Put appends that follow each other into one write."""
@@ -123,9 +166,12 @@ class LogWriter:
     def _roll(self, step: Roll) -> None:
         self._sync()
         self._save_indexes(step.closing_base, step.index, step.time_index)
+        self._create(step.new_base)
+
+    def _create(self, base: Offset) -> None:
         self.close()
-        self._handle = self._files.open(self._path(segment_file(step.new_base)), create=True, exclusive=True)
-        self._base = step.new_base
+        self._handle = self._files.open(self._path(segment_file(base)), create=True, exclusive=True)
+        self._base = base
         self._files.fsync_dir(self._directory)
 
     def _truncate(self, step: Truncate) -> None:

@@ -193,8 +193,8 @@ def _refusal(fault: CorruptBatchError, follower: str) -> CorruptBatchError:
 def _check_epochs(files: Files, path: str, scan: _Scan) -> tuple[bool, str | None]:
     """Whether the epoch history on disk is as it should be, and what was wrong with it if it says nothing usable.
 
-    A history may begin after the log does (Kafka trims it to a checkpoint and keeps the segment), and may end after it
-    (an epoch whose first batch was torn).
+    A history may begin after the log does (it is trimmed to a checkpoint, whose segment stays) or before it (Kafka trims
+    segments first), and may end after it (an epoch whose first batch was torn).
 
     Raises:
         CorruptBatchError: log and history contradict each other.
@@ -207,6 +207,8 @@ def _check_epochs(files: Files, path: str, scan: _Scan) -> tuple[bool, str | Non
         return False, error.what
     if not known.entries:
         return not scan.epochs.entries, "it is empty" if scan.epochs.entries else None
+    if scan.segments:
+        known = known.trim_to(scan.segments[0].base_offset)
     held = known.truncate_to(scan.next_offset).entries
     found = scan.epochs.trim_to(known.entries[0].start_offset).truncate_to(scan.next_offset).entries if held else ()
     for entry in found:

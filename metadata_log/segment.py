@@ -144,9 +144,13 @@ class SegmentIndex:
         self._since_entry = 0
         self._max_timestamp = -1
         self._offset_of_max = -1
+        self.first_timestamp = -1
+        """Of the segment's first batch: by it Kafka tells the segment's age."""
 
     def on_batch(self, header: BatchHeader, position: int) -> None:
         """Take note of a batch that begins at `position`."""
+        if position == 0:
+            self.first_timestamp = header.max_timestamp
         if header.max_timestamp > self._max_timestamp:
             self._max_timestamp = header.max_timestamp
             self._offset_of_max = header.last_offset

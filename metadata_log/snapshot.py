@@ -16,7 +16,7 @@ import msgspec
 
 from metadata_log.batch import HEADER_SIZE, batch_records, batch_values, build_batch, build_control_batch
 from metadata_log.errors import CorruptBatchError, CorruptFileError, RecordError
-from metadata_log.files import Files, parent_of
+from metadata_log.files import FileHandle, Files, parent_of
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import (
     ControlRecord,
@@ -32,6 +32,8 @@ from metadata_log.segment import Expected, LocatedBatch, read_batches
 CHECKPOINT_SUFFIX: Final = ".checkpoint"
 BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
 _UNFINISHED_SUFFIX: Final = ".part"
+_RECEIVED: Final = "-received"
+_LEFTOVERS: Final = (CHECKPOINT_SUFFIX + _UNFINISHED_SUFFIX, CHECKPOINT_SUFFIX + ".deleted")
 _NAME = re.compile(r"(?P<offset>\d{20})-(?P<epoch>\d{10})\.checkpoint", re.ASCII)
 
 _BATCH_RECORDS: Final = 1024
@@ -79,6 +81,11 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 def checkpoint_name(end: OffsetAndEpoch) -> str:
     """`00000000000000000300-0000000001.checkpoint`: the exclusive end offset, and the epoch of the record before it."""
     return f"{end.offset:020d}-{end.epoch:010d}{CHECKPOINT_SUFFIX}"
+
+
+def received_name(end: OffsetAndEpoch) -> str:
+    """The file that a checkpoint is received into, beside its name."""
+    return f"{end.offset:020d}-{end.epoch:010d}{_RECEIVED}{CHECKPOINT_SUFFIX}{_UNFINISHED_SUFFIX}"
 
 
 def parse_checkpoint_name(name: str) -> OffsetAndEpoch | None:
@@ -140,20 +147,51 @@ def write_checkpoint(files: Files, path: str, batches: Iterable[bytes]) -> int:
     Raises:
         OSError: a call failed; there may be a `.part` file, which `remove_unfinished` removes.
     """
-    beside = path + _UNFINISHED_SUFFIX
-    handle = files.open(beside, create=True)
-    position = 0
+    writer = CheckpointWriter(files, path)
     try:
-        handle.truncate(0)
         for batch in batches:
-            handle.pwrite(batch, position)
-            position += len(batch)
-        handle.fdatasync()
+            writer.append(batch)
+        return writer.finish()
     finally:
-        handle.close()
-    files.rename(beside, path)
-    files.fsync_dir(parent_of(path))
-    return position
+        writer.close()
+
+
+class CheckpointWriter:
+    """A checkpoint that is written piece by piece. It is there, whole and durable, once `finish` returns.
+
+    Every method raises OSError when a call fails; there may then be a `.part` file, which `remove_unfinished` removes.
+    """
+
+    def __init__(self, files: Files, path: str) -> None:
+        self._files = files
+        self._path = path
+        self._handle: FileHandle | None = None
+        self.size = 0
+
+    def append(self, batch: bytes) -> None:
+        """Write the next batch beside."""
+        self._open().pwrite(batch, self.size)
+        self.size += len(batch)
+
+    def finish(self) -> int:
+        """Sync it, give it its name, sync the directory; its size in bytes."""
+        self._open().fdatasync()
+        self.close()
+        self._files.rename(self._path + _UNFINISHED_SUFFIX, self._path)
+        self._files.fsync_dir(parent_of(self._path))
+        return self.size
+
+    def close(self) -> None:
+        """Let go of the file, finished or not."""
+        if self._handle is not None:
+            self._handle.close()
+            self._handle = None
+
+    def _open(self) -> FileHandle:
+        if self._handle is None:
+            self._handle = self._files.open(self._path + _UNFINISHED_SUFFIX, create=True)
+            self._handle.truncate(0)
+        return self._handle
 
 
 def read_checkpoint(files: Files, path: str) -> Checkpoint:
@@ -172,18 +210,29 @@ def read_checkpoint(files: Files, path: str) -> Checkpoint:
     finally:
         handle.close()
     controls = [record for batch in batches if batch.header.is_control for record in _controls(batch, path)]
-    if not controls or not isinstance(controls[0], SnapshotHeaderRecord) or not batches[0].header.is_control:
-        raise CorruptFileError(path, "it does not begin with a snapshot header")
+    header = snapshot_header(batches[0], path)
     if not batches[-1].header.is_control or not isinstance(controls[-1], SnapshotFooterRecord):
         raise CorruptFileError(path, "it does not end with a snapshot footer: it is not whole")
     version = next((record for record in controls if isinstance(record, KRaftVersionRecord)), None)
     return Checkpoint(
-        header=controls[0],
+        header=header,
         kraft_version=0 if version is None else version.kraft_version,
         voters=next((record for record in controls if isinstance(record, VotersRecord)), None),
         epoch=batches[0].header.partition_leader_epoch,
         batches=batches,
     )
+
+
+def snapshot_header(first: LocatedBatch | None, path: str) -> SnapshotHeaderRecord:
+    """The record with which a checkpoint's first batch begins.
+
+    Raises:
+        CorruptBatchError, CorruptFileError: it is another one, or none can be read.
+    """
+    controls = _controls(first, path) if first is not None and first.header.is_control else []
+    if not controls or not isinstance(controls[0], SnapshotHeaderRecord):
+        raise CorruptFileError(path, "it does not begin with a snapshot header")
+    return controls[0]
 
 
 def _controls(batch: LocatedBatch, path: str) -> list[ControlRecord]:
@@ -198,13 +247,18 @@ def _controls(batch: LocatedBatch, path: str) -> list[ControlRecord]:
 
 def newest_checkpoint(files: Files, directory: str) -> OffsetAndEpoch | None:
     """The end of the newest checkpoint in a metadata log's directory, or None."""
+    return max(checkpoint_ends(files, directory), key=lambda end: (end.offset, end.epoch), default=None)
+
+
+def checkpoint_ends(files: Files, directory: str) -> list[OffsetAndEpoch]:
+    """The ends of all checkpoints in a metadata log's directory, the oldest first."""
     ends = [end for name in files.listdir(directory) if (end := parse_checkpoint_name(name)) is not None]
-    return max(ends, key=lambda end: (end.offset, end.epoch), default=None)
+    return sorted(ends, key=lambda end: (end.offset, end.epoch))
 
 
 def remove_unfinished(files: Files, directory: str) -> list[str]:
-    """Remove what writing a checkpoint left at a crash, and return the names."""
-    names = [name for name in files.listdir(directory) if name.endswith(CHECKPOINT_SUFFIX + _UNFINISHED_SUFFIX)]
+    """Remove what writing, receiving or (Kafka's) removing a checkpoint left at a crash, and return the names."""
+    names = [name for name in files.listdir(directory) if name.endswith(_LEFTOVERS)]
     for name in names:
         files.unlink(f"{directory}/{name}")
     return names

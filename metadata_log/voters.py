@@ -244,6 +244,23 @@ class VoterHistory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
                 return entry.voters
         return VoterSet()
 
+    def carried_at(self, end_offset: Offset) -> VoterSet | None:
+        """The set that a record before `end_offset` put in force; None where none did (static voters)."""
+        entry = next((entry for entry in reversed(self.entries) if entry.offset < end_offset), None)
+        return None if entry is None or entry.offset < 0 else entry.voters
+
+    def begin_at(self, end_offset: Offset, voters: VoterSet | None) -> VoterHistory:
+        """The history once the log begins with a snapshot that ends there and names `voters`; what no record carried
+        stays where it names none."""
+        if voters is None:
+            return self.truncate_to(Offset(0))
+        return VoterHistory.start(voters, Offset(end_offset - 1))
+
+    def trim_to(self, start_offset: Offset) -> VoterHistory:
+        """The history once nothing is left before `start_offset`: what was in force there still is."""
+        index = max((at for at, entry in enumerate(self.entries) if entry.offset < start_offset), default=0)
+        return self if index == 0 else VoterHistory(entries=self.entries[index:])
+
     def append(self, offset: Offset, voters: VoterSet) -> VoterHistory:
         """The history once a record at `offset` carries `voters`.
 

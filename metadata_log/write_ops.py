@@ -53,7 +53,34 @@ class SaveIndexes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     time_index: bytes
 
 
-Step: TypeAlias = Append | Roll | Truncate | SaveEpochs | SaveIndexes
+class RemoveSegments(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Remove whole segments, one after the other in this order, each durably before the next."""
+
+    bases: tuple[Offset, ...]
+
+
+class CreateSegment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Create the one segment of a log that begins anew."""
+
+    base: Offset
+
+
+class AdoptCheckpoint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Sync a received checkpoint, which was found sound, and give it its name. Durable before the next step."""
+
+    part: str
+    name: str
+
+
+class RemoveFiles(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Remove files of the directory, as far as they are there."""
+
+    names: tuple[str, ...]
+
+
+Step: TypeAlias = (
+    Append | Roll | Truncate | SaveEpochs | SaveIndexes | RemoveSegments | CreateSegment | AdoptCheckpoint | RemoveFiles
+)
 
 
 class WriteOp:

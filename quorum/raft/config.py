@@ -36,6 +36,8 @@ class RaftConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     suspicion_backoff_max_ms: int = 20
     fetch_max_wait_ms: int = 500
     fetch_max_bytes: int = 8 * 1024 * 1024
+    fetch_snapshot_max_bytes: int = 1024 * 1024
+    """The largest piece of a snapshot that is asked for at once."""
     high_watermark_wait_ms: int = 10
     """Records that come within this time take a new high watermark along to the followers; otherwise it goes alone.
     Told at once (0), it would cost as many messages as the records, and meet the next ones halfway."""
@@ -65,11 +67,18 @@ class RaftConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             )
 
 
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A snapshot that is whole and durable: the log's end that it stands for, and its size in bytes."""
+
+    id: OffsetAndEpoch
+    size: int
+
+
 class StorageState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a replica finds on its disk when it starts: all of it durable.
 
     `quorum_state` is None where there is no such file yet. `end` is the log's end and last epoch; both 0 and -1 in an
-    empty log. `snapshot_id` names the newest snapshot; it must be there when the log does not begin at 0.
+    empty log. `snapshots` rise; where the log does not begin at 0, the first of them ends where it begins.
     """
 
     quorum_state: QuorumStateData | None = None
@@ -77,4 +86,4 @@ class StorageState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     end: OffsetAndEpoch = OffsetAndEpoch(offset=Offset(0), epoch=Epoch(-1))
     epochs: EpochHistory = EpochHistory()
     voters: VoterHistory
-    snapshot_id: OffsetAndEpoch | None = None
+    snapshots: tuple[Snapshot, ...] = ()

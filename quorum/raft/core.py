@@ -18,7 +18,7 @@ from quorum.raft.log_state import LogState
 from quorum.raft.membership import Membership
 from quorum.raft.outbox import Outbox
 from quorum.raft.ready import Destination, PeerRefused, QuorumStateData, Ready
-from quorum.raft.states import EpochState, FetchLoop, Standing, Suspicion, Unattached
+from quorum.raft.states import EpochState, FetchLoop, Receiving, Standing, Suspicion, Unattached
 from quorum.raft.transitions import Role, check_transition
 
 MAX_EPOCH: Final = Epoch((1 << 31) - 2)
@@ -53,6 +53,8 @@ class Core:
         self.members = Membership(me, storage.voters, endpoints, can_vote=can_vote)
         self.outbox = Outbox()
         self.suspicion = Suspicion()
+        self.receiving: Receiving | None = None
+        self.last_serial = 0
         self.now_ms = 0
         self.wall_ms = 0
         self.draws: Draws = NO_DRAWS
@@ -74,6 +76,12 @@ class Core:
     def epoch(self) -> Epoch:
         """The present one; it never goes back."""
         return self.standing.epoch
+
+    @property
+    def current_receiving(self) -> Receiving | None:
+        """The snapshot that is being fetched, if it is this epoch's leader's."""
+        receiving = self.receiving
+        return receiving if receiving is not None and receiving.leader_epoch == self.epoch else None
 
     @property
     def leader_id(self) -> NodeId | None:

@@ -33,8 +33,7 @@ def _describe_state(core: Core) -> str:
     if isinstance(state, Prospective | Candidate):
         return _describe_tally(state.tally)
     if isinstance(state, Follower):
-        snapshot = f" needs={state.needed_snapshot}" if state.needed_snapshot else ""
-        return f" fetched={'yes' if state.has_fetched else 'no'}{snapshot}"
+        return f" fetched={'yes' if state.has_fetched else 'no'}{_describe_receiving(core)}"
     if isinstance(state, Leader):
         ends = ",".join(f"{node_id}:{progress.log_end_offset}" for node_id, progress in sorted(state.voters.items()))
         barrier = state.barrier
@@ -44,6 +43,14 @@ def _describe_state(core: Core) -> str:
     if isinstance(state, Resigned):
         return f" untold={_ids(state.unacknowledged)}"
     return ""
+
+
+def _describe_receiving(core: Core) -> str:
+    receiving = core.current_receiving
+    if receiving is None:
+        return ""
+    size = "?" if receiving.size is None else receiving.size
+    return f" snapshot={receiving.snapshot_id} has={receiving.position}/{size}{' busy' if receiving.is_busy else ''}"
 
 
 def _describe_tally(tally: Tally) -> str:

@@ -27,9 +27,11 @@ from quorum.raft.following import (
 )
 from quorum.raft.inputs import (
     AskReadBarrier,
+    ChunkStored,
     Elapsed,
     Flushed,
     Input,
+    LogTrimmed,
     Persisted,
     Propose,
     RequestDropped,
@@ -37,6 +39,8 @@ from quorum.raft.inputs import (
     RequestReceived,
     ResponseReceived,
     Shutdown,
+    SnapshotChecked,
+    SnapshotTaken,
     Start,
 )
 from quorum.raft.leadership import (
@@ -56,11 +60,21 @@ from quorum.raft.messages import (
     EndQuorumEpochResponse,
     FetchRequest,
     FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
     VoteRequest,
     VoteResponse,
 )
 from quorum.raft.read_barrier import handle_read_barrier, on_begin_answered
 from quorum.raft.serving import handle_fetch, on_request_dropped
+from quorum.raft.snapshots import (
+    handle_fetch_snapshot,
+    on_chunk_stored,
+    on_fetch_snapshot_response,
+    on_log_trimmed,
+    on_snapshot_checked,
+    on_snapshot_taken,
+)
 from quorum.raft.starting import start
 from quorum.raft.states import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from quorum.raft.voter_changes import settle_changes
@@ -74,6 +88,9 @@ def dispatch(core: Core, received: Input) -> None:
     if isinstance(received, Flushed | Propose | Persisted | RequestDropped | AskReadBarrier):
         core.draws = NO_DRAWS
         _dispatch_without_draw(core, received)
+    elif isinstance(received, ChunkStored | SnapshotChecked | SnapshotTaken | LogTrimmed):
+        core.draws = NO_DRAWS
+        _dispatch_of_snapshots(core, received)
     else:
         core.draws = Draws(received.draw)
         _dispatch_with_draw(core, received)
@@ -116,6 +133,17 @@ def _dispatch_without_draw(
         on_request_dropped(core, received.request_id)
 
 
+def _dispatch_of_snapshots(core: Core, received: ChunkStored | SnapshotChecked | SnapshotTaken | LogTrimmed) -> None:
+    if isinstance(received, ChunkStored):
+        on_chunk_stored(core, received.serial)
+    elif isinstance(received, SnapshotChecked):
+        on_snapshot_checked(core, received.serial, received.fault, received.voters)
+    elif isinstance(received, SnapshotTaken):
+        on_snapshot_taken(core, received.snapshot)
+    else:
+        on_log_trimmed(core, received.start)
+
+
 def _on_flushed(core: Core, received: Flushed) -> None:
     grew = core.log.complete(received.token, received.epoch, received.end_offset)
     state = core.state
@@ -133,21 +161,23 @@ def _on_request(core: Core, received: RequestReceived) -> None:
         handle_vote(core, received.request_id, request)
     elif isinstance(request, BeginQuorumEpochRequest):
         handle_begin(core, received.request_id, request)
+    elif isinstance(request, FetchSnapshotRequest):
+        handle_fetch_snapshot(core, received.request_id, request)
     elif isinstance(request, EndQuorumEpochRequest):
         handle_end(core, received.request_id, request)
     else:
         handle_about_voters(core, received.request_id, request)
 
 
-_ANSWERS: dict[type, type] = {
-    Unattached: FetchResponse,
-    Prospective: VoteResponse,
-    Candidate: VoteResponse,
-    Follower: FetchResponse,
-    Leader: BeginQuorumEpochResponse,
-    Resigned: EndQuorumEpochResponse,
+_ANSWERS: dict[type, tuple[type, ...]] = {
+    Unattached: (FetchResponse,),
+    Prospective: (VoteResponse,),
+    Candidate: (VoteResponse,),
+    Follower: (FetchResponse, FetchSnapshotResponse),
+    Leader: (BeginQuorumEpochResponse,),
+    Resigned: (EndQuorumEpochResponse,),
 }
-"""Every state asks one kind of question, and forgets the questions of the state before."""
+"""Every state asks its kind of question, and forgets the questions of the state before."""
 
 
 def _on_response(core: Core, received: ResponseReceived) -> None:
@@ -162,6 +192,8 @@ def _on_response(core: Core, received: ResponseReceived) -> None:
         _on_failure_of(core, destination, received.correlation, disconnected=False)
     elif isinstance(response, FetchResponse):
         on_fetch_response(core, destination, received.correlation, response)
+    elif isinstance(response, FetchSnapshotResponse):
+        on_fetch_snapshot_response(core, destination, received.correlation, response)
     elif isinstance(response, VoteResponse):
         on_vote_response(core, destination, response)
     elif isinstance(response, BeginQuorumEpochResponse):

@@ -3,15 +3,17 @@
 Decides: when the next Fetch leaves and to whom. Must not know: what an answer means.
 
 A Fetch states that the log up to its offset is durable here, so none leaves while a write to the log is under way.
+While a snapshot is received, FetchSnapshot takes its place, and while a received piece is stored or the whole looked
+at, a Fetch now and then tells the leader that this replica still follows.
 """
 
 from __future__ import annotations
 
 from quorum.raft.core import QUICK_ATTEMPTS, Core
 from quorum.raft.membership import destination_of
-from quorum.raft.messages import FetchRequest
+from quorum.raft.messages import FetchRequest, FetchSnapshotRequest
 from quorum.raft.ready import Destination
-from quorum.raft.states import FetchLoop, Follower, Unattached
+from quorum.raft.states import FetchLoop, Follower, Receiving, Unattached
 
 
 def fetch_loop_of(core: Core) -> FetchLoop | None:
@@ -34,8 +36,19 @@ def maybe_send_fetch(core: Core) -> None:
     if destination is None:
         loop.retry_at_ms = core.now_ms + core.config.fetch_timeout_ms
         return
+    receiving = core.current_receiving
+    request: FetchRequest | FetchSnapshotRequest
+    if receiving is None or receiving.is_busy or destination.node_id != core.leader_id:
+        request = _fetch_request(core)
+    else:
+        request = _fetch_snapshot_request(core, receiving)
+    loop.correlation = core.outbox.send(destination, request, core.config.request_timeout_ms)
+
+
+def _fetch_request(core: Core) -> FetchRequest:
+    log = core.log
     end = log.end
-    request = FetchRequest(
+    return FetchRequest(
         replica=core.me,
         current_leader_epoch=core.epoch,
         fetch_offset=end.offset,
@@ -44,7 +57,17 @@ def maybe_send_fetch(core: Core) -> None:
         max_wait_ms=0 if core.suspicion.is_active else core.config.fetch_max_wait_ms,
         high_watermark=log.high_watermark,
     )
-    loop.correlation = core.outbox.send(destination, request, core.config.request_timeout_ms)
+
+
+def _fetch_snapshot_request(core: Core, receiving: Receiving) -> FetchSnapshotRequest:
+    """Asks for what follows the pieces that are stored."""
+    return FetchSnapshotRequest(
+        replica=core.me,
+        current_leader_epoch=core.epoch,
+        snapshot_id=receiving.snapshot_id,
+        position=receiving.position,
+        max_bytes=core.config.fetch_snapshot_max_bytes,
+    )
 
 
 def next_fetch_ms(core: Core, loop: FetchLoop) -> int | None:

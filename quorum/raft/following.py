@@ -25,6 +25,7 @@ from quorum.raft.messages import (
 from quorum.raft.peers import News, learn, learn_leader, told_leader, validate_leader_request
 from quorum.raft.ready import HighWatermarkAdvanced, LogTruncated, VotersChanged
 from quorum.raft.roles import become_follower, become_prospective
+from quorum.raft.snapshots import note_snapshot
 from quorum.raft.states import Follower
 from quorum.raft.transitions import Role
 from quorum.raft.voter_asks import maybe_ask
@@ -58,22 +59,20 @@ def on_fetch_response(core: Core, node_id: int, correlation: int, response: Fetc
 
 
 def _take(core: Core, state: Follower, response: FetchResponse) -> None:
-    """One of: truncate, note the snapshot, append; a message that makes no sense changes nothing."""
+    """One of: truncate, go for the snapshot, append; a message that makes no sense changes nothing."""
     wait_ms = 0
     if response.diverging is not None:
         is_sound = _truncate(core, response.diverging)
     elif response.snapshot_id is not None:
-        is_sound = _note_snapshot(core, state, response.snapshot_id)
-        wait_ms = core.config.fetch_max_wait_ms
+        is_sound = note_snapshot(core, response.snapshot_id)
+        receiving = core.current_receiving
+        wait_ms = core.config.fetch_max_wait_ms if receiving is not None and receiving.is_busy else 0
     else:
         is_sound = (not response.records or _append(core, response.records)) and _note_committed(core, response)
     if not is_sound:
         retry_failed_fetch(core, state.fetch)
         return
-    state.has_fetched = True
-    state.fetch.failures = 0
-    state.is_leader_out_of_reach = False
-    state.fetch_deadline_ms = core.now_ms + core.config.fetch_timeout_ms
+    state.note_served(core.now_ms + core.config.fetch_timeout_ms)
     core.suspicion.clear()
     retry_fetch(core, state.fetch, wait_ms)
 
@@ -123,15 +122,6 @@ def _truncate(core: Core, leader_end: OffsetAndEpoch) -> bool:
     core.outbox.add(LogTruncated(end_offset=target))
     if core.members.take(core.members.history.truncate_to(target)):
         core.outbox.add(VotersChanged(voters=core.members.latest))
-    return True
-
-
-def _note_snapshot(core: Core, state: Follower, snapshot_id: OffsetAndEpoch) -> bool:
-    """Keep which snapshot is needed; the log stays as it is until it is installed."""
-    if snapshot_id.offset <= core.log.end_offset or not 0 <= snapshot_id.epoch <= core.epoch:
-        core.refuse(core.leader_id or 0, f"it names snapshot {snapshot_id} to a log that ends at {core.log.end}")
-        return False
-    state.needed_snapshot = snapshot_id
     return True
 
 

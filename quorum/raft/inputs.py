@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import msgspec
 
-from metadata_log.offsets import Epoch, Offset
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.voters import VoterSet
+from quorum.raft.config import Snapshot
 from quorum.raft.messages import Request, Response
 
 
@@ -102,6 +104,35 @@ class Flushed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     end_offset: Offset
 
 
+class ChunkStored(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The piece of the last `StoreChunk` of this `serial` is in its file."""
+
+    serial: int
+
+
+class SnapshotChecked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A `CheckSnapshot` is done. `fault` says what is wrong with the snapshot; None: it is whole and sound.
+
+    `voters`: the set that it names, if it names one.
+    """
+
+    serial: int
+    fault: str | None = None
+    voters: VoterSet | None = None
+
+
+class SnapshotTaken(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A snapshot of this replica's own image is durable. It ends at or below the high watermark, on a batch's bound."""
+
+    snapshot: Snapshot
+
+
+class LogTrimmed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The log now begins at `start`, the end of a durable snapshot; older ones are gone."""
+
+    start: OffsetAndEpoch
+
+
 class Persisted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The quorum-state write `token` is durable. They complete in the order in which they were issued."""
 
@@ -125,5 +156,9 @@ Input = (
     | AskReadBarrier
     | Flushed
     | Persisted
+    | ChunkStored
+    | SnapshotChecked
+    | SnapshotTaken
+    | LogTrimmed
     | Shutdown
 )

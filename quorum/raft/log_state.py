@@ -10,9 +10,10 @@ from collections import deque
 
 import msgspec
 
+from metadata_log.epochs import EpochHistory
 from metadata_log.errors import InvariantViolation
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
-from quorum.raft.config import StorageState
+from quorum.raft.config import Snapshot, StorageState
 
 
 class EpochStartsAt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -44,18 +45,25 @@ class BeforeStart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class LogState:
-    """Grows by `append`, shrinks by `truncate`; `complete` says what has become durable."""
+    """Grows by `append`, shrinks by `truncate` at its end and `trim` at its start, is replaced by `install`; `complete`
+    says what has become durable."""
 
     def __init__(self, storage: StorageState) -> None:
         self.start_offset: Offset = storage.log_start_offset
-        self.snapshot_id: OffsetAndEpoch | None = storage.snapshot_id
+        self.snapshots: tuple[Snapshot, ...] = storage.snapshots
+        """Whole and durable, rising; the log begins at 0 or at the end of the first."""
         self.end_offset: Offset = storage.end.offset
         self.last_epoch: Epoch = storage.end.epoch
         self.epochs = storage.epochs
         self.flushed_offset: Offset = storage.end.offset
-        self.high_watermark: Offset = storage.log_start_offset
+        self.high_watermark: Offset = max([storage.log_start_offset, *(each.id.offset for each in self.snapshots)])
         """The highest offset that this replica knows to be committed; a lower bound until it hears of one."""
         self._pending: deque[_PendingWrite] = deque()
+
+    @property
+    def snapshot_id(self) -> OffsetAndEpoch | None:
+        """Of the newest snapshot."""
+        return self.snapshots[-1].id if self.snapshots else None
 
     @property
     def end(self) -> OffsetAndEpoch:
@@ -74,7 +82,7 @@ class LogState:
                 f"an append to offset {end_offset} does not grow a log that ends at {self.end_offset}"
             )
         for start in starts:
-            if start.epoch != self.last_epoch:
+            if start.epoch != self.epochs.last_epoch:
                 self.epochs = self.epochs.assign(start.epoch, start.start_offset)
                 self.last_epoch = start.epoch
         self.end_offset = end_offset
@@ -126,18 +134,69 @@ class LogState:
         """The epoch of the record before `offset`, -1 before the first."""
         if offset > self.start_offset:
             return self.epochs.epoch_at(Offset(offset - 1))
-        return self.snapshot_id.epoch if self.snapshot_id and self.snapshot_id.offset == offset else NO_EPOCH
+        return next((each.id.epoch for each in self.snapshots if each.id.offset == offset), NO_EPOCH)
+
+    def snapshot_of(self, snapshot_id: OffsetAndEpoch) -> Snapshot | None:
+        """The snapshot of that end, if there is one."""
+        return next((each for each in self.snapshots if each.id == snapshot_id), None)
+
+    def lacks(self, snapshot_id: OffsetAndEpoch) -> bool:
+        """Whether a committed log that ends so is no prefix of this one: it is longer, or this one has left it."""
+        is_longer = snapshot_id.offset > self.end_offset
+        return is_longer or self.epoch_before(snapshot_id.offset) != snapshot_id.epoch
+
+    def take_snapshot(self, snapshot: Snapshot) -> None:
+        """One of this very log, committed to its end, is durable.
+
+        Raises:
+            InvariantViolation: it is not.
+        """
+        end = snapshot.id
+        if not self.start_offset <= end.offset <= self.high_watermark or self.epoch_before(end.offset) != end.epoch:
+            held = f"{self.start_offset} to {self.end}, committed to {self.high_watermark}"
+            raise InvariantViolation(f"snapshot {end} is not one of the log {held}")
+        others = (each for each in self.snapshots if each.id != end)
+        self.snapshots = tuple(sorted((*others, snapshot), key=lambda each: each.id.offset))
+
+    def trim(self, start: OffsetAndEpoch) -> None:
+        """The log begins at the end of that snapshot; older ones are forgotten.
+
+        Raises:
+            InvariantViolation: there is no such snapshot, or the log begins past it.
+        """
+        if self.snapshot_of(start) is None or start.offset < self.start_offset:
+            raise InvariantViolation(f"the log, which begins at {self.start_offset}, cannot be trimmed to {start}")
+        self.snapshots = tuple(each for each in self.snapshots if each.id.offset >= start.offset)
+        self.start_offset = start.offset
+        self.epochs = self.epochs.trim_to(start.offset)
+
+    def install(self, token: int, snapshot: Snapshot) -> None:
+        """A snapshot is being put in place of the log.
+
+        Raises:
+            InvariantViolation: something is being written, or the log holds as much, or more that is committed.
+        """
+        end = snapshot.id
+        if self._pending or not self.lacks(end) or end.offset < self.high_watermark:
+            raise InvariantViolation(f"snapshot {end} in place of a log that ends at {self.end}")
+        self.flushed_offset = min(self.flushed_offset, self.high_watermark)
+        self.snapshots = (snapshot,)
+        self.start_offset = self.end_offset = self.high_watermark = end.offset
+        self.last_epoch = end.epoch
+        self.epochs = EpochHistory()
+        self._pending.append(_PendingWrite(token=token, epoch=end.epoch, end_offset=end.offset))
 
     def validate_position(self, offset: Offset, epoch: Epoch) -> Diverging | BeforeStart | None:
         """None if a log whose last record before `offset` has `epoch` is a prefix of this one (KIP-595, Fetch)."""
         if (offset == self.end_offset and epoch == self.last_epoch) or offset == 0 == self.start_offset:
             return None
-        end = self.epochs.end_offset_for(epoch, self.end_offset)
-        if offset <= self.start_offset or (end.epoch == NO_EPOCH and self.start_offset > 0):
-            is_start = offset == self.start_offset and epoch == self.epoch_before(offset)
+        start = OffsetAndEpoch(offset=self.start_offset, epoch=self.epoch_before(self.start_offset))
+        if offset <= start.offset or (start.offset > 0 and epoch < start.epoch):
+            is_start = offset == start.offset and epoch == start.epoch
             return None if is_start else BeforeStart(snapshot_id=self.snapshot_id)
+        end = self.epochs.end_offset_for(epoch, self.end_offset)
         if end.epoch == NO_EPOCH:
-            return Diverging(end=OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0)))
+            return Diverging(end=start if start.offset > 0 else OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0)))
         return None if end.epoch == epoch and offset <= end.offset else Diverging(end=end)
 
     def truncation_for(self, leader_end: OffsetAndEpoch) -> Offset:

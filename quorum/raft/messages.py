@@ -4,7 +4,8 @@ Decides: what a request and an answer hold. Must not know: protobuf, Kafka's wir
 node's gate checks and adds those. Errors are values of the answer, always with the leader and epoch that the answering
 replica knows (KIP-595).
 
-Sources: KIP-595 (Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch), KIP-853 (replica keys, endpoints), KIP-996 (pre-vote),
+Sources: KIP-595 (Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch), KIP-630 (FetchSnapshot),
+KIP-853 (replica keys, endpoints), KIP-996 (pre-vote),
 KIP-1166 (the fetching replica's high watermark).
 """
 
@@ -123,5 +124,41 @@ class FetchResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     records: bytes = b""
 
 
-Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest | VoterRequest
-Response = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse | VoterResponse
+class FetchSnapshotRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Asks for at most `max_bytes` of a snapshot's file, from the byte `position` on (KIP-630)."""
+
+    replica: ReplicaKey
+    current_leader_epoch: Epoch
+    snapshot_id: OffsetAndEpoch
+    position: int
+    max_bytes: int
+
+
+class FetchSnapshotResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Errors: INVALID_REQUEST, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, SNAPSHOT_NOT_FOUND,
+    POSITION_OUT_OF_RANGE.
+
+    `data` are bytes of the file from `position` on, cut anywhere; `size` is that of the whole file.
+    """
+
+    error: Error = Error.NONE
+    leader_id: NodeId = NO_LEADER
+    leader_epoch: Epoch
+    leader_endpoints: tuple[Endpoint, ...] = ()
+    snapshot_id: OffsetAndEpoch | None = None
+    size: int = 0
+    position: int = 0
+    data: bytes = b""
+
+
+Request = (
+    VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest | FetchSnapshotRequest | VoterRequest
+)
+Response = (
+    VoteResponse
+    | BeginQuorumEpochResponse
+    | EndQuorumEpochResponse
+    | FetchResponse
+    | FetchSnapshotResponse
+    | VoterResponse
+)

@@ -9,25 +9,27 @@ from __future__ import annotations
 from collections import deque
 
 from metadata_log.errors import InvariantViolation
-from metadata_log.offsets import Epoch, Offset
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from quorum.raft.messages import Request, Response
 from quorum.raft.ready import (
     NOTHING,
     AppendBatches,
     Destination,
     Effect,
+    InstallSnapshot,
     PersistQuorumState,
     QuorumStateData,
     Ready,
     SendRecords,
     SendRequest,
     SendResponse,
+    SendSnapshotChunk,
     Shut,
     TruncateLog,
     Write,
 )
 
-_WAITS = (SendRequest, SendResponse, SendRecords, Shut)
+_WAITS = (SendRequest, SendResponse, SendRecords, SendSnapshotChunk, Shut)
 """What leaves this replica; and the end of it, lest an answer that still waits be lost."""
 
 
@@ -68,6 +70,12 @@ class Outbox:
         """Truncate the log; the token."""
         token = self._token()
         self._writes.append(TruncateLog(token=token, end_offset=end_offset, epoch=epoch))
+        return token
+
+    def install(self, snapshot_id: OffsetAndEpoch) -> int:
+        """Put a snapshot in place of the log; the token."""
+        token = self._token()
+        self._writes.append(InstallSnapshot(token=token, end_offset=snapshot_id.offset, epoch=snapshot_id.epoch))
         return token
 
     def persist(self, state: QuorumStateData, *, gates: bool) -> None:

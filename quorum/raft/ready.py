@@ -18,10 +18,10 @@ from typing import Final
 import msgspec
 
 from metadata_log.ids import NodeId, ReplicaKey
-from metadata_log.offsets import Epoch, Offset
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint, VoterSet
 from quorum.errors import Error
-from quorum.raft.messages import FetchResponse, Request, Response
+from quorum.raft.messages import FetchResponse, FetchSnapshotResponse, Request, Response
 
 
 class QuorumStateData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -63,6 +63,22 @@ class TruncateLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     epoch: Epoch
 
 
+class InstallSnapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Put the received and checked snapshot in place of the whole log, which is empty then and goes on from its end.
+
+    `end_offset` and `epoch` are the snapshot's. Completes with `Flushed(token, epoch, end_offset)`.
+    """
+
+    token: int
+    end_offset: Offset
+    epoch: Epoch
+
+    @property
+    def snapshot_id(self) -> OffsetAndEpoch:
+        """Which one."""
+        return OffsetAndEpoch(offset=self.end_offset, epoch=self.epoch)
+
+
 class PersistQuorumState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Replace `quorum-state`. Completes with `Persisted(token)`."""
 
@@ -70,7 +86,7 @@ class PersistQuorumState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     state: QuorumStateData
 
 
-Write = AppendBatches | TruncateLog | PersistQuorumState
+Write = AppendBatches | TruncateLog | InstallSnapshot | PersistQuorumState
 
 
 class SendRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -99,6 +115,42 @@ class SendRecords(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     response: FetchResponse
     read_from: Offset
     max_bytes: int
+
+
+class SendSnapshotChunk(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Answers the FetchSnapshot `request_id` with `response` and, as its `data`, up to `max_bytes` of the snapshot's
+    file from its `position` on; with SNAPSHOT_NOT_FOUND where the file has gone meanwhile."""
+
+    request_id: int
+    response: FetchSnapshotResponse
+    max_bytes: int
+
+
+class StoreChunk(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Write a piece of a snapshot that is being received. At position 0 a file of that name is begun anew.
+
+    Followed by `ChunkStored(serial)`; need not be durable.
+    """
+
+    serial: int
+    snapshot_id: OffsetAndEpoch
+    position: int
+    data: bytes
+
+
+class CheckSnapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Look at the whole of a received snapshot of `size` bytes. Followed by `SnapshotChecked(serial)`."""
+
+    serial: int
+    snapshot_id: OffsetAndEpoch
+    size: int
+
+
+class SnapshotInstalled(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The log begins with the snapshot that was checked as `serial`: go on from its image."""
+
+    serial: int
+    snapshot_id: OffsetAndEpoch
 
 
 class LeaderChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -178,6 +230,10 @@ Effect = (
     SendRequest
     | SendResponse
     | SendRecords
+    | SendSnapshotChunk
+    | StoreChunk
+    | CheckSnapshot
+    | SnapshotInstalled
     | LeaderChanged
     | BecameLeader
     | LostLeadership

@@ -100,12 +100,24 @@ def _note_progress(core: Core, leader: Leader, request: FetchRequest) -> None:
     _note_fetch(core, progress, request)
     if not is_voter:
         return
-    leader.heard.add(node_id)
+    _note_voter(core, leader, key)
+    if progress.log_end_offset > core.log.high_watermark:
+        maybe_advance_high_watermark(core, leader)
+
+
+def note_heard(core: Core, leader: Leader, key: ReplicaKey) -> None:
+    """A replica asks for something else than the log, which proves that it lives and follows."""
+    progress = leader.voters.get(key.node_id)
+    if progress is not None and core.members.latest.is_voter(key):
+        progress.fetched_at_ms = core.now_ms
+        _note_voter(core, leader, key)
+
+
+def _note_voter(core: Core, leader: Leader, key: ReplicaKey) -> None:
+    leader.heard.add(key.node_id)
     if len(leader.heard) + core.members.is_voter >= core.members.majority:
         leader.heard.clear()
         leader.check_quorum_deadline_ms = core.now_ms + check_quorum_timeout_ms(core)
-    if progress.log_end_offset > core.log.high_watermark:
-        maybe_advance_high_watermark(core, leader)
 
 
 def _note_fetch(core: Core, progress: Progress, request: FetchRequest) -> None:

@@ -97,8 +97,6 @@ class Follower(msgspec.Struct, kw_only=True, gc=False):
     fetch_deadline_ms: int
     has_fetched: bool = False
     is_leader_out_of_reach: bool = False
-    needed_snapshot: OffsetAndEpoch | None = None
-    """The leader's log begins past the end of ours: this snapshot has to be installed."""
     voter_ask: int | None = None
     """The correlation of the one request about this replica's own vote that is under way."""
     voter_ask_due_ms: int = 0
@@ -106,6 +104,29 @@ class Follower(msgspec.Struct, kw_only=True, gc=False):
     has_updated_leader: bool = False
     """At kraft.version 0: the leader has heard where this voter listens."""
     fetch: FetchLoop = msgspec.field(default_factory=FetchLoop)
+
+    def note_served(self, fetch_deadline_ms: int) -> None:
+        """The leader has answered with something to go on with."""
+        self.has_fetched = True
+        self.fetch.failures = 0
+        self.is_leader_out_of_reach = False
+        self.fetch_deadline_ms = fetch_deadline_ms
+
+
+class Receiving(msgspec.Struct, kw_only=True, gc=False):
+    """A snapshot that is being fetched from the leader of `leader_epoch`; of no use in any other epoch.
+
+    Bytes before `position` are stored; those before `stored_next` will be once `is_busy` (being stored, or looked at)
+    is over. `serial` tells apart what comes back from the disk.
+    """
+
+    serial: int
+    snapshot_id: OffsetAndEpoch
+    leader_epoch: Epoch
+    position: int = 0
+    stored_next: int = 0
+    size: int | None = None
+    is_busy: bool = False
 
 
 class Progress(msgspec.Struct, kw_only=True, gc=False):

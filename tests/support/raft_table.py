@@ -10,18 +10,22 @@ from pathlib import Path
 
 import msgspec
 
-from quorum.raft.ready import Effect, SendRequest, SendResponse
+from quorum.raft.ready import Effect, SendRequest, SendResponse, SendSnapshotChunk
 from quorum.raft.transitions import Role
 from tests.support.raft_transcript import Transcript
 
-_NODE = "node me=1 voters=1,2,3 epoch=4 log=5@4"
+_NODE = "node me=1 voters=1,2,3 epoch=4 log=5@4 snapshots=5@4"
 _ELECTED = ["start", "answer to=1 epoch=4 granted", "flush", "answer to=3 epoch=5 granted", "flush"]
 
 SCENES: dict[Role, list[str]] = {
     Role.UNATTACHED: [_NODE, "start", "vote id=1 from=3 epoch=5 end=9@4", "flush"],
-    Role.PROSPECTIVE: ["node me=1 voters=1,2,3 epoch=5 log=5@4", "start"],
+    Role.PROSPECTIVE: ["node me=1 voters=1,2,3 epoch=5 log=5@4 snapshots=5@4", "start"],
     Role.CANDIDATE: [_NODE, "start", "answer to=1 epoch=4 granted", "flush"],
-    Role.FOLLOWER: ["node me=1 voters=1,2,3 epoch=5 leader=2 log=5@4", "start", "answer to=1 epoch=5 leader=2 hw=5"],
+    Role.FOLLOWER: [
+        "node me=1 voters=1,2,3 epoch=5 leader=2 log=5@4 snapshots=5@4",
+        "start",
+        "answer to=1 epoch=5 leader=2 hw=5",
+    ],
     Role.LEADER: [_NODE, *_ELECTED],
     Role.RESIGNED: [_NODE, *_ELECTED, "shutdown"],
 }
@@ -65,6 +69,14 @@ INPUTS: dict[str, str] = {
     "UpgradeKRaftVersion, to 1": "upgrade id=9 to=1",
     "UpgradeKRaftVersion, to 2": "upgrade id=9 to=2",
     "ApiVersions": "versions id=9",
+    "FetchSnapshot, same epoch": "snapshot id=9 from=2 epoch=5 of=5@4",
+    "FetchSnapshot, same epoch, unknown": "snapshot id=9 from=2 epoch=5 of=4@4",
+    "FetchSnapshot, higher epoch": "snapshot id=9 from=2 epoch=6 of=5@4",
+    "FetchSnapshot, older epoch": "snapshot id=9 from=2 epoch=4 of=5@4",
+    "ChunkStored, of none that is received": "stored serial=1",
+    "SnapshotChecked, of none that is received": "checked serial=1",
+    "SnapshotTaken": "taken end=4@4",
+    "LogTrimmed": "trimmed to=5@4",
     "RequestDropped, unknown": "drop id=77",
     "answer, higher epoch, leader 3": "answer to=last epoch=6 leader=3",
     "answer, higher epoch, no leader": "answer to=last epoch=6",
@@ -73,6 +85,7 @@ INPUTS: dict[str, str] = {
     "answer, same epoch, yes": "answer to=last epoch=5 granted",
     "answer, same epoch, no": "answer to=last epoch=5",
     "answer, same epoch, an error": "answer to=last epoch=5 error=INVALID_REQUEST",
+    "answer, same epoch, go by a snapshot": "answer to=last epoch=5 leader=2 snapshot=90@5",
     "answer, of another cluster": "answer to=last epoch=9 leader=3 error=INCONSISTENT_CLUSTER_ID",
     "answer, older epoch": "answer to=last epoch=4 granted leader=3",
     "answer, of no epoch": "answer to=last epoch=-1",
@@ -128,6 +141,8 @@ def _word(effect: Effect) -> str:
         return f"answer {'granted' if getattr(response, 'vote_granted', False) else response.error.name}"
     if isinstance(effect, msgspec.Struct) and type(effect).__name__ == "SendRecords":
         return "answer records"
+    if isinstance(effect, SendSnapshotChunk):
+        return "answer a piece"
     return type(effect).__name__
 
 

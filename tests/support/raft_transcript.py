@@ -19,13 +19,15 @@ from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet
 from quorum.errors import Error
-from quorum.raft.config import RaftConfig, StorageState
+from quorum.raft.config import RaftConfig, Snapshot, StorageState
 from quorum.raft.inputs import (
     AskReadBarrier,
+    ChunkStored,
     Clock,
     Elapsed,
     Flushed,
     Input,
+    LogTrimmed,
     Persisted,
     Propose,
     RequestDropped,
@@ -33,6 +35,8 @@ from quorum.raft.inputs import (
     RequestReceived,
     ResponseReceived,
     Shutdown,
+    SnapshotChecked,
+    SnapshotTaken,
     Start,
 )
 from quorum.raft.machine import RaftMachine
@@ -43,6 +47,8 @@ from quorum.raft.messages import (
     EndQuorumEpochResponse,
     FetchRequest,
     FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
     Request,
     Response,
     VoteRequest,
@@ -95,7 +101,8 @@ class Transcript(VoterCommands):
         return command(named, flags)
 
     def do_node(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """A replica as its disk has it: me, voters; epoch, leader, voted; log (`end@epoch,end@epoch`); bootstrap."""
+        """A replica as its disk has it: me, voters; epoch, leader, voted; log (`end@epoch,end@epoch`); bootstrap; `start=`
+        of the log, and `snapshots=`, of 100 bytes each."""
         epochs, start = EpochHistory(), 0
         ends = [position_of(text) for text in named["log"].split(",")] if "log" in named else []
         for end in ends:
@@ -115,6 +122,12 @@ class Transcript(VoterCommands):
         storage = StorageState(quorum_state=state, epochs=epochs, voters=VoterHistory.start(voters))
         if ends:
             storage = msgspec.structs.replace(storage, end=ends[-1])
+        if "snapshots" in named:
+            taken = tuple(Snapshot(id=position_of(text), size=100) for text in named["snapshots"].split(","))
+            storage = msgspec.structs.replace(storage, snapshots=taken)
+        if "start" in named:
+            begins = Offset(int(named["start"]))
+            storage = msgspec.structs.replace(storage, log_start_offset=begins, epochs=epochs.trim_to(begins))
         me = int(named["me"])
         bootstrap = tuple(
             Destination(node_id=-2 - at, endpoints=endpoints_of(int(n)))
@@ -165,6 +178,38 @@ class Transcript(VoterCommands):
     def do_barrier(self, named: dict[str, str], flags: set[str]) -> list[str]:
         """Prove the leadership of `epoch=` for the reads up to `token=`."""
         return self.feed(AskReadBarrier(epoch=Epoch(int(named["epoch"])), token=int(named["token"])))
+
+    def do_stored(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """The piece of the snapshot that is received as `serial=` is in its file."""
+        return self.feed(ChunkStored(serial=int(named["serial"])))
+
+    def do_checked(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """The snapshot that was received as `serial=` is sound, and names `voters=`; or `broken`."""
+        ids = [int(n) for n in named.get("voters", "").split(",") if n]
+        voters = VoterSet.of(Voter(key=key_of(n), endpoints=endpoints_of(n)) for n in ids) if ids else None
+        fault = "it is torn" if "broken" in flags else None
+        return self.feed(SnapshotChecked(serial=int(named["serial"]), fault=fault, voters=voters))
+
+    def do_taken(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """A snapshot of our own is durable: `end=`, 100 bytes."""
+        return self.feed(SnapshotTaken(snapshot=Snapshot(id=position_of(named["end"]), size=100)))
+
+    def do_trimmed(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """The log begins at the snapshot `to=`."""
+        return self.feed(LogTrimmed(start=position_of(named["to"])))
+
+    def do_snapshot(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """FetchSnapshot: `from=`, `epoch=`, `of=offset@epoch`, `position=`, `max=`."""
+        return self.request(
+            named,
+            FetchSnapshotRequest(
+                replica=key_of(int(named["from"])),
+                current_leader_epoch=Epoch(int(named["epoch"])),
+                snapshot_id=position_of(named["of"]),
+                position=int(named.get("position", "0")),
+                max_bytes=int(named.get("max", "60")),
+            ),
+        )
 
     def do_shutdown(self, named: dict[str, str], flags: set[str]) -> list[str]:
         """The clean stop."""
@@ -227,7 +272,8 @@ class Transcript(VoterCommands):
 
     def do_answer(self, named: dict[str, str], flags: set[str]) -> list[str]:
         """To our request `to=` correlation: `epoch=`, `leader=`, `error=`, `granted`; for Fetch also `hw=`,
-        `diverging=`, `snapshot=`, and `records=` so many records of `of=` epoch at our log's end."""
+        `diverging=`, `snapshot=`, and `records=` so many records of `of=` epoch at our log's end; for FetchSnapshot
+        so many `bytes=` at `position=` of `size=` of the snapshot `of=`."""
         correlation = int(named["to"])
         asked = self.asked.pop(correlation)
         response = self._response(asked.request, named, flags)
@@ -316,6 +362,17 @@ class Transcript(VoterCommands):
             )
         if isinstance(request, EndQuorumEpochRequest):
             return EndQuorumEpochResponse(error=error, leader_id=leader, leader_epoch=epoch, leader_endpoints=where)
+        if isinstance(request, FetchSnapshotRequest) and "records" not in named:
+            return FetchSnapshotResponse(
+                error=error,
+                leader_id=leader,
+                leader_epoch=epoch,
+                leader_endpoints=where,
+                snapshot_id=position_of(named["of"]) if "of" in named else request.snapshot_id,
+                size=int(named.get("size", "100")),
+                position=int(named.get("position", str(request.position))),
+                data=bytes(int(named.get("bytes", "0"))),
+            )
         records = b""
         if "voters" in named:
             records = voters_record(named, self.machine.log_end_offset, epoch, WALL_MS)

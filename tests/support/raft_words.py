@@ -11,11 +11,14 @@ from quorum.errors import Error
 from quorum.raft.ready import (
     AppendBatches,
     Effect,
+    InstallSnapshot,
     QuorumStateData,
     Ready,
     SendRecords,
     SendRequest,
     SendResponse,
+    SendSnapshotChunk,
+    StoreChunk,
     TruncateLog,
     Write,
 )
@@ -92,6 +95,8 @@ def _say_write(write: Write) -> str:
         return f"#{write.token} append {batches_in(write.data)}"
     if isinstance(write, TruncateLog):
         return f"#{write.token} truncate to {write.end_offset}@{write.epoch}"
+    if isinstance(write, InstallSnapshot):
+        return f"#{write.token} install {write.snapshot_id}"
     return f"#{write.token} quorum-state {_text(write.state)}"
 
 
@@ -102,4 +107,9 @@ def _say_effect(effect: Effect) -> str:
         return f"reply to {effect.request_id}: {say(effect.response)}"
     if isinstance(effect, SendRecords):
         return f"reply to {effect.request_id}: {say(effect.response)} + records from {effect.read_from}"
+    if isinstance(effect, SendSnapshotChunk):
+        return f"reply to {effect.request_id}: {say(effect.response)} + {effect.max_bytes} bytes at the most"
+    if isinstance(effect, StoreChunk):
+        at = f"{effect.position}..{effect.position + len(effect.data)}"
+        return f"StoreChunk serial={effect.serial} snapshot_id={effect.snapshot_id} bytes {at}"
     return say(effect)

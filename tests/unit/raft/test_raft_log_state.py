@@ -8,7 +8,7 @@ from metadata_log.epochs import EpochHistory
 from metadata_log.errors import InvariantViolation
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import VoterHistory
-from quorum.raft.config import RaftConfig, StorageState
+from quorum.raft.config import RaftConfig, Snapshot, StorageState
 from quorum.raft.inputs import Clock, Elapsed, Flushed, Persisted, Start
 from quorum.raft.log_state import BeforeStart, Diverging, EpochStartsAt, LogState
 from quorum.raft.machine import RaftMachine
@@ -28,7 +28,7 @@ def _log(*, start: int = 0, snapshot: OffsetAndEpoch | None = None) -> LogState:
             end=_position(20, 4),
             epochs=epochs,
             voters=VoterHistory(),
-            snapshot_id=snapshot,
+            snapshots=() if snapshot is None else (Snapshot(id=snapshot, size=1),),
         )
     )
 
@@ -55,12 +55,18 @@ def test_positions_of_another_log(offset: int, epoch: int, expected: Diverging |
 
 @pytest.mark.parametrize(
     ("offset", "epoch", "is_valid"),
-    [(5, 1, True), (5, 0, False), (4, 1, False), (0, 0, False), (7, 1, False), (7, 2, True)],
+    [(5, 1, True), (5, 0, False), (5, 2, False), (4, 1, False), (0, 0, False), (7, 0, False), (7, 2, True)],
 )
 def test_positions_before_a_snapshot(offset: int, epoch: int, is_valid: bool) -> None:
     snapshot = _position(5, 1)
     expected = None if is_valid else BeforeStart(snapshot_id=snapshot)
     assert _log(start=5, snapshot=snapshot).validate_position(Offset(offset), Epoch(epoch)) == expected
+
+
+def test_a_log_that_leaves_this_one_where_it_begins_is_cut_there() -> None:
+    """The epoch of the snapshot's end is known, though no record of it is left (`endOffsetForEpoch` in Kafka)."""
+    snapshot = _position(5, 1)
+    assert _log(start=5, snapshot=snapshot).validate_position(Offset(7), Epoch(1)) == Diverging(end=snapshot)
 
 
 @pytest.mark.parametrize(

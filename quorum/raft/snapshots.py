@@ -1,0 +1,214 @@
+"""Snapshots in Raft (KIP-630): FetchSnapshot on both sides, taking one of our own, trimming the log, installing one.
+
+Decides: which snapshot is fetched, from whom and from which byte on, when it may take the place of the log, and what of
+the log may go. Must not know: files, what a snapshot holds, when one is made.
+
+A snapshot is fetched from one leader in one epoch: two replicas' files of the same end need not be the same bytes. What
+was received counts for nothing until all of it has been found sound; until then the log stays as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from metadata_log.offsets import OffsetAndEpoch
+from metadata_log.voters import VoterSet
+from quorum.errors import Error
+from quorum.raft.config import Snapshot
+from quorum.raft.core import MAX_EPOCH, Core
+from quorum.raft.fetching import fetch_loop_of, maybe_send_fetch, retry_failed_fetch, retry_fetch
+from quorum.raft.messages import FetchSnapshotRequest, FetchSnapshotResponse
+from quorum.raft.peers import News, learn, told_leader
+from quorum.raft.ready import (
+    CheckSnapshot,
+    HighWatermarkAdvanced,
+    SendSnapshotChunk,
+    SnapshotInstalled,
+    StoreChunk,
+    VotersChanged,
+)
+from quorum.raft.serving import note_heard
+from quorum.raft.states import Follower, Leader, Receiving
+
+LARGEST_SNAPSHOT_BYTES: Final = (1 << 31) - 1
+"""Kafka holds positions in a snapshot in 32 bits."""
+
+
+# --- the leader's side
+
+
+def handle_fetch_snapshot(core: Core, request_id: int, request: FetchSnapshotRequest) -> None:
+    """Answer with a piece of a snapshot that this leader has, or say why not."""
+    state = core.state
+    error = _validate(core, request)
+    if error is not Error.NONE or type(state) is not Leader:
+        _refuse(core, request_id, error if error is not Error.NONE else Error.NOT_LEADER_OR_FOLLOWER)
+        return
+    snapshot = core.log.snapshot_of(request.snapshot_id)
+    if snapshot is None or snapshot.id.offset == 0:
+        # What a directory was formatted with is in the log of the first leader: nobody begins from it.
+        _refuse(core, request_id, Error.SNAPSHOT_NOT_FOUND)
+        return
+    if not 0 <= request.position < snapshot.size:
+        _refuse(core, request_id, Error.POSITION_OUT_OF_RANGE)
+        return
+    note_heard(core, state, request.replica)
+    leader_id, endpoints = told_leader(core)
+    answer = FetchSnapshotResponse(
+        leader_id=leader_id,
+        leader_epoch=core.epoch,
+        leader_endpoints=endpoints,
+        snapshot_id=snapshot.id,
+        size=snapshot.size,
+        position=request.position,
+    )
+    core.outbox.add(SendSnapshotChunk(request_id=request_id, response=answer, max_bytes=request.max_bytes))
+
+
+def _validate(core: Core, request: FetchSnapshotRequest) -> Error:
+    epoch = request.current_leader_epoch
+    if request.max_bytes < 1 or not 0 <= epoch <= MAX_EPOCH or request.replica.node_id == core.me.node_id:
+        return Error.INVALID_REQUEST
+    if epoch < core.epoch:
+        return Error.FENCED_LEADER_EPOCH
+    return Error.UNKNOWN_LEADER_EPOCH if epoch > core.epoch else Error.NONE
+
+
+def _refuse(core: Core, request_id: int, error: Error) -> None:
+    leader_id, endpoints = told_leader(core)
+    core.outbox.respond(
+        request_id,
+        FetchSnapshotResponse(error=error, leader_id=leader_id, leader_epoch=core.epoch, leader_endpoints=endpoints),
+    )
+
+
+# --- the follower's side
+
+
+def note_snapshot(core: Core, snapshot_id: OffsetAndEpoch) -> bool:
+    """The leader says that this snapshot has to be installed; whether that can be true."""
+    if not 0 <= snapshot_id.epoch <= core.epoch or not core.log.lacks(snapshot_id):
+        core.refuse(core.leader_id or 0, f"it names snapshot {snapshot_id} to a log that ends at {core.log.end}")
+        return False
+    if snapshot_id.offset < core.log.high_watermark:
+        what = f"it names snapshot {snapshot_id}, before the committed {core.log.high_watermark}"
+        core.refuse(core.leader_id or 0, what)
+        return False
+    if core.current_receiving is None:
+        core.last_serial += 1
+        core.receiving = Receiving(serial=core.last_serial, snapshot_id=snapshot_id, leader_epoch=core.epoch)
+    return True
+
+
+def on_fetch_snapshot_response(core: Core, node_id: int, correlation: int, response: FetchSnapshotResponse) -> None:
+    """Take a piece, or begin anew with a Fetch."""
+    loop = fetch_loop_of(core)
+    if loop is None or loop.correlation != correlation:
+        return
+    loop.correlation = None
+    news = learn(core, node_id, response)
+    if news is News.CHANGED:
+        return
+    state, receiving = core.state, core.current_receiving
+    if news is News.STALE or type(state) is not Follower or node_id != core.leader_id or receiving is None:
+        retry_failed_fetch(core, loop)
+        return
+    fault = _fault_of(receiving, response)
+    if fault is not None:
+        core.receiving = None
+        core.refuse(node_id, f"its answer to FetchSnapshot {receiving.snapshot_id}: {fault}")
+        retry_failed_fetch(core, loop)
+        return
+    state.note_served(core.now_ms + core.config.fetch_timeout_ms)
+    core.suspicion.clear()
+    receiving.size, receiving.stored_next = response.size, response.position + len(response.data)
+    receiving.is_busy = True
+    core.outbox.add(
+        StoreChunk(
+            serial=receiving.serial,
+            snapshot_id=receiving.snapshot_id,
+            position=response.position,
+            data=response.data,
+        )
+    )
+    retry_fetch(core, loop, core.config.fetch_max_wait_ms)
+
+
+def _fault_of(receiving: Receiving, response: FetchSnapshotResponse) -> str | None:
+    """Why this is not the piece that was asked for; the whole snapshot is then begun anew."""
+    if response.error is not Error.NONE:
+        return response.error.name
+    if response.snapshot_id != receiving.snapshot_id:
+        return f"it is of snapshot {response.snapshot_id}"
+    if response.position != receiving.position:
+        return f"it begins at {response.position}, not at {receiving.position}"
+    if receiving.size not in (None, response.size) or not 0 < response.size <= LARGEST_SNAPSHOT_BYTES:
+        return f"the snapshot has {response.size} bytes, it had {receiving.size}"
+    if not response.data or response.position + len(response.data) > response.size:
+        return f"{len(response.data)} bytes at {response.position} of {response.size}"
+    return None
+
+
+def on_chunk_stored(core: Core, serial: int) -> None:
+    """The piece is in its file: ask for the next one, or have the whole looked at."""
+    receiving = core.current_receiving
+    if receiving is None or receiving.serial != serial or receiving.size is None:
+        return
+    receiving.position = receiving.stored_next
+    if receiving.position == receiving.size:
+        core.outbox.add(CheckSnapshot(serial=serial, snapshot_id=receiving.snapshot_id, size=receiving.size))
+        return
+    receiving.is_busy = False
+    loop = fetch_loop_of(core)
+    if loop is not None and loop.correlation is None:
+        retry_fetch(core, loop, 0)
+
+
+def on_snapshot_checked(core: Core, serial: int, fault: str | None, voters: VoterSet | None) -> None:
+    """All of it has been looked at: it takes the log's place, or is thrown away."""
+    receiving = core.current_receiving
+    if receiving is None or receiving.serial != serial or receiving.size is None:
+        return
+    core.receiving = None
+    if fault is not None:
+        core.refuse(core.leader_id or 0, f"its snapshot {receiving.snapshot_id} is not sound: {fault}")
+        loop = fetch_loop_of(core)
+        if loop is not None and loop.correlation is None:
+            retry_fetch(core, loop, core.config.retry_backoff_max_ms)
+    elif type(core.state) is Follower and core.log.is_flushed and core.log.lacks(receiving.snapshot_id):
+        _install(core, Snapshot(id=receiving.snapshot_id, size=receiving.size), serial, voters)
+
+
+def _install(core: Core, snapshot: Snapshot, serial: int, voters: VoterSet | None) -> None:
+    """From here on the log begins and ends with it. What it holds is committed: it may be read before it is durable."""
+    log, members = core.log, core.members
+    is_news = snapshot.id.offset > log.high_watermark
+    token = core.outbox.install(snapshot.id)
+    log.install(token, snapshot)
+    core.outbox.add(SnapshotInstalled(serial=serial, snapshot_id=snapshot.id))
+    if is_news:
+        core.outbox.add(HighWatermarkAdvanced(offset=log.high_watermark))
+    if members.take(members.history.begin_at(snapshot.id.offset, voters)):
+        core.outbox.add(VotersChanged(voters=members.latest))
+    loop = fetch_loop_of(core)
+    if loop is not None and loop.correlation is None:
+        loop.retry_at_ms = core.now_ms
+        maybe_send_fetch(core)
+
+
+# --- our own
+
+
+def on_snapshot_taken(core: Core, snapshot: Snapshot) -> None:
+    """A snapshot of ours is durable: the log before its end may go, and others may begin from it."""
+    core.log.take_snapshot(snapshot)
+
+
+def on_log_trimmed(core: Core, start: OffsetAndEpoch) -> None:
+    """The log now begins at the end of a snapshot."""
+    core.log.trim(start)
+    core.members.take(core.members.history.trim_to(start.offset))
+    if type(core.state) is Leader:
+        core.state.answer = msgspec.structs.replace(core.state.answer, log_start_offset=core.log.start_offset)
