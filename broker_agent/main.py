@@ -81,6 +81,7 @@ async def serve(config: NodeConfig) -> None:
             endpoints=(),
             bootstrap=bootstrap_destinations(config.bootstrap_servers),
             can_vote=False,
+            snapshots=config.snapshots,
         ),
         network,
         Watchers(LogWatcher(config.node_id), metrics, agent),

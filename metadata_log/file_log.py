@@ -241,7 +241,7 @@ class FileLog:
         if not self._start <= start_offset <= self._end:
             raise InvariantViolation(f"a log of {self._start} to {self._end} cannot be trimmed to {start_offset}")
         self._start = start_offset
-        self._epochs = self._epochs.trim_to(start_offset)
+        self._epochs = self._epochs.trim_to(start_offset).truncate_to(self._end)
         kept = max(1, bisect_right(self._segments, start_offset, key=_base_of)) - 1
         removed, self._segments = self._segments[:kept], self._segments[kept:]
         return WriteOp(
@@ -278,6 +278,11 @@ class FileLog:
                 RemoveFiles(names=tuple(obsolete)),
             )
         )
+
+    def size_after_trim(self, start_offset: Offset) -> int:
+        """How large the log would be if it began there."""
+        kept = max(1, bisect_right(self._segments, start_offset, key=_base_of)) - 1
+        return sum(segment.size for segment in self._segments[kept:])
 
     def size_from(self, offset: Offset) -> int:
         """How many bytes of batches stand from the one that holds `offset` to the end."""

@@ -52,6 +52,8 @@ class RecoveryReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     removed_segments: tuple[str, ...] = ()
     epochs_rebuilt: str | None = None
     repaired: bool = True
+    notes: tuple[str, ...] = ()
+    """What else the caller had to do."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -60,7 +62,7 @@ class RecoveryReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         lines = [f"torn tail {done}: {self.torn_tail}"] if self.torn_tail else []
         lines += [f"segment without a sound batch, {done}: {name}" for name in self.removed_segments]
         lines += [f"{EPOCH_FILE} rebuilt from the log: {self.epochs_rebuilt}"] if self.epochs_rebuilt else []
-        return tuple(lines)
+        return (*lines, *self.notes)
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):
@@ -193,8 +195,8 @@ def _refusal(fault: CorruptBatchError, follower: str) -> CorruptBatchError:
 def _check_epochs(files: Files, path: str, scan: _Scan) -> tuple[bool, str | None]:
     """Whether the epoch history on disk is as it should be, and what was wrong with it if it says nothing usable.
 
-    A history may begin after the log does (it is trimmed to a checkpoint, whose segment stays) or before it (Kafka trims
-    segments first), and may end after it (an epoch whose first batch was torn).
+    A history may begin after the log does (it is trimmed to a checkpoint, whose segment stays) or before it (Kafka
+    trims segments first), and may end after it (an epoch whose first batch was torn).
 
     Raises:
         CorruptBatchError: log and history contradict each other.

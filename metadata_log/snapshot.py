@@ -88,6 +88,11 @@ def received_name(end: OffsetAndEpoch) -> str:
     return f"{end.offset:020d}-{end.epoch:010d}{_RECEIVED}{CHECKPOINT_SUFFIX}{_UNFINISHED_SUFFIX}"
 
 
+def is_received_name(name: str) -> bool:
+    """Whether a file is one that some checkpoint was received into."""
+    return name.endswith(_RECEIVED + CHECKPOINT_SUFFIX + _UNFINISHED_SUFFIX)
+
+
 def parse_checkpoint_name(name: str) -> OffsetAndEpoch | None:
     """The end that a file's name says; None when it is no checkpoint of a log (`bootstrap.checkpoint` is none)."""
     match = _NAME.fullmatch(name)
@@ -104,10 +109,24 @@ def build_checkpoint(
     kraft_version: int = 0,
     voters: VotersRecord | None = None,
 ) -> Iterator[bytes]:
-    """The checkpoint's batches one by one: so that writing a large one may be spread over many turns.
+    """The checkpoint's batches one by one.
 
     With kraft.version 0 neither its record nor voters are written, as in Kafka.
     """
+    pieces = build_with_pauses(values, epoch=epoch, times=times, kraft_version=kraft_version, voters=voters)
+    return (batch for batch in pieces if batch is not None)
+
+
+def build_with_pauses(
+    values: Iterable[bytes | None],
+    *,
+    epoch: Epoch,
+    times: CheckpointTimes,
+    kraft_version: int = 0,
+    voters: VotersRecord | None = None,
+) -> Iterator[bytes | None]:
+    """`build_checkpoint`, so that writing a large one may be spread over many turns: each None among the values is one
+    among the batches."""
     head: list[ControlRecord] = [SnapshotHeaderRecord(last_contained_log_timestamp=times.last_contained_ms)]
     if kraft_version > 0:
         head.append(KRaftVersionRecord(kraft_version=kraft_version))
@@ -116,6 +135,9 @@ def build_checkpoint(
     yield _control_batch(0, epoch, times.header_ms, head)
     offset = len(head)
     for group in _grouped(values):
+        if group is None:
+            yield None
+            continue
         yield build_batch(base_offset=Offset(offset), epoch=epoch, timestamp_ms=times.records_ms, values=group)
         offset += len(group)
     yield _control_batch(offset, epoch, times.footer_ms, [SnapshotFooterRecord()])
@@ -126,10 +148,13 @@ def _control_batch(offset: int, epoch: Epoch, timestamp_ms: int, records: Sequen
     return build_control_batch(base_offset=Offset(offset), epoch=epoch, timestamp_ms=timestamp_ms, records=pairs)
 
 
-def _grouped(values: Iterable[bytes]) -> Iterator[list[bytes]]:
+def _grouped(values: Iterable[bytes | None]) -> Iterator[list[bytes] | None]:
     group: list[bytes] = []
     size = 0
     for value in values:
+        if value is None:
+            yield None
+            continue
         if group and (len(group) >= _BATCH_RECORDS or size + len(value) > _BATCH_BYTES):
             yield group
             group, size = [], 0
@@ -167,6 +192,11 @@ class CheckpointWriter:
         self._path = path
         self._handle: FileHandle | None = None
         self.size = 0
+
+    @property
+    def paths(self) -> tuple[str, str]:
+        """Of the file beside, and of the finished one."""
+        return self._path + _UNFINISHED_SUFFIX, self._path
 
     def append(self, batch: bytes) -> None:
         """Write the next batch beside."""

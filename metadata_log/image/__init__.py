@@ -39,7 +39,7 @@ from metadata_log.image.features import (
     METADATA_VERSION,
     FeaturesImage,
 )
-from metadata_log.image.image import ImageChanges, MetadataImage, changed_topics
+from metadata_log.image.image import ImageChanges, MetadataImage, changed_topics, changes_between
 from metadata_log.image.maps import Map
 from metadata_log.image.replayer import OpenTransaction, Replayer
 from metadata_log.image.topics import (
@@ -92,6 +92,7 @@ __all__ = [
     "UnwritableMetadataError",
     "changed_partition",
     "changed_topics",
+    "changes_between",
     "image_of_checkpoint",
     "partition_of",
     "records_of",

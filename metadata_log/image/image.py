@@ -5,7 +5,8 @@ Decides: which parts there are. Must not know: files, batches, or who reads it.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Hashable
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -20,8 +21,12 @@ from metadata_log.image.access import (
 from metadata_log.image.cluster import ClusterImage
 from metadata_log.image.configs import ConfigResource, ConfigsImage
 from metadata_log.image.features import FeaturesImage
+from metadata_log.image.maps import Map
 from metadata_log.image.topics import TopicsImage
 from metadata_log.offsets import NO_EPOCH, Offset, OffsetAndEpoch
+
+_Key = TypeVar("_Key", bound=Hashable)
+_Value = TypeVar("_Value")
 
 
 class MetadataImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -91,6 +96,25 @@ class ImageChanges(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 NO_CHANGES: Final = ImageChanges()
+
+
+def changes_between(old: MetadataImage, new: MetadataImage) -> ImageChanges:
+    """What may differ between any two images: as `changed_topics`, and as dear."""
+    before, after = old.cluster, new.cluster
+    return ImageChanges(
+        topics=changed_topics(old, new),
+        brokers=_changed(before.brokers, after.brokers),
+        controllers=_changed(before.controllers, after.controllers),
+        configs=_changed(old.configs.by_resource, new.configs.by_resource),
+        features=old.features != new.features,
+        other=True,
+    )
+
+
+def _changed(old: Map[_Key, _Value], new: Map[_Key, _Value]) -> frozenset[_Key]:
+    changed = {key for key, value in new.items() if old.get(key) != value}
+    changed.update(key for key in old if key not in new)
+    return frozenset(changed)
 
 
 def changed_topics(old: MetadataImage, new: MetadataImage) -> frozenset[TopicId]:

@@ -20,28 +20,25 @@ from metadata_log.directory import (
     read_quorum_state,
     write_partition_metadata,
 )
-from metadata_log.errors import CorruptBatchError, DirectoryError, ForeignDirectoryError, NotFormattedError
-from metadata_log.file_log import FileLog, open_log
+from metadata_log.errors import ForeignDirectoryError, NotFormattedError
+from metadata_log.file_log import FileLog
 from metadata_log.files import Files
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text
-from metadata_log.image import ImageBuilder, MetadataImage
+from metadata_log.image import MetadataImage
 from metadata_log.image.replayer import Replayer
-from metadata_log.log_writer import LogWriter
-from metadata_log.offsets import Offset, OffsetAndEpoch
+from metadata_log.loaded_snapshot import LoadedSnapshot
+from metadata_log.offsets import Offset
 from metadata_log.records import MetadataRecord, VotersRecord, decode_control, decode_record
 from metadata_log.snapshot import (
     BOOTSTRAP_CHECKPOINT,
-    Checkpoint,
-    checkpoint_name,
-    newest_checkpoint,
     read_checkpoint,
-    remove_unfinished,
 )
 from metadata_log.voters import VoterHistory, VoterSet
 from quorum.node.config import NodeConfig
 from quorum.node.opened import OpenedReplica
 from quorum.node.replica_disk import ReplicaDisk
-from quorum.raft.config import StorageState
+from quorum.node.startup import open_starting_log
+from quorum.raft.config import Snapshot, StorageState
 from quorum.raft.ready import QuorumStateData
 
 _READ_BYTES = 1 << 20
@@ -81,18 +78,12 @@ def _identity(files: Files, path: str, config: NodeConfig, cluster_id: str | Non
 def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: list[DirectoryLock]) -> OpenedReplica:
     directory = f"{config.metadata_log_dir}/{METADATA_DIRECTORY}"
     files.mkdirs(directory)
-    remove_unfinished(files, directory)
     _check_topic_id(files, directory)
     quorum_state = read_quorum_state(files, directory)
-    snapshot_id = newest_checkpoint(files, directory)
-    checkpoint = None if snapshot_id is None else read_checkpoint(files, f"{directory}/{checkpoint_name(snapshot_id)}")
-    try:
-        log, recovery = open_log(files, directory, config=config.log, recover=True)
-    except CorruptBatchError as damage:
-        raise damage.in_file(f"{directory}/{damage.file}") from damage
-    end = _check_end(log, snapshot_id, directory)
+    starting = open_starting_log(files, directory, config.log)
+    log, snapshot, writer = starting.log, starting.snapshot, starting.writer
     bootstrap_records = _bootstrap_records(files, config.metadata_log_dir)
-    if config.is_controller and end.offset == 0 and not bootstrap_records:
+    if config.is_controller and starting.end.offset == 0 and not bootstrap_records:
         raise NotFormattedError(
             f"{config.metadata_log_dir}/{BOOTSTRAP_CHECKPOINT} is missing: a first controller has nothing to begin "
             "with. Run `kraft storage format` for this directory"
@@ -100,12 +91,11 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
     storage = StorageState(
         quorum_state=None if quorum_state is None else _state_of(quorum_state),
         log_start_offset=log.start_offset,
-        end=end,
+        end=starting.end,
         epochs=log.epochs,
-        voters=_voters(log, snapshot_id, checkpoint),
-        snapshot_id=snapshot_id,
+        voters=_voters(log, snapshot),
+        snapshots=tuple(Snapshot(id=held.end, size=held.size) for held in starting.held),
     )
-    writer = LogWriter(files, directory)
     return OpenedReplica(
         meta=meta,
         replica=ReplicaKey(node_id=NodeId(config.node_id), directory_id=meta.directory_id or ZERO_DIRECTORY_ID),
@@ -114,9 +104,11 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         log=log,
         writer=writer,
         disk=ReplicaDisk(files, directory, writer),
-        replayer=Replayer.start(_image(snapshot_id, checkpoint)),
+        replayer=Replayer.start(MetadataImage.empty() if snapshot is None else snapshot.image),
         bootstrap_records=bootstrap_records,
-        recovery=recovery,
+        recovery=starting.recovery,
+        files=files,
+        checkpoints=starting.held,
         locks=tuple(locks),
     )
 
@@ -134,22 +126,6 @@ def _check_topic_id(files: Files, directory: str) -> None:
         )
 
 
-def _check_end(log: FileLog, snapshot_id: OffsetAndEpoch | None, directory: str) -> OffsetAndEpoch:
-    """The log's end; right behind a checkpoint it has the checkpoint's epoch."""
-    if snapshot_id is None:
-        if log.start_offset > 0:
-            raise DirectoryError(
-                f"{directory}: the log begins at {log.start_offset}, and no checkpoint holds what was before"
-            )
-        return log.end()
-    if log.log_end_offset < snapshot_id.offset or log.start_offset > snapshot_id.offset:
-        raise DirectoryError(
-            f"{directory}: the log holds {log.start_offset} to {log.log_end_offset}, which does not meet the newest "
-            f"checkpoint, {checkpoint_name(snapshot_id)}"
-        )
-    return log.end() if log.last_epoch >= 0 or snapshot_id.offset == 0 else snapshot_id
-
-
 def _state_of(state: QuorumState) -> QuorumStateData:
     return QuorumStateData(
         leader_id=NodeId(state.leader_id) if state.leader_id >= 0 else None,
@@ -158,13 +134,11 @@ def _state_of(state: QuorumState) -> QuorumStateData:
     )
 
 
-def _voters(log: FileLog, snapshot_id: OffsetAndEpoch | None, checkpoint: Checkpoint | None) -> VoterHistory:
+def _voters(log: FileLog, snapshot: LoadedSnapshot | None) -> VoterHistory:
     """Voter sets by offset. One from the checkpoint at offset 0 was in no record yet: the first leader writes it."""
     history, begin = VoterHistory(), log.start_offset
-    if snapshot_id is not None and checkpoint is not None:
-        begin = snapshot_id.offset
-        if checkpoint.voters is not None:
-            history = VoterHistory.start(VoterSet.from_record(checkpoint.voters), Offset(snapshot_id.offset - 1))
+    if snapshot is not None:
+        begin, history = snapshot.end.offset, snapshot.voter_history(history)
     for offset, record in _voters_records(log, begin):
         history = history.append(offset, VoterSet.from_record(record))
     return history
@@ -182,15 +156,6 @@ def _voters_records(log: FileLog, begin: Offset) -> Iterator[tuple[Offset, Voter
                 control = decode_control(record.key or b"", record.value or b"")
                 if isinstance(control, VotersRecord):
                     yield record.offset, control
-
-
-def _image(snapshot_id: OffsetAndEpoch | None, checkpoint: Checkpoint | None) -> MetadataImage:
-    if snapshot_id is None or checkpoint is None or snapshot_id.offset == 0:
-        return MetadataImage.empty()
-    builder = ImageBuilder(MetadataImage.empty())
-    for index, value in enumerate(checkpoint.values()):
-        builder.apply(decode_record(value), index)
-    return builder.build(snapshot_id.offset, snapshot_id.epoch, checkpoint.header.last_contained_log_timestamp)
 
 
 def _bootstrap_records(files: Files, log_dir: str) -> tuple[MetadataRecord, ...]:

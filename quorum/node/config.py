@@ -24,11 +24,13 @@ from quorum.node.config_values import (
     listener_list,
     name_list,
     one_listener,
+    optional_integer,
     path_list,
     protocol_map,
     text,
 )
 from quorum.node.properties import PropertiesError, parse_properties
+from quorum.node.retention import SnapshotConfig
 from quorum.raft.config import RaftConfig
 
 CONTROLLER_ROLE: Final = "controller"
@@ -37,12 +39,16 @@ _ROLES: Final = frozenset({CONTROLLER_ROLE, BROKER_ROLE})
 _LARGEST_INT32: Final = (1 << 31) - 1
 _LARGEST_MS: Final = (1 << 53) - 1
 _FETCH_MAX_WAIT_MS: Final = 500
+_WEEK_MS: Final = 7 * 24 * 3600 * 1000
+_LARGEST_PIECE: Final = 8 << 20
+_SNAPSHOT_FIELDS: Final = ("max_new_record_bytes", "max_interval_ms", "retention_bytes", "retention_ms")
 _RAFT_FIELDS: Final = (
     "election_timeout_ms",
     "election_backoff_max_ms",
     "fetch_timeout_ms",
     "request_timeout_ms",
     "retry_backoff_ms",
+    "fetch_snapshot_max_bytes",
 )
 
 
@@ -73,6 +79,23 @@ KEYS: Final[Mapping[str, Key]] = {
     "metadata.log.dir": Key(field="metadata_log_dir", parse=text, default=""),
     "metadata.log.segment.bytes": Key(
         field="segment_bytes", parse=integer(8 << 20, _LARGEST_INT32), default=str(1 << 30)
+    ),
+    "internal.metadata.log.segment.bytes": Key(
+        field="internal_segment_bytes", parse=optional_integer(200, _LARGEST_INT32), default=""
+    ),
+    "metadata.log.segment.ms": Key(field="segment_ms", parse=integer(1, _LARGEST_MS), default=str(_WEEK_MS)),
+    "metadata.log.max.record.bytes.between.snapshots": Key(
+        field="max_new_record_bytes", parse=integer(1, _LARGEST_MS), default=str(20 << 20)
+    ),
+    "metadata.log.max.snapshot.interval.ms": Key(
+        field="max_interval_ms", parse=integer(0, _LARGEST_MS), default=str(3600 * 1000)
+    ),
+    "metadata.max.retention.bytes": Key(
+        field="retention_bytes", parse=integer(-1, _LARGEST_MS), default=str(100 << 20)
+    ),
+    "metadata.max.retention.ms": Key(field="retention_ms", parse=integer(-1, _LARGEST_MS), default=str(_WEEK_MS)),
+    "controller.quorum.fetch.snapshot.max.bytes": Key(
+        field="fetch_snapshot_max_bytes", parse=integer(1, _LARGEST_PIECE), default=str(1 << 20)
     ),
     "controller.quorum.bootstrap.servers": Key(field="bootstrap_servers", parse=host_port_list, default=""),
     "controller.quorum.election.timeout.ms": _milliseconds("election_timeout_ms", 1000),
@@ -113,6 +136,7 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     bootstrap_servers: tuple[Endpoint, ...]
     raft: RaftConfig
     log: LogConfig
+    snapshots: SnapshotConfig
     session_timeout_ms: int
     heartbeat_interval_ms: int
     initial_registration_timeout_ms: int
@@ -190,13 +214,18 @@ def _parsed(properties: Mapping[str, str]) -> dict[str, Any]:
 
 def _assembled(values: dict[str, Any]) -> NodeConfig:
     raft = {field: values.pop(field) for field in _RAFT_FIELDS}
+    snapshots = {field: values.pop(field) for field in _SNAPSHOT_FIELDS}
     security, segment_bytes = values.pop("security_protocols"), values.pop("segment_bytes")
+    log = LogConfig(
+        segment_bytes=values.pop("internal_segment_bytes") or segment_bytes, segment_ms=values.pop("segment_ms")
+    )
     listeners = values["listeners"]
     config = NodeConfig(
         **{
             **values,
             "raft": RaftConfig(**raft, fetch_max_wait_ms=min(_FETCH_MAX_WAIT_MS, raft["fetch_timeout_ms"] // 2)),
-            "log": LogConfig(segment_bytes=segment_bytes),
+            "log": log,
+            "snapshots": SnapshotConfig(**snapshots),
             "rack": values["rack"] or None,
             "metadata_log_dir": values["metadata_log_dir"] or values["log_dirs"][0],
             "advertised_listeners": values["advertised_listeners"] or listeners,

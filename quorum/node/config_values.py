@@ -25,6 +25,12 @@ class ConfigError(ValueError):
     """A configuration is wrong; the message names the key, the value and what to do."""
 
 
+def optional_integer(least: int, most: int) -> Callable[[str], int | None]:
+    """A whole number within bounds, both inclusive, or nothing."""
+    parse = integer(least, most)
+    return lambda value: parse(value) if value.strip() else None
+
+
 def text(value: str) -> str:
     """Any text, without the white space around it."""
     return value.strip()

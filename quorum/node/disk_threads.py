@@ -1,4 +1,5 @@
-"""The disk port over two threads: one that only writes and syncs, one that only reads what memory has forgotten.
+"""The disk port over two threads: one that only writes and syncs the log, one that reads what memory has forgotten and
+works on checkpoints.
 
 Decides: the group commit. Whatever is queued when the writer comes back from a sync goes with the next one: there is no
 timer. Must not know: what the jobs are for. Nothing is retried: after a failure the writer ends, and says so once.
@@ -14,10 +15,11 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from metadata_log.errors import MetadataLogError, StorageFailedError
+from quorum.node.checkpoint_jobs import CheckpointJob, CheckpointJobDone
 from quorum.node.ports import DiskDone, DiskFailed, DiskJob, LogRead, ReadDone
 from quorum.node.replica_disk import ReplicaDisk
 
-DiskEvent = DiskDone | DiskFailed | ReadDone
+DiskEvent = DiskDone | DiskFailed | ReadDone | CheckpointJobDone
 
 _MAX_GROUP: Final = 4096
 """Jobs in one sync, so that a completion is never far."""
@@ -58,7 +60,7 @@ class ThreadedDisk:
         self._disk = disk
         self._post = post
         self._writes: queue.SimpleQueue[Sequence[DiskJob] | None] = queue.SimpleQueue()
-        self._reads: queue.SimpleQueue[LogRead | None] = queue.SimpleQueue()
+        self._reads: queue.SimpleQueue[LogRead | CheckpointJob | None] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write_all, name="log-writer", daemon=True)
         self._reader = threading.Thread(target=self._read_all, name="log-reader", daemon=True)
         self.stats = stats
@@ -83,6 +85,10 @@ class ThreadedDisk:
     def read(self, read: LogRead) -> None:
         """See the port."""
         self._reads.put(read)
+
+    def work(self, job: CheckpointJob) -> None:
+        """See the port."""
+        self._reads.put(job)
 
     def _write_all(self) -> None:
         failure: Exception | None = StorageFailedError("the writer thread ended unexpectedly")
@@ -119,7 +125,10 @@ class ThreadedDisk:
         failure: Exception | None = StorageFailedError("the reader thread ended unexpectedly")
         try:
             while (read := self._reads.get()) is not None:
-                self._read_one(read)
+                if isinstance(read, LogRead):
+                    self._read_one(read)
+                else:
+                    self._post(CheckpointJobDone(job_id=read.job_id, result=read.op.run()))
             failure = None
         except (MetadataLogError, OSError) as error:
             failure = error

@@ -16,7 +16,7 @@ from metadata_log.batch import iter_batches
 from metadata_log.directory import QuorumState
 from metadata_log.errors import InvariantViolation
 from metadata_log.file_log import FileLog
-from metadata_log.offsets import Offset
+from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.write_ops import WriteOp
 from quorum.node.gate import Gate
 from quorum.node.ports import (
@@ -33,6 +33,7 @@ from quorum.raft.messages import FetchResponse
 from quorum.raft.ready import (
     AppendBatches,
     Effect,
+    InstallSnapshot,
     PersistQuorumState,
     QuorumStateData,
     Ready,
@@ -50,12 +51,12 @@ class _Outstanding(msgspec.Struct, frozen=True, kw_only=True):
     """A job that the disk has, and what to tell the core when it is done."""
 
     sequence: int
-    token: int
-    completion: Completion
+    token: int | None
+    completion: Completion | None
 
 
 class _Parked(msgspec.Struct, frozen=True, kw_only=True):
-    """Who waits for a cold read: `take` gets the batches, or None when the log was cut since."""
+    """Who waits for a cold read: `take` gets the batches, or None when the log was cut, at either end, since."""
 
     take: Callable[[bytes | None], None]
     truncations: int
@@ -78,6 +79,9 @@ class Effects:
         self._read_id = 0
         self._truncations = 0
         self._quorum_state_version = 0
+        self._appended: deque[tuple[Offset, int]] = deque()
+        self.stage_install: Callable[[OffsetAndEpoch], WriteOp]
+        """What puts a received snapshot in place of the log; given by who keeps the snapshots."""
 
     def use_quorum_state_version(self, version: int) -> None:
         """1 once kraft.version 1 is known, which is when voters have directory ids (KIP-853)."""
@@ -116,10 +120,26 @@ class Effects:
         completions = []
         while self._outstanding and self._outstanding[0].sequence <= sequence:
             done = self._outstanding.popleft()
+            if done.completion is None or done.token is None:
+                continue
             completions.append(done.completion)
             for effect in self._held.pop(done.token, ()):
                 self._do(effect)
         return completions
+
+    def stage(self, op: WriteOp) -> None:
+        """Have the log's start moved, among its other writes; the core does not wait for it."""
+        self._truncations += 1
+        self._sequence += 1
+        self._jobs.append(LogWrite(sequence=self._sequence, op=op))
+        self._outstanding.append(_Outstanding(sequence=self._sequence, token=None, completion=None))
+
+    def take_appended_bytes(self, end_offset: Offset) -> int:
+        """How many bytes of the log before `end_offset` were appended since this was asked last."""
+        total = 0
+        while self._appended and self._appended[0][0] <= end_offset:
+            total += self._appended.popleft()[1]
+        return total
 
     def read(self, offset: Offset, max_bytes: int, take: Callable[[bytes | None], None]) -> bytes | None:
         """Whole batches from memory, or None: then `take` gets them when the disk has read them."""
@@ -154,9 +174,15 @@ class Effects:
         self._held[write.token] = []
         self._outstanding.append(_Outstanding(sequence=self._sequence, token=write.token, completion=completion))
 
-    def _stage_log(self, write: AppendBatches | TruncateLog) -> WriteOp:
+    def _stage_log(self, write: AppendBatches | TruncateLog | InstallSnapshot) -> WriteOp:
+        if isinstance(write, InstallSnapshot):
+            self._truncations += 1
+            self._appended.clear()
+            return self.stage_install(write.snapshot_id)
         if isinstance(write, TruncateLog):
             self._truncations += 1
+            while self._appended and self._appended[-1][0] > write.end_offset:
+                self._appended.pop()
             cut = self._log.stage_truncate(write.end_offset)
             if self._log.log_end_offset != write.end_offset:
                 raise InvariantViolation(
@@ -165,6 +191,7 @@ class Effects:
             return cut
         if write.base_offset != self._log.log_end_offset:
             raise InvariantViolation(f"append at {write.base_offset}, but the log ends at {self._log.log_end_offset}")
+        self._appended.append((write.end_offset, len(write.data)))
         return self._log.stage_append(write.data, [header for _, header in iter_batches(write.data)])
 
     def _quorum_state(self, state: QuorumStateData) -> QuorumState:
@@ -189,7 +216,7 @@ class Effects:
         elif kind is SendRequest:
             self._send_request(effect)  # type: ignore[arg-type]
         elif kind is SendResponse:
-            self._respond(effect.request_id, effect.response)  # type: ignore[union-attr]
+            self.respond(effect.request_id, effect.response)  # type: ignore[union-attr]
         else:
             self._tell(effect)
 
@@ -212,13 +239,14 @@ class Effects:
             return
 
         def take(data: bytes | None) -> None:
-            self._respond(request_id, _with_records(response, data or b""))
+            self.respond(request_id, _with_records(response, data or b""))
 
         data = self.read(effect.read_from, effect.max_bytes, take)
         if data is not None:
             take(data)
 
-    def _respond(self, request_id: int, response: PeerResponse) -> None:
+    def respond(self, request_id: int, response: PeerResponse) -> None:
+        """Answer a peer, if it still waits."""
         respond = self._responders.pop(request_id, None)
         if respond is not None:
             respond(response)

@@ -14,16 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
-import msgspec
-
 from metadata_log.errors import InvariantViolation, MetadataLogError
 from metadata_log.image import MetadataImage
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.voters import Endpoint
 from quorum.errors import Error
 from quorum.node.application import Application
+from quorum.node.checkpoint_jobs import CheckpointJobDone
 from quorum.node.effects import Effects
+from quorum.node.executor_config import ExecutorConfig
 from quorum.node.gate import Gate
 from quorum.node.opened import OpenedReplica
 from quorum.node.peers import Peers
@@ -49,7 +48,7 @@ from quorum.node.ports import (
     Watcher,
 )
 from quorum.node.published import Published
-from quorum.raft.config import RaftConfig
+from quorum.node.snapshots import Snapshots
 from quorum.raft.inputs import (
     AskReadBarrier,
     Elapsed,
@@ -63,7 +62,7 @@ from quorum.raft.ready import (
     NOTHING,
     AppendBatches,
     BecameLeader,
-    Destination,
+    CheckSnapshot,
     Effect,
     HighWatermarkAdvanced,
     LogTruncated,
@@ -72,23 +71,15 @@ from quorum.raft.ready import (
     ReadBarrierPassed,
     ReadBarrierRefused,
     Ready,
+    SendSnapshotChunk,
     Shut,
+    SnapshotInstalled,
+    StoreChunk,
     VotersChanged,
 )
 from quorum.raft.voter_dispatch import may_append
 
-
-class ExecutorConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """What an executor is told besides what it finds on disk."""
-
-    cluster_id: str
-    raft: RaftConfig
-    endpoints: tuple[Endpoint, ...]
-    """Our own, for peers and the voter set."""
-    bootstrap: tuple[Destination, ...]
-    can_vote: bool
-    auto_join: bool = False
-    """Whether an observer that can vote asks to become a voter (`controller.quorum.auto.join.enable`)."""
+__all__ = ["Application", "Executor", "ExecutorConfig"]
 
 
 class Executor:
@@ -127,6 +118,7 @@ class Executor:
         self._effects = self.effects_type(opened.log, ports, self.gate, self._on_effect)
         self.peers = Peers(self, self._effects, self._feed)
         self._published = Published(opened.replayer, self._read_for_replay, self._on_published)
+        self.snapshots = Snapshots(self, opened, config.snapshots, self._effects, self._feed, self._published.reset)
         self._state: tuple[Epoch, str, int | None] = (Epoch(-1), "", None)
         self._is_started = False
         self._has_synced = False
@@ -145,6 +137,7 @@ class Executor:
             DiskDone: self._on_disk_done,
             DiskFailed: self._on_disk_failed,
             ReadDone: self._on_read_done,
+            CheckpointJobDone: self.snapshots.on_done,
             StopAsked: self._on_stop_asked,
             ClientCall: self._calls.append,
         }
@@ -159,6 +152,10 @@ class Executor:
             PeerRefused: self._on_peer_refused,
             ReadBarrierPassed: self._on_read_barrier,
             ReadBarrierRefused: self._on_read_barrier_refused,
+            SendSnapshotChunk: self.snapshots.on_send_piece,
+            StoreChunk: self.snapshots.on_store,
+            CheckSnapshot: self.snapshots.on_check,
+            SnapshotInstalled: self.snapshots.on_installed,
             Shut: self._on_shut,
         }
 
@@ -209,13 +206,13 @@ class Executor:
 
     def next_deadline_ms(self) -> int | None:
         """When a turn is due even without an event; monotonic ms, in the past when there is work left right now."""
-        if self._published.is_due(must_hurry=self._effects.is_writing):
+        must_hurry = self._effects.is_writing
+        if self._published.is_due(must_hurry=must_hurry):
             return self.clock.monotonic_ms
-        raft = self.machine.next_deadline_ms()
         application = self.application.next_deadline_ms() if self.application else None
-        if raft is None or application is None:
-            return application if raft is None else raft
-        return min(raft, application)
+        snapshots = self.snapshots.next_deadline_ms(must_hurry=must_hurry)
+        deadlines = (self.machine.next_deadline_ms(), application, snapshots)
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     # --- a turn
 
@@ -253,8 +250,10 @@ class Executor:
         due = self.machine.next_deadline_ms()
         if due is not None and due <= self.clock.monotonic_ms:
             self._feed(Elapsed(draw=self.ports.entropy.draw()))
-        if self._published.is_due(must_hurry=self._effects.is_writing or self._has_synced):
+        must_hurry = self._effects.is_writing or self._has_synced
+        if self._published.is_due(must_hurry=must_hurry):
             self._published.step()
+        self.snapshots.step(must_hurry=must_hurry)
         self._has_synced = False
         calls = self._calls[:]
         self._calls.clear()
@@ -368,6 +367,7 @@ class Executor:
 
     def _on_published(self, event: ImagePublished) -> None:
         self.gate.on_committed(event.after)
+        self.snapshots.on_published(event.after)
         self.tell(event)
         if self.application is not None:
             self.application.on_published()

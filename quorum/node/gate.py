@@ -29,6 +29,8 @@ from quorum.raft.messages import (
     EndQuorumEpochResponse,
     FetchRequest,
     FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
     VoteRequest,
     VoteResponse,
 )
@@ -42,6 +44,7 @@ _RESPONSES: Final[dict[type[Any], Callable[..., PeerResponse]]] = {
     BeginQuorumEpochRequest: BeginQuorumEpochResponse,
     EndQuorumEpochRequest: EndQuorumEpochResponse,
     FetchRequest: FetchResponse,
+    FetchSnapshotRequest: FetchSnapshotResponse,
     **ANSWER_OF,
 }
 

@@ -9,9 +9,10 @@ import msgspec
 
 from metadata_log.directory import MetaProperties
 from metadata_log.file_log import FileLog
-from metadata_log.files import HeldLock
+from metadata_log.files import Files, HeldLock
 from metadata_log.ids import ReplicaKey
 from metadata_log.image.replayer import Replayer
+from metadata_log.loaded_snapshot import HeldCheckpoint
 from metadata_log.log_writer import LogWriter
 from metadata_log.records import MetadataRecord
 from metadata_log.recovery import RecoveryReport
@@ -37,6 +38,9 @@ class OpenedReplica(msgspec.Struct, frozen=True, kw_only=True):
     replayer: Replayer
     bootstrap_records: tuple[MetadataRecord, ...]
     recovery: RecoveryReport
+    files: Files
+    checkpoints: tuple[HeldCheckpoint, ...]
+    """Those that the log may begin with, the oldest first; `replayer` and `storage` stand at the last."""
     locks: tuple[HeldLock, ...]
 
     def close(self) -> None:

@@ -19,6 +19,8 @@ from quorum.raft.messages import (
     EndQuorumEpochRequest,
     FetchRequest,
     FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
     VoteRequest,
 )
 from quorum.raft.ready import Ready
@@ -63,9 +65,10 @@ class Peers:
         if response.error in ID_ERRORS or response.error is Error.INCONSISTENT_CLUSTER_ID:
             self._on_refused(event)
             return
-        if type(response) is FetchResponse and response.error is Error.NONE:
+        if isinstance(response, FetchResponse | FetchSnapshotResponse) and response.error is Error.NONE:
             self.last_fetched_ms = executor.clock.monotonic_ms
-            executor.gate.on_fetch_answered(event.destination_id)
+            if isinstance(response, FetchResponse):
+                executor.gate.on_fetch_answered(event.destination_id)
         self._feed(
             ResponseReceived(
                 destination_id=event.destination_id,
@@ -140,4 +143,4 @@ def _asker_id(request: PeerRequest) -> int:
         return request.voter.key.node_id
     if isinstance(request, BeginQuorumEpochRequest | EndQuorumEpochRequest):
         return request.leader_id
-    return request.replica.node_id if isinstance(request, FetchRequest) else -1
+    return request.replica.node_id if isinstance(request, FetchRequest | FetchSnapshotRequest) else -1

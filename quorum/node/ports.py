@@ -20,6 +20,7 @@ from metadata_log.offsets import NO_EPOCH, Epoch, Offset
 from metadata_log.voters import Endpoint, VoterSet
 from metadata_log.write_ops import WriteOp
 from quorum.errors import Error
+from quorum.node.checkpoint_jobs import CheckpointJob, CheckpointJobDone, SnapshotGenerated, SnapshotLoaded
 from quorum.raft.inputs import Clock
 from quorum.raft.messages import Request, Response
 from quorum.raft.ready import Destination
@@ -179,7 +180,7 @@ class LogRead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Disk(Protocol):
-    """Writes in order, reads beside them.
+    """Writes in order, reads and work on checkpoints beside them, these in order among themselves.
 
     Every `write` is followed by `DiskDone` when all of its jobs are durable, or by one `DiskFailed` and nothing more.
     """
@@ -189,6 +190,9 @@ class Disk(Protocol):
 
     def read(self, read: LogRead) -> None:
         """Read; `ReadDone` follows, or `DiskFailed`."""
+
+    def work(self, job: CheckpointJob) -> None:
+        """Do it; `CheckpointJobDone` follows, or `DiskFailed`."""
 
 
 # --- clock and chance
@@ -294,6 +298,7 @@ Event = (
     | DiskDone
     | DiskFailed
     | ReadDone
+    | CheckpointJobDone
     | StopAsked
     | ClientCall
 )
@@ -358,7 +363,16 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     peer: str
 
 
-NodeEvent = RoleChanged | ImagePublished | ControllerActivated | ControllerDeactivated | VotersKnown | Refused
+NodeEvent = (
+    RoleChanged
+    | ImagePublished
+    | ControllerActivated
+    | ControllerDeactivated
+    | VotersKnown
+    | Refused
+    | SnapshotGenerated
+    | SnapshotLoaded
+)
 
 
 class Watcher(Protocol):

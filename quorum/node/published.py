@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 
 from metadata_log.batch import batch_values, check_batch
-from metadata_log.image import ImageChanges, MetadataImage
+from metadata_log.image import ImageChanges, MetadataImage, changes_between
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Offset
 from quorum.node.ports import ImagePublished
@@ -78,6 +78,15 @@ class Published:
         """Leadership is lost, or the log was cut: what was appended may not stay."""
         self._remembered.clear()
         self._drop_buffer()
+
+    def reset(self, image: MetadataImage) -> None:
+        """A snapshot has taken the log's place: go on from its image."""
+        before = self.replayer.image
+        self._remembered.clear()
+        self._drop_buffer()
+        self.replayer = Replayer.start(image)
+        self.high_watermark = max(self.high_watermark, image.offset_and_epoch.offset)
+        self._publish(ImagePublished(before=before, after=image, changes=(changes_between(before, image),)))
 
     def advance(self, high_watermark: Offset) -> None:
         """More is committed."""

@@ -168,7 +168,7 @@ class LogState:
             raise InvariantViolation(f"the log, which begins at {self.start_offset}, cannot be trimmed to {start}")
         self.snapshots = tuple(each for each in self.snapshots if each.id.offset >= start.offset)
         self.start_offset = start.offset
-        self.epochs = self.epochs.trim_to(start.offset)
+        self.epochs = self.epochs.trim_to(start.offset).truncate_to(self.end_offset)
 
     def install(self, token: int, snapshot: Snapshot) -> None:
         """A snapshot is being put in place of the log.

@@ -122,6 +122,10 @@ class RaftMachine:
         """1 where the log keeps the voters, 0 where the configuration does."""
         return self._core.members.kraft_version
 
+    def voters_at(self, end_offset: Offset) -> VoterSet | None:
+        """The set that a record before `end_offset` put in force; None where none did (static voters)."""
+        return self._core.members.history.carried_at(end_offset)
+
     def describe(self) -> str:
         """One line of stable text."""
         return description.describe(self._core)

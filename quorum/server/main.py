@@ -117,6 +117,7 @@ def make_driver(opened: OpenedReplica, config: NodeConfig, network: GrpcNetwork,
         endpoints=config.controller_endpoints,
         bootstrap=bootstrap_destinations(config.bootstrap_servers),
         can_vote=True,
+        snapshots=config.snapshots,
     )
     return Driver(
         opened,

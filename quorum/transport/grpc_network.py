@@ -15,12 +15,19 @@ import structlog
 
 from kraft.v1 import controller_pb2_grpc, quorum_pb2_grpc
 from quorum.node.ports import ControllerCall, OutgoingRequest, PeerResponse, Replies
-from quorum.raft.messages import BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, VoteRequest
+from quorum.raft.messages import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    FetchSnapshotRequest,
+    VoteRequest,
+)
 from quorum.transport.channel import grpc_address, is_disconnect, open_channel
 from quorum.transport.convert import elections
 from quorum.transport.convert.calls import kind_of, request_to, response_from
 from quorum.transport.convert.common import BadMessage
 from quorum.transport.convert.fetch import fetch_request_to
+from quorum.transport.convert.fetch_snapshot import fetch_snapshot_request_to, fetch_snapshot_response_from
 from quorum.transport.fetch_stream import FetchStream
 from quorum.transport.methods import controller_method
 
@@ -182,4 +189,7 @@ async def _single_call(stub: quorum_pb2_grpc.QuorumAsyncStub, outgoing: Outgoing
     if isinstance(request, EndQuorumEpochRequest):
         end = elections.end_request_to(request, cluster_id=cluster_id, topic_id=topic_id)
         return elections.end_response_from(await stub.EndQuorumEpoch(end, timeout=timeout))
+    if isinstance(request, FetchSnapshotRequest):
+        piece = fetch_snapshot_request_to(request, cluster_id=cluster_id, topic_id=topic_id)
+        return fetch_snapshot_response_from(await stub.FetchSnapshot(piece, timeout=timeout))
     raise TypeError(f"{type(request).__name__} is no single call")

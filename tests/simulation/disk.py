@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from metadata_log.errors import MetadataLogError
 from metadata_log.simulated_files import SimulatedCrash
+from quorum.node.checkpoint_jobs import CheckpointJob, CheckpointJobDone
 from quorum.node.ports import DiskDone, DiskFailed, DiskJob, LogRead, ReadDone
 from tests.simulation import world as w
 
@@ -30,6 +31,7 @@ class NodeDisk:
         self._disk = node.opened.disk
         self._jobs: list[DiskJob] = []
         self._is_busy = False
+        self._work: list[CheckpointJob] = []
 
     def write(self, jobs: Sequence[DiskJob]) -> None:
         """See the port."""
@@ -43,6 +45,35 @@ class NodeDisk:
         """See the port."""
         self._node.burn()
         self._node.world.after(self._latency_us(), self._read, read)
+
+    def work(self, job: CheckpointJob) -> None:
+        """See the port: one after the other."""
+        self._node.burn()
+        self._work.append(job)
+        if len(self._work) == 1:
+            self._node.world.after(self._latency_us(), self._work_on)
+
+    def _work_on(self) -> None:
+        node = self._node
+        if node.boot != self._boot or not node.is_up:
+            return
+        if node.is_frozen or node.stalled_until_us > node.world.now_us:
+            node.world.after(1000 + self._latency_us(), self._work_on)
+            return
+        job = self._work.pop(0)
+        node.world.count(w.WORKED, node.node_id, job.job_id)
+        try:
+            result = job.op.run()
+        except SimulatedCrash:
+            node.end(power=node.dies_by_power)
+            return
+        except (MetadataLogError, OSError) as error:
+            node.disk_failed(self._boot, error)
+            return
+        node.look_at_disk()
+        node.world.after(_TOLD_US, node.deliver, self._boot, CheckpointJobDone(job_id=job.job_id, result=result))
+        if self._work:
+            node.world.after(self._latency_us(), self._work_on)
 
     def _begin(self) -> None:
         self._node.world.after(self._latency_us(), self._run)

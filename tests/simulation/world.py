@@ -23,6 +23,7 @@ WRITTEN: Final = 5
 READ: Final = 6
 CLIENT: Final = 7
 FAULT: Final = 8
+WORKED: Final = 9
 """Kinds of events, as the transcript has them."""
 
 

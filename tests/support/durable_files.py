@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.file_log import LogConfig, open_log
+from metadata_log.loaded_snapshot import load_snapshot
 from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.snapshot import checkpoint_name, newest_checkpoint
 from tests.support.node_requests import DATA
 
 
@@ -20,7 +22,7 @@ def durable_copy(files: SimulatedFiles) -> SimulatedFiles:
 
 
 def read_directory(files: SimulatedFiles) -> tuple[int, int, frozenset[str]]:
-    """(log end, epoch in quorum-state, names of the topics in the log) of a replica's directory."""
+    """(log end, epoch in quorum-state, names of the topics in log and checkpoint) of a replica's directory."""
     from metadata_log.batch import batch_values  # noqa: PLC0415
     from metadata_log.directory import read_quorum_state  # noqa: PLC0415
     from metadata_log.records import TopicRecord, decode_record  # noqa: PLC0415
@@ -28,11 +30,16 @@ def read_directory(files: SimulatedFiles) -> tuple[int, int, frozenset[str]]:
     directory = f"{DATA}/{METADATA_DIRECTORY}"
     state = read_quorum_state(files, directory)
     log, _ = open_log(files, directory, config=LogConfig(), recover=False)
-    names = set()
+    names: set[str] = set()
+    end = log.log_end_offset
+    newest = newest_checkpoint(files, directory)
+    if newest is not None and newest.offset > 0:
+        names.update(load_snapshot(files, f"{directory}/{checkpoint_name(newest)}", newest).image.topics.by_name)
+        end = max(end, newest.offset)
     for header, batch in log.iter_from(log.start_offset):
         if not header.is_control:
             for value in batch_values(batch, header):
                 record = decode_record(value)
                 if isinstance(record, TopicRecord):
                     names.add(record.name)
-    return log.log_end_offset, -1 if state is None else state.leader_epoch, frozenset(names)
+    return end, -1 if state is None else state.leader_epoch, frozenset(names)

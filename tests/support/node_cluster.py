@@ -15,9 +15,11 @@ from typing import Any
 from metadata_log.file_log import LogConfig
 from metadata_log.format import LogDirectory, format_directory
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
+from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint, Voter
 from quorum.node.executor import Executor
 from quorum.node.ports import ClientAnswer
+from quorum.node.retention import SnapshotConfig
 from tests.support.node_ports import Crashed, SimulatedDisk
 from tests.support.node_promises import Promises
 from tests.support.node_requests import BROKER, CLUSTER_ID, DATA, LEVEL, REGISTER_BROKER, WALL_START_MS, create_request
@@ -35,6 +37,7 @@ class Cluster:
         executor: type[Executor] = Executor,
         disk: type[SimulatedDisk] | None = None,
         log: LogConfig | None = None,
+        snapshots: SnapshotConfig | None = None,
     ) -> None:
         self.now_ms = 0
         self.random = random.Random(seed)
@@ -43,6 +46,7 @@ class Cluster:
         self.executor_type = executor
         self.disk_type = disk or SimulatedDisk
         self.log_config = log or LogConfig()
+        self.snapshots = snapshots or SnapshotConfig()
         self.restart_after_ms: int | None = None
         """When set, a replica that crashed is started again after so long."""
         self.cut: set[tuple[int, int]] = set()
@@ -63,18 +67,23 @@ class Cluster:
             for n in range(1, count + 1)
         ]
         self.nodes = [Node(self, voter) for voter in voters]
-        for node, voter in zip(self.nodes, voters, strict=True):
-            node.files.mkdirs(DATA)
-            format_directory(
-                node.files,
-                [LogDirectory(path=DATA, directory_id=voter.key.directory_id)],
-                DATA,
-                cluster_id=CLUSTER_ID,
-                node_id=voter.key.node_id,
-                level=LEVEL,
-                now_ms=WALL_START_MS,
-                initial_voters=voters,
-            )
+        for node in self.nodes:
+            self.format(node)
+
+    def format(self, node: Node) -> None:
+        """An empty disk, formatted: as the first, so whenever it is lost."""
+        node.files = SimulatedFiles()
+        node.files.mkdirs(DATA)
+        format_directory(
+            node.files,
+            [LogDirectory(path=DATA, directory_id=node.voter.key.directory_id)],
+            DATA,
+            cluster_id=CLUSTER_ID,
+            node_id=node.voter.key.node_id,
+            level=LEVEL,
+            now_ms=WALL_START_MS,
+            initial_voters=[each.voter for each in self.nodes],
+        )
 
     def node(self, node_id: int) -> Node:
         return self.nodes[node_id - 1]

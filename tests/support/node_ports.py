@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from metadata_log.errors import MetadataLogError
 from metadata_log.simulated_files import SimulatedCrash
+from quorum.node.checkpoint_jobs import CheckpointJob, CheckpointJobDone
 from quorum.node.ports import (
     ClientAnswer,
     ControllerAnswered,
@@ -99,6 +100,25 @@ class SimulatedDisk:
 
     def read(self, read: LogRead) -> None:
         self.node.post(self._boot, 1, ReadDone(read_id=read.read_id, data=read.plan.run()))
+
+    def work(self, job: CheckpointJob) -> None:
+        self.node.cluster.before_effect()
+        self.node.cluster.later(self.node.disk_latency_ms, lambda: self._work(job))
+
+    def _work(self, job: CheckpointJob) -> None:
+        node = self.node
+        if node.boot != self._boot or not node.is_up:
+            return
+        try:
+            node.cluster.before_effect()
+            result = job.op.run()
+            node.cluster.before_effect()
+        except (Crashed, SimulatedCrash):
+            node.crash()
+        except MetadataLogError as error:
+            node.post(self._boot, 0, DiskFailed(error=error))
+        else:
+            node.post(self._boot, 0, CheckpointJobDone(job_id=job.job_id, result=result))
 
 
 class SimulatedNetwork:

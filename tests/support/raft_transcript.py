@@ -101,8 +101,8 @@ class Transcript(VoterCommands):
         return command(named, flags)
 
     def do_node(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """A replica as its disk has it: me, voters; epoch, leader, voted; log (`end@epoch,end@epoch`); bootstrap; `start=`
-        of the log, and `snapshots=`, of 100 bytes each."""
+        """A replica as its disk has it: me, voters; epoch, leader, voted; log (`end@epoch,end@epoch`); bootstrap;
+        `start=` of the log, and `snapshots=`, of 100 bytes each."""
         epochs, start = EpochHistory(), 0
         ends = [position_of(text) for text in named["log"].split(",")] if "log" in named else []
         for end in ends:
@@ -345,8 +345,10 @@ class Transcript(VoterCommands):
                 leader_endpoints=where,
                 vote_granted="granted" in flags,
             )
-        if isinstance(request, BeginQuorumEpochRequest):
-            return BeginQuorumEpochResponse(error=error, leader_id=leader, leader_epoch=epoch, leader_endpoints=where)
+        if isinstance(request, BeginQuorumEpochRequest | EndQuorumEpochRequest):
+            is_begin = isinstance(request, BeginQuorumEpochRequest)
+            kind = BeginQuorumEpochResponse if is_begin else EndQuorumEpochResponse
+            return kind(error=error, leader_id=leader, leader_epoch=epoch, leader_endpoints=where)
         if isinstance(request, ApiVersionsRequest):
             replica = key_of(int(named["is"]), named.get("dir")) if "is" in named else None
             return ApiVersionsResponse(
@@ -360,19 +362,8 @@ class Transcript(VoterCommands):
             return ANSWER_OF[type(request)](  # type: ignore[index,return-value]
                 error=error, leader_id=leader, leader_epoch=epoch, leader_endpoints=where
             )
-        if isinstance(request, EndQuorumEpochRequest):
-            return EndQuorumEpochResponse(error=error, leader_id=leader, leader_epoch=epoch, leader_endpoints=where)
-        if isinstance(request, FetchSnapshotRequest) and "records" not in named:
-            return FetchSnapshotResponse(
-                error=error,
-                leader_id=leader,
-                leader_epoch=epoch,
-                leader_endpoints=where,
-                snapshot_id=position_of(named["of"]) if "of" in named else request.snapshot_id,
-                size=int(named.get("size", "100")),
-                position=int(named.get("position", str(request.position))),
-                data=bytes(int(named.get("bytes", "0"))),
-            )
+        if isinstance(request, FetchSnapshotRequest):
+            return _piece(request, named, error, leader, epoch, where)
         records = b""
         if "voters" in named:
             records = voters_record(named, self.machine.log_end_offset, epoch, WALL_MS)
@@ -391,6 +382,26 @@ class Transcript(VoterCommands):
             snapshot_id=position_of(named["snapshot"]) if "snapshot" in named else None,
             records=records if "broken" not in flags else records[:-1] + b"\xff",
         )
+
+
+def _piece(
+    request: FetchSnapshotRequest,
+    named: dict[str, str],
+    error: Error,
+    leader: NodeId,
+    epoch: Epoch,
+    where: tuple[Endpoint, ...],
+) -> FetchSnapshotResponse:
+    return FetchSnapshotResponse(
+        error=error,
+        leader_id=leader,
+        leader_epoch=epoch,
+        leader_endpoints=where,
+        snapshot_id=position_of(named["of"]) if "of" in named else request.snapshot_id,
+        size=int(named.get("size", "100")),
+        position=int(named.get("position", str(request.position))),
+        data=bytes(int(named.get("bytes", "0"))),
+    )
 
 
 def play(text: str) -> str:

@@ -79,6 +79,7 @@ class Node:
                 endpoints=self.voter.endpoints,
                 bootstrap=(),
                 can_vote=True,
+                snapshots=self.cluster.snapshots,
             ),
             Ports(
                 disk=self.cluster.disk_type(self),

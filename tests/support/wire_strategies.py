@@ -62,6 +62,14 @@ fetch_requests = st.builds(
     max_wait_ms=int32,
     high_watermark=int64,
 )
+fetch_snapshot_requests = st.builds(
+    m.FetchSnapshotRequest,
+    replica=keys,
+    current_leader_epoch=int32,
+    snapshot_id=ends,
+    position=int64,
+    max_bytes=int32,
+)
 vote_responses = st.builds(m.VoteResponse, error=errors, vote_granted=st.booleans(), **leader)
 begin_responses = st.builds(m.BeginQuorumEpochResponse, error=errors, **leader)
 end_responses = st.builds(m.EndQuorumEpochResponse, error=errors, **leader)
@@ -73,6 +81,15 @@ fetch_responses = st.builds(
     diverging=st.none() | ends,
     snapshot_id=st.none() | ends,
     records=st.binary(max_size=64),
+    **leader,
+)
+fetch_snapshot_responses = st.builds(
+    m.FetchSnapshotResponse,
+    error=errors,
+    snapshot_id=st.none() | ends,
+    size=int64,
+    position=int64,
+    data=st.binary(max_size=64),
     **leader,
 )
 

@@ -841,6 +841,220 @@ class FetchResponse(_message.Message):
 Global___FetchResponse: _TypeAlias = FetchResponse  # noqa: Y015
 
 @_typing.final
+class FetchSnapshotRequest(_message.Message):
+    """Asks the leader for bytes of a snapshot's file."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class Topic(_message.Message):
+        """A topic of a FetchSnapshot request."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        TOPIC_ID_FIELD_NUMBER: _builtins.int
+        PARTITIONS_FIELD_NUMBER: _builtins.int
+        topic_id: _builtins.bytes
+        """Id of the topic, 16 bytes: the sentinel (value 1) or the metadata topic's own."""
+        @_builtins.property
+        def partitions(self) -> _containers.RepeatedCompositeFieldContainer[Global___FetchSnapshotRequest.Partition]:
+            """Exactly one: partition 0."""
+
+        def __init__(
+            self,
+            *,
+            topic_id: _builtins.bytes = ...,
+            partitions: _abc.Iterable[Global___FetchSnapshotRequest.Partition] | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["partitions", b"partitions", "topic_id", b"topic_id"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class Partition(_message.Message):
+        """A partition of a FetchSnapshot request."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        PARTITION_INDEX_FIELD_NUMBER: _builtins.int
+        CURRENT_LEADER_EPOCH_FIELD_NUMBER: _builtins.int
+        SNAPSHOT_ID_FIELD_NUMBER: _builtins.int
+        POSITION_FIELD_NUMBER: _builtins.int
+        REPLICA_DIRECTORY_ID_FIELD_NUMBER: _builtins.int
+        partition_index: _builtins.int
+        """Index of the partition."""
+        current_leader_epoch: _builtins.int
+        """Epoch that the replica is in."""
+        position: _builtins.int
+        """The first byte that is wanted."""
+        replica_directory_id: _builtins.bytes
+        """Directory id of the replica, 16 bytes."""
+        @_builtins.property
+        def snapshot_id(self) -> _common_pb2.OffsetAndEpoch:
+            """The snapshot, as an answer to Fetch named it."""
+
+        def __init__(
+            self,
+            *,
+            partition_index: _builtins.int = ...,
+            current_leader_epoch: _builtins.int = ...,
+            snapshot_id: _common_pb2.OffsetAndEpoch | None = ...,
+            position: _builtins.int = ...,
+            replica_directory_id: _builtins.bytes = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["snapshot_id", b"snapshot_id"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["current_leader_epoch", b"current_leader_epoch", "partition_index", b"partition_index", "position", b"position", "replica_directory_id", b"replica_directory_id", "snapshot_id", b"snapshot_id"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    REPLICA_ID_FIELD_NUMBER: _builtins.int
+    MAX_BYTES_FIELD_NUMBER: _builtins.int
+    TOPICS_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    """The cluster that the replica belongs to; left out, it is not compared."""
+    replica_id: _builtins.int
+    """Node id of the replica."""
+    max_bytes: _builtins.int
+    """How many bytes are wanted at most."""
+    @_builtins.property
+    def topics(self) -> _containers.RepeatedCompositeFieldContainer[Global___FetchSnapshotRequest.Topic]:
+        """Exactly one: the metadata topic."""
+
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str | None = ...,
+        replica_id: _builtins.int = ...,
+        max_bytes: _builtins.int = ...,
+        topics: _abc.Iterable[Global___FetchSnapshotRequest.Topic] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "cluster_id", b"cluster_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "cluster_id", b"cluster_id", "max_bytes", b"max_bytes", "replica_id", b"replica_id", "topics", b"topics"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__cluster_id: _TypeAlias = _typing.Literal["cluster_id"]  # noqa: Y015
+    _WhichOneofArgType__cluster_id: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cluster_id) -> _WhichOneofReturnType__cluster_id | None: ...
+
+Global___FetchSnapshotRequest: _TypeAlias = FetchSnapshotRequest  # noqa: Y015
+
+@_typing.final
+class FetchSnapshotResponse(_message.Message):
+    """The answer to FetchSnapshot."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class Topic(_message.Message):
+        """A topic of a FetchSnapshot answer."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        TOPIC_ID_FIELD_NUMBER: _builtins.int
+        PARTITIONS_FIELD_NUMBER: _builtins.int
+        topic_id: _builtins.bytes
+        """Id of the topic, as the request gave it."""
+        @_builtins.property
+        def partitions(self) -> _containers.RepeatedCompositeFieldContainer[Global___FetchSnapshotResponse.Partition]:
+            """The partitions of the request."""
+
+        def __init__(
+            self,
+            *,
+            topic_id: _builtins.bytes = ...,
+            partitions: _abc.Iterable[Global___FetchSnapshotResponse.Partition] | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["partitions", b"partitions", "topic_id", b"topic_id"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class Partition(_message.Message):
+        """A partition of a FetchSnapshot answer."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        PARTITION_INDEX_FIELD_NUMBER: _builtins.int
+        ERROR_CODE_FIELD_NUMBER: _builtins.int
+        LEADER_ID_FIELD_NUMBER: _builtins.int
+        LEADER_EPOCH_FIELD_NUMBER: _builtins.int
+        SNAPSHOT_ID_FIELD_NUMBER: _builtins.int
+        SIZE_FIELD_NUMBER: _builtins.int
+        POSITION_FIELD_NUMBER: _builtins.int
+        DATA_FIELD_NUMBER: _builtins.int
+        partition_index: _builtins.int
+        """Index of the partition."""
+        error_code: _builtins.int
+        """Kafka's error code; 0 is none. SNAPSHOT_NOT_FOUND (98): the leader has it no more, a Fetch tells what it has.
+        POSITION_OUT_OF_RANGE (99): the file is not that long.
+        """
+        leader_id: _builtins.int
+        """The leader that the answering replica knows in its epoch, or -1."""
+        leader_epoch: _builtins.int
+        """The answering replica's epoch."""
+        size: _builtins.int
+        """Size of the whole file in bytes."""
+        position: _builtins.int
+        """Where in the file the bytes begin."""
+        data: _builtins.bytes
+        """Bytes of the file, cut anywhere."""
+        @_builtins.property
+        def snapshot_id(self) -> _common_pb2.OffsetAndEpoch:
+            """The snapshot that the bytes are of; left out in an error."""
+
+        def __init__(
+            self,
+            *,
+            partition_index: _builtins.int = ...,
+            error_code: _builtins.int = ...,
+            leader_id: _builtins.int = ...,
+            leader_epoch: _builtins.int = ...,
+            snapshot_id: _common_pb2.OffsetAndEpoch | None = ...,
+            size: _builtins.int = ...,
+            position: _builtins.int = ...,
+            data: _builtins.bytes = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["snapshot_id", b"snapshot_id"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "error_code", b"error_code", "leader_epoch", b"leader_epoch", "leader_id", b"leader_id", "partition_index", b"partition_index", "position", b"position", "size", b"size", "snapshot_id", b"snapshot_id"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    ERROR_CODE_FIELD_NUMBER: _builtins.int
+    TOPICS_FIELD_NUMBER: _builtins.int
+    NODE_ENDPOINTS_FIELD_NUMBER: _builtins.int
+    error_code: _builtins.int
+    """Kafka's error code for the request as a whole; 0 is none."""
+    @_builtins.property
+    def topics(self) -> _containers.RepeatedCompositeFieldContainer[Global___FetchSnapshotResponse.Topic]:
+        """The topics of the request."""
+
+    @_builtins.property
+    def node_endpoints(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeEndpoint]:
+        """Listeners of the leader that the partitions name."""
+
+    def __init__(
+        self,
+        *,
+        error_code: _builtins.int = ...,
+        topics: _abc.Iterable[Global___FetchSnapshotResponse.Topic] | None = ...,
+        node_endpoints: _abc.Iterable[Global___NodeEndpoint] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error_code", b"error_code", "node_endpoints", b"node_endpoints", "topics", b"topics"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FetchSnapshotResponse: _TypeAlias = FetchSnapshotResponse  # noqa: Y015
+
+@_typing.final
 class NodeEndpoint(_message.Message):
     """A listener of a node that an answer names."""
 

@@ -60,6 +60,11 @@ class QuorumStub:
                 request_serializer=kraft_dot_v1_dot_quorum__pb2.FetchRequest.SerializeToString,
                 response_deserializer=kraft_dot_v1_dot_quorum__pb2.FetchResponse.FromString,
                 _registered_method=True)
+        self.FetchSnapshot = channel.unary_unary(
+                '/kraft.v1.Quorum/FetchSnapshot',
+                request_serializer=kraft_dot_v1_dot_quorum__pb2.FetchSnapshotRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_quorum__pb2.FetchSnapshotResponse.FromString,
+                _registered_method=True)
         self.DescribeQuorum = channel.unary_unary(
                 '/kraft.v1.Quorum/DescribeQuorum',
                 request_serializer=kraft_dot_v1_dot_quorum__pb2.DescribeQuorumRequest.SerializeToString,
@@ -107,6 +112,13 @@ class QuorumServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def FetchSnapshot(self, request, context):
+        """A piece of a snapshot, for a replica whose log ends before the leader's begins (KIP-630).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def DescribeQuorum(self, request, context):
         """What the leader knows of every replica; other replicas name the leader.
         """
@@ -141,6 +153,11 @@ def add_QuorumServicer_to_server(servicer, server):
                     servicer.FetchOnce,
                     request_deserializer=kraft_dot_v1_dot_quorum__pb2.FetchRequest.FromString,
                     response_serializer=kraft_dot_v1_dot_quorum__pb2.FetchResponse.SerializeToString,
+            ),
+            'FetchSnapshot': grpc.unary_unary_rpc_method_handler(
+                    servicer.FetchSnapshot,
+                    request_deserializer=kraft_dot_v1_dot_quorum__pb2.FetchSnapshotRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_quorum__pb2.FetchSnapshotResponse.SerializeToString,
             ),
             'DescribeQuorum': grpc.unary_unary_rpc_method_handler(
                     servicer.DescribeQuorum,
@@ -284,6 +301,33 @@ class Quorum:
             '/kraft.v1.Quorum/FetchOnce',
             kraft_dot_v1_dot_quorum__pb2.FetchRequest.SerializeToString,
             kraft_dot_v1_dot_quorum__pb2.FetchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FetchSnapshot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Quorum/FetchSnapshot',
+            kraft_dot_v1_dot_quorum__pb2.FetchSnapshotRequest.SerializeToString,
+            kraft_dot_v1_dot_quorum__pb2.FetchSnapshotResponse.FromString,
             options,
             channel_credentials,
             insecure,

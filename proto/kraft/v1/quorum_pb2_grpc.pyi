@@ -50,6 +50,8 @@ class QuorumStub:
     """
     FetchOnce: _grpc.UnaryUnaryMultiCallable[_quorum_pb2.FetchRequest, _quorum_pb2.FetchResponse]
     """A single Fetch, for tools."""
+    FetchSnapshot: _grpc.UnaryUnaryMultiCallable[_quorum_pb2.FetchSnapshotRequest, _quorum_pb2.FetchSnapshotResponse]
+    """A piece of a snapshot, for a replica whose log ends before the leader's begins (KIP-630)."""
     DescribeQuorum: _grpc.UnaryUnaryMultiCallable[_quorum_pb2.DescribeQuorumRequest, _quorum_pb2.DescribeQuorumResponse]
     """What the leader knows of every replica; other replicas name the leader."""
 
@@ -70,6 +72,8 @@ class QuorumAsyncStub(QuorumStub):
     """
     FetchOnce: _aio.UnaryUnaryMultiCallable[_quorum_pb2.FetchRequest, _quorum_pb2.FetchResponse]  # type: ignore[assignment]
     """A single Fetch, for tools."""
+    FetchSnapshot: _aio.UnaryUnaryMultiCallable[_quorum_pb2.FetchSnapshotRequest, _quorum_pb2.FetchSnapshotResponse]  # type: ignore[assignment]
+    """A piece of a snapshot, for a replica whose log ends before the leader's begins (KIP-630)."""
     DescribeQuorum: _aio.UnaryUnaryMultiCallable[_quorum_pb2.DescribeQuorumRequest, _quorum_pb2.DescribeQuorumResponse]  # type: ignore[assignment]
     """What the leader knows of every replica; other replicas name the leader."""
 
@@ -117,6 +121,14 @@ class QuorumServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_quorum_pb2.FetchResponse, _abc.Awaitable[_quorum_pb2.FetchResponse]]:
         """A single Fetch, for tools."""
+
+    @_abc_1.abstractmethod
+    def FetchSnapshot(
+        self,
+        request: _quorum_pb2.FetchSnapshotRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_quorum_pb2.FetchSnapshotResponse, _abc.Awaitable[_quorum_pb2.FetchSnapshotResponse]]:
+        """A piece of a snapshot, for a replica whose log ends before the leader's begins (KIP-630)."""
 
     @_abc_1.abstractmethod
     def DescribeQuorum(

@@ -12,13 +12,20 @@ import msgspec
 
 from kraft.v1 import quorum_pb2, quorum_pb2_grpc
 from quorum.node.ports import PeerCall, PeerResponse
-from quorum.raft.messages import BeginQuorumEpochResponse, EndQuorumEpochResponse, FetchResponse, VoteResponse
+from quorum.raft.messages import (
+    BeginQuorumEpochResponse,
+    EndQuorumEpochResponse,
+    FetchResponse,
+    FetchSnapshotResponse,
+    VoteResponse,
+)
 from quorum.server.grpc.describe import describe
 from quorum.server.grpc.fetches import FetchDoor
 from quorum.server.grpc.node import Node, caller_of
 from quorum.transport.convert import elections
 from quorum.transport.convert.common import BadMessage
 from quorum.transport.convert.fetch import fetch_request_from, fetch_response_to
+from quorum.transport.convert.fetch_snapshot import fetch_snapshot_request_from, fetch_snapshot_response_to
 
 T = TypeVar("T")
 
@@ -72,6 +79,17 @@ class QuorumDoor(quorum_pb2_grpc.QuorumServicer):
             return quorum_pb2.FetchResponse(correlation_id=request.correlation_id, error_code=bad.error)
         response = await self._ask(call, context)
         return fetch_response_to(_expect(response, FetchResponse), call.topic_id, request.correlation_id)
+
+    async def FetchSnapshot(
+        self, request: quorum_pb2.FetchSnapshotRequest, context: Any
+    ) -> quorum_pb2.FetchSnapshotResponse:
+        """See the contract."""
+        try:
+            call = fetch_snapshot_request_from(request)
+        except BadMessage as bad:
+            return quorum_pb2.FetchSnapshotResponse(error_code=bad.error)
+        response = await self._ask(call, context)
+        return fetch_snapshot_response_to(_expect(response, FetchSnapshotResponse), call.topic_id)
 
     async def DescribeQuorum(
         self, request: quorum_pb2.DescribeQuorumRequest, context: Any

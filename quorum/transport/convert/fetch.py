@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kraft.v1 import common_pb2, quorum_pb2
+from kraft.v1 import quorum_pb2
 from metadata_log.ids import NodeId, TopicId
-from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
+from metadata_log.offsets import NO_EPOCH, Epoch, Offset
 from quorum.node.ports import PeerCall
 from quorum.raft.messages import (
     UNKNOWN_OFFSET,
@@ -15,6 +15,8 @@ from quorum.transport.convert.common import error_from
 from quorum.transport.convert.partitions import (
     TOP_LEVEL_ERRORS,
     cluster_id_of,
+    end_from,
+    end_to,
     nodes_from,
     nodes_to,
     only_partition,
@@ -65,14 +67,6 @@ def fetch_request_from(message: quorum_pb2.FetchRequest) -> PeerCall:
     )
 
 
-def _end_to(end: OffsetAndEpoch | None) -> common_pb2.OffsetAndEpoch | None:
-    return None if end is None else common_pb2.OffsetAndEpoch(offset=end.offset, epoch=end.epoch)
-
-
-def _end_from(message: common_pb2.OffsetAndEpoch) -> OffsetAndEpoch:
-    return OffsetAndEpoch(offset=Offset(message.offset), epoch=Epoch(message.epoch))
-
-
 def fetch_response_to(response: FetchResponse, topic_id: TopicId, correlation_id: int) -> quorum_pb2.FetchResponse:
     """The answer on the wire; `topic_id` and `correlation_id` as the request named them."""
     if response.error in TOP_LEVEL_ERRORS:
@@ -81,10 +75,10 @@ def fetch_response_to(response: FetchResponse, topic_id: TopicId, correlation_id
         error_code=response.error,
         high_watermark=response.high_watermark,
         log_start_offset=response.log_start_offset,
-        diverging_epoch=_end_to(response.diverging),
+        diverging_epoch=end_to(response.diverging),
         leader_id=response.leader_id,
         leader_epoch=response.leader_epoch,
-        snapshot_id=_end_to(response.snapshot_id),
+        snapshot_id=end_to(response.snapshot_id),
         records=response.records,
     )
     return quorum_pb2.FetchResponse(
@@ -110,7 +104,7 @@ def fetch_response_from(message: quorum_pb2.FetchResponse) -> FetchResponse:
         leader_endpoints=nodes_from(partition.leader_id, message.node_endpoints),
         high_watermark=Offset(partition.high_watermark),
         log_start_offset=Offset(partition.log_start_offset),
-        diverging=_end_from(partition.diverging_epoch) if partition.HasField("diverging_epoch") else None,
-        snapshot_id=_end_from(partition.snapshot_id) if partition.HasField("snapshot_id") else None,
+        diverging=end_from(partition.diverging_epoch) if partition.HasField("diverging_epoch") else None,
+        snapshot_id=end_from(partition.snapshot_id) if partition.HasField("snapshot_id") else None,
         records=partition.records,
     )

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, Protocol, TypeVar
 
-from kraft.v1 import quorum_pb2
+from kraft.v1 import common_pb2, quorum_pb2
 from metadata_log.ids import NodeId, ReplicaKey, TopicId
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.errors import Error
 from quorum.transport.convert.common import BadMessage, directory_id_from, endpoint_from, endpoint_to, topic_id_from
@@ -50,6 +51,14 @@ def cluster_id_of(message: Any) -> str | None:
 
 def replica_key(node_id: int, directory_id: bytes) -> ReplicaKey:
     return ReplicaKey(node_id=NodeId(node_id), directory_id=directory_id_from(directory_id))
+
+
+def end_to(end: OffsetAndEpoch | None) -> common_pb2.OffsetAndEpoch | None:
+    return None if end is None else common_pb2.OffsetAndEpoch(offset=end.offset, epoch=end.epoch)
+
+
+def end_from(message: common_pb2.OffsetAndEpoch) -> OffsetAndEpoch:
+    return OffsetAndEpoch(offset=Offset(message.offset), epoch=Epoch(message.epoch))
 
 
 @lru_cache(maxsize=64)

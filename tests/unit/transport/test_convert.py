@@ -25,6 +25,12 @@ from quorum.transport.convert.fetch import (
     fetch_response_from,
     fetch_response_to,
 )
+from quorum.transport.convert.fetch_snapshot import (
+    fetch_snapshot_request_from,
+    fetch_snapshot_request_to,
+    fetch_snapshot_response_from,
+    fetch_snapshot_response_to,
+)
 from quorum.transport.convert.partitions import TOP_LEVEL_ERRORS
 from quorum.transport.convert.parts import PART_WEIGHT, joined, parts_of, weight_of
 from tests.support import wire_strategies as wire
@@ -86,6 +92,17 @@ class TestPeers:
     def test_end_answer(self, response: m.EndQuorumEpochResponse, topic_id: TopicId) -> None:
         message = _over_the_wire(elections.end_response_to(response, topic_id))
         _check_answer(elections.end_response_from(message), response, message, topic_id)
+
+    @given(wire.fetch_snapshot_requests, cluster_ids, wire.topic_ids)
+    def test_fetch_snapshot(self, request: m.FetchSnapshotRequest, cluster_id: str | None, topic_id: TopicId) -> None:
+        message = _over_the_wire(fetch_snapshot_request_to(request, cluster_id=cluster_id, topic_id=topic_id))
+        call = PeerCall(request=request, cluster_id=cluster_id, topic_id=topic_id)
+        assert fetch_snapshot_request_from(message) == call
+
+    @given(wire.fetch_snapshot_responses, wire.topic_ids)
+    def test_fetch_snapshot_answer(self, response: m.FetchSnapshotResponse, topic_id: TopicId) -> None:
+        message = _over_the_wire(fetch_snapshot_response_to(response, topic_id))
+        _check_answer(fetch_snapshot_response_from(message), response, message, topic_id)
 
     @given(wire.fetch_responses, wire.topic_ids, wire.int64)
     def test_fetch_answer(self, response: m.FetchResponse, topic_id: TopicId, correlation_id: int) -> None:
@@ -169,6 +186,7 @@ class TestWhatCannotBeUnderstood:
             (elections.begin_request_from, quorum_pb2.BeginQuorumEpochRequest),
             (elections.end_request_from, quorum_pb2.EndQuorumEpochRequest),
             (fetch_request_from, quorum_pb2.FetchRequest),
+            (fetch_snapshot_request_from, quorum_pb2.FetchSnapshotRequest),
         ],
     )
     @pytest.mark.parametrize(

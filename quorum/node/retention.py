@@ -1,0 +1,55 @@
+"""When a snapshot is taken, and how much of the log and of older snapshots is kept behind it (KIP-630).
+
+Decides: exactly that, from sizes and times. Must not know: files, Raft.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.loaded_snapshot import HeldCheckpoint
+from metadata_log.offsets import Offset
+
+CLEAN_INTERVAL_MS: Final = 60_000
+"""Retention is looked at so often, and after each snapshot: Kafka's interval."""
+
+
+class SnapshotConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Sizes in bytes, times in ms; Kafka's keys and defaults. A negative retention keeps everything."""
+
+    max_new_record_bytes: int = 20 * 1024 * 1024
+    """A snapshot is due once so much of the log has been replayed since the last
+    (`metadata.log.max.record.bytes.between.snapshots`)."""
+    max_interval_ms: int = 3_600_000
+    """Or once there is anything new and so much time has passed (`metadata.log.max.snapshot.interval.ms`); 0: never."""
+    retention_bytes: int = 100 * 1024 * 1024
+    """Of the log and all snapshots together (`metadata.max.retention.bytes`). One snapshot always stays."""
+    retention_ms: int = 7 * 24 * 3_600_000
+    """A snapshot whose last record is older goes, where a newer one is there (`metadata.max.retention.ms`)."""
+
+
+def choose_start(
+    held: Sequence[HeldCheckpoint],
+    log_size_from: Callable[[Offset], int],
+    config: SnapshotConfig,
+    *,
+    start_offset: Offset,
+    now_ms: int,
+) -> HeldCheckpoint | None:
+    """The snapshot at whose end the log should begin; None where it should stay as it is.
+
+    `held` rise. `log_size_from` says how large the log would be if it began at an offset. The oldest snapshot goes as
+    long as there is too much, or it is too old; the newest never does: as Kafka cleans.
+    """
+    at, total = 0, sum(each.size for each in held)
+    begin = start_offset
+    while at < len(held) - 1 and 0 <= config.retention_bytes < log_size_from(begin) + total:
+        total -= held[at].size
+        at += 1
+        begin = held[at].end.offset
+    while at < len(held) - 1 and 0 <= config.retention_ms < now_ms - held[at].last_contained_ms:
+        at += 1
+    return held[at] if at > 0 else None

@@ -1,0 +1,132 @@
+"""The log and the checkpoints of a starting replica, put together: the newest sound checkpoint, and the log behind it.
+
+Decides: from which checkpoint a replica begins, what of the log stands behind it, and what is refused. Must not know:
+identity, locks, Raft.
+
+A crash may have come between any two steps of taking, receiving or installing a checkpoint or of trimming the log.
+What was unfinished is removed; a log that is not the checkpoint's is replaced, as the installation would have done;
+what lies before the log's start goes, as the trim would have done.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.errors import CorruptBatchError, CorruptFileError, DirectoryError, MetadataLogError
+from metadata_log.file_log import FileLog, LogConfig, open_log
+from metadata_log.files import Files
+from metadata_log.loaded_snapshot import HeldCheckpoint, LoadedSnapshot, held_checkpoint, load_snapshot
+from metadata_log.log_writer import LogWriter
+from metadata_log.offsets import Offset, OffsetAndEpoch
+from metadata_log.recovery import RecoveryReport
+from metadata_log.snapshot import checkpoint_ends, checkpoint_name, remove_unfinished
+from metadata_log.voters import InvalidVoterError
+
+
+class StartingLog(msgspec.Struct, frozen=True, kw_only=True):
+    """A log and the checkpoint before it. `end` is the log's; right behind a checkpoint its epoch is that one's."""
+
+    log: FileLog
+    writer: LogWriter
+    snapshot: LoadedSnapshot | None
+    held: tuple[HeldCheckpoint, ...]
+    end: OffsetAndEpoch
+    recovery: RecoveryReport
+
+
+def open_starting_log(files: Files, directory: str, config: LogConfig) -> StartingLog:
+    """Open what stands in a metadata log's directory, and finish what a crash has left half done.
+
+    Raises:
+        CorruptBatchError, CorruptFileError: the log is damaged, or a checkpoint without which it says too little.
+        DirectoryError: log and checkpoints do not meet.
+        UnknownRecordError: newer software has written it.
+        OSError, StorageFailedError: it cannot be read or written.
+    """
+    remove_unfinished(files, directory)
+    ends = checkpoint_ends(files, directory)
+    snapshot, damaged = _newest_sound(files, directory, ends)
+    start = Offset(0) if snapshot is None else snapshot.end.offset
+    try:
+        log, recovery = open_log(files, directory, config=config, recover=True, absent_start=start)
+    except CorruptBatchError as error:
+        raise error.in_file(f"{directory}/{error.file}") from error
+    for end, damage in damaged.items():
+        _check_dispensable(log, snapshot, end, damage)
+    notes = [f"{checkpoint_name(end)} is damaged, the log was read instead: {error}" for end, error in damaged.items()]
+    writer = LogWriter(files, directory)
+    if snapshot is not None and _is_of_another_log(log, snapshot.end):
+        notes.append(f"the log, which ended at {log.end()}, makes room for {checkpoint_name(snapshot.end)}")
+        writer.execute([log.stage_replace(snapshot.end)])
+    held = _held(files, directory, log, [end for end in ends if end not in damaged])
+    _check_start(log, held, directory)
+    _trim(log, writer, ends, held)
+    return StartingLog(
+        log=log,
+        writer=writer,
+        snapshot=snapshot,
+        held=held,
+        end=snapshot.end if snapshot is not None and log.last_epoch < 0 and snapshot.end.offset > 0 else log.end(),
+        recovery=msgspec.structs.replace(recovery, notes=tuple(notes)),
+    )
+
+
+def _newest_sound(
+    files: Files, directory: str, ends: list[OffsetAndEpoch]
+) -> tuple[LoadedSnapshot | None, dict[OffsetAndEpoch, MetadataLogError]]:
+    """The newest checkpoint that is sound, and what is wrong with the newer ones."""
+    damaged: dict[OffsetAndEpoch, MetadataLogError] = {}
+    for end in reversed(ends):
+        try:
+            return load_snapshot(files, f"{directory}/{checkpoint_name(end)}", end), damaged
+        except (CorruptBatchError, CorruptFileError, InvalidVoterError) as error:
+            damaged[end] = error
+    return None, damaged
+
+
+def _check_dispensable(
+    log: FileLog, snapshot: LoadedSnapshot | None, end: OffsetAndEpoch, damage: MetadataLogError
+) -> None:
+    """A damaged checkpoint may be done without where the log holds all that it held, from a sound one or from 0 on."""
+    begin = 0 if snapshot is None else snapshot.end.offset
+    if log.start_offset > begin or log.log_end_offset < end.offset or end.offset == 0:
+        raise damage
+
+
+def _is_of_another_log(log: FileLog, end: OffsetAndEpoch) -> bool:
+    """Whether what the checkpoint stands for is no prefix of the log: a received one whose installation was cut off, or
+    one of what was committed elsewhere before it was durable here."""
+    if end.offset > log.log_end_offset:
+        return True
+    return end.offset > log.start_offset and log.epochs.epoch_at(Offset(end.offset - 1)) != end.epoch
+
+
+def _held(files: Files, directory: str, log: FileLog, ends: list[OffsetAndEpoch]) -> tuple[HeldCheckpoint, ...]:
+    """Those that the log may begin with. The newest has been read, of others the header says enough."""
+    held = []
+    for end in ends:
+        if end.offset < log.start_offset or _is_of_another_log(log, end):
+            continue
+        try:
+            held.append(held_checkpoint(files, f"{directory}/{checkpoint_name(end)}", end))
+        except (CorruptBatchError, CorruptFileError):
+            # An older one, of which nothing is needed: it is not offered to anybody, and goes with the next trim.
+            continue
+    return tuple(held)
+
+
+def _check_start(log: FileLog, held: tuple[HeldCheckpoint, ...], directory: str) -> None:
+    if log.start_offset > 0 and not held:
+        raise DirectoryError(
+            f"{directory}: the log begins at {log.start_offset}, and no checkpoint holds what was before"
+        )
+
+
+def _trim(log: FileLog, writer: LogWriter, ends: list[OffsetAndEpoch], held: tuple[HeldCheckpoint, ...]) -> None:
+    """A log that does not begin at 0 begins at a checkpoint's end; older ones go."""
+    if log.start_offset == 0:
+        return
+    begin = held[0].end.offset
+    obsolete = [checkpoint_name(end) for end in ends if end.offset < begin]
+    if obsolete or begin > log.start_offset:
+        writer.execute([log.stage_trim(begin, obsolete)])

@@ -1,0 +1,188 @@
+"""Whole controllers that take snapshots, trim their logs, fall behind and install, in virtual time."""
+
+from __future__ import annotations
+
+import pytest
+
+from metadata_log.batch import batch_values
+from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.file_log import LogConfig
+from metadata_log.ids import NodeId
+from metadata_log.image import MetadataImage
+from metadata_log.image.replayer import Replayer
+from metadata_log.loaded_snapshot import load_snapshot
+from metadata_log.offsets import Offset
+from metadata_log.snapshot import checkpoint_ends, checkpoint_name
+from quorum.node.checkpoint_jobs import SnapshotGenerated, SnapshotLoaded
+from quorum.node.ports import ClientAnswer
+from quorum.node.retention import SnapshotConfig
+from tests.support.fresh_seed import fresh_seed
+from tests.support.node_cluster import Cluster
+from tests.support.node_requests import DATA
+from tests.support.simulated_node import Node
+
+DIRECTORY = f"{DATA}/{METADATA_DIRECTORY}"
+SMALL = LogConfig(segment_bytes=1000, cache_bytes=600)
+OFTEN = SnapshotConfig(max_new_record_bytes=800, retention_bytes=1)
+
+
+def _cluster(seed: int = 1, *, snapshots: SnapshotConfig = OFTEN) -> Cluster:
+    cluster = Cluster(3, seed=seed, log=SMALL, snapshots=snapshots)
+    cluster.start()
+    cluster.elect()
+    cluster.add_broker()
+    return cluster
+
+
+def _create(cluster: Cluster, *names: str) -> None:
+    for name in names:
+        answers: list[ClientAnswer] = cluster.create(cluster.elect(), name)
+        cluster.run_until(lambda: bool(answers))  # noqa: B023 - run before the next is made
+
+
+def _settle(cluster: Cluster) -> None:
+    leader = cluster.elect()
+    cluster.run_until(
+        lambda: all(
+            node.executor.image.offset_and_epoch.offset == leader.executor.machine.log_end_offset
+            for node in cluster.nodes
+            if node.is_up
+        )
+    )
+
+
+def _taken(node: Node) -> list[SnapshotGenerated]:
+    return [event for event in node.events if isinstance(event, SnapshotGenerated)]
+
+
+def _loaded(node: Node) -> list[SnapshotLoaded]:
+    return [event for event in node.events if isinstance(event, SnapshotLoaded)]
+
+
+def _is_quiet(cluster: Cluster) -> bool:
+    return all(node.executor.log.start_offset > 0 for node in cluster.nodes if node.is_up)
+
+
+def test_every_replica_takes_snapshots_by_bytes_and_lets_the_log_before_them_go() -> None:
+    cluster = _cluster()
+    _create(cluster, *(f"topic-{n}" for n in range(40)))
+    _settle(cluster)
+    cluster.run_until(lambda: _is_quiet(cluster))
+    for node in cluster.nodes:
+        assert len(_taken(node)) > 2
+        (end,) = checkpoint_ends(node.files, DIRECTORY)
+        assert node.executor.log.start_offset == end.offset
+        assert min(name for name in node.files.listdir(DIRECTORY) if name.endswith(".log")) > f"{1:020d}.log"
+        loaded = load_snapshot(node.files, f"{DIRECTORY}/{checkpoint_name(end)}", end)
+        assert {key.node_id for key in loaded.voters.keys} == {1, 2, 3} if loaded.voters else False
+        assert loaded.kraft_version == 1
+        assert loaded.held.last_contained_ms == loaded.image.last_contained_timestamp_ms
+    cluster.check()
+
+
+def test_a_snapshot_is_what_the_log_says_at_its_end() -> None:
+    cluster = _cluster(snapshots=SnapshotConfig(max_new_record_bytes=500, retention_bytes=-1, retention_ms=-1))
+    _create(cluster, *(f"topic-{n}" for n in range(12)))
+    _settle(cluster)
+    for node in cluster.nodes:
+        assert len(_taken(node)) > 2
+        ends, replayer = {taken.end for taken in _taken(node)}, Replayer.start(MetadataImage.empty())
+        for header, batch in node.executor.log.iter_from(Offset(0)):
+            replayer = replayer.on_batch(header, [] if header.is_control else batch_values(batch, header))
+            end = replayer.image.offset_and_epoch
+            if end in ends:
+                ends.discard(end)
+                loaded = load_snapshot(node.files, f"{DIRECTORY}/{checkpoint_name(end)}", end)
+                assert loaded.image == replayer.image
+        assert not ends
+
+
+def test_a_snapshot_is_taken_by_time_once_there_is_anything_new() -> None:
+    cluster = _cluster(snapshots=SnapshotConfig(max_new_record_bytes=1 << 40, max_interval_ms=20_000))
+    _settle(cluster)
+    cluster.run_for(19_000)
+    assert not any(_taken(node) for node in cluster.nodes)
+    cluster.run_for(3_000)
+    assert all(len(_taken(node)) == 1 for node in cluster.nodes)
+    end = cluster.elect().executor.machine.log_end_offset
+    cluster.run_for(60_000)
+    assert cluster.elect().executor.machine.log_end_offset == end
+    assert all(len(_taken(node)) == 1 for node in cluster.nodes)
+
+
+@pytest.mark.parametrize("is_wiped", [False, True])
+def test_a_follower_behind_the_log_start_installs_the_snapshot(is_wiped: bool) -> None:
+    cluster = _cluster(seed=3)
+    _settle(cluster)
+    leader = cluster.elect()
+    behind = next(node for node in cluster.nodes if node is not leader)
+    behind.crash()
+    if is_wiped:
+        cluster.format(behind)
+    _create(cluster, *(f"topic-{n}" for n in range(40)))
+    assert leader.executor.log.start_offset > 10
+    behind.start()
+    cluster.run_until(lambda: bool(_loaded(behind)))
+    _settle(cluster)
+    assert behind.executor.image == leader.executor.image
+    _create(cluster, "afterwards")
+    _settle(cluster)
+    assert "afterwards" in behind.executor.image.topics.by_name
+    behind.crash()
+    behind.start()
+    _settle(cluster)
+    assert behind.executor.image == leader.executor.image
+    assert sorted(behind.executor.machine.voters.node_ids) == [1, 2, 3]
+    cluster.check()
+
+
+def test_what_was_installed_elects_and_leads() -> None:
+    cluster = _cluster(seed=5)
+    leader = cluster.elect()
+    behind = next(node for node in cluster.nodes if node is not leader)
+    behind.crash()
+    _create(cluster, *(f"topic-{n}" for n in range(40)))
+    behind.start()
+    cluster.run_until(lambda: bool(_loaded(behind)))
+    _settle(cluster)
+    third = next(node for node in cluster.nodes if node not in (leader, behind))
+    third.stop()
+    cluster.run_until(lambda: not third.is_up)
+    leader.stop()
+    cluster.run_until(lambda: not leader.is_up)
+    third.start()
+    _create(cluster, "led")
+    assert "topic-3" in cluster.elect().executor.image.topics.by_name
+    assert NodeId(behind.node_id) in {node.node_id for node in cluster.nodes if node.is_up}
+    cluster.check()
+
+
+def _behind_story(crash_at: int | None, seed: int = 7) -> Cluster:
+    """One falls behind, the others trim, it installs; a crash before any effect, everything restarts."""
+    cluster = _cluster(seed=seed)
+    behind = next(node for node in cluster.nodes if node is not cluster.elect())
+    behind.crash()
+    _create(cluster, *(f"topic-{n}" for n in range(12)))
+    cluster.restart_after_ms = 100
+    cluster.effects = 0
+    cluster.crash_at = crash_at
+    behind.start()
+    cluster.run_for(1_500)
+    cluster.crash_at = None
+    cluster.run_until(lambda: all(node.is_up for node in cluster.nodes))
+    _settle(cluster)
+    _create(cluster, "last")
+    _settle(cluster)
+    return cluster
+
+
+def test_a_crash_at_any_moment_of_an_installation_does_no_harm() -> None:
+    calm = _behind_story(None)
+    assert any(_loaded(node) for node in calm.nodes)
+    for crash_at in range(1 + int(fresh_seed("NODE_SNAPSHOT", 6)), min(calm.effects, 80), 6):
+        cluster = _behind_story(crash_at)
+        leader = cluster.elect()
+        for node in cluster.nodes:
+            assert node.executor.image == leader.executor.image, crash_at
+        assert {f"topic-{n}" for n in range(12)} <= set(leader.executor.image.topics.by_name)
+        cluster.check()
