@@ -87,6 +87,15 @@ def _send_back(core: Core, leader: Leader, request_id: int, fault: Diverging | B
     )
 
 
+def turn_back(core: Core, leader: Leader) -> None:
+    """The log begins later now: whoever waits with a position before that has to install the snapshot."""
+    for request_id, fetch in list(leader.parked.items()):
+        fault = core.log.validate_position(fetch.request.fetch_offset, fetch.request.last_fetched_epoch)
+        if fault is not None:
+            del leader.parked[request_id]
+            _send_back(core, leader, request_id, fault)
+
+
 def _note_progress(core: Core, leader: Leader, request: FetchRequest) -> None:
     """A valid position proves that the replica holds, durably, all before it."""
     key = request.replica

@@ -29,7 +29,7 @@ from quorum.raft.ready import (
     StoreChunk,
     VotersChanged,
 )
-from quorum.raft.serving import note_heard
+from quorum.raft.serving import note_heard, turn_back
 from quorum.raft.states import Follower, Leader, Receiving
 
 LARGEST_SNAPSHOT_BYTES: Final = (1 << 31) - 1
@@ -212,3 +212,4 @@ def on_log_trimmed(core: Core, start: OffsetAndEpoch) -> None:
     core.members.take(core.members.history.trim_to(start.offset))
     if type(core.state) is Leader:
         core.state.answer = msgspec.structs.replace(core.state.answer, log_start_offset=core.log.start_offset)
+        turn_back(core, core.state)
