@@ -6,6 +6,7 @@ know: what a fault is, and what the history and the logs have to say afterwards 
 
 from __future__ import annotations
 
+import itertools
 import random
 import signal
 import subprocess
@@ -157,10 +158,12 @@ def _disturb(scene: Scene, network: str, act: str) -> None:
 
 
 def _drawn(dice: random.Random, seconds: float) -> Iterator[tuple[str, str]]:
-    """Rounds for so long: each fault comes as often as every other of its kind, each time in other company."""
-    end = time.monotonic() + seconds
+    """Rounds for so long, and until each fault has come: each as often as every other, in other company each time."""
+    end, least = time.monotonic() + seconds, max(len(NETWORK), len(ACTS))
     networks, acts = _deck(NETWORK, dice), _deck(ACTS, dice)
-    while time.monotonic() < end:
+    for count in itertools.count():
+        if count >= least and time.monotonic() >= end:
+            return
         yield next(networks), next(acts)
 
 

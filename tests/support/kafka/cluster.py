@@ -61,6 +61,13 @@ class KafkaNode:
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """Its process, while it is not known to have ended."""
+        if self._process is None:
+            raise RuntimeError(f"node {self.node_id} is not running")
+        return self._process
+
     def start(self, java: Sequence[str]) -> None:
         """Start it; `java` is the command without the configuration's path."""
         with (self.directory / "server.log").open("ab") as log:
