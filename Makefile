@@ -42,7 +42,7 @@ fix: $(STAMP) ## let ruff mend what it can, and write the generated files anew
 	@$(BIN)/python proto/generate.py
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
-bench: $(STAMP) ## measure, beside etcd in the same run (needs Go and etcd; says so if absent)
+bench: $(STAMP) ## measure, beside etcd, ZooKeeper and Kafka's controllers (Go, Java, Maven; says what is absent)
 	@$(BIN)/python -m benchmarks.quorum_bench $(ARGS)
 
 bench-toolkit: $(STAMP) ## measure the toolkit, beside Apache Kafka's own tools (needs Java and Maven)

@@ -9,13 +9,13 @@ import json
 import shutil
 import signal
 import subprocess
-import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from benchmarks.side import page, samples
+from benchmarks.side import MissingError, page, samples, send_signal
 from quorum.cli.demo.cluster import LOOPBACK, free_ports, wait_until
 
 _START_TIMEOUT_S: Final = 30.0
@@ -26,14 +26,12 @@ _SYNC_COUNTERS: Final = (
 """The write-ahead log's, and the database's, which commits every 100 ms or 10,000 writes."""
 
 
-class MissingError(RuntimeError):
-    """etcd is not installed; the message says what to do."""
-
-
 class EtcdSide:
     """See `side.Side`."""
 
     kind = "etcd"
+    warm_s = 0.0
+    takes_checkpoints = False
 
     def __init__(self, root: Path) -> None:
         program = shutil.which("etcd")
@@ -51,7 +49,7 @@ class EtcdSide:
         """See `Side`."""
         return ("etcd-1", "etcd-2", "etcd-3")
 
-    def start(self) -> None:
+    def start(self, properties: Mapping[str, str] | None = None) -> None:
         """See `Side`."""
         shutil.rmtree(self._root, ignore_errors=True)
         self._root.mkdir(parents=True)
@@ -90,12 +88,13 @@ class EtcdSide:
 
         return wait_until("a leader of etcd", found, timeout_s=_START_TIMEOUT_S)
 
-    def kill(self, member: str) -> int:
+    def directory(self, member: str) -> Path:
         """See `Side`."""
-        now = time.time_ns()
-        self._processes[member].send_signal(signal.SIGKILL)
-        self._processes[member].wait()
-        return now
+        return self._root / member
+
+    def signal(self, member: str, number: signal.Signals) -> int:
+        """See `Side`."""
+        return send_signal(self._processes[member], number)
 
     def restart(self, member: str) -> None:
         """See `Side`."""

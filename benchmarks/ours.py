@@ -6,16 +6,19 @@ Decides: how they are started and asked. Must not know: what is measured.
 from __future__ import annotations
 
 import shutil
-import time
+import signal
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import grpc
 
 from benchmarks.broker import FakeBroker
-from benchmarks.side import page, samples
+from benchmarks.side import page, samples, send_signal
 from kraft.v1 import controller_pb2, controller_pb2_grpc
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
+from quorum.node.config import KEYS
 
 _TIMEOUT_S: Final = 30.0
 
@@ -25,6 +28,9 @@ class KraftSide:
 
     kind = "kraft"
     title = "this project"
+    warm_s = 0.0
+
+    takes_checkpoints = "metadata.log.max.record.bytes.between.snapshots" in KEYS
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -43,10 +49,10 @@ class KraftSide:
         """See `Side`."""
         return ("controller-1", "controller-2", "controller-3")
 
-    def start(self) -> None:
+    def start(self, properties: Mapping[str, str] | None = None) -> None:
         """See `Side`."""
         shutil.rmtree(self._root, ignore_errors=True)
-        self._cluster = Cluster(self._root, agents=())
+        self._cluster = Cluster(self._root, agents=(), properties=properties)
         self._cluster.format()
         self._cluster.start()
         self.leader()
@@ -67,10 +73,7 @@ class KraftSide:
 
     def pid(self, member: str) -> int:
         """See `Side`."""
-        process = self._node(member).process
-        if process is None:
-            raise RuntimeError(f"{member} was never started")
-        return process.pid
+        return self._process(member).pid
 
     def leader(self) -> str:
         """See `Side`."""
@@ -84,11 +87,13 @@ class KraftSide:
 
         return wait_until("an active controller", found, timeout_s=_TIMEOUT_S)
 
-    def kill(self, member: str) -> int:
+    def directory(self, member: str) -> Path:
         """See `Side`."""
-        now = time.time_ns()
-        self._node(member).kill()
-        return now
+        return self._node(member).metadata_dir
+
+    def signal(self, member: str, number: signal.Signals) -> int:
+        """See `Side`."""
+        return send_signal(self._process(member), number)
 
     def restart(self, member: str) -> None:
         """See `Side`."""
@@ -107,6 +112,12 @@ class KraftSide:
     def syncs(self, member: str) -> int:
         """See `Side`."""
         return int(samples(page(self._node(member).http_address, "/metrics"))["kraft_log_sync_seconds_count"])
+
+    def _process(self, member: str) -> subprocess.Popen[bytes]:
+        process = self._node(member).process
+        if process is None:
+            raise RuntimeError(f"{member} was never started")
+        return process
 
     def _node(self, member: str) -> Node:
         return self.cluster.controllers[int(member.rpartition("-")[2])]

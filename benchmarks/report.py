@@ -1,6 +1,7 @@
-"""Shows what was measured: one table a subject, ours beside etcd, with the ratio; and all of it as JSON.
+"""Shows what was measured: one table a row, a column a side, and all of it as JSON.
 
-Decides: how runs become one figure (medians) and how figures look. Must not know: how they were taken.
+Decides: how runs become one figure (medians, with the least and the most) and how figures look. Must not know: how they
+were taken.
 """
 
 from __future__ import annotations
@@ -15,27 +16,26 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.measures import Rate, Stage, Volume
-
-
-class SideResults(msgspec.Struct, kw_only=True):
-    """All runs of one side, in the order of the rounds."""
-
-    title: str
-    rates: dict[str, list[Rate]] = {}
-    without_leader_ms: list[float] = []
-    volumes: list[Volume] = []
+from benchmarks.load import Figures
 
 
 class Results(msgspec.Struct, kw_only=True):
-    """Everything of one run of the benchmark."""
+    """Everything of one run of the benchmark.
+
+    Attributes:
+        sides: the titles of those that took part, ours first; missing: why others did not.
+        failed: runs that ended with an error, and which.
+        rows: by name, by side, the figures of each run.
+    """
 
     machine: str
     file_system: str
     began: str
     load_before: float
-    ours: SideResults
-    etcd: SideResults
+    sides: list[str]
+    missing: dict[str, str] = {}
+    failed: list[str] = []
+    rows: dict[str, dict[str, list[Figures]]] = {}
 
 
 def machine() -> str:
@@ -66,84 +66,39 @@ def percentile(values: Sequence[float], part: float) -> float:
     return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
 
 
-def show(results: Results, stages: Sequence[Stage], console: Console) -> None:
-    """Print the tables of what there is."""
-    ours, etcd = results.ours, results.etcd
-    console.print(f"\n{results.machine}; {results.file_system}; {etcd.title}; load before: {results.load_before:.2f}")
-    if ours.rates and etcd.rates:
-        console.print(_rates(ours, etcd, stages))
-        console.print(_costs(ours, etcd, stages))
-    if ours.without_leader_ms and etcd.without_leader_ms:
-        console.print(_kills(ours, etcd))
-    if ours.volumes and etcd.volumes:
-        console.print(_volumes(ours, etcd))
+def show(results: Results, titles: dict[str, str], console: Console) -> None:
+    """Print a table of each row that has figures; `titles` by row."""
+    console.print(f"\n{results.machine}; {results.file_system}; load before: {results.load_before:.2f}")
+    for side, why in results.missing.items():
+        console.print(f"Not measured: {side}: {why}")
+    for failure in results.failed:
+        console.print(f"Failed: {failure}", markup=False)
+    for name, by_side in results.rows.items():
+        if any(by_side.values()):
+            console.print(_table(titles[name], by_side, results.sides))
 
 
-def _rates(ours: SideResults, etcd: SideResults, stages: Sequence[Stage]) -> Table:
-    rounds = len(next(iter(ours.rates.values())))
-    table = _table(
-        f"Creates committed a second (etcd: puts), median of {rounds}", "ours", "etcd", "ratio",
-        "ours p50 / p99 ms", "etcd p50 / p99 ms",
-    )  # fmt: skip
-    for stage in stages:
-        mine, theirs = ours.rates[stage.name], etcd.rates[stage.name]
-        one, other = (_of(each, "writes_per_second") for each in (mine, theirs))
-        table.add_row(
-            stage.name, f"{one:,.0f}", f"{other:,.0f}", f"{one / other:.2f}", _latency(mine), _latency(theirs)
-        )
-    return table
-
-
-def _costs(ours: SideResults, etcd: SideResults, stages: Sequence[Stage]) -> Table:
-    table = _table(
-        "What that took: the leader's syncs per write, and processor cores of leader + each follower",
-        "ours syncs", "etcd syncs", "ours cores", "etcd cores",
-    )  # fmt: skip
-    for stage in stages:
-        both = (ours.rates[stage.name], etcd.rates[stage.name])
-        syncs = [f"{_of(runs, 'syncs_per_write'):.3f}" for runs in both]
-        cores = [f"{_of(runs, 'leader_cores'):.2f} + {_of(runs, 'follower_cores'):.2f}" for runs in both]
-        table.add_row(stage.name, *syncs, *cores)
-    return table
-
-
-def _kills(ours: SideResults, etcd: SideResults) -> Table:
-    mine, theirs = ours.without_leader_ms, etcd.without_leader_ms
-    table = _table(f"Without a leader after SIGKILL, ms ({len(mine)} kills each)", "ours", "etcd", "ratio")
-    for name, part in (("median", 0.5), ("p99", 0.99), ("maximum", 1.0)):
-        one, other = (median(values) if name == "median" else percentile(values, part) for values in (mine, theirs))
-        table.add_row(name, f"{one:,.0f}", f"{other:,.0f}", f"{one / other:.2f}")
-    return table
-
-
-def _volumes(ours: SideResults, etcd: SideResults) -> Table:
-    mine, theirs = ours.volumes, etcd.volumes
-    table = _table(f"With {mine[0].writes:,} topics (keys), median of {len(mine)}", "ours", "etcd", "ratio")
-    rows = (
-        ("fill, a second", "fill_per_second", ",.0f"),
-        ("memory, MB, the largest server", "resident_mb", ",.0f"),
-        ("killed follower has all again, s", "restart_s", ".2f"),
-        ("memory of that one, MB", "resident_after_restart_mb", ",.0f"),
-    )
-    for title, field, form in rows:
-        one, other = _of(mine, field), _of(theirs, field)
-        table.add_row(title, format(one, form), format(other, form), f"{one / other:.2f}")
-    return table
-
-
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", min_width=min(80, len(title)))
+def _table(title: str, by_side: dict[str, list[Figures]], sides: Sequence[str]) -> Table:
+    runs = max(len(found) for found in by_side.values())
+    table = Table(title=f"{title}: median \\[least..most] of {runs}", title_justify="left", min_width=80)
     table.add_column("")
-    for name in columns:
-        table.add_column(name, justify="right")
+    for side in sides:
+        table.add_column(side, justify="right")
+    names = dict.fromkeys(name for found in by_side.values() for figures in found for name in figures)
+    for name in names:
+        table.add_row(name, *(_cell([run.get(name) for run in by_side.get(side, [])]) for side in sides))
     return table
 
 
-def _of(runs: Sequence[Rate] | Sequence[Volume], field: str) -> float:
-    """Median over the runs; of several servers' values, the largest."""
-    found = [getattr(run, field) for run in runs]
-    return float(median(max(value) if isinstance(value, tuple) else value for value in found))
+def _cell(values: Sequence[float | None]) -> str:
+    told = [value for value in values if value is not None]
+    if not told:
+        return "-"
+    middle = median(told)
+    return _number(middle) if len(told) == 1 else f"{_number(middle)} [{_number(min(told))}..{_number(max(told))}]"
 
 
-def _latency(runs: Sequence[Rate]) -> str:
-    return f"{_of(runs, 'p50_ms'):.2f} / {_of(runs, 'p99_ms'):.1f}"
+def _number(value: float) -> str:
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"

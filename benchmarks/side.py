@@ -6,6 +6,9 @@ Decides: nothing of either side. Must not know: what is measured.
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import time
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +16,7 @@ from typing import Final, Protocol
 
 _KIB: Final = 1024
 _TIMEOUT_S: Final = 10.0
+_END_S: Final = 60.0
 
 
 class Side(Protocol):
@@ -22,9 +26,16 @@ class Side(Protocol):
     """As the load generator calls it."""
     title: str
     """Name and version, for the report."""
+    warm_s: float
+    """How long it has to be under load before its rates are its own: compilers need time."""
+    takes_checkpoints: bool
+    """Whether it has Kafka's settings of when a checkpoint is written."""
 
-    def start(self) -> None:
-        """Start all three on fresh directories, and wait until one leads and takes writes."""
+    def start(self, properties: Mapping[str, str] | None = None) -> None:
+        """Start all three on fresh directories, and wait until one leads and takes writes.
+
+        `properties`: more of Kafka's settings, for sides that take checkpoints.
+        """
 
     def stop(self) -> None:
         """Leave no process and no directory behind."""
@@ -42,8 +53,11 @@ class Side(Protocol):
     def pid(self, member: str) -> int:
         """Of its process."""
 
-    def kill(self, member: str) -> int:
-        """SIGKILL; the time just before it, in nanoseconds since 1970."""
+    def directory(self, member: str) -> Path:
+        """Where its log and its checkpoints lie."""
+
+    def signal(self, member: str, number: signal.Signals) -> int:
+        """Send it a signal, and wait for its end where that ends it; the time just before, in ns since 1970."""
 
     def restart(self, member: str) -> None:
         """Start it again; returns as soon as the process is there."""
@@ -51,8 +65,21 @@ class Side(Protocol):
     def await_replayed(self, member: str) -> None:
         """Wait until it has applied all that is committed now."""
 
-    def syncs(self, member: str) -> int:
-        """How many durable writes (fsync or fdatasync) it has made since it started."""
+    def syncs(self, member: str) -> int | None:
+        """How many durable writes (fsync or fdatasync) it has made since it started; None where it does not tell."""
+
+
+class MissingError(RuntimeError):
+    """A peer is not installed; the message says what to do."""
+
+
+def send_signal(process: subprocess.Popen[bytes], number: signal.Signals) -> int:
+    """See `Side.signal`."""
+    now = time.time_ns()
+    process.send_signal(number)
+    if number in (signal.SIGKILL, signal.SIGTERM):
+        process.wait(_END_S)
+    return now
 
 
 def page(address: str, path: str) -> str:

@@ -1,14 +1,19 @@
 // Loadgen drives one server with a number of concurrent clients in a closed loop and prints what it measured as JSON.
 //
-// It is the same program for both sides, so that the client costs both the same: gRPC in Go over one connection. Against
-// a kraft controller each client creates topics through a shared Session; against etcd each puts a value of 128 bytes.
-// With -batch each request carries that many topics, or a transaction of that many puts. With -requests it ends after so
-// many instead of after -seconds. With -probe it measures how long nothing can be written after a leader's death.
+// It is the same program for all sides, in Go, so that the client costs them about the same. Against a kraft controller
+// each client creates topics through a shared Session, against one of Kafka's over a connection of its own; against etcd
+// each puts a value of 128 bytes over one connection, and against ZooKeeper each creates a node of 128 bytes. With -batch
+// each request carries that many topics, or a transaction of that many writes. With -requests it ends after so many
+// instead of after -seconds. With -trace it writes each write's end and latency to a file. With -probe it measures how
+// long nothing can be written after a leader's death, with -first when the first write is acknowledged. With -broker it
+// is a broker that holds nothing, registered with Kafka's controllers.
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -52,15 +57,22 @@ type Load struct {
 	clients, batch int
 	warmup, length time.Duration
 	requests       uint64
+	trace          string
 }
 
-func run(target Target, load Load) ([]float64, error) {
+// A write that was acknowledged: when, in nanoseconds since 1970, and after how many milliseconds.
+type sample struct {
+	done    int64
+	latency float64
+}
+
+func run(target Target, load Load) ([]sample, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), load.warmup+load.length+30*time.Second)
 	defer cancel()
 	begin := time.Now().Add(load.warmup)
 	end := begin.Add(load.length)
 	clients, prefixed := load.clients, new(atomic.Uint64)
-	latencies := make([][]float64, clients)
+	latencies := make([][]sample, clients)
 	failures := make(chan error, clients)
 	var wait sync.WaitGroup
 	for client := range clients {
@@ -79,7 +91,8 @@ func run(target Target, load Load) ([]float64, error) {
 				}
 				done := time.Now()
 				if sent.After(begin) && !done.After(end) {
-					latencies[client] = append(latencies[client], float64(done.Sub(sent).Microseconds())/1000)
+					taken := float64(done.Sub(sent).Microseconds()) / 1000
+					latencies[client] = append(latencies[client], sample{done: done.UnixNano(), latency: taken})
 				}
 			}
 		}()
@@ -99,15 +112,28 @@ func open(kind, address, prefix string) (Target, error) {
 		return openKraft(address, prefix)
 	case "etcd":
 		return openEtcd(address, prefix)
+	case "kafka":
+		return openKafka(address, prefix)
+	case "zookeeper":
+		return openZooKeeper(address, prefix)
 	}
-	return nil, fmt.Errorf("-target is kraft or etcd, not %q", kind)
+	return nil, fmt.Errorf("-target is kraft, etcd, kafka or zookeeper, not %q", kind)
 }
 
 func measure(kind string, target Target, load Load) error {
 	began := time.Now()
-	all, err := run(target, load)
+	samples, err := run(target, load)
 	if err != nil {
 		return err
+	}
+	all := make([]float64, len(samples))
+	for i, one := range samples {
+		all[i] = one.latency
+	}
+	if load.trace != "" {
+		if err := writeTrace(load.trace, samples); err != nil {
+			return err
+		}
 	}
 	if len(all) == 0 {
 		return fmt.Errorf("nothing was acknowledged in %v", load.length)
@@ -124,8 +150,20 @@ func measure(kind string, target Target, load Load) error {
 	})
 }
 
+func writeTrace(path string, samples []sample) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewWriter(file)
+	for _, one := range samples {
+		fmt.Fprintf(lines, "%d %.3f\n", one.done, one.latency)
+	}
+	return errors.Join(lines.Flush(), file.Close())
+}
+
 func main() {
-	kind := flag.String("target", "kraft", "kraft or etcd")
+	kind := flag.String("target", "kraft", "kraft, etcd, kafka or zookeeper")
 	address := flag.String("address", "", "host:port of the leader; with -probe of all servers, separated by commas")
 	clients := flag.Int("clients", 1, "concurrent clients")
 	batch := flag.Int("batch", 1, "writes in a request")
@@ -133,18 +171,27 @@ func main() {
 	warmup := flag.Float64("warmup", 1, "how long to run before measuring")
 	requests := flag.Uint64("requests", 0, "end after so many requests, measured from the first")
 	prefix := flag.String("prefix", fmt.Sprintf("t%x", time.Now().UnixNano()), "of every name written")
+	trace := flag.String("trace", "", "a file for the end (ns since 1970) and the latency (ms) of each write")
 	isProbe := flag.Bool("probe", false, "measure the time without a leader; see probe.go")
+	isFirst := flag.Bool("first", false, "print when the first write was acknowledged (ns since 1970)")
+	broker := flag.String("broker", "", "be a broker of the Kafka cluster with this id")
 	flag.Parse()
-	load := Load{clients: *clients, batch: *batch, requests: *requests}
+	load := Load{clients: *clients, batch: *batch, requests: *requests, trace: *trace}
 	load.length = time.Duration(*seconds * float64(time.Second))
 	load.warmup = time.Duration(*warmup * float64(time.Second))
 	if load.requests > 0 {
 		load.length, load.warmup = time.Hour, 0
 	}
 	var err error
-	if *isProbe {
-		err = probe(*kind, strings.Split(*address, ","), *prefix)
-	} else {
+	addresses := strings.Split(*address, ",")
+	switch {
+	case *broker != "":
+		err = runBroker(addresses, *broker)
+	case *isProbe:
+		err = probe(*kind, addresses, *prefix)
+	case *isFirst:
+		err = first(*kind, addresses, *prefix)
+	default:
 		var target Target
 		if target, err = open(*kind, *address, *prefix); err == nil {
 			err = measure(*kind, target, load)

@@ -88,3 +88,48 @@ func nextAck(ctx context.Context, acknowledged <-chan ack, after time.Time) (ack
 		}
 	}
 }
+
+// First sends one write after another to every address, over a new connection where the last one failed, until one is
+// acknowledged, and prints when that was, in nanoseconds since 1970.
+func first(kind string, addresses []string, prefix string) error {
+	acknowledged := make(chan ack, 64)
+	ctx, cancel := context.WithTimeout(context.Background(), probeEnd)
+	defer cancel()
+	var sequence atomic.Uint64
+	for _, address := range addresses {
+		go func() {
+			for ctx.Err() == nil {
+				target, err := open(kind, address, prefix)
+				if err != nil {
+					time.Sleep(probeEvery)
+					continue
+				}
+				tryUntilRefused(ctx, target, &sequence, acknowledged)
+				target.Close()
+				time.Sleep(probeEvery)
+			}
+		}()
+	}
+	one, err := nextAck(ctx, acknowledged, time.Time{})
+	if err != nil {
+		return err
+	}
+	fmt.Println(one.done.UnixNano())
+	return nil
+}
+
+func tryUntilRefused(ctx context.Context, target Target, sequence *atomic.Uint64, acknowledged chan<- ack) {
+	for ctx.Err() == nil {
+		limited, cancel := context.WithTimeout(ctx, probeTimeout)
+		sent := time.Now()
+		err := target.Write(limited, 0, sequence.Add(1), 1)
+		cancel()
+		if err != nil {
+			return
+		}
+		select {
+		case acknowledged <- ack{sent: sent, done: time.Now()}:
+		default: // one was enough
+		}
+	}
+}

@@ -25,8 +25,8 @@ from tests.chaos.history import Progress
 from tests.chaos.hosts import Hosts
 
 _SHORTEST_S, _LONGEST_S = 1.0, 6.0
-_MOST_BETWEEN: Final = 40
-"""The next round begins after some acknowledged writes, fewer than this."""
+_MOST_BETWEEN, _MOST_BETWEEN_S = 40, 5.0
+"""The next round begins after some acknowledged writes, fewer than this, or after so long."""
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,13 +135,13 @@ def _rounds(scene: Scene, load: Load, drawn: Iterable[tuple[str, str]]) -> Itera
         print(f"{at:7.1f} s  {network}, {act}", flush=True)
         _disturb(scene, network, act)
         ended = time.monotonic()
-        scene.await_writes(1)
+        scene.await_write()
         answered = time.monotonic()
         load.check()
         scene.hosts.relay.check()
         for node in scene.cluster.controllers.values():
             node.check_running()
-        scene.await_writes(scene.dice.randrange(_MOST_BETWEEN))
+        scene.let_write(scene.dice.randrange(_MOST_BETWEEN), _MOST_BETWEEN_S)
         yield Round(network=network, act=act, began_s=at, ended_s=ended - began, answered_s=answered - ended)
 
 

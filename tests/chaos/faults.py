@@ -47,10 +47,17 @@ class Scene(msgspec.Struct, kw_only=True):
         leader = self.leader()
         return self.dice.choice([node for node in self.cluster.controllers.values() if node is not leader])
 
-    def await_writes(self, more: int) -> None:
-        """Wait until so many more writes are acknowledged."""
-        goal = self.progress.look() + more
-        wait_until(f"{more} more acknowledged writes", lambda: self.progress.look() >= goal, timeout_s=PATIENCE_S)
+    def await_write(self) -> None:
+        """Wait until a write is acknowledged that had not been before."""
+        before = self.progress.look()
+        wait_until("an acknowledged write", lambda: self.progress.look() > before, timeout_s=PATIENCE_S)
+
+    def let_write(self, more: int, seconds: float) -> None:
+        """Let the clients work until so many more writes are acknowledged, or for so long on a slow machine."""
+        goal, end = self.progress.look() + more, time.monotonic() + seconds
+        wait_until(
+            "writes, or time", lambda: self.progress.look() >= goal or time.monotonic() >= end, timeout_s=2 * seconds
+        )
 
     def hold(self, least_s: float, most_s: float) -> None:
         """Let the faults that are on last for a while."""

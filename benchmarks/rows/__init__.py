@@ -1,0 +1,40 @@
+"""The rows of the comparison, a module each: NAME, TITLE, RUNS (of a full plan), and `measure`.
+
+`measure(side, loadgen, plan)` starts the side, gives the figures of one or more runs, and stops it; it gives none where
+the side has nothing to measure.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from benchmarks.rows import (
+    cold_start,
+    cold_start_large,
+    cold_start_snapshot,
+    frozen,
+    killed,
+    memory,
+    rates,
+    replay,
+    replay_snapshot,
+    snapshot_pause,
+    terminated,
+)
+
+ROWS: Final = {
+    row.NAME: row
+    for row in (
+        rates,
+        killed,
+        terminated,
+        frozen,
+        cold_start,
+        cold_start_large,
+        cold_start_snapshot,
+        replay,
+        replay_snapshot,
+        memory,
+        snapshot_pause,
+    )
+}
