@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from metadata_log.batch import build_batch
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from quorum.errors import Error
-from quorum.raft.config import StorageState
+from quorum.raft.config import RaftConfig, StorageState
 from quorum.raft.inputs import Propose
 from quorum.raft.messages import FetchResponse, VoteResponse
 from quorum.raft.ready import (
@@ -70,11 +71,16 @@ def test_a_batch_over_the_bound_is_refused_whole(size: int, is_taken: bool) -> N
     assert scenario.core.log_end_offset == end + is_taken
 
 
-def test_a_bound_counts_the_whole_batch() -> None:
-    """A million small values are too large a batch as one large value is."""
-    scenario = leader(epoch=5)
-    scenario.give(Propose(epoch=Epoch(5), values=(b"a",) * (8 * 1024 * 1024 // 8 + 1)))
-    assert [refused.error for refused in scenario.effects(ProposalRefused)] == [Error.MESSAGE_TOO_LARGE]
+@pytest.mark.parametrize(("count", "is_taken"), [(100, True), (101, False)])
+def test_a_bound_counts_the_whole_batch(count: int, is_taken: bool) -> None:
+    """Many small values are too large a batch as one large value is; what it costs to frame each counts too."""
+    framed = len(build_batch(base_offset=Offset(1), epoch=Epoch(1), timestamp_ms=0, values=[b"a"] * 100))
+    scenario = Scenario().load(StorageState(voters=static_voters(1)), config=RaftConfig(max_batch_bytes=framed))
+    scenario.tell("start", "flush", "flush")
+    scenario.give(Propose(epoch=Epoch(1), values=(b"a",) * count))
+    assert [refused.error for refused in scenario.effects(ProposalRefused)] == (
+        [] if is_taken else [Error.MESSAGE_TOO_LARGE]
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey
 from metadata_log.offsets import Offset
 from quorum.node.ports import ControllerActivated
 from quorum.raft.config import StorageState
-from tests.support.node_cluster import Cluster
+from tests.support.node_cluster import LEVEL, Cluster
 from tests.support.scenario import Scenario, dynamic_voters, static_voters
 
 
@@ -48,6 +48,24 @@ def test_the_voters_are_those_of_the_checkpoint() -> None:
         history = node.opened.storage.voters
         assert (history.latest.node_ids, history.latest_offset) == ((1, 2, 3), -1)
         assert node.executor.machine.describe_quorum().voters[2].replica == cluster.nodes[2].voter.key
+
+
+@pytest.mark.parametrize("count", [1, 3], ids=["one", "three"])
+def test_the_records_that_a_directory_was_formatted_with_are_in_every_image(count: int) -> None:
+    """The first active controller writes them into the log: from there everybody has them."""
+    cluster = Cluster(count, seed=1)
+    cluster.start()
+    for node in cluster.nodes:
+        assert node.executor.image.features.metadata_version is None
+        assert node.opened.bootstrap_records
+    leader = cluster.elect()
+
+    def is_settled() -> bool:
+        end = leader.executor.machine.log_end_offset
+        return end > 0 and all(node.executor.image.offset_and_epoch.offset == end for node in cluster.nodes)
+
+    cluster.run_until(is_settled)
+    assert {node.executor.image.features.metadata_version for node in cluster.nodes} == {LEVEL}
 
 
 @pytest.mark.parametrize("kind", ["static", "dynamic"])

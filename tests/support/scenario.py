@@ -10,7 +10,7 @@ from metadata_log.voters import Voter, VoterHistory, VoterSet
 from quorum.raft.config import RaftConfig, StorageState
 from quorum.raft.inputs import Input, ResponseReceived
 from quorum.raft.machine import RaftMachine
-from quorum.raft.messages import FetchResponse, Request, Response
+from quorum.raft.messages import FetchRequest, FetchResponse, Request, Response
 from quorum.raft.ready import (
     Effect,
     PersistQuorumState,
@@ -107,6 +107,13 @@ class Scenario(Transcript):
     def correlation(self, node_id: int) -> int:
         """Of the last request to `node_id` that has not come to an end."""
         return max(number for number, asked in self.asked.items() if asked.destination.node_id == node_id)
+
+    def answer_fetch(self, node_id: int) -> Scenario:
+        """`node_id` leads our epoch and has nothing new; nothing happens if it was not asked to Fetch."""
+        for number, asked in self.asked.items():
+            if asked.destination.node_id == node_id and isinstance(asked.request, FetchRequest):
+                return self.tell(f"answer to={number} epoch={self.core.epoch} leader={node_id} hw=0")
+        return self
 
     def answer_records(self, node_id: int, records: bytes, *, epoch: int, high_watermark: int) -> Scenario:
         """`node_id` leads `epoch` and answers the last Fetch with these bytes."""
