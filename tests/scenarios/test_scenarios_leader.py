@@ -277,5 +277,7 @@ def test_who_leads_is_named_with_its_endpoints() -> None:
     scenario.tell("fetch id=1 from=2 epoch=4 at=0@0")
     assert scenario.reply(1, FetchResponse).leader_endpoints == scenario.core.leader_endpoints
     assert [endpoint.host for endpoint in scenario.core.leader_endpoints] == ["n1"]
+    scenario.tell("fetch id=1 from=2 epoch=5 at=3@5 wait=0")
+    assert scenario.reply(1, FetchResponse).leader_endpoints == scenario.core.leader_endpoints
     scenario.tell("begin id=2 from=3 epoch=6")
     assert [endpoint.host for change in scenario.effects(LeaderChanged) for endpoint in change.endpoints] == ["n3"]
