@@ -80,7 +80,8 @@ def on_ask_answered(core: Core, state: Follower, node_id: int, response: Respons
         return
     if learn(core, node_id, response) is not News.CURRENT or core.state is not state:
         return
-    if isinstance(response, UpdateRaftVoterResponse) and response.error is Error.NONE:
+    if isinstance(response, UpdateRaftVoterResponse) and response.error in (Error.NONE, Error.UNSUPPORTED_VERSION):
+        # A leader that does not know the request will not learn it in this epoch: it is not asked again, as by Kafka's.
         state.has_updated_leader = True
     elif response.error not in _TRY_LATER:
         core.refuse(node_id, f"asked about our vote, it answers {response.error.name}: {response.error_message or ''}")

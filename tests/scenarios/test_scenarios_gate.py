@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.offsets import Epoch, Offset
+from metadata_log.voters import Voter
 from quorum.errors import Error
 from quorum.node.gate import Gate
 from quorum.node.ports import PeerCall, PeerRequest
@@ -18,7 +19,15 @@ from quorum.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
-from tests.support.raft_transcript import key_of
+from quorum.raft.voter_messages import (
+    AddRaftVoterRequest,
+    AddRaftVoterResponse,
+    RemoveRaftVoterRequest,
+    RemoveRaftVoterResponse,
+    UpdateRaftVoterRequest,
+    UpdateRaftVoterResponse,
+)
+from tests.support.raft_transcript import endpoints_of, key_of
 
 VOTE = VoteRequest(
     candidate=key_of(2), voter=key_of(1), candidate_epoch=Epoch(5), last_epoch=Epoch(0), last_epoch_end_offset=Offset(0)
@@ -54,6 +63,12 @@ REQUESTS = {
             max_wait_ms=0,
         ),
         FetchResponse,
+    ),
+    "add a voter": (AddRaftVoterRequest(voter=key_of(3), endpoints=endpoints_of(3)), AddRaftVoterResponse),
+    "remove a voter": (RemoveRaftVoterRequest(voter=key_of(2)), RemoveRaftVoterResponse),
+    "update a voter": (
+        UpdateRaftVoterRequest(current_leader_epoch=Epoch(5), voter=Voter(key=key_of(2), endpoints=endpoints_of(2))),
+        UpdateRaftVoterResponse,
     ),
 }
 

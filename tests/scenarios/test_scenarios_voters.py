@@ -445,10 +445,12 @@ def test_a_voter_that_listens_elsewhere_tells_the_leader_once_a_fetch_timeout(st
     assert scenario.position == ("follower", 4, 2)
 
 
-def test_a_static_voter_tells_each_leader_once() -> None:
+@pytest.mark.parametrize("error", ["NONE", "UNSUPPORTED_VERSION"])
+def test_a_static_voter_tells_each_leader_once(error: str) -> None:
+    """Also one that does not know the request: it will not learn it while it leads."""
     scenario = _follower("port=9999 static")
     assert _until_update(scenario)
-    scenario.answer(2, "epoch=4 leader=2")
+    scenario.answer(2, f"epoch=4 leader=2 error={error}")
     assert not _until_update(scenario)
     scenario.tell("begin id=8 from=2 epoch=5", "flush")
     ((who, asked),) = _until_update(scenario).items()
@@ -515,7 +517,10 @@ def test_an_upgrade_is_for_the_leader_and_never_down_or_beyond() -> None:
     scenario = _leader(1, 2)
     assert _asked(scenario, "upgrade to=0", UPGRADE) is Error.INVALID_UPDATE_VERSION
     assert _asked(scenario, "upgrade to=2", UPGRADE) is Error.INVALID_UPDATE_VERSION
-    assert _asked(Scenario("node me=1 voters=1,2 static", "start"), "upgrade to=1", UPGRADE) is Error.NOT_LEADER_OR_FOLLOWER
+    assert (
+        _asked(Scenario("node me=1 voters=1,2 static", "start"), "upgrade to=1", UPGRADE)
+        is Error.NOT_LEADER_OR_FOLLOWER
+    )
 
 
 def test_after_the_upgrade_a_voter_updates_the_log() -> None:
