@@ -89,7 +89,8 @@ def _refuse(core: Core, request_id: int, error: Error) -> None:
 
 def note_snapshot(core: Core, snapshot_id: OffsetAndEpoch) -> bool:
     """The leader says that this snapshot has to be installed; whether that can be true."""
-    if not 0 <= snapshot_id.epoch <= core.epoch or not core.log.lacks(snapshot_id):
+    # What a directory is formatted with ends at 0: no log lacks it.
+    if snapshot_id.offset <= 0 or not 0 <= snapshot_id.epoch <= core.epoch or not core.log.lacks(snapshot_id):
         core.refuse(core.leader_id or 0, f"it names snapshot {snapshot_id} to a log that ends at {core.log.end}")
         return False
     if snapshot_id.offset < core.log.high_watermark:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.offsets import Epoch, Offset
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Voter
 from quorum.errors import Error
 from quorum.node.gate import Gate
@@ -16,6 +16,8 @@ from quorum.raft.messages import (
     EndQuorumEpochResponse,
     FetchRequest,
     FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
     VoteRequest,
     VoteResponse,
 )
@@ -64,6 +66,16 @@ REQUESTS = {
         ),
         FetchResponse,
     ),
+    "fetch a snapshot": (
+        FetchSnapshotRequest(
+            replica=key_of(2),
+            current_leader_epoch=Epoch(5),
+            snapshot_id=OffsetAndEpoch(offset=Offset(9), epoch=Epoch(4)),
+            position=0,
+            max_bytes=1,
+        ),
+        FetchSnapshotResponse,
+    ),
     "add a voter": (AddRaftVoterRequest(voter=key_of(3), endpoints=endpoints_of(3)), AddRaftVoterResponse),
     "remove a voter": (RemoveRaftVoterRequest(voter=key_of(2)), RemoveRaftVoterResponse),
     "update a voter": (
@@ -88,3 +100,14 @@ def test_another_clusters_are_refused_in_their_own_form_and_learn_of_no_leader(n
     answer = refusal.response_to(request, key_of(3).node_id, Epoch(5), ())
     assert type(answer) is REQUESTS[name][1]
     assert (answer.error, answer.leader_id) == (Error.INCONSISTENT_CLUSTER_ID, -1)
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_another_partition_is_refused(name: str) -> None:
+    """The metadata topic has one."""
+    request: PeerRequest = REQUESTS[name][0]
+    refusal = Gate("ours").validate(PeerCall(request=request, cluster_id="ours", partition=1))
+    assert refusal is not None
+    answer = refusal.response_to(request, key_of(3).node_id, Epoch(5), ())
+    assert type(answer) is REQUESTS[name][1]
+    assert (answer.error, answer.leader_id) == (Error.UNKNOWN_TOPIC_OR_PARTITION, 3)

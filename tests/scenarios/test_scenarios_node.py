@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from metadata_log.file_log import LogConfig
 from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey
 from metadata_log.offsets import Offset
 from quorum.node.ports import ControllerActivated
+from quorum.node.retention import SnapshotConfig
 from quorum.raft.config import StorageState
 from tests.support.node_cluster import LEVEL, Cluster
 from tests.support.scenario import Scenario, dynamic_voters, static_voters
@@ -66,6 +68,35 @@ def test_the_records_that_a_directory_was_formatted_with_are_in_every_image(coun
 
     cluster.run_until(is_settled)
     assert {node.executor.image.features.metadata_version for node in cluster.nodes} == {LEVEL}
+
+
+@pytest.mark.parametrize("entire_log", [True, False], ids=["entire log", "trimmed log"])
+def test_a_restarted_controller_goes_on_from_its_newest_checkpoint(entire_log: bool) -> None:
+    """Leader and followers: the image is that of the checkpoint before a record of the log is known to be committed."""
+    kept = {"retention_bytes": -1, "retention_ms": -1} if entire_log else {"retention_bytes": 1}
+    config = SnapshotConfig(max_new_record_bytes=800, **kept)
+    cluster = Cluster(3, seed=1, log=LogConfig(segment_bytes=1000), snapshots=config)
+    cluster.start()
+    leader = cluster.elect()
+    cluster.add_broker()
+    for number in range(30):
+        answers = cluster.create(leader, f"t{number}")
+        cluster.run_until(lambda answers=answers: bool(answers))  # type: ignore[misc]
+    cluster.run_for(1000)
+    for node in cluster.nodes:
+        assert (node.executor.log.start_offset == 0) == entire_log
+        node.crash()
+    cluster.start()
+    begun = {}
+    for node in cluster.nodes:
+        newest = node.opened.storage.snapshots[-1].id
+        begun[node.node_id] = node.executor.image.offset_and_epoch
+        assert begun[node.node_id] == newest
+        assert newest.offset > 20
+        assert len(node.executor.image.topics.by_name) > 5
+    successor = cluster.elect()
+    cluster.run_until(lambda: all(node.executor.image == successor.executor.image for node in cluster.nodes))
+    assert {f"t{number}" for number in range(30)} <= set(successor.executor.image.topics.by_name)
 
 
 @pytest.mark.parametrize("kind", ["static", "dynamic"])
