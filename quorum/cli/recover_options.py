@@ -156,11 +156,12 @@ def run_proposed(
     output: OutputFormat,
     *,
     is_new: bool = False,
+    owner_of: Path | None = None,
 ) -> None:
     """Run a repair, see `recover_run`."""
     from quorum.cli.recover_run import run_repair  # noqa: PLC0415  (not needed for help)
 
-    run_repair(propose, targets, apply=apply, work=work, output=output, is_new=is_new)
+    run_repair(propose, targets, apply=apply, work=work, output=output, is_new=is_new, owner_of=owner_of)
 
 
 def random_id() -> bytes:

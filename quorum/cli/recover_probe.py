@@ -36,31 +36,43 @@ def asker(timeout_s: float) -> Callable[[Sequence[Endpoint]], Sequence[Answer]]:
         if not endpoints:
             return ()
         with ThreadPoolExecutor(max_workers=min(_AT_ONCE, len(endpoints))) as pool:
-            return tuple(pool.map(lambda endpoint: ask_endpoint(endpoint, timeout_s), endpoints))
+            found = list(pool.map(lambda endpoint: _ask(endpoint, timeout_s), endpoints))
+        ours = [number for number, answer in enumerate(found) if answer is None]
+        answers = asyncio.run(_ask_ours([_address(endpoints[number]) for number in ours], timeout_s)) if ours else []
+        for number, answer in zip(ours, answers, strict=True):
+            found[number] = answer
+        return tuple(answer for answer in found if answer is not None)
 
     return ask
 
 
-def ask_endpoint(endpoint: Endpoint, timeout_s: float) -> Answer:
-    """Who answers at one endpoint."""
+def _address(endpoint: Endpoint) -> str:
     host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
-    address = f"{host}:{endpoint.port}"
+    return f"{host}:{endpoint.port}"
+
+
+def _ask(endpoint: Endpoint, timeout_s: float) -> Answer | None:
+    """Who answers at one endpoint; None where somebody listens who is to be asked by gRPC."""
+    address = _address(endpoint)
     try:
         with socket.create_connection((endpoint.host, endpoint.port), timeout_s) as connection:
             connection.settimeout(timeout_s)
-            if endpoint.name != GRPC_LISTENER:
-                return _ask_kafka(connection, address)
+            return None if endpoint.name == GRPC_LISTENER else _ask_kafka(connection, address)
     except OSError as error:
         return Answer(address=address, heard=Heard.NOBODY, said=error.strerror or str(error) or "no answer")
-    return _ask_ours(address, timeout_s)
 
 
-def _ask_ours(address: str, timeout_s: float) -> Answer:
+async def _ask_ours(addresses: Sequence[str], timeout_s: float) -> list[Answer]:
+    """All in one loop: gRPC has one queue in a process."""
+    return list(await asyncio.gather(*(_ask_one_of_ours(address, timeout_s) for address in addresses)))
+
+
+async def _ask_one_of_ours(address: str, timeout_s: float) -> Answer:
     from quorum.client.errors import ClientError  # noqa: PLC0415  (gRPC, only where a node of ours may be)
     from quorum.client.quorum_status import describe_at  # noqa: PLC0415
 
     try:
-        found = asyncio.run(describe_at(address, timeout_s))
+        found = await describe_at(address, timeout_s)
     except ClientError as error:
         return Answer(address=address, heard=Heard.UNCLEAR, said=str(error))
     return Answer(

@@ -132,7 +132,7 @@ def from_broker(
         )
         return propose_from_broker(files, texts_of(broker_dir), texts_of(copy), new, request)
 
-    run_proposed(propose, [directory], apply, work, output, is_new=True)
+    run_proposed(propose, [directory], apply, work, output, is_new=True, owner_of=broker_dir[0])
 
 
 def voters(

@@ -5,13 +5,14 @@ Decides: that order. Must not know: what a repair does.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 
-from metadata_log.directory import LOCK_FILE
+from metadata_log.directory import LOCK_FILE, METADATA_DIRECTORY
 from metadata_log.directory_lock import DirectoryLock
 from metadata_log.errors import DirectoryError, DirectoryLockedError
 from metadata_log.files import Files
@@ -34,10 +35,11 @@ def run_repair(
     work: Path | None,
     output: OutputFormat,
     is_new: bool = False,
+    owner_of: Path | None = None,
 ) -> None:
     """Propose a repair, and carry it out with `apply`. One that was interrupted is finished first, and alone.
 
-    `is_new`: the target need not be a log directory yet.
+    `is_new`: the target need not be a log directory yet; it gets the owner of `owner_of`.
     """
     files = OsFiles()
     with ExitStack() as held:
@@ -45,6 +47,8 @@ def run_repair(
         for log_dir in log_dirs:
             if log_dir is not None:
                 _lock(files, log_dir, held, apply=apply)
+            if log_dir is not None and apply:
+                held.callback(give_to_owner, log_dir, os.stat(log_dir))
         finished = [finish(files, record) for record in _interrupted(files, log_dirs)] if apply else []
         if finished:
             _show_records(output, finished, "Finished what was interrupted")
@@ -59,7 +63,9 @@ def run_repair(
         if not apply:
             show_proposal(output, proposal)
             return
-        records = _carry_out(files, proposal, {path for path in log_dirs if path is not None}, work, held)
+        owner = None if owner_of is None else owner_of.stat()
+        locked = {path for path in log_dirs if path is not None}
+        records = _carry_out(files, proposal, locked, work, held, owner)
     if output is OutputFormat.JSON:
         show_json({**_data(proposal, applied=True), "records": [msgspec.to_builtins(record) for record in records]})
         return
@@ -70,16 +76,37 @@ def run_repair(
         print(line)
 
 
-def _carry_out(files: Files, proposal: Proposal, locked: set[str], work: Path | None, held: ExitStack) -> list[Record]:
+def _carry_out(
+    files: Files,
+    proposal: Proposal,
+    locked: set[str],
+    work: Path | None,
+    held: ExitStack,
+    owner: os.stat_result | None,
+) -> list[Record]:
     records = []
     by = author()
     for rewrite in proposal.rewrites:
         if rewrite.log_dir not in locked:
             files.mkdirs(rewrite.log_dir)
+            held.callback(give_to_owner, rewrite.log_dir, owner or os.stat(rewrite.log_dir))
             held.callback(DirectoryLock(files, rewrite.log_dir).release)
         root = work_root_of(rewrite.log_dir, None if work is None else str(work.absolute()))
         records.append(carry_out(files, rewrite, author=by, work_root=root))
     return records
+
+
+def give_to_owner(log_dir: str, owner: os.stat_result) -> None:
+    """Files that root has written belong to whom the directory belongs to: the node must be able to write them."""
+    if os.geteuid() != 0 or (owner.st_uid, owner.st_gid) == (0, 0):
+        return
+    metadata = os.path.join(log_dir, METADATA_DIRECTORY)
+    for directory in (log_dir, metadata):
+        if os.path.isdir(directory):
+            names = [os.path.join(directory, name) for name in os.listdir(directory)]
+            for path in (directory, *(name for name in names if os.path.isfile(name))):
+                if os.stat(path).st_uid == 0:
+                    os.chown(path, owner.st_uid, owner.st_gid)
 
 
 def _log_dir(files: Files, target: Path, *, is_new: bool) -> str | None:

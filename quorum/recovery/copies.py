@@ -26,48 +26,9 @@ from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.history import Quorum, State, quorum_of
 from metadata_log.tools.scan import Damage, Fault, scan
 from metadata_log.voters import VoterSet
+from quorum.recovery.copy_parts import BatchSums, CheckpointFile, SegmentPart, Stop
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.places import Place
-
-
-class SegmentPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A segment: `safe_size` of its `size` bytes belong to the safe part."""
-
-    base: int
-    size: int
-    safe_size: int
-
-    @property
-    def name(self) -> str:
-        """Its file's name."""
-        return segment_file(self.base)
-
-
-class Stop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where the safe part ends before the files do. `is_torn`: an unfinished write, nothing sound follows it."""
-
-    file: str
-    position: int
-    offset: int
-    what: str
-    is_torn: bool
-
-    def __str__(self) -> str:
-        return f"{self.file}, position {self.position} (offset {self.offset}): {self.what}"
-
-
-class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A checkpoint; `problem` None: it is whole, or was not needed and not read (`was_read`)."""
-
-    end: OffsetAndEpoch
-    size: int = 0
-    problem: str | None = None
-    was_read: bool = False
-
-    @property
-    def name(self) -> str:
-        """Its file's name."""
-        return checkpoint_name(self.end)
 
 
 class Copy(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +45,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         greatest_epoch: of any batch, checkpoint, leader or vote in it.
         committed_before: see `ReplicaExtent`.
         last_timestamp_ms: of the last safe batch; -1 without one.
-        checksums: of each safe batch by the offset where it ends, for comparing copies.
+        sums: of each safe batch, for comparing copies.
     """
 
     place: Place
@@ -103,7 +64,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     greatest_epoch: int
     committed_before: int
     last_timestamp_ms: int
-    checksums: dict[int, int]
+    sums: BatchSums
 
     @property
     def label(self) -> str:
@@ -214,7 +175,7 @@ class _Reader:
         self._greatest_epoch = -1
         self._data_epoch = -1
         self._timestamp = -1
-        self._checksums: dict[int, int] = {}
+        self._sums = BatchSums()
 
     def choose_checkpoint(self, names: list[str]) -> None:
         """Read checkpoints from the newest on until one is whole; replay begins there."""
@@ -325,7 +286,8 @@ class _Reader:
             start = self._spans.pop().start_offset
         self._spans.append(EpochSpan(epoch=epoch, start_offset=start, end_offset=int(header.next_offset)))
         self._epoch, self._end = epoch, int(header.next_offset)
-        self._checksums[self._end] = header.crc
+        self._sums.ends.append(self._end)
+        self._sums.checksums.append(header.crc)
         self._timestamp = max(self._timestamp, int(header.max_timestamp))
         if not header.is_control:
             self._data_epoch = epoch
@@ -350,7 +312,7 @@ class _Reader:
         origin = self._origin
         if origin is not None and origin.end.offset >= self._end:
             if origin.end.offset > self._end:
-                self._start, self._spans, self._checksums = int(origin.end.offset), [], {}
+                self._start, self._spans, self._sums = int(origin.end.offset), [], BatchSums()
                 self._parts = [msgspec.structs.replace(part, safe_size=0) for part in self._parts]
             self._end, self._epoch = int(origin.end.offset), int(origin.end.epoch)
         if self._until is not None and self._until != self._end:
@@ -380,7 +342,7 @@ class _Reader:
             greatest_epoch=max(self._greatest_epoch, leader_epoch),
             committed_before=next((s.start_offset for s in self._spans if s.epoch == self._data_epoch), 0),
             last_timestamp_ms=self._timestamp,
-            checksums=self._checksums,
+            sums=self._sums,
         )
 
     def _quorum_state(self) -> tuple[QuorumState | None, str | None]:

@@ -13,7 +13,8 @@ from metadata_log.files import Files
 from metadata_log.snapshot import parse_checkpoint_name
 from quorum.recovery.advice import Step
 from quorum.recovery.changes import FileChange, Rewrite
-from quorum.recovery.copies import CheckpointFile, Copy, read_copy
+from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.copy_parts import CheckpointFile
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.facts import facts_of
 from quorum.recovery.inspect import read_copies

@@ -44,7 +44,7 @@ from quorum.recovery.request import (
     refuse_unsafe,
     refuse_unusable,
 )
-from quorum.recovery.survey import Survey, excess, new_epoch, survey
+from quorum.recovery.survey import Survey, beyond_repair, excess, new_epoch, survey
 
 
 class NewController(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,7 +208,7 @@ def _proposal(
         keeps=f"everything up to offset {chosen.end.offset} of epoch {chosen.end.epoch}",
         loses=lost,
         may_lose=unknown,
-        warnings=_warnings(others),
+        warnings=(*_warnings(others), *beyond_repair(known, chosen)),
         steps=(
             bring_back(ours),
             *rejoin(ours=ours, cluster_id=known.cluster_id, others=others, leader=leader, dynamic=dynamic),

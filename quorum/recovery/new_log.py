@@ -28,7 +28,8 @@ from metadata_log.records import ControlRecord, LeaderChangeMessage, LeaderChang
 from metadata_log.segment import segment_bases, segment_file
 from metadata_log.voters import VoterSet
 from quorum.recovery.changes import Content, FileChange
-from quorum.recovery.copies import CheckpointFile, Copy, SegmentPart
+from quorum.recovery.copies import Copy
+from quorum.recovery.copy_parts import CheckpointFile, SegmentPart
 
 INDEX_SUFFIXES: Final = (".index", ".timeindex", ".txnindex", ".snapshot")
 

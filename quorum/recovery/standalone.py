@@ -32,7 +32,7 @@ from quorum.recovery.request import (
     refuse_unsafe,
     refuse_unusable,
 )
-from quorum.recovery.survey import Survey, excess, new_epoch, survey
+from quorum.recovery.survey import Survey, beyond_repair, excess, new_epoch, survey
 
 
 def propose_standalone(
@@ -122,7 +122,7 @@ def _proposal(files: Files, known: Survey, own: Copy, voter: Voter, request: Req
         keeps=f"everything up to offset {own.end.offset} of epoch {own.end.epoch}",
         loses=lost,
         may_lose=unknown,
-        warnings=_warnings(known, voter),
+        warnings=(*_warnings(known, voter), *beyond_repair(known, own)),
         steps=(
             bring_back(ours),
             *rejoin(ours=ours, cluster_id=known.cluster_id, others=others, leader=leader),

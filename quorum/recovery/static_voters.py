@@ -29,7 +29,7 @@ from quorum.recovery.request import (
     refuse_loss,
     refuse_unsafe,
 )
-from quorum.recovery.survey import Survey, excess, new_epoch
+from quorum.recovery.survey import Survey, beyond_repair, excess, new_epoch
 from quorum.recovery.targets import read_targets
 
 VOTERS_KEY = "controller.quorum.voters"
@@ -144,7 +144,7 @@ def _proposal(
         keeps=f"everything up to offset {source.end.offset} of epoch {source.end.epoch}",
         loses=lost,
         may_lose=unknown,
-        warnings=_warnings(gone),
+        warnings=(*_warnings(gone), *beyond_repair(known, source)),
         steps=(
             config_step(named),
             Step(

@@ -173,9 +173,7 @@ def _conflicts(copies: Sequence[Copy]) -> Iterable[str]:
     """Other bytes at one offset and epoch: somebody changed a log by hand."""
     for index, one in enumerate(copies):
         for other in copies[index + 1 :]:
-            common = common_end(one, other)
-            shared = sorted(end for end in one.checksums.keys() & other.checksums.keys() if end <= common)
-            wrong = next((end for end in shared if one.checksums[end] != other.checksums[end]), None)
+            wrong = one.sums.first_difference(other.sums, common_end(one, other))
             if wrong is not None:
                 yield (
                     f"{one.label} and {other.label} hold other bytes in the batch that ends at offset {wrong}, of "
@@ -198,6 +196,16 @@ def common_end(one: Copy, other: Copy) -> int:
         if point > low and one.epoch_at(point - 1) == other.epoch_at(point - 1):
             return point
     return low
+
+
+def beyond_repair(known: Survey, kept: Copy) -> tuple[str, ...]:
+    """Sentences about nodes whose checkpoint reaches past what is kept: none truncates below its checkpoint."""
+    return tuple(
+        f"{copy.label} has a checkpoint that ends at offset {copy.origin.end.offset}, past what is kept, and cannot go "
+        "back below it. Before it starts again, move its __cluster_metadata-0 away (a broker fetches it anew)"
+        for copy in known.copies
+        if copy is not kept and copy.origin is not None and copy.origin.end.offset > common_end(kept, copy)
+    )
 
 
 def excess(files: Files, known: Survey, kept: Copy) -> list[Excess]:

@@ -31,7 +31,7 @@ from quorum.recovery.request import (
     refuse_loss,
     refuse_unsafe,
 )
-from quorum.recovery.survey import Survey, excess, new_epoch
+from quorum.recovery.survey import Survey, beyond_repair, excess, new_epoch
 from quorum.recovery.targets import read_targets
 
 _SET: Final = re.compile(
@@ -198,7 +198,7 @@ def _proposal(
         keeps=f"everything up to offset {source.end.offset} of epoch {source.end.epoch}",
         loses=lost,
         may_lose=unknown,
-        warnings=_warnings(gone),
+        warnings=(*_warnings(gone), *beyond_repair(known, source)),
         steps=(*_start_all(voters, ours), *rejoin(ours=ours, cluster_id=known.cluster_id, others=gone, leader=leader)),
     )
 

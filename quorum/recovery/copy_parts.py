@@ -1,0 +1,77 @@
+"""What a copy of the metadata log consists of: segments, checkpoints, where its safe part ends, its batches' sums.
+
+Decides: nothing. Must not know: how they are read.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+import msgspec
+
+from metadata_log.offsets import OffsetAndEpoch
+from metadata_log.segment import segment_file
+from metadata_log.snapshot import checkpoint_name
+
+
+class SegmentPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A segment: `safe_size` of its `size` bytes belong to the safe part."""
+
+    base: int
+    size: int
+    safe_size: int
+
+    @property
+    def name(self) -> str:
+        """Its file's name."""
+        return segment_file(self.base)
+
+
+class Stop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Where the safe part ends before the files do. `is_torn`: an unfinished write, nothing sound follows it."""
+
+    file: str
+    position: int
+    offset: int
+    what: str
+    is_torn: bool
+
+    def __str__(self) -> str:
+        return f"{self.file}, position {self.position} (offset {self.offset}): {self.what}"
+
+
+class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A checkpoint; `problem` None: it is whole, or was not needed and not read (`was_read`)."""
+
+    end: OffsetAndEpoch
+    size: int = 0
+    problem: str | None = None
+    was_read: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its file's name."""
+        return checkpoint_name(self.end)
+
+
+class BatchSums:
+    """The end offset and the checksum of every batch, rising: 12 bytes a batch, of which there may be millions."""
+
+    __slots__ = ("checksums", "ends")
+
+    def __init__(self) -> None:
+        self.ends = array("q")
+        self.checksums = array("I")
+
+    def first_difference(self, other: BatchSums, until: int) -> int | None:
+        """The end of the first batch, up to offset `until`, that ends at one offset in both and is not the same."""
+        mine, theirs = 0, 0
+        while mine < len(self.ends) and theirs < len(other.ends):
+            end, other_end = self.ends[mine], other.ends[theirs]
+            if max(end, other_end) > until:
+                return None
+            if end == other_end and self.checksums[mine] != other.checksums[theirs]:
+                return end
+            mine += end <= other_end
+            theirs += other_end <= end
+        return None
