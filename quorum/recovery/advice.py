@@ -37,11 +37,13 @@ def absent_words(known: Survey) -> tuple[str, ...]:
     return ("--missing", ",".join(map(str, absent))) if absent else ()
 
 
-def bring_back(ours: bool) -> Step:
-    """Start the repaired controller."""
+def bring_back(ours: bool, controllers: int = 1) -> Step:
+    """Start the repaired controller, or all of them."""
     start = "kraft controller start --config node.properties" if ours else "bin/kafka-server-start.sh server.properties"
     return Step(
-        text="Start the repaired controller, alone, and wait until it leads. Then restart brokers that ended meanwhile",
+        text="Start the repaired controller, alone, and wait until it leads. Then restart brokers that ended meanwhile"
+        if controllers == 1
+        else "Start these controllers, and wait until one leads. Then restart brokers that ended meanwhile",
         commands=(start,),
     )
 

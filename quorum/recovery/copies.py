@@ -9,9 +9,11 @@ Safe is the part that goes on without a gap, damage or a falling epoch from its 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import msgspec
 
+from metadata_log.batch import HEADER_SIZE, BatchHeader
 from metadata_log.directory import QuorumState, read_quorum_state
 from metadata_log.errors import CorruptFileError, MetadataLogError, UnknownRecordError
 from metadata_log.files import Files
@@ -29,6 +31,9 @@ from metadata_log.voters import VoterSet
 from quorum.recovery.copy_parts import BatchSums, CheckpointFile, SegmentPart, Stop
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.places import Place
+
+_NOOP: Final = b"\x14\x00\x00\x00\x01\x08\x01\x14\x00\x00\x00"
+"""The one record of an idle leader's batch: no key, a value of 4 bytes (frame 1, NoOp, version 0), no headers."""
 
 
 class Copy(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,6 +146,10 @@ def read_copy(files: Files, place: Place, *, until: int | None = None, may_be_bl
     return reader.copy()
 
 
+def _is_noop(batch: LocatedBatch) -> bool:
+    return batch.buffer[batch.at + HEADER_SIZE : batch.at + batch.header.size_in_bytes] == _NOOP
+
+
 def batches_from(files: Files, copy: Copy, start: int) -> Iterator[LocatedBatch]:
     """The safe batches that end after `start`, in order."""
     for part in copy.segments:
@@ -176,6 +185,7 @@ class _Reader:
         self._data_epoch = -1
         self._timestamp = -1
         self._sums = BatchSums()
+        self._quiet: BatchHeader | None = None
 
     def choose_checkpoint(self, names: list[str]) -> None:
         """Read checkpoints from the newest on until one is whole; replay begins there."""
@@ -294,8 +304,16 @@ class _Reader:
         self._replay(batch)
 
     def _replay(self, batch: LocatedBatch) -> None:
+        state, header = self._state, batch.header
+        if state is None or header.base_offset < state.replayer.end.offset:
+            return
+        due = state.replayer.end.offset if self._quiet is None else self._quiet.next_offset
+        if header.base_offset == due and not header.is_control and _is_noop(batch):
+            self._quiet = header
+            return
+        self._pass_quiet()
         state = self._state
-        if state is None or batch.header.base_offset < state.replayer.end.offset:
+        if state is None:
             return
         try:
             self._state = state.after(batch)
@@ -303,12 +321,28 @@ class _Reader:
             self._is_newer = isinstance(error, UnknownRecordError)
             self._problem, self._state = str(error), None
 
+    def _pass_quiet(self) -> None:
+        """Replay the NoOps since the last other batch, at once: an idle leader writes two a second."""
+        state, last = self._state, self._quiet
+        if state is None or last is None:
+            return
+        self._quiet = None
+        replayer = state.replayer.on_records(
+            (),
+            base_offset=int(state.replayer.end.offset),
+            next_offset=int(last.next_offset),
+            epoch=int(last.partition_leader_epoch),
+            timestamp_ms=int(last.max_timestamp),
+        )
+        self._state = msgspec.structs.replace(state, replayer=replayer)
+
     def check_end(self) -> None:
         """The end of the safe part: a checkpoint may reach beyond the log.
 
         Raises:
             RefusedError: `until` is no end of a batch.
         """
+        self._pass_quiet()
         origin = self._origin
         if origin is not None and origin.end.offset >= self._end:
             if origin.end.offset > self._end:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
@@ -35,7 +36,19 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     cluster_id: str | None = None
 
 
-def refuse_live(answers: Iterable[Answer], cluster_id: str | None, not_controllers: frozenset[str]) -> None:
+_CHANGE_VOTERS: Final = (
+    "and a repair would split it. Use kafka-metadata-quorum.sh add-controller and remove-controller; or stop every "
+    "controller first"
+)
+ONE_NODE: Final = (
+    "so this node needs no repair of its own: remove it from the voters, format its directory anew, let it fetch the "
+    "log, and add it again; or stop every controller first"
+)
+
+
+def refuse_live(
+    answers: Iterable[Answer], cluster_id: str | None, not_controllers: frozenset[str], instead: str = _CHANGE_VOTERS
+) -> None:
     """Refuse a repair while a controller of the cluster runs.
 
     Raises:
@@ -47,10 +60,7 @@ def refuse_live(answers: Iterable[Answer], cluster_id: str | None, not_controlle
             continue
         node = "a controller" if answer.node_id is None else f"controller {answer.node_id}"
         if answer.heard is Heard.LEADER:
-            raise RefusedError(
-                f"a leader answers at {answer.address} ({answer.said}): the quorum lives, and a repair would split it. "
-                "Use kafka-metadata-quorum.sh add-controller and remove-controller; or stop every controller first"
-            )
+            raise RefusedError(f"a leader answers at {answer.address} ({answer.said}): the quorum lives, {instead}")
         if answer.heard is Heard.CONTROLLER:
             raise RefusedError(
                 f"{node} runs at {answer.address} ({answer.said}): stop it, and see to it that it does not come back "

@@ -16,7 +16,7 @@ from quorum.recovery.advice import Step, command
 from quorum.recovery.changes import Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import RefusedError
-from quorum.recovery.liveness import Answer, refuse_live
+from quorum.recovery.liveness import ONE_NODE, Answer, refuse_live
 from quorum.recovery.plan import fault_of, usable
 from quorum.recovery.survey import Excess, Survey
 
@@ -64,8 +64,8 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...] = ()
 
 
-def refuse_unsafe(known: Survey, request: Request) -> tuple[Answer, ...]:
-    """The refusals that need no more than the copies and the network.
+def refuse_unsafe(known: Survey, request: Request, *, is_one_nodes: bool = False) -> tuple[Answer, ...]:
+    """The refusals that need no more than the copies and the network. `is_one_nodes`: nobody's vote changes.
 
     Raises:
         RefusedError: copies contradict each other, some are not here and nobody said so, or a controller runs.
@@ -81,7 +81,8 @@ def refuse_unsafe(known: Survey, request: Request) -> tuple[Answer, ...]:
     refuse_absent(known, request)
     endpoints = [*known.endpoints(), *request.more_endpoints]
     answers = tuple(request.ask(list(dict.fromkeys(endpoints))))
-    refuse_live(answers, known.cluster_id, request.not_controllers)
+    instead = {"instead": ONE_NODE} if is_one_nodes else {}
+    refuse_live(answers, known.cluster_id, request.not_controllers, **instead)
     return answers
 
 

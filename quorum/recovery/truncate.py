@@ -46,7 +46,7 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
             f"{own.label} cannot be cut at {to}: {kept.problem or 'no checkpoint nor the beginning of the log is left'}"
             ". Let the node fetch the log anew instead"
         )
-    refuse_unsafe(known, request)
+    refuse_unsafe(known, request, is_one_nodes=True)
     lost = cut_off(files, known, own, to)
     proof = _proof(known, own, to, lost)
     if proof is None and not request.accept_data_loss:

@@ -1,0 +1,89 @@
+"""`kraft recover` from the command line: dry runs, JSON, owners, places for the backup."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from quorum.cli.main import run
+from tests.support.clusters import unpack_clusters
+from tests.support.misuses import NO_WAIT, Bench
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
+
+
+def everything(root: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def test_a_dry_run_changes_nothing_not_even_a_lock_file(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    before = everything(tmp_path)
+    assert run(["recover", "standalone", "--dir", str(node), "--missing", "rest", *NO_WAIT]) == 0
+    said = capsys.readouterr().out
+    assert "Would do: kraft recover standalone" in said
+    assert "Nothing was changed. Say --apply to do it." in said
+    assert everything(tmp_path) == before
+
+
+def test_programs_get_json(clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bench = Bench(clusters, tmp_path)
+    node, broker = bench.node("basic", 1), bench.node("basic", 11)
+    assert run(["recover", "inspect", str(node), str(broker), "-o", "json"]) == 1
+    seen = json.loads(capsys.readouterr().out)
+    assert [(copy["node_id"], copy["role"], copy["end_offset"]) for copy in seen["copies"]] == [
+        (1, "voter", 95),
+        (11, "broker", 83),
+    ]
+    assert (seen["absent_voters"], seen["absent_brokers"]) == ([2, 3], [12])
+    assert [(repair["name"], len(repair["lost"])) for repair in seen["repairs"]] == [
+        ("standalone", 0),
+        ("from-broker", 1),
+    ]
+    words = ["recover", "standalone", "--dir", str(node), "--copy", str(broker), "--missing", "2,3,12", *NO_WAIT]
+    assert run([*words, "-o", "json"]) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert (planned["applied"], planned["loses"]) == (False, [])
+    assert run([*words, "--apply", "-o", "json"]) == 0
+    done = json.loads(capsys.readouterr().out)
+    assert done["records"][0]["facts"]["new_epoch"] == 1001
+    assert run(["recover", "verify", str(node), "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["directories"][0]["problems"] == []
+
+
+def test_the_backup_goes_where_it_is_told_to(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node, work = Bench(clusters, tmp_path).node("basic", 1), tmp_path / "elsewhere"
+    before = everything(node)
+    words = ["--dir", str(node), "--work", str(work), "--apply"]
+    assert run(["recover", "standalone", "--missing", "rest", *words, *NO_WAIT]) == 0
+    assert list(work.glob("*/audit.json"))
+    assert not node.with_name(f"{node.name}.recovery").exists()
+    assert run(["recover", "undo", *words]) == 0
+    capsys.readouterr()
+    assert {path: data for path, data in everything(node).items() if not path.endswith(".lock")} == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_what_root_writes_belongs_to_whom_the_directory_belongs(clusters: Path, tmp_path: Path) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    for path in (node, *node.rglob("*")):
+        os.chown(path, 12345, 12346)
+    assert run(["recover", "standalone", "--dir", str(node), "--missing", "rest", "--apply", *NO_WAIT]) == 0
+    assert {(path.stat().st_uid, path.stat().st_gid) for path in (node, *node.rglob("*"))} == {(12345, 12346)}
+    broker = Bench(clusters, tmp_path).node("basic", 11)
+    os.chown(broker, 12345, 12346)
+    words = ["recover", "from-broker", "--broker-dir", str(broker), "--dir", str(tmp_path / "new"), "--node-id", "3"]
+    words += ["--endpoint", "CONTROLLER://localhost:1", "--missing", "rest", "--apply", *NO_WAIT]
+    assert run(words) == 0
+    made = tmp_path / "new"
+    assert {path.stat().st_uid for path in (made, *made.rglob("*"))} == {12345}
