@@ -93,7 +93,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         log_start_offset=log.start_offset,
         end=starting.end,
         epochs=log.epochs,
-        voters=_voters(log, snapshot),
+        voters=_voters(log, snapshot, config.static_voters),
         snapshots=tuple(Snapshot(id=held.end, size=held.size) for held in starting.held),
     )
     return OpenedReplica(
@@ -134,9 +134,12 @@ def _state_of(state: QuorumState) -> QuorumStateData:
     )
 
 
-def _voters(log: FileLog, snapshot: LoadedSnapshot | None) -> VoterHistory:
-    """Voter sets by offset. One from the checkpoint at offset 0 was in no record yet: the first leader writes it."""
-    history, begin = VoterHistory(), log.start_offset
+def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> VoterHistory:
+    """Voter sets by offset. One from the checkpoint at offset 0 was in no record yet: the first leader writes it.
+
+    Those of the configuration count until a record is met, and again if that record is truncated.
+    """
+    history, begin = VoterHistory.start(static) if len(static) else VoterHistory(), log.start_offset
     if snapshot is not None:
         begin, history = snapshot.end.offset, snapshot.voter_history(history)
     for offset, record in _voters_records(log, begin):

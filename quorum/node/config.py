@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from metadata_log.file_log import LogConfig
-from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
+from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, VoterSet
 from quorum.node.config_values import (
     SUPPORTED_PROTOCOL,
     ConfigError,
@@ -28,6 +28,7 @@ from quorum.node.config_values import (
     path_list,
     protocol_map,
     text,
+    voter_list,
 )
 from quorum.node.properties import PropertiesError, parse_properties
 from quorum.node.retention import SnapshotConfig
@@ -98,6 +99,8 @@ KEYS: Final[Mapping[str, Key]] = {
         field="fetch_snapshot_max_bytes", parse=integer(1, _LARGEST_PIECE), default=str(1 << 20)
     ),
     "controller.quorum.bootstrap.servers": Key(field="bootstrap_servers", parse=host_port_list, default=""),
+    "controller.quorum.voters": Key(field="static_voters", parse=voter_list, default=""),
+    "controller.quorum.auto.join.enable": Key(field="auto_join", parse=boolean, default="false"),
     "controller.quorum.election.timeout.ms": _milliseconds("election_timeout_ms", 1000),
     "controller.quorum.election.backoff.max.ms": _milliseconds("election_backoff_max_ms", 1000),
     "controller.quorum.fetch.timeout.ms": _milliseconds("fetch_timeout_ms", 2000, least=10),
@@ -134,6 +137,10 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     metadata_log_dir: str
     """The directory (one of `log.dirs`, or another) that holds `__cluster_metadata-0`."""
     bootstrap_servers: tuple[Endpoint, ...]
+    """As configured, else where the static voters listen."""
+    static_voters: VoterSet
+    """Those of kraft.version 0; without meaning once the log holds voters."""
+    auto_join: bool
     raft: RaftConfig
     log: LogConfig
     snapshots: SnapshotConfig
@@ -228,6 +235,8 @@ def _assembled(values: dict[str, Any]) -> NodeConfig:
             "snapshots": SnapshotConfig(**snapshots),
             "rack": values["rack"] or None,
             "metadata_log_dir": values["metadata_log_dir"] or values["log_dirs"][0],
+            "bootstrap_servers": values["bootstrap_servers"]
+            or tuple(at for voter in values["static_voters"] for at in voter.endpoints),
             "advertised_listeners": values["advertised_listeners"] or listeners,
             "controller_listener_names": values["controller_listener_names"] or _controller_listeners(listeners),
         }
@@ -255,6 +264,18 @@ def _check_roles(config: NodeConfig) -> None:
         )
     if not config.is_controller and not config.bootstrap_servers:
         raise ConfigError("controller.quorum.bootstrap.servers is missing: an agent finds the controllers by it")
+    if config.is_controller and len(config.static_voters) and config.node_id not in config.static_voters:
+        raise ConfigError(
+            f"controller.quorum.voters={_listed(config.static_voters)}: node {config.node_id} is not among them, and a "
+            "static quorum has no other controllers: name it in every node's configuration, or, for a quorum whose "
+            "voters are in its log, set controller.quorum.bootstrap.servers instead"
+        )
+    if not config.is_controller and config.auto_join:
+        raise ConfigError("controller.quorum.auto.join.enable=true: only a controller can join the voters")
+
+
+def _listed(voters: VoterSet) -> str:
+    return ",".join(str(node_id) for node_id in voters.node_ids)
 
 
 def _check_listeners(config: NodeConfig, security: dict[str, str]) -> None:

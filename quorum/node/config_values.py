@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from metadata_log.voters import Endpoint
+from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.voters import Endpoint, InvalidVoterError, Voter, VoterSet
 
 _LISTENER: Final = re.compile(
     r"(?P<name>[A-Za-z][A-Za-z0-9_.-]*)://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]*):(?P<port>\d+)", re.ASCII
@@ -102,6 +103,23 @@ def host_port_list(value: str) -> tuple[Endpoint, ...]:
             raise ConfigError(f"{part!r} is not an address: write host:port (an IPv6 host in brackets)")
         found.append(Endpoint(name="", host=match["host"].strip("[]"), port=_port(match["port"], least=1)))
     return tuple(found)
+
+
+def voter_list(value: str) -> VoterSet:
+    """`id@host:port` between commas: static voters, without directory ids. The endpoints have no name, as those of
+    `host_port_list`."""
+    found = []
+    for part in (part.strip() for part in value.split(",")):
+        if not part:
+            continue
+        number, separator, where = part.partition("@")
+        if not separator or not number.isascii() or not number.isdigit() or not _HOST_PORT.fullmatch(where):
+            raise ConfigError(f"{part!r} is no voter: write id@host:port (an IPv6 host in brackets)")
+        found.append(Voter(key=ReplicaKey(node_id=NodeId(int(number))), endpoints=host_port_list(where)))
+    try:
+        return VoterSet.of(found)
+    except InvalidVoterError as error:
+        raise ConfigError(str(error)) from error
 
 
 def protocol_map(value: str) -> dict[str, str]:

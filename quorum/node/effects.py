@@ -16,6 +16,7 @@ from metadata_log.batch import iter_batches
 from metadata_log.directory import QuorumState
 from metadata_log.errors import InvariantViolation
 from metadata_log.file_log import FileLog
+from metadata_log.ids import NodeId
 from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.write_ops import WriteOp
 from quorum.node.gate import Gate
@@ -82,10 +83,11 @@ class Effects:
         self._appended: deque[tuple[Offset, int]] = deque()
         self.stage_install: Callable[[OffsetAndEpoch], WriteOp]
         """What puts a received snapshot in place of the log; given by who keeps the snapshots."""
+        self._static_voters: tuple[NodeId, ...] = ()
 
-    def use_quorum_state_version(self, version: int) -> None:
+    def use_quorum_state_version(self, version: int, voters: tuple[NodeId, ...]) -> None:
         """1 once kraft.version 1 is known, which is when voters have directory ids (KIP-853)."""
-        self._quorum_state_version = version
+        self._quorum_state_version, self._static_voters = version, voters
 
     def expect_answer(self, request_id: int, respond: Callable[[PeerResponse], None]) -> None:
         """The core is about to be told of a peer's request."""
@@ -200,6 +202,7 @@ class Effects:
             leader_epoch=state.leader_epoch,
             voted_key=state.voted,
             data_version=self._quorum_state_version,
+            current_voters=self._static_voters,
         )
 
     def _hold(self, token: int, effect: Effect) -> None:

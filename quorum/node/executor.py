@@ -363,7 +363,7 @@ class Executor:
         self.is_shut = True
 
     def _use_quorum_state_version(self) -> None:
-        self._effects.use_quorum_state_version(self.machine.kraft_version)
+        self._effects.use_quorum_state_version(self.machine.kraft_version, self.machine.voters.node_ids)
 
     def _on_published(self, event: ImagePublished) -> None:
         self.gate.on_committed(event.after)

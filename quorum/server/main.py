@@ -118,6 +118,7 @@ def make_driver(opened: OpenedReplica, config: NodeConfig, network: GrpcNetwork,
         bootstrap=bootstrap_destinations(config.bootstrap_servers),
         can_vote=True,
         snapshots=config.snapshots,
+        auto_join=config.auto_join,
     )
     return Driver(
         opened,

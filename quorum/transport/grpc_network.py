@@ -23,7 +23,7 @@ from quorum.raft.messages import (
     VoteRequest,
 )
 from quorum.transport.channel import grpc_address, is_disconnect, open_channel
-from quorum.transport.convert import elections
+from quorum.transport.convert import elections, voters
 from quorum.transport.convert.calls import kind_of, request_to, response_from
 from quorum.transport.convert.common import BadMessage
 from quorum.transport.convert.fetch import fetch_request_to
@@ -192,4 +192,8 @@ async def _single_call(stub: quorum_pb2_grpc.QuorumAsyncStub, outgoing: Outgoing
     if isinstance(request, FetchSnapshotRequest):
         piece = fetch_snapshot_request_to(request, cluster_id=cluster_id, topic_id=topic_id)
         return fetch_snapshot_response_from(await stub.FetchSnapshot(piece, timeout=timeout))
+    method = voters.METHODS.get(type(request))
+    if method is not None:
+        answer = await getattr(stub, method.name)(method.to(request, cluster_id), timeout=timeout)
+        return voters.response_from(type(request), answer)  # type: ignore[arg-type]
     raise TypeError(f"{type(request).__name__} is no single call")

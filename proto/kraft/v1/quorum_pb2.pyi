@@ -1335,3 +1335,285 @@ class DescribeQuorumResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__error_message) -> _WhichOneofReturnType__error_message | None: ...
 
 Global___DescribeQuorumResponse: _TypeAlias = DescribeQuorumResponse  # noqa: Y015
+
+@_typing.final
+class AddRaftVoterRequest(_message.Message):
+    """Asks the leader to add a voter."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    VOTER_FIELD_NUMBER: _builtins.int
+    LISTENERS_FIELD_NUMBER: _builtins.int
+    ACK_WHEN_APPENDED_FIELD_NUMBER: _builtins.int
+    VALIDATE_ONLY_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    """The cluster that the voter belongs to; left out, it is not compared."""
+    ack_when_appended: _builtins.bool
+    """Answer once the change is appended, not once it is committed (KIP-1186, the other way round)."""
+    validate_only: _builtins.bool
+    """Check everything and change nothing."""
+    @_builtins.property
+    def voter(self) -> _common_pb2.ReplicaKey:
+        """The replica that is to vote: its directory id is not optional."""
+
+    @_builtins.property
+    def listeners(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Endpoint]:
+        """Where it listens; at least one listener is named as one of the leader's own."""
+
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str | None = ...,
+        voter: _common_pb2.ReplicaKey | None = ...,
+        listeners: _abc.Iterable[_common_pb2.Endpoint] | None = ...,
+        ack_when_appended: _builtins.bool = ...,
+        validate_only: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "cluster_id", b"cluster_id", "voter", b"voter"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "ack_when_appended", b"ack_when_appended", "cluster_id", b"cluster_id", "listeners", b"listeners", "validate_only", b"validate_only", "voter", b"voter"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__cluster_id: _TypeAlias = _typing.Literal["cluster_id"]  # noqa: Y015
+    _WhichOneofArgType__cluster_id: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cluster_id) -> _WhichOneofReturnType__cluster_id | None: ...
+
+Global___AddRaftVoterRequest: _TypeAlias = AddRaftVoterRequest  # noqa: Y015
+
+@_typing.final
+class RemoveRaftVoterRequest(_message.Message):
+    """Asks the leader to remove a voter."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    VOTER_FIELD_NUMBER: _builtins.int
+    VALIDATE_ONLY_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    """The cluster that the voter belongs to; left out, it is not compared."""
+    validate_only: _builtins.bool
+    """Check everything and change nothing."""
+    @_builtins.property
+    def voter(self) -> _common_pb2.ReplicaKey:
+        """The voter, with the directory id that the voter set has."""
+
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str | None = ...,
+        voter: _common_pb2.ReplicaKey | None = ...,
+        validate_only: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "cluster_id", b"cluster_id", "voter", b"voter"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "cluster_id", b"cluster_id", "validate_only", b"validate_only", "voter", b"voter"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__cluster_id: _TypeAlias = _typing.Literal["cluster_id"]  # noqa: Y015
+    _WhichOneofArgType__cluster_id: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cluster_id) -> _WhichOneofReturnType__cluster_id | None: ...
+
+Global___RemoveRaftVoterRequest: _TypeAlias = RemoveRaftVoterRequest  # noqa: Y015
+
+@_typing.final
+class UpdateRaftVoterRequest(_message.Message):
+    """A voter tells the leader of itself."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    CURRENT_LEADER_EPOCH_FIELD_NUMBER: _builtins.int
+    VOTER_FIELD_NUMBER: _builtins.int
+    LISTENERS_FIELD_NUMBER: _builtins.int
+    MIN_KRAFT_VERSION_FIELD_NUMBER: _builtins.int
+    MAX_KRAFT_VERSION_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    """The cluster that the voter belongs to; left out, it is not compared."""
+    current_leader_epoch: _builtins.int
+    """Epoch of the leader that is told."""
+    min_kraft_version: _builtins.int
+    """The lowest kraft.version that it supports."""
+    max_kraft_version: _builtins.int
+    """The highest kraft.version that it supports."""
+    @_builtins.property
+    def voter(self) -> _common_pb2.ReplicaKey:
+        """The voter."""
+
+    @_builtins.property
+    def listeners(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Endpoint]:
+        """Where it listens."""
+
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str | None = ...,
+        current_leader_epoch: _builtins.int = ...,
+        voter: _common_pb2.ReplicaKey | None = ...,
+        listeners: _abc.Iterable[_common_pb2.Endpoint] | None = ...,
+        min_kraft_version: _builtins.int = ...,
+        max_kraft_version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "cluster_id", b"cluster_id", "voter", b"voter"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "cluster_id", b"cluster_id", "current_leader_epoch", b"current_leader_epoch", "listeners", b"listeners", "max_kraft_version", b"max_kraft_version", "min_kraft_version", b"min_kraft_version", "voter", b"voter"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__cluster_id: _TypeAlias = _typing.Literal["cluster_id"]  # noqa: Y015
+    _WhichOneofArgType__cluster_id: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cluster_id) -> _WhichOneofReturnType__cluster_id | None: ...
+
+Global___UpdateRaftVoterRequest: _TypeAlias = UpdateRaftVoterRequest  # noqa: Y015
+
+@_typing.final
+class UpgradeKRaftVersionRequest(_message.Message):
+    """Asks the leader to raise kraft.version."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    KRAFT_VERSION_FIELD_NUMBER: _builtins.int
+    VALIDATE_ONLY_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    """The cluster that is meant; left out, it is not compared."""
+    kraft_version: _builtins.int
+    """The kraft.version that is wanted."""
+    validate_only: _builtins.bool
+    """Check everything and change nothing."""
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str | None = ...,
+        kraft_version: _builtins.int = ...,
+        validate_only: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "cluster_id", b"cluster_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "cluster_id", b"cluster_id", "kraft_version", b"kraft_version", "validate_only", b"validate_only"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__cluster_id: _TypeAlias = _typing.Literal["cluster_id"]  # noqa: Y015
+    _WhichOneofArgType__cluster_id: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cluster_id) -> _WhichOneofReturnType__cluster_id | None: ...
+
+Global___UpgradeKRaftVersionRequest: _TypeAlias = UpgradeKRaftVersionRequest  # noqa: Y015
+
+@_typing.final
+class VoterChangeResponse(_message.Message):
+    """The answer to a request that changes who votes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ERROR_CODE_FIELD_NUMBER: _builtins.int
+    ERROR_MESSAGE_FIELD_NUMBER: _builtins.int
+    LEADER_ID_FIELD_NUMBER: _builtins.int
+    LEADER_EPOCH_FIELD_NUMBER: _builtins.int
+    LEADER_ENDPOINTS_FIELD_NUMBER: _builtins.int
+    VOTERS_OFFSET_FIELD_NUMBER: _builtins.int
+    error_code: _builtins.int
+    """Kafka's error code; 0 is none."""
+    error_message: _builtins.str
+    """What is wrong, in words."""
+    leader_id: _builtins.int
+    """The leader that the answering replica knows in its epoch, or -1."""
+    leader_epoch: _builtins.int
+    """The answering replica's epoch."""
+    voters_offset: _builtins.int
+    """Offset of the record of the change; -1: nothing was appended, so that it is safe to ask again."""
+    @_builtins.property
+    def leader_endpoints(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Endpoint]:
+        """Listeners of that leader."""
+
+    def __init__(
+        self,
+        *,
+        error_code: _builtins.int = ...,
+        error_message: _builtins.str | None = ...,
+        leader_id: _builtins.int = ...,
+        leader_epoch: _builtins.int = ...,
+        leader_endpoints: _abc.Iterable[_common_pb2.Endpoint] | None = ...,
+        voters_offset: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_message", b"error_message"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_code", b"error_code", "error_message", b"error_message", "leader_endpoints", b"leader_endpoints", "leader_epoch", b"leader_epoch", "leader_id", b"leader_id", "voters_offset", b"voters_offset"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__error_message: _TypeAlias = _typing.Literal["error_message"]  # noqa: Y015
+    _WhichOneofArgType__error_message: _TypeAlias = _typing.Literal["_error_message", b"_error_message"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__error_message) -> _WhichOneofReturnType__error_message | None: ...
+
+Global___VoterChangeResponse: _TypeAlias = VoterChangeResponse  # noqa: Y015
+
+@_typing.final
+class ApiVersionsRequest(_message.Message):
+    """Asks who answers here."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    """The cluster that the asker belongs to; left out, it is not compared."""
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "cluster_id", b"cluster_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "cluster_id", b"cluster_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__cluster_id: _TypeAlias = _typing.Literal["cluster_id"]  # noqa: Y015
+    _WhichOneofArgType__cluster_id: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cluster_id) -> _WhichOneofReturnType__cluster_id | None: ...
+
+Global___ApiVersionsRequest: _TypeAlias = ApiVersionsRequest  # noqa: Y015
+
+@_typing.final
+class ApiVersionsResponse(_message.Message):
+    """Who answers here."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ERROR_CODE_FIELD_NUMBER: _builtins.int
+    REPLICA_FIELD_NUMBER: _builtins.int
+    CAN_VOTE_FIELD_NUMBER: _builtins.int
+    MIN_KRAFT_VERSION_FIELD_NUMBER: _builtins.int
+    MAX_KRAFT_VERSION_FIELD_NUMBER: _builtins.int
+    LEADER_ID_FIELD_NUMBER: _builtins.int
+    LEADER_EPOCH_FIELD_NUMBER: _builtins.int
+    LEADER_ENDPOINTS_FIELD_NUMBER: _builtins.int
+    error_code: _builtins.int
+    """Kafka's error code; 0 is none."""
+    can_vote: _builtins.bool
+    """Whether it has the controller role."""
+    min_kraft_version: _builtins.int
+    """The lowest kraft.version that it supports."""
+    max_kraft_version: _builtins.int
+    """The highest kraft.version that it supports."""
+    leader_id: _builtins.int
+    """The leader that it knows in its epoch, or -1."""
+    leader_epoch: _builtins.int
+    """Its epoch."""
+    @_builtins.property
+    def replica(self) -> _common_pb2.ReplicaKey:
+        """The answering replica."""
+
+    @_builtins.property
+    def leader_endpoints(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Endpoint]:
+        """Listeners of that leader."""
+
+    def __init__(
+        self,
+        *,
+        error_code: _builtins.int = ...,
+        replica: _common_pb2.ReplicaKey | None = ...,
+        can_vote: _builtins.bool = ...,
+        min_kraft_version: _builtins.int = ...,
+        max_kraft_version: _builtins.int = ...,
+        leader_id: _builtins.int = ...,
+        leader_epoch: _builtins.int = ...,
+        leader_endpoints: _abc.Iterable[_common_pb2.Endpoint] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["replica", b"replica"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["can_vote", b"can_vote", "error_code", b"error_code", "leader_endpoints", b"leader_endpoints", "leader_epoch", b"leader_epoch", "leader_id", b"leader_id", "max_kraft_version", b"max_kraft_version", "min_kraft_version", b"min_kraft_version", "replica", b"replica"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ApiVersionsResponse: _TypeAlias = ApiVersionsResponse  # noqa: Y015

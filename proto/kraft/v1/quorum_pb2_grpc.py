@@ -70,6 +70,31 @@ class QuorumStub:
                 request_serializer=kraft_dot_v1_dot_quorum__pb2.DescribeQuorumRequest.SerializeToString,
                 response_deserializer=kraft_dot_v1_dot_quorum__pb2.DescribeQuorumResponse.FromString,
                 _registered_method=True)
+        self.AddRaftVoter = channel.unary_unary(
+                '/kraft.v1.Quorum/AddRaftVoter',
+                request_serializer=kraft_dot_v1_dot_quorum__pb2.AddRaftVoterRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_quorum__pb2.VoterChangeResponse.FromString,
+                _registered_method=True)
+        self.RemoveRaftVoter = channel.unary_unary(
+                '/kraft.v1.Quorum/RemoveRaftVoter',
+                request_serializer=kraft_dot_v1_dot_quorum__pb2.RemoveRaftVoterRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_quorum__pb2.VoterChangeResponse.FromString,
+                _registered_method=True)
+        self.UpdateRaftVoter = channel.unary_unary(
+                '/kraft.v1.Quorum/UpdateRaftVoter',
+                request_serializer=kraft_dot_v1_dot_quorum__pb2.UpdateRaftVoterRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_quorum__pb2.VoterChangeResponse.FromString,
+                _registered_method=True)
+        self.UpgradeKRaftVersion = channel.unary_unary(
+                '/kraft.v1.Quorum/UpgradeKRaftVersion',
+                request_serializer=kraft_dot_v1_dot_quorum__pb2.UpgradeKRaftVersionRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_quorum__pb2.VoterChangeResponse.FromString,
+                _registered_method=True)
+        self.ApiVersions = channel.unary_unary(
+                '/kraft.v1.Quorum/ApiVersions',
+                request_serializer=kraft_dot_v1_dot_quorum__pb2.ApiVersionsRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_quorum__pb2.ApiVersionsResponse.FromString,
+                _registered_method=True)
 
 
 class QuorumServicer:
@@ -126,6 +151,41 @@ class QuorumServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AddRaftVoter(self, request, context):
+        """Makes a controller that fetches from the leader a voter (KIP-853). Asked of the leader.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RemoveRaftVoter(self, request, context):
+        """Takes a voter's vote (KIP-853). Asked of the leader.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateRaftVoter(self, request, context):
+        """A voter tells its leader where it listens (KIP-853).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpgradeKRaftVersion(self, request, context):
+        """Raises kraft.version: from 0 to 1, static voters move into the log. Asked of the leader; in Kafka, of UpdateFeatures.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ApiVersions(self, request, context):
+        """Who answers here, and what it supports: asked of a new voter before it is added.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_QuorumServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -163,6 +223,31 @@ def add_QuorumServicer_to_server(servicer, server):
                     servicer.DescribeQuorum,
                     request_deserializer=kraft_dot_v1_dot_quorum__pb2.DescribeQuorumRequest.FromString,
                     response_serializer=kraft_dot_v1_dot_quorum__pb2.DescribeQuorumResponse.SerializeToString,
+            ),
+            'AddRaftVoter': grpc.unary_unary_rpc_method_handler(
+                    servicer.AddRaftVoter,
+                    request_deserializer=kraft_dot_v1_dot_quorum__pb2.AddRaftVoterRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_quorum__pb2.VoterChangeResponse.SerializeToString,
+            ),
+            'RemoveRaftVoter': grpc.unary_unary_rpc_method_handler(
+                    servicer.RemoveRaftVoter,
+                    request_deserializer=kraft_dot_v1_dot_quorum__pb2.RemoveRaftVoterRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_quorum__pb2.VoterChangeResponse.SerializeToString,
+            ),
+            'UpdateRaftVoter': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateRaftVoter,
+                    request_deserializer=kraft_dot_v1_dot_quorum__pb2.UpdateRaftVoterRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_quorum__pb2.VoterChangeResponse.SerializeToString,
+            ),
+            'UpgradeKRaftVersion': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpgradeKRaftVersion,
+                    request_deserializer=kraft_dot_v1_dot_quorum__pb2.UpgradeKRaftVersionRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_quorum__pb2.VoterChangeResponse.SerializeToString,
+            ),
+            'ApiVersions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ApiVersions,
+                    request_deserializer=kraft_dot_v1_dot_quorum__pb2.ApiVersionsRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_quorum__pb2.ApiVersionsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -355,6 +440,141 @@ class Quorum:
             '/kraft.v1.Quorum/DescribeQuorum',
             kraft_dot_v1_dot_quorum__pb2.DescribeQuorumRequest.SerializeToString,
             kraft_dot_v1_dot_quorum__pb2.DescribeQuorumResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AddRaftVoter(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Quorum/AddRaftVoter',
+            kraft_dot_v1_dot_quorum__pb2.AddRaftVoterRequest.SerializeToString,
+            kraft_dot_v1_dot_quorum__pb2.VoterChangeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RemoveRaftVoter(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Quorum/RemoveRaftVoter',
+            kraft_dot_v1_dot_quorum__pb2.RemoveRaftVoterRequest.SerializeToString,
+            kraft_dot_v1_dot_quorum__pb2.VoterChangeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateRaftVoter(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Quorum/UpdateRaftVoter',
+            kraft_dot_v1_dot_quorum__pb2.UpdateRaftVoterRequest.SerializeToString,
+            kraft_dot_v1_dot_quorum__pb2.VoterChangeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpgradeKRaftVersion(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Quorum/UpgradeKRaftVersion',
+            kraft_dot_v1_dot_quorum__pb2.UpgradeKRaftVersionRequest.SerializeToString,
+            kraft_dot_v1_dot_quorum__pb2.VoterChangeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ApiVersions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Quorum/ApiVersions',
+            kraft_dot_v1_dot_quorum__pb2.ApiVersionsRequest.SerializeToString,
+            kraft_dot_v1_dot_quorum__pb2.ApiVersionsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -54,6 +54,16 @@ class QuorumStub:
     """A piece of a snapshot, for a replica whose log ends before the leader's begins (KIP-630)."""
     DescribeQuorum: _grpc.UnaryUnaryMultiCallable[_quorum_pb2.DescribeQuorumRequest, _quorum_pb2.DescribeQuorumResponse]
     """What the leader knows of every replica; other replicas name the leader."""
+    AddRaftVoter: _grpc.UnaryUnaryMultiCallable[_quorum_pb2.AddRaftVoterRequest, _quorum_pb2.VoterChangeResponse]
+    """Makes a controller that fetches from the leader a voter (KIP-853). Asked of the leader."""
+    RemoveRaftVoter: _grpc.UnaryUnaryMultiCallable[_quorum_pb2.RemoveRaftVoterRequest, _quorum_pb2.VoterChangeResponse]
+    """Takes a voter's vote (KIP-853). Asked of the leader."""
+    UpdateRaftVoter: _grpc.UnaryUnaryMultiCallable[_quorum_pb2.UpdateRaftVoterRequest, _quorum_pb2.VoterChangeResponse]
+    """A voter tells its leader where it listens (KIP-853)."""
+    UpgradeKRaftVersion: _grpc.UnaryUnaryMultiCallable[_quorum_pb2.UpgradeKRaftVersionRequest, _quorum_pb2.VoterChangeResponse]
+    """Raises kraft.version: from 0 to 1, static voters move into the log. Asked of the leader; in Kafka, of UpdateFeatures."""
+    ApiVersions: _grpc.UnaryUnaryMultiCallable[_quorum_pb2.ApiVersionsRequest, _quorum_pb2.ApiVersionsResponse]
+    """Who answers here, and what it supports: asked of a new voter before it is added."""
 
 @_typing.type_check_only
 class QuorumAsyncStub(QuorumStub):
@@ -76,6 +86,16 @@ class QuorumAsyncStub(QuorumStub):
     """A piece of a snapshot, for a replica whose log ends before the leader's begins (KIP-630)."""
     DescribeQuorum: _aio.UnaryUnaryMultiCallable[_quorum_pb2.DescribeQuorumRequest, _quorum_pb2.DescribeQuorumResponse]  # type: ignore[assignment]
     """What the leader knows of every replica; other replicas name the leader."""
+    AddRaftVoter: _aio.UnaryUnaryMultiCallable[_quorum_pb2.AddRaftVoterRequest, _quorum_pb2.VoterChangeResponse]  # type: ignore[assignment]
+    """Makes a controller that fetches from the leader a voter (KIP-853). Asked of the leader."""
+    RemoveRaftVoter: _aio.UnaryUnaryMultiCallable[_quorum_pb2.RemoveRaftVoterRequest, _quorum_pb2.VoterChangeResponse]  # type: ignore[assignment]
+    """Takes a voter's vote (KIP-853). Asked of the leader."""
+    UpdateRaftVoter: _aio.UnaryUnaryMultiCallable[_quorum_pb2.UpdateRaftVoterRequest, _quorum_pb2.VoterChangeResponse]  # type: ignore[assignment]
+    """A voter tells its leader where it listens (KIP-853)."""
+    UpgradeKRaftVersion: _aio.UnaryUnaryMultiCallable[_quorum_pb2.UpgradeKRaftVersionRequest, _quorum_pb2.VoterChangeResponse]  # type: ignore[assignment]
+    """Raises kraft.version: from 0 to 1, static voters move into the log. Asked of the leader; in Kafka, of UpdateFeatures."""
+    ApiVersions: _aio.UnaryUnaryMultiCallable[_quorum_pb2.ApiVersionsRequest, _quorum_pb2.ApiVersionsResponse]  # type: ignore[assignment]
+    """Who answers here, and what it supports: asked of a new voter before it is added."""
 
 class QuorumServicer(metaclass=_abc_1.ABCMeta):
     """Served by every controller, on its GRPC listener."""
@@ -137,5 +157,45 @@ class QuorumServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_quorum_pb2.DescribeQuorumResponse, _abc.Awaitable[_quorum_pb2.DescribeQuorumResponse]]:
         """What the leader knows of every replica; other replicas name the leader."""
+
+    @_abc_1.abstractmethod
+    def AddRaftVoter(
+        self,
+        request: _quorum_pb2.AddRaftVoterRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_quorum_pb2.VoterChangeResponse, _abc.Awaitable[_quorum_pb2.VoterChangeResponse]]:
+        """Makes a controller that fetches from the leader a voter (KIP-853). Asked of the leader."""
+
+    @_abc_1.abstractmethod
+    def RemoveRaftVoter(
+        self,
+        request: _quorum_pb2.RemoveRaftVoterRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_quorum_pb2.VoterChangeResponse, _abc.Awaitable[_quorum_pb2.VoterChangeResponse]]:
+        """Takes a voter's vote (KIP-853). Asked of the leader."""
+
+    @_abc_1.abstractmethod
+    def UpdateRaftVoter(
+        self,
+        request: _quorum_pb2.UpdateRaftVoterRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_quorum_pb2.VoterChangeResponse, _abc.Awaitable[_quorum_pb2.VoterChangeResponse]]:
+        """A voter tells its leader where it listens (KIP-853)."""
+
+    @_abc_1.abstractmethod
+    def UpgradeKRaftVersion(
+        self,
+        request: _quorum_pb2.UpgradeKRaftVersionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_quorum_pb2.VoterChangeResponse, _abc.Awaitable[_quorum_pb2.VoterChangeResponse]]:
+        """Raises kraft.version: from 0 to 1, static voters move into the log. Asked of the leader; in Kafka, of UpdateFeatures."""
+
+    @_abc_1.abstractmethod
+    def ApiVersions(
+        self,
+        request: _quorum_pb2.ApiVersionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_quorum_pb2.ApiVersionsResponse, _abc.Awaitable[_quorum_pb2.ApiVersionsResponse]]:
+        """Who answers here, and what it supports: asked of a new voter before it is added."""
 
 def add_QuorumServicer_to_server(servicer: QuorumServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

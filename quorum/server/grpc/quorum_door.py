@@ -19,10 +19,20 @@ from quorum.raft.messages import (
     FetchSnapshotResponse,
     VoteResponse,
 )
+from quorum.raft.voter_messages import (
+    ANSWER_OF,
+    AddRaftVoterRequest,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    RemoveRaftVoterRequest,
+    UpdateRaftVoterRequest,
+    UpgradeKRaftVersionRequest,
+    VoterRequest,
+)
 from quorum.server.grpc.describe import describe
 from quorum.server.grpc.fetches import FetchDoor
 from quorum.server.grpc.node import Node, caller_of
-from quorum.transport.convert import elections
+from quorum.transport.convert import elections, voters
 from quorum.transport.convert.common import BadMessage
 from quorum.transport.convert.fetch import fetch_request_from, fetch_response_to
 from quorum.transport.convert.fetch_snapshot import fetch_snapshot_request_from, fetch_snapshot_response_to
@@ -96,6 +106,45 @@ class QuorumDoor(quorum_pb2_grpc.QuorumServicer):
     ) -> quorum_pb2.DescribeQuorumResponse:
         """See the contract."""
         return describe(request, self._node)
+
+    async def AddRaftVoter(
+        self, request: quorum_pb2.AddRaftVoterRequest, context: Any
+    ) -> quorum_pb2.VoterChangeResponse:
+        """See the contract."""
+        return await self._change(AddRaftVoterRequest, request, context)
+
+    async def RemoveRaftVoter(
+        self, request: quorum_pb2.RemoveRaftVoterRequest, context: Any
+    ) -> quorum_pb2.VoterChangeResponse:
+        """See the contract."""
+        return await self._change(RemoveRaftVoterRequest, request, context)
+
+    async def UpdateRaftVoter(
+        self, request: quorum_pb2.UpdateRaftVoterRequest, context: Any
+    ) -> quorum_pb2.VoterChangeResponse:
+        """See the contract."""
+        return await self._change(UpdateRaftVoterRequest, request, context)
+
+    async def UpgradeKRaftVersion(
+        self, request: quorum_pb2.UpgradeKRaftVersionRequest, context: Any
+    ) -> quorum_pb2.VoterChangeResponse:
+        """See the contract."""
+        return await self._change(UpgradeKRaftVersionRequest, request, context)
+
+    async def ApiVersions(self, request: quorum_pb2.ApiVersionsRequest, context: Any) -> quorum_pb2.ApiVersionsResponse:
+        """See the contract."""
+        response = await self._ask(voters.request_from(ApiVersionsRequest, request), context)
+        return voters.versions_response_to(_expect(response, ApiVersionsResponse))
+
+    async def _change(self, kind: type[VoterRequest], request: Any, context: Any) -> quorum_pb2.VoterChangeResponse:
+        try:
+            call = voters.request_from(kind, request)
+        except BadMessage as bad:
+            return quorum_pb2.VoterChangeResponse(
+                error_code=bad.error, error_message=bad.why, leader_id=-1, voters_offset=-1
+            )
+        response = await self._ask(call, context)
+        return voters.change_response_to(_expect(response, ANSWER_OF[kind]))
 
     async def _ask(self, call: PeerCall, context: Any) -> PeerResponse:
         call = msgspec.structs.replace(call, client_host=caller_of(context).host)

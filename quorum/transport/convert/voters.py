@@ -1,0 +1,188 @@
+"""AddRaftVoter, RemoveRaftVoter, UpdateRaftVoter, UpgradeKRaftVersion and ApiVersions on the wire (KIP-853).
+
+Decides: the translation. These requests name no topic: the gate sees the sentinel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from kraft.v1 import common_pb2, quorum_pb2
+from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.voters import Voter
+from quorum.errors import Error
+from quorum.node.ports import PeerCall
+from quorum.raft.voter_messages import (
+    ANSWER_OF,
+    AddRaftVoterRequest,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    RemoveRaftVoterRequest,
+    UpdateRaftVoterRequest,
+    UpgradeKRaftVersionRequest,
+    VoterRequest,
+    VoterResponse,
+)
+from quorum.transport.convert.common import BadMessage, endpoints_from, endpoints_to, error_from
+from quorum.transport.convert.partitions import cluster_id_of, replica_key
+
+
+class Method(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the RPCs: its name in the Quorum service, and its requests to and from the wire."""
+
+    name: str
+    to: Callable[[Any, str | None], Any]
+    from_: Callable[[Any], VoterRequest]
+
+
+def _key_to(key: ReplicaKey) -> common_pb2.ReplicaKey:
+    return common_pb2.ReplicaKey(node_id=key.node_id, directory_id=key.directory_id)
+
+
+def _key_in(message: Any) -> ReplicaKey:
+    if not message.HasField("voter"):
+        raise BadMessage(Error.INVALID_REQUEST, "no voter is named")
+    return replica_key(message.voter.node_id, message.voter.directory_id)
+
+
+def _add_to(request: AddRaftVoterRequest, cluster_id: str | None) -> quorum_pb2.AddRaftVoterRequest:
+    return quorum_pb2.AddRaftVoterRequest(
+        cluster_id=cluster_id,
+        voter=_key_to(request.voter),
+        listeners=endpoints_to(request.endpoints),
+        ack_when_appended=not request.ack_when_committed,
+        validate_only=request.validate_only,
+    )
+
+
+def _add_from(message: quorum_pb2.AddRaftVoterRequest) -> AddRaftVoterRequest:
+    return AddRaftVoterRequest(
+        voter=_key_in(message),
+        endpoints=endpoints_from(message.listeners),
+        ack_when_committed=not message.ack_when_appended,
+        validate_only=message.validate_only,
+    )
+
+
+def _remove_to(request: RemoveRaftVoterRequest, cluster_id: str | None) -> quorum_pb2.RemoveRaftVoterRequest:
+    return quorum_pb2.RemoveRaftVoterRequest(
+        cluster_id=cluster_id, voter=_key_to(request.voter), validate_only=request.validate_only
+    )
+
+
+def _remove_from(message: quorum_pb2.RemoveRaftVoterRequest) -> RemoveRaftVoterRequest:
+    return RemoveRaftVoterRequest(voter=_key_in(message), validate_only=message.validate_only)
+
+
+def _update_to(request: UpdateRaftVoterRequest, cluster_id: str | None) -> quorum_pb2.UpdateRaftVoterRequest:
+    voter = request.voter
+    return quorum_pb2.UpdateRaftVoterRequest(
+        cluster_id=cluster_id,
+        current_leader_epoch=request.current_leader_epoch,
+        voter=_key_to(voter.key),
+        listeners=endpoints_to(voter.endpoints),
+        min_kraft_version=voter.min_kraft_version,
+        max_kraft_version=voter.max_kraft_version,
+    )
+
+
+def _update_from(message: quorum_pb2.UpdateRaftVoterRequest) -> UpdateRaftVoterRequest:
+    voter = Voter(
+        key=_key_in(message),
+        endpoints=endpoints_from(message.listeners),
+        min_kraft_version=message.min_kraft_version,
+        max_kraft_version=message.max_kraft_version,
+    )
+    return UpdateRaftVoterRequest(current_leader_epoch=Epoch(message.current_leader_epoch), voter=voter)
+
+
+def _upgrade_to(request: UpgradeKRaftVersionRequest, cluster_id: str | None) -> quorum_pb2.UpgradeKRaftVersionRequest:
+    return quorum_pb2.UpgradeKRaftVersionRequest(
+        cluster_id=cluster_id, kraft_version=request.kraft_version, validate_only=request.validate_only
+    )
+
+
+def _upgrade_from(message: quorum_pb2.UpgradeKRaftVersionRequest) -> UpgradeKRaftVersionRequest:
+    return UpgradeKRaftVersionRequest(kraft_version=message.kraft_version, validate_only=message.validate_only)
+
+
+def _versions_to(request: ApiVersionsRequest, cluster_id: str | None) -> quorum_pb2.ApiVersionsRequest:
+    return quorum_pb2.ApiVersionsRequest(cluster_id=cluster_id)
+
+
+def _versions_from(message: quorum_pb2.ApiVersionsRequest) -> ApiVersionsRequest:
+    return ApiVersionsRequest()
+
+
+METHODS: Final[dict[type[Any], Method]] = {
+    AddRaftVoterRequest: Method(name="AddRaftVoter", to=_add_to, from_=_add_from),
+    RemoveRaftVoterRequest: Method(name="RemoveRaftVoter", to=_remove_to, from_=_remove_from),
+    UpdateRaftVoterRequest: Method(name="UpdateRaftVoter", to=_update_to, from_=_update_from),
+    UpgradeKRaftVersionRequest: Method(name="UpgradeKRaftVersion", to=_upgrade_to, from_=_upgrade_from),
+    ApiVersionsRequest: Method(name="ApiVersions", to=_versions_to, from_=_versions_from),
+}
+
+
+def request_from(kind: type[VoterRequest], message: Any) -> PeerCall:
+    """What `message` asks.
+
+    Raises:
+        BadMessage: no voter is named where one must be, or an id has not 16 bytes.
+    """
+    return PeerCall(request=METHODS[kind].from_(message), cluster_id=cluster_id_of(message))
+
+
+def change_response_to(response: Any) -> quorum_pb2.VoterChangeResponse:
+    """The answer to any change on the wire."""
+    return quorum_pb2.VoterChangeResponse(
+        error_code=response.error,
+        error_message=getattr(response, "error_message", None),
+        leader_id=response.leader_id,
+        leader_epoch=response.leader_epoch,
+        leader_endpoints=endpoints_to(response.leader_endpoints),
+        voters_offset=response.voters_offset,
+    )
+
+
+def versions_response_to(response: ApiVersionsResponse) -> quorum_pb2.ApiVersionsResponse:
+    """The answer to ApiVersions on the wire."""
+    return quorum_pb2.ApiVersionsResponse(
+        error_code=response.error,
+        replica=None if response.replica is None else _key_to(response.replica),
+        can_vote=response.can_vote,
+        min_kraft_version=response.min_kraft_version,
+        max_kraft_version=response.max_kraft_version,
+        leader_id=response.leader_id,
+        leader_epoch=response.leader_epoch,
+        leader_endpoints=endpoints_to(response.leader_endpoints),
+    )
+
+
+def response_from(kind: type[VoterRequest], message: Any) -> VoterResponse:
+    """What `message` answers to a request of that kind.
+
+    Raises:
+        BadMessage: an id has not 16 bytes.
+    """
+    leader: dict[str, Any] = {
+        "error": error_from(message.error_code),
+        "leader_id": NodeId(message.leader_id),
+        "leader_epoch": Epoch(message.leader_epoch),
+        "leader_endpoints": endpoints_from(message.leader_endpoints),
+    }
+    if kind is ApiVersionsRequest:
+        has_key = message.HasField("replica")
+        return ApiVersionsResponse(
+            replica=replica_key(message.replica.node_id, message.replica.directory_id) if has_key else None,
+            can_vote=message.can_vote,
+            min_kraft_version=message.min_kraft_version,
+            max_kraft_version=message.max_kraft_version,
+            **leader,
+        )
+    why = message.error_message if message.HasField("error_message") else None
+    answer: Any = ANSWER_OF[kind]
+    return answer(error_message=why, voters_offset=Offset(message.voters_offset), **leader)  # type: ignore[no-any-return]
