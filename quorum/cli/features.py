@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
 
+from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
 from quorum.cli.errors import CliError, wrong_use
 from quorum.cli.output import RowFormat, RowOutput, show_rows, table_lines
+
+if TYPE_CHECKING:
+    from quorum.client.client import Client
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -19,7 +23,45 @@ _COLUMNS = ("source", "file", "offset", "type", "version", "reason")
 
 @app.callback()
 def features() -> None:
-    """What a log asks of the software that is to read it."""
+    """What a log asks of the software that is to read it, and the raising of kraft.version."""
+
+
+@app.command(
+    epilog="Examples:  kraft features upgrade --bootstrap-controller localhost:9094 --feature kraft.version=1 --dry-run"
+    "    kraft features upgrade --bootstrap-controller localhost:9094 --feature kraft.version=1"
+)
+def upgrade(
+    bootstrap_controller: BootstrapController = "",
+    feature: Annotated[
+        str, typer.Option("--feature", help="NAME=LEVEL; kraft.version is the one that can be raised.")
+    ] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only ask whether the leader would do it.")] = False,
+    timeout: Timeout = DEFAULT_TIMEOUT_S,
+) -> None:
+    """Raise kraft.version: from 0 to 1 it moves the static voters out of the configuration into the log, for good.
+
+    Every voter of controller.quorum.voters has to run and to follow the leader. Afterwards voters can be added and
+    removed (kraft quorum add-controller); the key may be taken out of the nodes' files.
+    """
+    name, separator, level = feature.partition("=")
+    if not separator or not level.isdigit():
+        raise wrong_use(f"--feature {feature!r} is not NAME=LEVEL, such as kraft.version=1")
+    if name != "kraft.version":
+        raise wrong_use(f"--feature {feature}: only kraft.version can be raised here")
+
+    async def work(client: Client) -> int:
+        from quorum.raft.voter_messages import UpgradeKRaftVersionRequest  # noqa: PLC0415  (not needed for help)
+
+        request = UpgradeKRaftVersionRequest(kraft_version=int(level), validate_only=dry_run)
+        return await client.change_voters(request)
+
+    offset = with_client(bootstrap_controller, timeout, work)
+    if dry_run:
+        print(f"Dry run: the leader would set kraft.version to {level}, or it is that already. Nothing was changed.")
+    elif offset < 0:
+        print(f"kraft.version is {level} already.")
+    else:
+        print(f"kraft.version is {level}: the voters stand in the log, at offset {offset}.")
 
 
 @app.command(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
+from quorum.cli import voters
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
 from quorum.cli.output import Output, OutputFormat, print_table, show_json, show_object
 
@@ -25,7 +26,19 @@ _TIMES: Final = ("LastFetchTimestamp", "LastCaughtUpTimestamp")
 
 @app.callback()
 def quorum() -> None:
-    """See the quorum."""
+    """See the quorum, and change who votes."""
+
+
+app.command(
+    "add-controller",
+    epilog="Examples:  kraft quorum add-controller --bootstrap-controller localhost:9094 --command-config n4.properties"
+    "    kraft quorum add-controller --bootstrap-controller localhost:9094 --controller-id 4 --dry-run",
+)(voters.add_controller)
+app.command(
+    "remove-controller",
+    epilog="Examples:  kraft quorum remove-controller --bootstrap-controller localhost:9094 --controller-id 4 --dry-run"
+    "    kraft quorum remove-controller --bootstrap-controller localhost:9094 --controller-id 4",
+)(voters.remove_controller)
 
 
 @app.command(epilog="Example:  kraft quorum describe --bootstrap-controller localhost:9094 --replication")

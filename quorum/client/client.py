@@ -23,6 +23,7 @@ from quorum.client.calls import Caller
 from quorum.client.controllers import Controllers, check_address
 from quorum.client.errors import UnavailableError, refused
 from quorum.client.quorum_status import QuorumStatus, describe_at, describe_best
+from quorum.client.voter_changes import ask_leader
 from quorum.controller.requests import (
     AlterPartition,
     AlterPartitionResponse,
@@ -48,6 +49,7 @@ from quorum.controller.requests import (
 )
 from quorum.errors import Error
 from quorum.node.ports import NO_OFFSET
+from quorum.raft.voter_messages import VoterRequest
 
 DEFAULT_TIMEOUT_S: Final = 30.0
 _UNKNOWN_TOPIC: Final = frozenset({Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_ID})
@@ -224,6 +226,20 @@ class Client:
         for node in status.nodes:
             self._controllers.learn(node.listeners)
         return status
+
+    async def change_voters(
+        self, request: VoterRequest, *, cluster_id: str | None = None, timeout_s: float | None = None
+    ) -> Offset:
+        """Have the leader add or remove a voter, or raise kraft.version; the offset of the record, -1 without one.
+
+        Asked again, for as long as the timeout allows, where nothing was done: no leader, another change under way, a
+        new voter that is not caught up yet.
+
+        Raises:
+            RefusedError: DUPLICATE_VOTER, VOTER_NOT_FOUND, UNSUPPORTED_VERSION, INVALID_REQUEST, ...
+        """
+        timeout_s = self._timeout_s if timeout_s is None else timeout_s
+        return await ask_leader(lambda: self._controllers.addresses, request, cluster_id, timeout_s)
 
     # --- brokers and controllers: errors are values of the answer
 

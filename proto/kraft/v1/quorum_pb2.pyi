@@ -1270,14 +1270,14 @@ class DescribeQuorumResponse(_message.Message):
 
     @_typing.final
     class Node(_message.Message):
-        """A voter's listeners."""
+        """A controller's listeners."""
 
         DESCRIPTOR: _descriptor.Descriptor
 
         NODE_ID_FIELD_NUMBER: _builtins.int
         LISTENERS_FIELD_NUMBER: _builtins.int
         node_id: _builtins.int
-        """Node id of the voter."""
+        """Node id of the controller."""
         @_builtins.property
         def listeners(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Endpoint]:
             """Its listeners."""
@@ -1314,7 +1314,7 @@ class DescribeQuorumResponse(_message.Message):
 
     @_builtins.property
     def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___DescribeQuorumResponse.Node]:
-        """The voters and where they are reached."""
+        """The voters, and those observers that are registered controllers, and where they are reached."""
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ Decides: the translation, and which topic ids may be asked for.
 
 from __future__ import annotations
 
-from kraft.v1 import quorum_pb2
+from kraft.v1 import common_pb2, quorum_pb2
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME
 from quorum.errors import Error
 from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
@@ -34,10 +34,28 @@ def describe(request: quorum_pb2.DescribeQuorumRequest, node: Node) -> quorum_pb
                 node_id=voter.replica.node_id, listeners=endpoints_to(voter.endpoints)
             )
             for voter in quorum.voters
-        ],
+        ]
+        + _registered(quorum, node),
         cluster_id=view.cluster_id,
         node_id=view.node_id,
     )
+
+
+def _registered(quorum: QuorumDescription, node: Node) -> list[quorum_pb2.DescribeQuorumResponse.Node]:
+    """Controllers among the observers, and where they registered themselves (RegisterController)."""
+    observers = dict.fromkeys(each.replica.node_id for each in quorum.observers)
+    voters = {each.replica.node_id for each in quorum.voters}
+    controllers = node.image.cluster.controllers
+    return [
+        quorum_pb2.DescribeQuorumResponse.Node(
+            node_id=node_id,
+            listeners=[
+                common_pb2.Endpoint(name=at.name, host=at.host, port=at.port) for at in controllers[node_id].listeners
+            ],
+        )
+        for node_id in observers
+        if node_id in controllers and node_id not in voters
+    ]
 
 
 def _check_topic(request: quorum_pb2.DescribeQuorumRequest, accepted: tuple[bytes | None, ...]) -> None:

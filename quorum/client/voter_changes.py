@@ -1,0 +1,92 @@
+"""Asks the leader to change who votes (KIP-853): finds it, asks, and asks again where nothing was done.
+
+Decides: what is safe to ask again. Must not know: whether a change is wise (`voter_plan`). A single call is enough.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import grpc
+
+from kraft.v1 import quorum_pb2_grpc
+from metadata_log.offsets import Offset
+from quorum.client.errors import OutcomeUnknownError, UnavailableError, refused
+from quorum.client.quorum_status import QuorumStatus, describe_best
+from quorum.errors import Error
+from quorum.raft.voter_messages import NOTHING_APPENDED, VoterRequest
+from quorum.transport.channel import grpc_address, open_channel
+from quorum.transport.convert import voters
+from quorum.transport.convert.common import BadMessage
+
+_PAUSE_S: Final = 0.2
+_LOOK_S: Final = 2.0
+"""How long one look at who leads may take."""
+
+
+class _NothingDone(Exception):
+    """It may be asked again."""
+
+
+async def ask_leader(
+    addresses: Callable[[], Iterable[str]], request: VoterRequest, cluster_id: str | None, timeout_s: float
+) -> Offset:
+    """Have the leader do it; the offset of the record of the change, -1 where there was nothing to change.
+
+    Raises:
+        RefusedError: it is refused for good: DUPLICATE_VOTER, VOTER_NOT_FOUND, INVALID_REQUEST, UNSUPPORTED_VERSION,
+            INVALID_UPDATE_VERSION, INCONSISTENT_CLUSTER_ID.
+        UnavailableError: no leader did it in time; nothing was done.
+        OutcomeUnknownError: it is in the log, or may be, and was not seen committed.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_s
+    why = "no leader was found"
+    while (left_s := deadline - loop.time()) > 0:
+        try:
+            status = await describe_best(addresses(), min(left_s, _LOOK_S))
+            return await _ask(_address_of_leader(status), request, cluster_id, max(deadline - loop.time(), 0.1))
+        except (_NothingDone, UnavailableError) as nothing:
+            why = str(nothing)
+        await asyncio.sleep(min(_PAUSE_S, max(0.0, deadline - loop.time())))
+    raise UnavailableError(f"nothing was changed within {timeout_s:g} s. Last: {why}")
+
+
+def _address_of_leader(status: QuorumStatus) -> str:
+    listeners = next((node.listeners for node in status.nodes if node.node_id == status.leader_id), ())
+    address = grpc_address(listeners)
+    if status.leader_id < 0 or address is None:
+        raise _NothingDone(f"node {status.answered_by} knows no leader")
+    return address
+
+
+async def _ask(address: str, request: VoterRequest, cluster_id: str | None, timeout_s: float) -> Offset:
+    method = voters.METHODS[type(request)]
+    channel = open_channel(address)
+    try:
+        stub: Any = quorum_pb2_grpc.QuorumStub(channel)
+        message = await getattr(stub, method.name)(method.to(request, cluster_id), timeout=timeout_s)
+        response: Any = voters.response_from(type(request), message)
+    except grpc.aio.AioRpcError as error:
+        raise OutcomeUnknownError(
+            f"{method.name} was sent to {address}, but whether it was done is not known: describe the quorum. "
+            f"({error.details() or error.code().name})"
+        ) from error
+    except BadMessage as bad:
+        raise UnavailableError(f"{address}: the answer cannot be understood: {bad.why}") from bad
+    finally:
+        await channel.close(None)
+    return _outcome(method.name, address, response)
+
+
+def _outcome(name: str, address: str, response: Any) -> Offset:
+    if response.error is Error.NONE:
+        return Offset(response.voters_offset)
+    why = response.error_message or response.error.name
+    if response.voters_offset != NOTHING_APPENDED:
+        raise OutcomeUnknownError(f"{name} at {address}: {why}")
+    if response.error in (Error.REQUEST_TIMED_OUT, Error.NOT_LEADER_OR_FOLLOWER):
+        raise _NothingDone(f"{address}: {why}")
+    raise refused(response.error, response.error_message, name)

@@ -1,0 +1,108 @@
+"""What a change of the voters would do to the majority, from what the leader tells of every replica.
+
+Decides: who counts as live, and whether a removal would leave no majority of live voters. Must not know: how a change
+is made. The leader itself allows such a removal, as Kafka's does: it cannot know that a voter is gone for good.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from metadata_log.ids import NodeId, ReplicaKey
+from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
+
+LIVE_MS: Final = 3_000
+"""A voter that fetched so long before the leader's answer is live: the leader itself would wait as long for a majority
+(1.5 default fetch timeouts)."""
+
+
+class VoterPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The voters before and after a change, and which of them are live; `problem` says why it should not be made."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    live_before: tuple[int, ...]
+    live_after: tuple[int, ...]
+    leader_id: int
+    problem: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def majority_after(self) -> int:
+        """How many voters decide afterwards."""
+        return len(self.after) // 2 + 1
+
+    @property
+    def tolerated(self) -> int:
+        """How many of the live voters may be lost afterwards."""
+        return len(self.live_after) - self.majority_after
+
+
+def live_voters(status: QuorumStatus) -> tuple[int, ...]:
+    """Those that fetched lately, by the leader's clock alone, and the leader itself."""
+    leader = next((voter for voter in status.voters if voter.replica.node_id == status.leader_id), None)
+    now_ms = max((each.last_fetch_timestamp_ms for each in (*status.voters, *status.observers)), default=-1)
+    now_ms = leader.last_fetch_timestamp_ms if leader is not None else now_ms
+    return tuple(each.replica.node_id for each in status.voters if _is_live(each, status.leader_id, now_ms))
+
+
+def _is_live(each: ReplicaStatus, leader_id: int, now_ms: int) -> bool:
+    if each.replica.node_id == leader_id:
+        return True
+    return each.last_fetch_timestamp_ms >= 0 and now_ms - each.last_fetch_timestamp_ms <= LIVE_MS
+
+
+def plan_removal(status: QuorumStatus, key: ReplicaKey) -> VoterPlan:
+    """What it would mean to remove that voter."""
+    before, live = tuple(each.replica.node_id for each in status.voters), live_voters(status)
+    after = tuple(node_id for node_id in before if node_id != key.node_id)
+    live_after = tuple(node_id for node_id in live if node_id != key.node_id)
+    notes = []
+    if key.node_id == status.leader_id:
+        notes.append(f"controller {key.node_id} leads: once its removal is committed it resigns")
+    elif key.node_id in live:
+        notes.append(f"controller {key.node_id} is running: it goes on as an observer until it is stopped")
+    majority = len(after) // 2 + 1
+    problem = None
+    if after and len(live_after) < majority:
+        problem = (
+            f"of the {len(after)} voters left, {majority} decide, and only {len(live_after)} "
+            f"{'is' if len(live_after) == 1 else 'are'} live ({_named(live_after)}): nothing could be committed any "
+            f"more. Start {_named(tuple(n for n in after if n not in live_after))} first, or remove that"
+        )
+    return VoterPlan(
+        before=before,
+        after=after,
+        live_before=live,
+        live_after=live_after,
+        leader_id=status.leader_id,
+        problem=problem,
+        notes=tuple(notes),
+    )
+
+
+def plan_addition(status: QuorumStatus, key: ReplicaKey) -> VoterPlan:
+    """What it would mean to add that replica."""
+    before, live = tuple(each.replica.node_id for each in status.voters), live_voters(status)
+    after = before if key.node_id in before else (*before, int(key.node_id))
+    observer = next((each for each in status.observers if each.replica == key), None)
+    notes = []
+    if key.node_id not in before and observer is None:
+        notes.append(f"controller {key.node_id} with this directory does not fetch from the leader: is it running?")
+    if len(after) % 2 == 0:
+        notes.append(f"{len(after)} voters tolerate no more losses than {len(after) - 1}: add another one")
+    live_after = live if key.node_id in live else (*live, int(key.node_id))
+    return VoterPlan(
+        before=before,
+        after=after,
+        live_before=live,
+        live_after=live_after,
+        leader_id=status.leader_id,
+        notes=tuple(notes),
+    )
+
+
+def _named(node_ids: tuple[int, ...]) -> str:
+    return ", ".join(str(NodeId(node_id)) for node_id in node_ids) or "none"
