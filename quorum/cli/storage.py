@@ -28,6 +28,7 @@ app = typer.Typer(no_args_is_help=True)
 app.command("audit", epilog=audit.EPILOG)(audit.run)
 
 _DEFAULT_RELEASE: Final = metadata_version(LATEST_PRODUCTION).name
+_KRAFT_VERSION: Final = "kraft.version"
 _SEGMENT = re.compile(r"\d{20}\.log")
 
 Config = Annotated[
@@ -81,8 +82,9 @@ def format_storage(
 ) -> None:
     """Format the log directories of a node, once, before its first start.
 
-    Every controller of the first quorum is formatted with the same --cluster-id and the same --initial-controllers; a
-    broker agent with the same --cluster-id.
+    Every controller of the first quorum is formatted with the same --cluster-id and the same --initial-controllers; one
+    that joins later with --no-initial-controllers; a broker agent, and a controller whose file has
+    controller.quorum.voters, with the same --cluster-id alone.
     """
     settings = load_config(config)
     parse_id(cluster_id)
@@ -90,6 +92,7 @@ def format_storage(
     entropy = SystemEntropy()
     own = DirectoryId(entropy.new_id())
     voters = _voters(settings, own, initial_controllers, standalone, no_initial_controllers)
+    _check_kraft_version(settings, levels.pop(_KRAFT_VERSION, None))
     mine = None if voters is None else voters.get(NodeId(settings.node_id))
     holder = mine.key.directory_id if mine is not None else own
     done = format_directory(
@@ -145,9 +148,17 @@ def _voters(
         if ways:
             raise wrong_use("a broker agent has no vote: leave the initial controllers out")
         return None
+    if len(settings.static_voters):
+        if ways:
+            raise wrong_use(
+                "controller.quorum.voters names static voters (kraft.version 0): leave --initial-controllers, "
+                "--standalone and --no-initial-controllers out, or take the key out of the file"
+            )
+        return None
     if ways != 1:
         raise wrong_use(
-            "say which controllers vote at first: one of --initial-controllers, --standalone, --no-initial-controllers"
+            "say which controllers vote at first: one of --initial-controllers, --standalone, --no-initial-controllers "
+            "(or, for static voters, set controller.quorum.voters in the file)"
         )
     if initial is not None:
         try:
@@ -156,6 +167,19 @@ def _voters(
             raise wrong_use(f"--initial-controllers: {error}") from error
     key = ReplicaKey(node_id=NodeId(settings.node_id), directory_id=own)
     return VoterSet.of([Voter(key=key, endpoints=settings.controller_endpoints)]) if standalone else None
+
+
+def _check_kraft_version(settings: NodeConfig, given: int | None) -> None:
+    """It follows from how the first voters are named; whoever says it too must say the same, as Kafka asks."""
+    is_static = not settings.is_controller or len(settings.static_voters) > 0
+    if given is None or (given == 0 and is_static) or (given == 1 and not is_static):
+        return
+    if given not in (0, 1):
+        raise wrong_use(f"--feature {_KRAFT_VERSION}={given}: there is no such level, only 0 and 1")
+    raise wrong_use(
+        f"--feature {_KRAFT_VERSION}={given}: it is 0 with controller.quorum.voters in the file, and 1 with "
+        "--initial-controllers, --standalone or --no-initial-controllers: leave the option out"
+    )
 
 
 @app.command(

@@ -1,0 +1,122 @@
+"""Voters come and go (KIP-853): controllers as processes, changed by the commands that an operator uses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from quorum.cli.demo.cluster import wait_until
+from tests.support.voter_processes import VERSION_0, Controllers, kraft
+
+
+def _standalone(root: Path, count: int, **properties: str) -> Controllers:
+    """Controller 1 is the quorum, the others are there to join."""
+    controllers = Controllers(root, count, {name.replace("_", "."): value for name, value in properties.items()})
+    controllers.format(1, "--standalone")
+    for node_id in range(2, count + 1):
+        controllers.format(node_id, "--no-initial-controllers")
+    return controllers
+
+
+def test_a_quorum_grows_loses_its_leader_and_gets_a_new_disk(tmp_path: Path) -> None:
+    with _standalone(tmp_path, 4) as controllers:
+        controllers.start(1)
+        controllers.wait_for_voters(1)
+        status, out, err = controllers.quorum("add-controller", "--controller-id", "2", "--timeout", "3")
+        assert (status, "knows no observer 2" in err) == (1, True), out + err
+        controllers.start(2, 3, 4)
+        wait_until("observers", lambda: len(controllers.describe().get("CurrentObservers", [])) == 3, timeout_s=60)
+        config = str(controllers.nodes[2].config_file)
+        status, out, err = controllers.quorum("add-controller", "--command-config", config, "--dry-run")
+        assert (status, "Nothing was changed" in out) == (0, True), out + err
+        assert controllers.voters() == [1]
+        status, out, err = controllers.quorum("add-controller", "--command-config", config)
+        assert (status, "committed" in out) == (0, True), out + err
+        for node_id in ("3", "4"):
+            wait_until(
+                f"controller {node_id} to be registered and added",
+                lambda node_id=node_id: controllers.quorum("add-controller", "-i", node_id)[0] == 0,
+                timeout_s=60,
+            )
+        described = controllers.wait_for_voters(1, 2, 3, 4)
+        assert {len(voter["endpoints"]) for voter in described["CurrentVoters"]} == {2}
+        leader = controllers.wait_for_leader()
+        status, out, err = controllers.quorum("remove-controller", "-i", str(leader), "-o", "json")
+        assert status == 0, out + err
+        assert json.loads(out)["after"] == [n for n in (1, 2, 3, 4) if n != leader]
+        rest = [n for n in (1, 2, 3, 4) if n != leader]
+        controllers.wait_for_leader(other_than=leader)
+        controllers.wait_for_voters(*rest)
+        assert controllers.nodes[leader].stop() == 0
+        _replace_a_disk(controllers, rest)
+        _refuse_to_lose_the_majority(controllers, rest)
+
+
+def _replace_a_disk(controllers: Controllers, voters: list[int]) -> None:
+    leader = controllers.wait_for_leader()
+    victim = next(node_id for node_id in voters if node_id != leader)
+    old = next(voter for voter in controllers.describe()["CurrentVoters"] if voter["id"] == victim)
+    controllers.nodes[victim].kill()
+    controllers.replace_disk(victim)
+    controllers.set(victim, controller_quorum_auto_join_enable="true")
+    controllers.start(victim)
+
+    def has_joined() -> bool:
+        now = {voter["id"]: voter["directoryId"] for voter in controllers.describe().get("CurrentVoters", [])}
+        return now.get(victim) not in (None, old["directoryId"])
+
+    wait_until("the new disk to vote", has_joined, timeout_s=90, every_s=0.2)
+    controllers.wait_for_voters(*voters)
+
+
+def _refuse_to_lose_the_majority(controllers: Controllers, voters: list[int]) -> None:
+    leader = controllers.wait_for_leader()
+    dead, alive = (node_id for node_id in voters if node_id != leader)
+    controllers.nodes[dead].kill()
+
+    def is_refused() -> bool:
+        status, _, err = controllers.quorum("remove-controller", "-i", str(alive), "--dry-run")
+        return status == 1 and "not removed" in err and f"Start {dead} first" in err
+
+    wait_until("the dead voter to be noticed", is_refused, timeout_s=30, every_s=0.2)
+    status, out, err = controllers.quorum("remove-controller", "-i", str(dead))
+    assert status == 0, out + err
+    controllers.wait_for_voters(*(node_id for node_id in voters if node_id != dead))
+
+
+def test_controllers_join_by_themselves(tmp_path: Path) -> None:
+    with _standalone(tmp_path, 3, controller_quorum_auto_join_enable="true") as controllers:
+        controllers.start(1, 2, 3)
+        controllers.wait_for_voters(1, 2, 3)
+
+
+def test_static_voters_move_into_the_log(tmp_path: Path) -> None:
+    with Controllers(tmp_path, 4) as controllers:
+        three = ",".join(f"{node_id}@{controllers.nodes[node_id].grpc_address}" for node_id in (1, 2, 3))
+        for node_id in (1, 2, 3):
+            controllers.set(node_id, controller_quorum_voters=three)
+            controllers.format(node_id, "--feature", VERSION_0)
+        controllers.start(1, 2, 3)
+        leader = controllers.wait_for_leader()
+        state = (controllers.nodes[leader].metadata_dir / "quorum-state").read_text()
+        assert json.loads(state)["data_version"] == 0
+        assert [voter["voterId"] for voter in json.loads(state)["currentVoters"]] == [1, 2, 3]
+        status, out, err = controllers.quorum("remove-controller", "-i", "3")
+        assert (status, "kraft.version 0" in err) == (1, True), out + err
+
+        def is_raised() -> bool:
+            words = ("--bootstrap-controller", controllers.addresses, "--feature", "kraft.version=1")
+            return kraft("features", "upgrade", *words)[0] == 0
+
+        wait_until("every voter to have told its directory", is_raised, timeout_s=60, every_s=0.2)
+        controllers.format(4, "--no-initial-controllers")
+        controllers.start(4)
+        config = str(controllers.nodes[4].config_file)
+        wait_until(
+            "the fourth", lambda: controllers.quorum("add-controller", "--command-config", config)[0] == 0, timeout_s=60
+        )
+        controllers.wait_for_voters(1, 2, 3, 4)
+        for node_id in (1, 2, 3):
+            assert controllers.nodes[node_id].stop() == 0
+        controllers.start(1, 2, 3)
+        controllers.wait_for_voters(1, 2, 3, 4)

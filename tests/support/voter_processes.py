@@ -1,0 +1,118 @@
+"""Controllers as processes whose voters change: each with a file of its own, formatted as an operator does."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from quorum.cli.demo.cluster import LOOPBACK, Node, free_ports, wait_until
+from quorum.cli.main import run
+
+CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
+VERSION_0 = "metadata.version=21"
+"""3.9-IV0: a Kafka of that age has static voters."""
+
+
+class Controllers:
+    """Controllers 1 to `count` on loopback; none is formatted or started yet."""
+
+    def __init__(self, root: Path, count: int, properties: Mapping[str, str] | None = None) -> None:
+        ports = iter(free_ports(2 * count))
+        self.nodes: dict[int, Node] = {}
+        for node_id in range(1, count + 1):
+            listeners = {"CONTROLLER": next(ports), "GRPC": next(ports)}
+            node = Node("controller", node_id, root / f"node-{node_id}", listeners, {})
+            self.nodes[node_id] = node
+        for node in self.nodes.values():
+            node.properties = {
+                "process.roles": "controller",
+                "node.id": str(node.node_id),
+                "listeners": ",".join(f"{name}://{LOOPBACK}:{port}" for name, port in node.ports.items()),
+                "log.dirs": str(node.log_dir),
+                "controller.quorum.bootstrap.servers": self.addresses,
+                **(properties or {}),
+            }
+            node.write_config()
+
+    @property
+    def addresses(self) -> str:
+        """All GRPC listeners."""
+        return ",".join(node.grpc_address for node in self.nodes.values())
+
+    def set(self, node_id: int, **properties: str) -> None:
+        """Change a node's file; `_` stands for a dot."""
+        node = self.nodes[node_id]
+        node.properties.update({name.replace("_", "."): value for name, value in properties.items()})
+        node.write_config()
+
+    def format(self, node_id: int, *how: str) -> None:
+        """`kraft storage format`."""
+        status, out, err = kraft(
+            "storage", "format", "-c", str(self.nodes[node_id].config_file), "-t", CLUSTER_ID, *how
+        )
+        assert status == 0, err + out
+
+    def start(self, *node_ids: int) -> None:
+        """Start them, and wait until they listen."""
+        for node_id in node_ids:
+            self.nodes[node_id].start()
+        for node_id in node_ids:
+            self.nodes[node_id].wait_listening()
+
+    def replace_disk(self, node_id: int) -> None:
+        """An empty directory under the same name, formatted to join."""
+        shutil.rmtree(self.nodes[node_id].log_dir)
+        self.format(node_id, "--no-initial-controllers")
+
+    def quorum(self, *words: str) -> tuple[int, str, str]:
+        """`kraft quorum WORD... --bootstrap-controller ALL`."""
+        return kraft("quorum", words[0], "--bootstrap-controller", self.addresses, *words[1:])
+
+    def describe(self) -> dict[str, Any]:
+        """The status as the leader tells it; empty where none does."""
+        status, out, _ = self.quorum("describe", "-o", "json", "--timeout", "5")
+        found: dict[str, Any] = json.loads(out) if status == 0 else {}
+        is_from_leader = bool(found) and found["answered_by"] == found["status"]["LeaderId"]
+        return found["status"] if is_from_leader else {}
+
+    def voters(self) -> list[int]:
+        """Their node ids, where a leader tells them."""
+        return sorted(voter["id"] for voter in self.describe().get("CurrentVoters", []))
+
+    def wait_for_voters(self, *node_ids: int) -> dict[str, Any]:
+        """Until the leader tells exactly these; its status."""
+        wait_until(f"the voters {node_ids}", lambda: self.voters() == sorted(node_ids), timeout_s=90, every_s=0.2)
+        return self.describe()
+
+    def wait_for_leader(self, *, other_than: int = -1) -> int:
+        """Until somebody (else) leads; its node id."""
+
+        def leader() -> int | None:
+            found = self.describe().get("LeaderId", -1)
+            return found if found not in (-1, other_than) else None
+
+        return wait_until("a leader", leader, timeout_s=90, every_s=0.2)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for node in self.nodes.values():
+            if node.is_running:
+                node.kill()
+
+
+def kraft(*words: str) -> tuple[int, str, str]:
+    """A command in this process: its status, standard output and standard error."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = run(words)
+    return status, out.getvalue(), err.getvalue()
