@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-from metadata_log.ids import NodeId, ReplicaKey, id_text, parse_directory_id
+from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text, parse_directory_id
 from quorum.cli.connection import BootstrapController, Timeout, with_client
 from quorum.cli.errors import CliError, wrong_use
 from quorum.cli.output import Output, OutputFormat, show_json
@@ -182,6 +182,11 @@ def _voter_of(status: QuorumStatus, controller_id: int | None, directory_id: str
     if known is None:
         voters = ", ".join(str(each.replica.node_id) for each in status.voters)
         raise CliError(f"controller {controller_id} is no voter: the voters are {voters}")
+    if known.directory_id == ZERO_DIRECTORY_ID:
+        raise CliError(
+            "the voters are static (kraft.version 0): they stand in controller.quorum.voters of every node. "
+            "To change them, first: kraft features upgrade --feature kraft.version=1"
+        )
     if directory_id is not None and parse_directory_id(directory_id) != known.directory_id:
         raise CliError(
             f"controller {controller_id} votes with directory {id_text(known.directory_id)}, not {directory_id}"

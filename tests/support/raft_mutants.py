@@ -161,20 +161,6 @@ VOTER_MUTANTS = (
         "NOTHING_APPENDED < change.offset",
         100,
     ),
-    Mutant(
-        "a leader that removed itself does not stand again",
-        "core.py",
-        "        return members.was_voter_before and members.history.latest_offset >= self.log.high_watermark\n",
-        "        return False\n",
-        400,
-    ),
-    Mutant(
-        "a voter that does not know that it is one grants no pre-vote",
-        "following.py",
-        "    if core.can_vote:\n        core.suspicion.is_active = True\n",
-        "    if core.may_stand:\n        core.suspicion.is_active = True\n",
-        400,
-    ),
 )
 """Those that stories in which the voters change must notice (`voter_story`)."""
 

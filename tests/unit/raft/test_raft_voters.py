@@ -157,6 +157,25 @@ def test_a_voter_that_comes_back_elsewhere_says_so() -> None:
     cluster.settle(lambda: any(at.port == 7777 for voter in cluster.latest_voters() for at in voter.endpoints))
 
 
+def test_a_voter_that_does_not_know_that_it_is_one_is_counted_on() -> None:
+    """Of four voters three decide. The fourth was cut off from the record, and the leader that wrote it died."""
+    cluster = _started(spares=1)
+    leader = cluster.leader()
+    assert leader is not None
+    request_id = cluster.add(4)
+    cluster.run(5, until=lambda: 4 in cluster.latest_voters())
+    assert 4 in cluster.latest_voters()
+    cluster.faults.cut.add((leader, 4))
+    assert _answer(cluster, request_id).error is Error.NONE
+    cluster.run(100)
+    cluster.crash(leader)
+    cluster.faults.cut.clear()
+    machine = cluster.nodes[4].machine
+    assert machine is not None
+    assert not machine.is_voter
+    cluster.settle(lambda: cluster.leader() not in (None, leader))
+
+
 def test_a_replica_that_is_not_there_is_not_added() -> None:
     cluster = _started()
     leader = cluster.leader()
