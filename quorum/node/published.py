@@ -82,8 +82,7 @@ class Published:
     def reset(self, image: MetadataImage) -> None:
         """A snapshot has taken the log's place: go on from its image."""
         before = self.replayer.image
-        self._remembered.clear()
-        self._drop_buffer()
+        self.forget()
         self.replayer = Replayer.start(image)
         self.high_watermark = max(self.high_watermark, image.offset_and_epoch.offset)
         self._publish(ImagePublished(before=before, after=image, changes=(changes_between(before, image),)))

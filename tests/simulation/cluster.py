@@ -36,7 +36,7 @@ class Cluster:
         self.cluster_id = CLUSTER_ID
         self.world = World(setup.seed)
         self.network = SimulatedNetwork(self)
-        self.checkers = Checkers(self)
+        self.checkers = Checkers(self, DATA)
         self.is_peaceful = False
         keys = [
             ReplicaKey(node_id=NodeId(n), directory_id=DirectoryId(bytes(14) + bytes([2, n])))

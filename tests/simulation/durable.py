@@ -39,10 +39,13 @@ class DurableLog:
         self._directory = files.media(directory)
         self._segments: list[_SegmentView] = []
         self._held: dict[int, BatchKey] = {}
+        self._whole: dict[str, bool] = {}
         self.added: list[tuple[BatchKey | None, BatchKey]] = []
         """(the batch before it, the batch)"""
         self.removed: list[BatchKey] = []
         self.end = 0
+        self.snapshot_end = 0
+        """Of the newest whole checkpoint: everything before it counts as durable here."""
         self.is_trusted = True
         """False once bits have rotted: what the code under test makes of that is not looked at here."""
 
@@ -57,7 +60,7 @@ class DurableLog:
 
     def holds(self, key: BatchKey) -> bool:
         """Whether this very batch is durable here."""
-        return self._held.get(key.base) == key
+        return self._held.get(key.base) == key or key.end <= self.snapshot_end
 
     @property
     def keys(self) -> list[BatchKey]:
@@ -74,6 +77,9 @@ class DurableLog:
         names = [name for name in durable if name.endswith(".log")]
         if len(names) > 1:
             names.sort()
+        while self._segments and names and self._segments[0].name < names[0]:
+            for key in self._segments.pop(0).keys:
+                self._forget(key)
         for at, name in enumerate(names):
             if at < len(self._segments) and self._segments[at].inode is durable[name]:
                 continue
@@ -87,7 +93,19 @@ class DurableLog:
                 inode.changed_from = None
                 self._read(at)
         last = next((segment.keys[-1] for segment in reversed(self._segments) if segment.keys), None)
-        self.end = 0 if last is None else last.end
+        self.snapshot_end = self._newest_whole(durable)
+        self.end = max(0 if last is None else last.end, self.snapshot_end)
+
+    def _newest_whole(self, durable: dict[str, Inode]) -> int:
+        """The end of the newest checkpoint whose durable bytes are sound batches to the end."""
+        for name in sorted((name for name in durable if name.endswith(".checkpoint")), reverse=True):
+            inode = durable[name]
+            if inode.changed_from is not None:
+                inode.changed_from = None
+                self._whole[name] = _is_whole(inode.durable)
+            if self._whole.get(name):
+                return int(name[:20])
+        return 0
 
     def _drop_segments(self, first: int) -> None:
         for segment in self._segments[first:]:
@@ -128,3 +146,16 @@ class DurableLog:
 
     def _last_before(self, at: int) -> BatchKey | None:
         return next((segment.keys[-1] for segment in reversed(self._segments[:at]) if segment.keys), None)
+
+
+def _is_whole(data: bytearray) -> bool:
+    """Sound batches up to the last byte, the last of them a control batch: a checkpoint's footer."""
+    position, is_control = 0, False
+    while position < len(data):
+        try:
+            header = check_batch(data, position)
+        except CorruptBatchError:
+            return False
+        position += header.size_in_bytes
+        is_control = header.is_control
+    return position > 0 and is_control and position > header.size_in_bytes

@@ -1,5 +1,5 @@
-"""The kinds of fault that a seed may draw; `faults` does them. New ones (voter changes, snapshots, handovers) go here
-and there."""
+"""The kinds of fault that a seed may draw; `faults` does them. New ones (voter changes, handovers) go here and
+there."""
 
 from __future__ import annotations
 
@@ -32,3 +32,6 @@ FAULTS: Final = (
     "clock leap",
     "wall clock set",
 )
+
+SNAPSHOT_FAULTS: Final = ("snapshot", "snapshot", "left behind", "dead in a snapshot", "snapshot rot")
+"""Those of stories that take snapshots, as often as they stand here."""

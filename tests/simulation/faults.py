@@ -12,9 +12,10 @@ from typing import Final
 import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.snapshot import checkpoint_name, newest_checkpoint
 from tests.simulation.clock import TRUE_RATE
 from tests.simulation.cluster import Cluster
-from tests.simulation.fault_names import FAULTS
+from tests.simulation.fault_names import FAULTS, SNAPSHOT_FAULTS
 from tests.simulation.node import DATA, Node
 from tests.simulation.world import US_PER_MS
 
@@ -208,6 +209,61 @@ def _bit_rot(cluster: Cluster, pick: Pick) -> None:
     node.files.rot(f"{DATA}/{METADATA_DIRECTORY}/{name}", start + pick.of(end - start), 1 << pick.of(8))
 
 
+def _snapshot(cluster: Cluster, pick: Pick) -> None:
+    """Some take one as soon as there is anything new."""
+    for node in cluster.nodes:
+        if pick.of(2) and node.is_up:
+            node.executor.snapshots.is_forced = True
+            node.rearm()
+
+
+def _left_behind(cluster: Cluster, pick: Pick) -> None:
+    """One is cut off, or down, while the others take snapshots: what it lacks may be trimmed away."""
+    behind = pick.node(cluster)
+    if pick.of(2):
+        _end(behind, power=bool(pick.of(2)))
+    else:
+        behind_id = behind.node_id
+        others = [node.node_id for node in cluster.nodes if node.node_id != behind_id]
+        _cut(cluster, pick, {(behind_id, other) for other in others} | {(other, behind_id) for other in others})
+    for wait_ms in (50, 200, 800):
+        _later(cluster, wait_ms, lambda: _force_others(cluster, behind))
+
+
+def _force_others(cluster: Cluster, behind: Node) -> None:
+    for node in cluster.nodes:
+        if node is not behind and node.is_up:
+            node.executor.snapshots.is_forced = True
+            node.rearm()
+
+
+def _dead_in_snapshot(cluster: Cluster, pick: Pick) -> None:
+    """It takes one, or is about to install one, and dies within the next few calls of its files."""
+    node = pick.node(cluster)
+    if node.is_up:
+        node.executor.snapshots.is_forced = True
+        node.rearm()
+    node.files.crash_at, node.dies_by_power = node.files.changes + 1 + pick.of(30), bool(pick.of(2))
+
+
+def _snapshot_rot(cluster: Cluster, pick: Pick) -> None:
+    """A bit of the newest checkpoint flips, on a minority's disks at most, and its process is started anew: it must go
+    by its log, or refuse the checkpoint by name."""
+    node = cluster.voters[pick.of(len(cluster.voters))]
+    rotten = sum(1 for other in cluster.voters if other.is_rotten)
+    directory = f"{DATA}/{METADATA_DIRECTORY}"
+    newest = newest_checkpoint(node.files, directory)
+    if rotten >= (len(cluster.voters) - 1) // 2 or node.is_rotten or newest is None or newest.offset == 0:
+        return
+    name = checkpoint_name(newest)
+    node.is_rotten = True
+    node.durable.is_trusted = False
+    size = len(node.files.content(f"{directory}/{name}"))
+    node.files.rot(f"{directory}/{name}", pick.of(size), 1 << pick.of(8))
+    _end(node, power=False)
+    node.start()
+
+
 def _clock_rate(cluster: Cluster, pick: Pick) -> None:
     """Up to a twentieth too fast or too slow."""
     node = pick.node(cluster)
@@ -248,12 +304,16 @@ _DO: Final[dict[str, Callable[[Cluster, Pick], None]]] = {
     "failing call": _failing_call,
     "full disk": _full_disk,
     "bit rot": _bit_rot,
+    "snapshot": _snapshot,
+    "left behind": _left_behind,
+    "dead in a snapshot": _dead_in_snapshot,
+    "snapshot rot": _snapshot_rot,
     "clock rate": _clock_rate,
     "clock leap": _clock_leap,
     "wall clock set": _wall_clock_set,
 }
 
-if set(_DO) != set(FAULTS):
+if set(_DO) != {*FAULTS, *SNAPSHOT_FAULTS}:
     raise AssertionError("every named fault is done here, and no other")
 
 

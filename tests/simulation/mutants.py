@@ -162,8 +162,8 @@ _LOG: Final = (
     Mutant(
         name="a new segment's name is not synced",
         module="metadata_log.log_writer",
-        was="        self._base = step.new_base\n        self._files.fsync_dir(self._directory)\n",
-        becomes="        self._base = step.new_base\n",
+        was="        self._base = base\n        self._files.fsync_dir(self._directory)\n",
+        becomes="        self._base = base\n",
     ),
     Mutant(
         name="a segment is rolled before it is synced",

@@ -14,6 +14,7 @@ import msgspec
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.errors import (
     CorruptBatchError,
+    CorruptFileError,
     DirectoryError,
     DirectoryLockedError,
     MetadataLogError,
@@ -21,10 +22,11 @@ from metadata_log.errors import (
 )
 from metadata_log.ids import ReplicaKey, Uuid
 from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
-from metadata_log.voters import Endpoint
+from metadata_log.voters import Endpoint, InvalidVoterError
 from quorum.controller.config import ControllerConfig
 from quorum.node.application import Application
 from quorum.node.bootstrap import open_replica
+from quorum.node.checkpoint_jobs import SnapshotGenerated, SnapshotLoaded
 from quorum.node.config import config_of
 from quorum.node.controller_role import ControllerRole, RoleConfig
 from quorum.node.destinations import bootstrap_destinations
@@ -107,7 +109,7 @@ class Node:
         except SimulatedCrash:
             self.end(power=self.dies_by_power)
             return
-        except CorruptBatchError as error:
+        except (CorruptBatchError, CorruptFileError, InvalidVoterError) as error:
             if not self.is_rotten:
                 raise
             self.world.tell(self.node_id, f"refuses its log: {error}")
@@ -153,6 +155,7 @@ class Node:
                 endpoints=self.endpoints if self.is_voter else (),
                 bootstrap=() if self.is_voter else bootstrap_destinations(self.cluster.bootstrap),
                 can_vote=self.is_voter,
+                snapshots=self.cluster.setup.snapshots,
             ),
             Ports(disk=self.disk, network=NodePort(self), clock=self.clock, entropy=Entropy(self.cluster)),
             self,
@@ -331,6 +334,10 @@ class Node:
             self.world.tell(self.node_id, f"{event.role}{leader} @{event.epoch} ({event.cause})")
         elif type(event) is ImagePublished:
             self._note_high_watermark()
+        elif type(event) is SnapshotLoaded:
+            self.world.tell(self.node_id, f"installs snapshot {event.end}")
+        elif type(event) is SnapshotGenerated:
+            self.world.tell(self.node_id, f"has taken snapshot {event.end}")
         self.cluster.checkers.on_event(self, event)
 
     def look_at_disk(self) -> None:

@@ -12,8 +12,9 @@ from typing import Final
 import msgspec
 
 from metadata_log.file_log import LogConfig
+from quorum.node.retention import SnapshotConfig
 from quorum.raft.config import RaftConfig
-from tests.simulation.fault_names import FAULTS
+from tests.simulation.fault_names import FAULTS, SNAPSHOT_FAULTS
 
 CALM_MS: Final = 400
 """Before the first fault."""
@@ -57,6 +58,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     link: LinkManners
     disk: DiskManners
     log: LogConfig
+    snapshots: SnapshotConfig
     raft: RaftConfig
     drift: int
     """Clocks may run so many parts per million too fast or too slow."""
@@ -88,6 +90,7 @@ def story_of(seed: int) -> Setup:
             index_interval_bytes=chance.choice((64, 4096)),
             cache_bytes=chance.choice((300, 2000, 1 << 20)),
         ),
+        snapshots=SnapshotConfig(max_new_record_bytes=1 << 40, max_interval_ms=0),
         raft=RaftConfig(
             fetch_max_bytes=chance.choice((1, 400, 1 << 20)),
             high_watermark_wait_ms=chance.choice((0, 2, 10)),
@@ -100,7 +103,34 @@ def story_of(seed: int) -> Setup:
         batches_in_flight=chance.choice((1, 1, 4)),
         steps=_steps(chance, duration_ms),
     )
-    return setup if chance.randrange(4) else _elections(setup, chance)
+    setup = setup if chance.randrange(4) else _elections(setup, chance)
+    return _with_snapshots(setup, random.Random(seed ^ 0x5A_9540_7))
+
+
+def _with_snapshots(setup: Setup, chance: random.Random) -> Setup:
+    """Two stories in three take snapshots, most of them far too often, and trim; the rest are as if there were none.
+
+    Drawn from chance of its own, so that what else a seed draws does not follow from it.
+    """
+    if chance.randrange(3) == 0:
+        return setup
+    sizes = (200, 1_000, 4_000, 1 << 30)
+    snapshots = SnapshotConfig(
+        max_new_record_bytes=chance.choice(sizes),
+        max_interval_ms=chance.choice((0, 100, 1_500)),
+        retention_bytes=chance.choice((0, 0, 3_000, -1)),
+        retention_ms=chance.choice((-1, 500)),
+    )
+    every_ms, at_ms, steps = chance.choice((100, 400, 2_000)), CALM_MS, list(setup.steps)
+    while (at_ms := at_ms + 1 + int(chance.expovariate(1 / every_ms))) < setup.duration_ms:
+        steps.append(Step(at_ms=at_ms, fault=chance.choice(SNAPSHOT_FAULTS), pick=chance.getrandbits(48)))
+    return msgspec.structs.replace(
+        setup,
+        snapshots=snapshots,
+        log=msgspec.structs.replace(setup.log, segment_ms=chance.choice((50, 2_000, 1 << 40))),
+        raft=msgspec.structs.replace(setup.raft, fetch_snapshot_max_bytes=chance.choice((300, 2_000, 1 << 20))),
+        steps=tuple(sorted(steps, key=lambda step: step.at_ms)),
+    )
 
 
 def _elections(setup: Setup, chance: random.Random) -> Setup:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_agent.reconciler import Plan
+from quorum.node.checkpoint_jobs import SnapshotGenerated, SnapshotLoaded
 from quorum.node.ports import (
     ImagePublished,
     NodeEvent,
@@ -30,7 +31,7 @@ from tests.simulation.checkers.own_errors import check_failure
 from tests.simulation.checkers.promises import check_fetch, check_outcome
 from tests.simulation.checkers.reads import check_read
 from tests.simulation.checkers.reference import Reference
-from tests.simulation.checkers.snapshots import check_snapshot
+from tests.simulation.checkers.snapshots import check_all_snapshots, check_installed, check_snapshot
 from tests.simulation.checkers.topic_ids import TopicIds
 from tests.simulation.checkers.votes import Votes
 
@@ -44,9 +45,10 @@ __all__ = ["Broken", "Checkers"]
 
 
 class Checkers:
-    """All checkers of one story."""
+    """All checkers of one story. `data` is where each node's log directory is."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, data: str) -> None:
+        self.data = data
         self.one_leader = OneLeader()
         self.votes = Votes()
         self.log_matching = LogMatching()
@@ -62,6 +64,11 @@ class Checkers:
         elif kind is RoleChanged and event.role == "leader":  # type: ignore[union-attr]
             self.one_leader.on_leader(node.node_id, node.boot, event.epoch)  # type: ignore[union-attr]
             self.committed.on_leader(node)
+
+        elif kind is SnapshotGenerated:
+            check_snapshot(node.node_id, node.files, self.data, event.end, self.reference)  # type: ignore[union-attr]
+        elif kind is SnapshotLoaded:
+            check_installed(node, event.end, self.reference)  # type: ignore[union-attr]
 
     def on_send(self, node: Node, request: OutgoingRequest) -> None:
         """A request leaves for a peer."""
@@ -108,4 +115,4 @@ class Checkers:
         self.history.check()
         self.committed.check_majority()
         for node in cluster.nodes:
-            check_snapshot(node.node_id, node.files, data, self.reference)
+            check_all_snapshots(node, data, self.reference)

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from tests.simulation.node import Node
 
 
+def epoch_before(node: Node, offset: int) -> int:
+    """Of the record before `offset` in a node's log; where the log begins, as the snapshot there says."""
+    log = node.executor.log
+    if offset > log.start_offset:
+        return log.epochs.epoch_at(offset - 1)  # type: ignore[arg-type]
+    return next((held.end.epoch for held in node.executor.snapshots.held if held.end.offset == offset), -1)
+
+
 class Committed:
     """Knows the committed log, and hands what is new of it to `reference`."""
 
@@ -33,7 +41,6 @@ class Committed:
         """`node` says that everything before `offset` is committed."""
         if offset == 0:
             return
-        log = node.executor.log
         if offset > self.end:
             self._extend(node, offset)
             self.check_majority()
@@ -41,7 +48,7 @@ class Committed:
         at = bisect_left(self._ends, offset)
         if self._ends[at] != offset:
             raise Broken("committed", f"node {node.node_id} puts the high watermark at {offset}, inside a batch")
-        epoch = log.epochs.epoch_at(offset - 1)  # type: ignore[arg-type]
+        epoch = epoch_before(node, offset)
         if epoch != self._keys[at].epoch:
             raise Broken(
                 "committed",
@@ -53,7 +60,7 @@ class Committed:
         log = node.executor.log
         if self._keys:
             last = self._keys[-1]
-            if log.epochs.epoch_at(last.end - 1) != last.epoch:  # type: ignore[arg-type]
+            if epoch_before(node, last.end) != last.epoch:
                 raise Broken("committed", f"node {node.node_id} commits {offset} on a log that lacks {last}")
         for header, data in log.iter_from(self.end):  # type: ignore[arg-type]
             if header.next_offset > offset:
@@ -91,5 +98,5 @@ class Committed:
         if not self._keys:
             return
         last, log = self._keys[-1], node.executor.log
-        if log.log_end_offset < last.end or log.epochs.epoch_at(last.end - 1) != last.epoch:  # type: ignore[arg-type]
+        if log.log_end_offset < last.end or epoch_before(node, last.end) != last.epoch:
             raise Broken("committed", f"node {node.node_id} leads with a log up to {log.end()} that lacks {last}")

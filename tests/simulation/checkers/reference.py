@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from metadata_log.batch import BatchHeader, batch_values
+from metadata_log.batch import BatchHeader, batch_records, batch_values
 from metadata_log.ids import TopicId
 from metadata_log.image import MetadataImage
 from metadata_log.image.replayer import Replayer, decode_values
-from metadata_log.records import RemoveTopicRecord, TopicRecord
+from metadata_log.records import RemoveTopicRecord, TopicRecord, VotersRecord, decode_control
+from metadata_log.voters import VoterHistory, VoterSet
 from tests.simulation.checkers.topic_ids import TopicIds
 
 
@@ -28,6 +29,7 @@ class Reference:
         self._images: dict[int, MetadataImage] = {0: MetadataImage.empty()}
         self._names: dict[TopicId, str] = {}
         self._history: dict[str, tuple[list[int], list[TopicId | None]]] = {}
+        self._voters = VoterHistory()
         self.created: dict[TopicId, int] = {}
         self.deleted: dict[TopicId, int] = {}
 
@@ -43,6 +45,8 @@ class Reference:
 
     def on_batch(self, header: BatchHeader, data: bytes) -> None:
         """The next batch is committed."""
+        if header.is_control:
+            self._note_voters(header, data)
         records = [] if header.is_control else decode_values(batch_values(data, header), header.base_offset)
         self._replayer = self._replayer.on_records(
             records,
@@ -62,6 +66,16 @@ class Reference:
             elif type(record) is RemoveTopicRecord:
                 self.deleted[record.topic_id] = offset
                 self._note(self._names[record.topic_id], offset, None)
+
+    def _note_voters(self, header: BatchHeader, data: bytes) -> None:
+        for record in batch_records(data, header):
+            control = decode_control(record.key or b"", record.value or b"")
+            if isinstance(control, VotersRecord):
+                self._voters = self._voters.append(record.offset, VoterSet.from_record(control))
+
+    def voters_at(self, offset: int) -> VoterSet | None:
+        """The set that a committed record before `offset` put in force."""
+        return self._voters.carried_at(offset)  # type: ignore[arg-type]
 
     def _note(self, name: str, offset: int, topic_id: TopicId | None) -> None:
         offsets, ids = self._history.setdefault(name, ([], []))

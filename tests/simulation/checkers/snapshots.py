@@ -1,29 +1,47 @@
-"""Snapshot equals replay: each checkpoint on a disk holds the image that the committed log gives at its offset."""
+"""Snapshot equals replay: each checkpoint on a disk holds the image, and the voters, that the committed log gives at
+its end, and none ends where nothing is committed; whoever has installed one goes by its voters."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from metadata_log.directory import METADATA_DIRECTORY
-from metadata_log.image import ImageBuilder, MetadataImage
-from metadata_log.records import decode_record
+from metadata_log.errors import CorruptBatchError, CorruptFileError
+from metadata_log.loaded_snapshot import load_snapshot
+from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.simulated_files import SimulatedFiles
-from metadata_log.snapshot import checkpoint_name, newest_checkpoint, read_checkpoint
+from metadata_log.snapshot import checkpoint_ends, checkpoint_name
 from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.reference import Reference
 
+if TYPE_CHECKING:
+    from tests.simulation.node import Node
 
-def check_snapshot(node_id: int, files: SimulatedFiles, data: str, reference: Reference) -> None:
-    """Look at a node's newest checkpoint, if it has one that is not the empty one of its formatting."""
-    directory = f"{data}/{METADATA_DIRECTORY}"
-    newest = newest_checkpoint(files, directory)
-    if newest is None or newest.offset == 0:
-        return
-    expected = reference.image_at(newest.offset)
+
+def check_snapshot(node_id: int, files: SimulatedFiles, data: str, end: OffsetAndEpoch, reference: Reference) -> None:
+    """One checkpoint under its own name."""
+    expected = reference.image_at(end.offset)
     if expected is None:
-        raise Broken("snapshots", f"node {node_id} has a checkpoint at {newest}; {reference.end} is committed")
-    checkpoint = read_checkpoint(files, f"{directory}/{checkpoint_name(newest)}")
-    builder = ImageBuilder(MetadataImage.empty())
-    for index, value in enumerate(checkpoint.values()):
-        builder.apply(decode_record(value), index)
-    built = builder.build(newest.offset, newest.epoch, checkpoint.header.last_contained_log_timestamp)
-    if not built.says_the_same_as(expected):
-        raise Broken("snapshots", f"node {node_id}: the checkpoint at {newest} is not what the log says there")
+        raise Broken("snapshots", f"node {node_id} has a checkpoint at {end}; {reference.end} is committed")
+    try:
+        loaded = load_snapshot(files, f"{data}/{METADATA_DIRECTORY}/{checkpoint_name(end)}", end)
+    except (CorruptBatchError, CorruptFileError) as error:
+        raise Broken("snapshots", f"node {node_id}: {error}") from error
+    if loaded.image != expected:
+        raise Broken("snapshots", f"node {node_id}: the checkpoint at {end} is not what the log says there")
+    if loaded.voters != reference.voters_at(end.offset):
+        raise Broken("snapshots", f"node {node_id}: the checkpoint at {end} names voters {loaded.voters}")
+
+
+def check_all_snapshots(node: Node, data: str, reference: Reference) -> None:
+    """All of a node's, at the end of the story; those that it was formatted with are none of the log."""
+    for end in checkpoint_ends(node.files, f"{data}/{METADATA_DIRECTORY}"):
+        if end.offset > 0 and not node.is_rotten:
+            check_snapshot(node.node_id, node.files, data, end, reference)
+
+
+def check_installed(node: Node, end: OffsetAndEpoch, reference: Reference) -> None:
+    """A node has put a snapshot in place of its log: it goes by the voters of that."""
+    expected = reference.voters_at(end.offset)
+    if expected is not None and node.executor.machine.voters != expected:
+        raise Broken("snapshots", f"node {node.node_id} installs {end} and goes by {node.executor.machine.voters}")
