@@ -1,0 +1,83 @@
+"""Every checkpoint of real clusters is what their logs replay to: from offset 0, or from an earlier one of any node.
+
+Record set for record set, and image for image. Those that no log of the scenario reaches are listed by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from metadata_log.errors import MetadataLogError
+from metadata_log.image import MetadataImage, records_of
+from metadata_log.offsets import OffsetAndEpoch
+from metadata_log.tools.history import HistoryError, LogHistory, open_history, state_of_checkpoint
+from tests.support.clusters import SCENARIOS
+
+OUT_OF_REACH = {
+    # Both brokers joined by it; the controllers' logs begin later, and no node kept an earlier checkpoint.
+    "failovers/node-11/00000000000000000173-0000000001.checkpoint",
+    "failovers/node-12/00000000000000000173-0000000001.checkpoint",
+}
+WAYS = 3
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_checkpoint_is_what_the_log_gives(scenario: str, clusters: Path) -> None:
+    logs = _logs(clusters / scenario)
+    checkpoints = {path: end for log in logs for end, path in log.checkpoints}
+    alone = set()
+    for path, end in checkpoints.items():
+        expected = state_of_checkpoint(end, path).image
+        found = list(_replayed(logs, checkpoints, end))
+        for image in found[:WAYS]:
+            assert _records(image) == _records(expected)
+            assert image == expected
+        if not found:
+            alone.add(f"{path.relative_to(clusters).parents[2]}/{path.name}")
+    assert alone == {name for name in OUT_OF_REACH if name.startswith(f"{scenario}/")}
+
+
+def test_another_offset_gives_another_image(clusters: Path) -> None:
+    """The comparison above can fail: a batch earlier, or later, the metadata is not that of the checkpoint."""
+    log = next(log for log in _logs(clusters / "failovers") if log.checkpoints and log.segments)
+    (end, path), *_ = log.checkpoints
+    expected = state_of_checkpoint(end, path).image
+    later = log.state_from(int(end.offset) + 40).image
+    assert later.offset_and_epoch.offset > end.offset
+    assert _records(later) != _records(expected)
+
+
+def _logs(scenario: Path) -> list[LogHistory]:
+    found = []
+    for directory in sorted(scenario.rglob("__cluster_metadata-0")):
+        try:
+            found.append(open_history(directory))
+        except HistoryError:
+            continue
+    return found
+
+
+def _replayed(
+    logs: list[LogHistory], checkpoints: dict[Path, OffsetAndEpoch], end: OffsetAndEpoch
+) -> Iterator[MetadataImage]:
+    """What each log of the scenario gives at `end`, from its first offset or from a checkpoint of any node before."""
+    earlier = {at: path for path, at in checkpoints.items() if at.offset < end.offset}
+    for log in logs:
+        if not log.segments:
+            continue
+        begin = log.segments[0][0]
+        origins: list[tuple[tuple[OffsetAndEpoch, Path], ...]] = [((at, path),) for at, path in earlier.items()]
+        for origin in [()] if begin == 0 else [way for way in origins if begin <= way[0][0].offset]:
+            try:
+                state = LogHistory(path=log.path, segments=log.segments, checkpoints=origin).exact(int(end.offset))
+            except MetadataLogError:  # this log does not reach from there to here
+                continue
+            if state.image.offset_and_epoch == end:
+                yield state.image
+
+
+def _records(image: MetadataImage) -> set[str]:
+    return set(map(repr, records_of(image)))
