@@ -5,6 +5,7 @@ Record set for record set, and image for image. Those that no log of the scenari
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,17 @@ def test_another_offset_gives_another_image(clusters: Path) -> None:
     later = log.state_from(int(end.offset) + 40).image
     assert later.offset_and_epoch.offset > end.offset
     assert _records(later) != _records(expected)
+
+
+def test_replay_leaves_the_collector_as_it_was(clusters: Path) -> None:
+    log = next(log for log in _logs(clusters / "basic") if log.segments)
+    assert gc.isenabled()
+    log.state_at()
+    assert gc.isenabled()
+    damaged = LogHistory(path=log.path, segments=((0, log.path / "missing"),), checkpoints=())
+    with pytest.raises(FileNotFoundError):
+        damaged.state_at()
+    assert gc.isenabled()
 
 
 def _logs(scenario: Path) -> list[LogHistory]:
