@@ -43,9 +43,9 @@ def run(arguments: Sequence[str]) -> int:
         Exception: a bug of ours, whose traceback is worth reporting.
     """
     try:
-        files = _plain_dump(arguments)
-        if files is not None:
-            return _dump(files)
+        paths = _plain_dump(arguments)
+        if paths is not None:
+            return _dump(paths)
         from quorum.cli.app import call  # noqa: PLC0415  (more than a small dump takes)
 
         call(arguments, COMMANDS)
@@ -67,19 +67,25 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _plain_dump(arguments: Sequence[str]) -> list[str] | None:
-    """The files of `kraft log dump FILE...` without an option: called in loops over files, it has to be quick."""
-    words, files = list(arguments[:2]), list(arguments[2:])
-    if words != ["log", "dump"] or not files or "_KRAFT_COMPLETE" in os.environ:
-        return None
-    are_files = all(os.path.isfile(file) and os.path.normpath(file) == file and file[0] != "-" for file in files)
-    return files if are_files else None
+    """The paths of `kraft log dump PATH...` without an option: called in loops over files, it has to be quick."""
+    words, paths = list(arguments[:2]), list(arguments[2:])
+    is_plain = words == ["log", "dump"] and paths and "_KRAFT_COMPLETE" not in os.environ
+    return paths if is_plain and not any(path.startswith("-") for path in paths) else None
 
 
-def _dump(files: Sequence[str]) -> int:
+def _dump(paths: Sequence[str]) -> int:
     gc.disable()  # what imports make stays: to look through it again and again takes a tenth of a small dump
     _import_msgspec()
     from quorum.cli.dump_output import Renderer, show_files  # noqa: PLC0415
 
+    if all(os.path.isfile(path) and os.path.normpath(path) == path for path in paths):
+        files = list(paths)
+    else:
+        from pathlib import Path  # noqa: PLC0415  (with what it imports, a tenth of a small dump)
+
+        from quorum.cli.log_files import files_of  # noqa: PLC0415
+
+        files = list(map(str, files_of(map(Path, paths))))
     gc.enable()
     return show_files(files, Renderer())
 

@@ -29,7 +29,8 @@ def run(
     ],
     output: FindingOutput = FindingFormat.TABLE,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Bytes, order and indexes only: several times as fast.")
+        bool,
+        typer.Option("--quick", help="Bytes, order and indexes only, not records: tens of times as fast."),
     ] = False,
 ) -> None:
     """Check metadata logs: checksums, framing, offsets, epochs, records, indexes, checkpoints, the files beside them.
