@@ -99,9 +99,12 @@ def undo(
 
     def propose(files: Files) -> Proposal:
         from quorum.recovery.journal import work_root_of  # noqa: PLC0415
+        from quorum.recovery.places import find_place  # noqa: PLC0415
         from quorum.recovery.undo import propose_undo  # noqa: PLC0415
 
         log_dir = text_of(directory)
+        if files.exists(log_dir):
+            log_dir = find_place(files, log_dir).log_dir
         return propose_undo(files, log_dir, work_root_of(log_dir, None if work is None else text_of(work)))
 
     run_proposed(propose, [directory], apply, work, output)

@@ -179,5 +179,7 @@ def author() -> Author:
         user = getpass.getuser()
     except (KeyError, OSError):  # a container may run as a number without a name
         user = str(os.getuid())
+    if "SUDO_USER" in os.environ:
+        user = f"{os.environ['SUDO_USER']} as {user}"
     words = ["kraft", *sys.argv[1:]]
     return Author(who=f"{user}@{socket.gethostname()}", command=shlex.join(words), now_ms=time.time_ns() // 1_000_000)

@@ -43,13 +43,16 @@ def propose_drop_snapshot(
             f"{own.label}: without {damaged[0].name} its metadata cannot be told ({own.problem}). Let the node fetch "
             "the log anew; if no other controller has it, make one from a broker's copy (`kraft recover from-broker`)"
         )
-    refuse_unsafe(known, request, is_one_nodes=True)
+    asked = refuse_unsafe(known, request, is_one_nodes=True)
     origin = "offset 0 of the log" if own.origin is None else own.origin.name
     rewrite = Rewrite(
         action="drop-snapshot",
         log_dir=place.log_dir,
         changes=tuple(FileChange(name=f"{METADATA_DIRECTORY}/{found.name}", content=None) for found in damaged),
-        facts={**facts_of(known, own, lost=(), may_lose=None), "dropped": [found.name for found in damaged]},
+        facts={
+            **facts_of(known, own, lost=(), may_lose=None, asked=asked),
+            "dropped": [found.name for found in damaged],
+        },
     )
     return Proposal(
         action="drop-snapshot",

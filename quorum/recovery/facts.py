@@ -12,6 +12,7 @@ import msgspec
 from metadata_log.ids import id_text
 from metadata_log.voters import VoterSet
 from quorum.recovery.copies import Copy
+from quorum.recovery.liveness import Answer
 from quorum.recovery.survey import Excess, Survey
 
 
@@ -21,6 +22,7 @@ def facts_of(
     *,
     lost: Sequence[Excess],
     may_lose: str | None,
+    asked: Sequence[Answer] = (),
     epoch: int | None = None,
     voters: VoterSet | None = None,
 ) -> dict[str, object]:
@@ -45,4 +47,5 @@ def facts_of(
         "absent_nodes": [*known.absent_voters, *known.absent_brokers],
         "offsets_lost": [msgspec.to_builtins(found) for found in lost],
         "may_lose": may_lose,
+        "asked": [f"{answer.address}: {answer.heard.value}, {answer.said}" for answer in asked],
     }  # fmt: skip

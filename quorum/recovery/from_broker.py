@@ -24,27 +24,24 @@ from metadata_log.offsets import Epoch
 from metadata_log.segment import segment_bases
 from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint
 from metadata_log.voters import Endpoint, Voter, VoterSet
-from quorum.recovery.advice import bring_back, is_ours, rejoin
+from quorum.recovery.advice import Step, bring_back, is_ours, rejoin
 from quorum.recovery.changes import Content, FileChange, Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import RefusedError
-from quorum.recovery.facts import facts_of
 from quorum.recovery.inspect import read_copies
 from quorum.recovery.journal import JOURNAL_FILE, NEW_SUFFIX, refuse_pending
 from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, unvoted
+from quorum.recovery.outlook import Outlook, look_ahead
 from quorum.recovery.places import find_place
-from quorum.recovery.plan import may_lose
 from quorum.recovery.request import (
     Proposal,
     Request,
     files_in,
     refuse_damaged,
-    refuse_loss,
     refuse_majority,
-    refuse_unsafe,
     refuse_unusable,
 )
-from quorum.recovery.survey import Survey, beyond_repair, excess, new_epoch, survey
+from quorum.recovery.survey import Survey, survey
 
 
 class NewController(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,10 +83,8 @@ def propose_from_broker(
     refuse_unusable(chosen)
     voters = _voters(known, chosen, new, own)
     refuse_majority(known)
-    refuse_unsafe(known, request)
-    lost = [found for found in excess(files, known, chosen) if found.records]
-    refuse_loss(lost, request, "Take that copy instead: name it with --broker-dir")
-    return _proposal(files, known, chosen, new, own, voters, request)
+    ahead = look_ahead(files, known, chosen, request, instead="Take that copy instead: name it with --broker-dir")
+    return _proposal(files, ahead, new, own, voters, request)
 
 
 def _identity(files: Files, new: NewController) -> MetaProperties | None:
@@ -147,8 +142,12 @@ def _voters(known: Survey, chosen: Copy, new: NewController, own: MetaProperties
             f"--node-id {new.node_id} is a broker's: give the id of a lost controller"
             + (f", one of {', '.join(map(str, sorted(ids)))}" if ids else ", or a new one")
         )
-    if chosen.kraft_version == 0 or chosen.voters is None:
+    if chosen.kraft_version == 0:
         return None
+    if chosen.voters is None:
+        raise RefusedError(
+            f"{chosen.label} is at kraft.version {chosen.kraft_version} and names no voters: take another copy"
+        )
     if not new.endpoints:
         raise RefusedError(
             "nobody would find the new controller: say where it listens, --endpoint LISTENER://HOST:PORT"
@@ -166,54 +165,50 @@ def _voters(known: Survey, chosen: Copy, new: NewController, own: MetaProperties
 
 def _proposal(
     files: Files,
-    known: Survey,
-    chosen: Copy,
+    ahead: Outlook,
     new: NewController,
     own: MetaProperties | None,
     voters: VoterSet | None,
     request: Request,
 ) -> Proposal:
-    epoch = new_epoch(known, request.epoch_gap)
-    static = () if voters is not None else (new.node_id,)
+    chosen, node_id = ahead.kept, new.node_id
+    static = () if voters is not None else (node_id,)
     batch = opening_batch(
-        chosen, epoch=epoch, leader_id=new.node_id, voters=voters, static_voters=static, now_ms=request.now_ms
+        chosen, epoch=ahead.epoch, leader_id=node_id, voters=voters, static_voters=static, now_ms=request.now_ms
     )
-    state = unvoted(epoch, kraft_version=chosen.kraft_version, static_voters=static)
+    state = unvoted(ahead.epoch, kraft_version=chosen.kraft_version, static_voters=static)
     present = files_in(files, new.log_dir)
 
     def changes() -> Iterator[FileChange]:
         yield from (_gone(name) for name in sorted(present) if name.endswith(".checkpoint"))
         yield from kept_log(chosen, present, in_place=False)
-        yield from new_epoch_files(chosen, batch, present, epoch=epoch, state=state)
-        yield from _identity_files(files, known, chosen, new, own, voters, request)
+        yield from new_epoch_files(chosen, batch, present, epoch=ahead.epoch, state=state)
+        yield from _identity_files(files, ahead, new, own, request)
 
-    lost = tuple(excess(files, known, chosen))
-    unknown = may_lose(known, chosen)
-    facts = facts_of(known, chosen, epoch=epoch, lost=lost, may_lose=unknown, voters=voters)
-    rewrite = Rewrite(action="from-broker", log_dir=new.log_dir, changes=merged(changes()), facts=facts)
-    others = sorted({int(key.node_id) for key in known.voters} - {new.node_id})
-    ours = is_ours(voters or chosen.voters)
+    rewrite = Rewrite(action="from-broker", log_dir=new.log_dir, changes=merged(changes()), facts=ahead.facts(voters))
+    others = ahead.others([node_id])
+    return ahead.proposal(
+        "from-broker",
+        (rewrite,),
+        says=[
+            f"{new.log_dir} becomes the log directory of controller {node_id}, from the copy of {chosen.label}",
+            f"set controller.quorum.voters={node_id}@HOST:PORT in every node's configuration"
+            if voters is None
+            else f"voters: {', '.join(map(str, voters))}",
+        ],
+        warnings=_warnings(others),
+        steps=_steps(ahead, new, voters, others),
+    )
+
+
+def _steps(ahead: Outlook, new: NewController, voters: VoterSet | None, others: Sequence[int]) -> list[Step]:
+    ours = is_ours(voters or ahead.kept.voters)
     leader = str(new.endpoints[0]).partition("://")[2] if new.endpoints else None
-    dynamic = voters is not None
-    return Proposal(
-        action="from-broker",
-        rewrites=(rewrite,),
-        says=(
-            f"{new.log_dir} becomes the log directory of controller {new.node_id}, from the copy of {chosen.label}",
-            f"voters: {', '.join(map(str, voters))}" if voters is not None
-            else f"set controller.quorum.voters={new.node_id}@HOST:PORT in every node's configuration",
-            f"epoch {epoch} begins at offset {chosen.end.offset} with that (the greatest known epoch is "
-            f"{known.greatest_epoch})",
-        ),
-        keeps=f"everything up to offset {chosen.end.offset} of epoch {chosen.end.epoch}",
-        loses=lost,
-        may_lose=unknown,
-        warnings=(*_warnings(others), *beyond_repair(known, chosen)),
-        steps=(
-            bring_back(ours),
-            *rejoin(ours=ours, cluster_id=known.cluster_id, others=others, leader=leader, dynamic=dynamic),
-        ),
-    )  # fmt: skip
+    cluster_id = ahead.known.cluster_id
+    return [
+        bring_back(ours),
+        *rejoin(ours=ours, cluster_id=cluster_id, others=others, leader=leader, dynamic=voters is not None),
+    ]
 
 
 def _warnings(others: Sequence[int]) -> tuple[str, ...]:
@@ -231,16 +226,10 @@ def _gone(name: str) -> FileChange:
 
 
 def _identity_files(
-    files: Files,
-    known: Survey,
-    chosen: Copy,
-    new: NewController,
-    own: MetaProperties | None,
-    voters: VoterSet | None,
-    request: Request,
+    files: Files, ahead: Outlook, new: NewController, own: MetaProperties | None, request: Request
 ) -> Iterator[FileChange]:
     """meta.properties, and the records that a cluster of these features would begin with (Kafka wants the file)."""
-    image = chosen.image
+    image = ahead.kept.image
     if not files.exists(f"{new.log_dir}/{BOOTSTRAP_CHECKPOINT}") and image is not None:
         level = image.features.metadata_version or 0
         values = bootstrap_values(level, dict(image.features.levels.items()))
@@ -249,7 +238,7 @@ def _identity_files(
         yield FileChange(name=BOOTSTRAP_CHECKPOINT, content=Content(data=data))
     if own is None or own.directory_id is None:
         properties = MetaProperties(
-            cluster_id=known.cluster_id or "", node_id=NodeId(new.node_id), directory_id=new.directory_id
+            cluster_id=ahead.known.cluster_id or "", node_id=NodeId(new.node_id), directory_id=new.directory_id
         )
         data = format_meta_properties(properties, request.now_ms)
         yield FileChange(name=META_PROPERTIES_FILE, content=Content(data=data))

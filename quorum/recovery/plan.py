@@ -118,14 +118,7 @@ def _nothing_lost(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...])
     names = ", ".join(str(copy.node_id) for copy in sound)
     situation = f"A majority of the voters is here and sound ({names} of {len(known.voters)}): no metadata is lost."
     steps = [Step(text=f"Start controllers {names} as they are: they elect a leader by themselves")]
-    damaged = [copy for copy in known.copies if known.is_voter(copy) and fault_of(copy) is not None]
-    steps += [
-        Step(
-            text=f"{copy.label} does not start: {fault_of(copy)}. Move it aside once the others lead, format it anew "
-            "with its directory id, and let it fetch the log"
-        )
-        for copy in damaged
-    ]
+    steps += [_mend(copy) for copy in known.copies if known.is_voter(copy) and fault_of(copy) is not None]
     targets = [word for copy in sound for word in ("--dir", copy.place.log_dir)]
     voters = known.best.voters
     if voters is not None:
@@ -137,6 +130,19 @@ def _nothing_lost(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...])
             )
         )
     return Plan(is_whole=True, situation=situation, repairs=repairs, steps=tuple(steps))
+
+
+def _mend(copy: Copy) -> Step:
+    """What to do about a damaged voter while a majority is sound."""
+    newest = copy.checkpoints[0] if copy.checkpoints else None
+    is_sound = copy.state is not None and copy.stop is None and copy.quorum_problem is None
+    if is_sound and newest is not None and newest.problem is not None:
+        line = command("kraft", "recover", "drop-snapshot", "--dir", copy.place.log_dir, "--missing", "rest", "--apply")
+        return Step(text=f"{copy.label} does not start: {fault_of(copy)}. Before the others lead", commands=(line,))
+    return Step(
+        text=f"{copy.label} does not start: {fault_of(copy)}. Once the others lead, remove it from the voters, format "
+        "its directory anew, let it fetch the log, and add it again"
+    )
 
 
 def _majority_lost(known: Survey, repairs: tuple[Repair, ...]) -> Plan:

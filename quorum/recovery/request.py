@@ -80,10 +80,31 @@ def refuse_unsafe(known: Survey, request: Request, *, is_one_nodes: bool = False
             raise RefusedError(f"{copy.label}: {copy.problem}")
     refuse_absent(known, request)
     endpoints = [*known.endpoints(), *request.more_endpoints]
+    if not endpoints:
+        raise RefusedError(
+            "the copies name no controller's address, so that nobody can be asked whether a leader lives: say "
+            "--bootstrap-controller HOST:PORT,... as in the nodes' configuration"
+        )
     answers = tuple(request.ask(list(dict.fromkeys(endpoints))))
     instead = {"instead": ONE_NODE} if is_one_nodes else {}
     refuse_live(answers, known.cluster_id, request.not_controllers, **instead)
     return answers
+
+
+def refuse_broker(copy: Copy) -> None:
+    """A broker's own directory is never made a controller's in place.
+
+    Raises:
+        RefusedError: it is a broker's.
+    """
+    image, node_id = copy.image, copy.node_id
+    if image is None or node_id is None or node_id in image.cluster.controllers:
+        return
+    if node_id in image.cluster.brokers and (copy.voters is None or node_id not in copy.voters):
+        raise RefusedError(
+            f"{copy.label} is a broker's directory: leave it as it is, and make a new controller's from it with `kraft "
+            "recover from-broker`"
+        )
 
 
 def refuse_absent(known: Survey, request: Request) -> None:

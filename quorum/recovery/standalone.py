@@ -16,23 +16,21 @@ from quorum.recovery.advice import bring_back, is_ours, rejoin
 from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
-from quorum.recovery.facts import facts_of
 from quorum.recovery.inspect import read_copies
 from quorum.recovery.journal import refuse_pending
 from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, unvoted
+from quorum.recovery.outlook import Outlook, look_ahead
 from quorum.recovery.places import find_place
-from quorum.recovery.plan import may_lose
 from quorum.recovery.request import (
     Proposal,
     Request,
     files_in,
+    refuse_broker,
     refuse_damaged,
-    refuse_loss,
     refuse_majority,
-    refuse_unsafe,
     refuse_unusable,
 )
-from quorum.recovery.survey import Survey, beyond_repair, excess, new_epoch, survey
+from quorum.recovery.survey import Survey, survey
 
 
 def propose_standalone(
@@ -54,12 +52,11 @@ def propose_standalone(
     own = next(copy for copy in known.copies if copy.place == place)
     refuse_damaged(own)
     refuse_unusable(own)
+    refuse_broker(own)
     voter = _voter(own, endpoints)
     _refuse_needless(known, own, voter)
-    refuse_unsafe(known, request)
-    lost = [found for found in excess(files, known, own) if found.records]
-    refuse_loss(lost, request, "Make a controller from that copy instead (kraft recover inspect says how)")
-    return _proposal(files, known, own, voter, request)
+    instead = "Make a controller from that copy instead (kraft recover inspect says how)"
+    return _proposal(files, look_ahead(files, known, own, request, instead=instead), voter, request)
 
 
 def _voter(own: Copy, endpoints: Sequence[Endpoint]) -> Voter:
@@ -93,45 +90,39 @@ def _refuse_needless(known: Survey, own: Copy, voter: Voter) -> None:
         refuse_majority(known)
 
 
-def _proposal(files: Files, known: Survey, own: Copy, voter: Voter, request: Request) -> Proposal:
-    epoch = new_epoch(known, request.epoch_gap)
+def _proposal(files: Files, ahead: Outlook, voter: Voter, request: Request) -> Proposal:
+    own, node_id = ahead.kept, int(voter.key.node_id)
     voters = VoterSet.of([voter])
     present = files_in(files, own.place.log_dir)
-    batch = opening_batch(own, epoch=epoch, leader_id=int(voter.key.node_id), voters=voters, now_ms=request.now_ms)
-    state = unvoted(epoch, kraft_version=1)
+    batch = opening_batch(own, epoch=ahead.epoch, leader_id=node_id, voters=voters, now_ms=request.now_ms)
+    state = unvoted(ahead.epoch, kraft_version=1)
 
     def changes() -> Iterator[FileChange]:
         yield from kept_log(own, present, in_place=True)
-        yield from new_epoch_files(own, batch, present, epoch=epoch, state=state)
+        yield from new_epoch_files(own, batch, present, epoch=ahead.epoch, state=state)
 
-    lost = tuple(excess(files, known, own))
-    unknown = may_lose(known, own)
-    facts = facts_of(known, own, epoch=epoch, lost=lost, may_lose=unknown, voters=voters)
-    others = sorted({int(key.node_id) for key in known.voters} - {int(voter.key.node_id)})
+    others = ahead.others([node_id])
     ours = is_ours(voters)
     leader = str(voter.endpoints[0]).partition("://")[2] if voter.endpoints else None
-    return Proposal(
-        action="standalone",
-        rewrites=(Rewrite(action="standalone", log_dir=own.place.log_dir, changes=merged(changes()), facts=facts),),
-        says=(
+    rewrite = Rewrite(
+        action="standalone", log_dir=own.place.log_dir, changes=merged(changes()), facts=ahead.facts(voters)
+    )
+    return ahead.proposal(
+        "standalone",
+        (rewrite,),
+        says=[
             f"{own.label} becomes the only voter: {voter}",
-            f"epoch {epoch} begins at offset {own.end.offset} with that (the greatest known epoch is "
-            f"{known.greatest_epoch})",
-            *(() if own.stop is None else (f"a torn write is cut: {own.stop}",)),
-        ),
-        keeps=f"everything up to offset {own.end.offset} of epoch {own.end.epoch}",
-        loses=lost,
-        may_lose=unknown,
-        warnings=(*_warnings(known, voter), *beyond_repair(known, own)),
-        steps=(
+            *([] if own.stop is None else [f"a torn write is cut: {own.stop}"]),
+        ],
+        warnings=_warnings(others, voter),
+        steps=[
             bring_back(ours),
-            *rejoin(ours=ours, cluster_id=known.cluster_id, others=others, leader=leader),
-        ),
+            *rejoin(ours=ours, cluster_id=ahead.known.cluster_id, others=others, leader=leader),
+        ],
     )
 
 
-def _warnings(known: Survey, voter: Voter) -> tuple[str, ...]:
-    others = sorted({int(key.node_id) for key in known.voters} - {int(voter.key.node_id)})
+def _warnings(others: Sequence[int], voter: Voter) -> tuple[str, ...]:
     if not others:
         return ()
     names = ", ".join(map(str, others))

@@ -19,17 +19,13 @@ from quorum.recovery.advice import Step, rejoin
 from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
-from quorum.recovery.facts import facts_of
 from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, removed_log, unvoted
-from quorum.recovery.plan import may_lose
+from quorum.recovery.outlook import Outlook, look_ahead
 from quorum.recovery.request import (
     Proposal,
     Request,
     files_in,
-    refuse_loss,
-    refuse_unsafe,
 )
-from quorum.recovery.survey import Survey, beyond_repair, excess, new_epoch
 from quorum.recovery.targets import read_targets
 
 VOTERS_KEY = "controller.quorum.voters"
@@ -83,10 +79,8 @@ def propose_static_voters(
             "the directories name these voters already: only the configuration has to say "
             f"{VOTERS_KEY}={','.join(map(str, named))}"
         )
-    refuse_unsafe(known, request)
-    lost = [found for found in excess(files, known, source) if found.records]
-    refuse_loss(lost, request, "Bring that copy's log here first (kraft recover inspect)")
-    return _proposal(files, known, owned, source, named, request)
+    instead = "Bring that copy's log here first (kraft recover inspect)"
+    return _proposal(files, look_ahead(files, known, source, request, instead=instead), owned, named, request)
 
 
 def _check_members(owned: Sequence[Copy], named: Sequence[StaticVoter]) -> list[int]:
@@ -108,52 +102,45 @@ def _check_members(owned: Sequence[Copy], named: Sequence[StaticVoter]) -> list[
 
 
 def _proposal(
-    files: Files, known: Survey, owned: Sequence[Copy], source: Copy, named: Sequence[StaticVoter], request: Request
+    files: Files, ahead: Outlook, owned: Sequence[Copy], named: Sequence[StaticVoter], request: Request
 ) -> Proposal:
-    epoch = new_epoch(known, request.epoch_gap)
-    ids = [voter.node_id for voter in named]
-    leader_id = source.node_id if source.node_id is not None else ids[0]
+    source, ids = ahead.kept, [voter.node_id for voter in named]
     batch = opening_batch(
-        source, epoch=epoch, leader_id=leader_id, voters=None, static_voters=ids, now_ms=request.now_ms
+        source,
+        epoch=ahead.epoch,
+        leader_id=source.node_id if source.node_id is not None else ids[0],
+        voters=None,
+        static_voters=ids,
+        now_ms=request.now_ms,
     )
-    lost = tuple(excess(files, known, source))
-    unknown = may_lose(known, source)
-    facts = {
-        **facts_of(known, source, epoch=epoch, lost=lost, may_lose=unknown),
-        "static_voters_before": list(source.static_voters),
-        "static_voters_after": ids,
-    }
+    before = list(source.static_voters)
     rewrites = tuple(
         Rewrite(
             action="static-voters",
             log_dir=copy.place.log_dir,
-            changes=merged(_changes(files, copy, source, batch, epoch, ids)),
-            facts=facts,
+            changes=merged(_changes(files, copy, source, batch, ahead.epoch, ids)),
+            facts={**ahead.facts(), "static_voters_before": before, "static_voters_after": ids},
         )
         for copy in owned
     )
-    gone = sorted({int(key.node_id) for key in known.voters} - set(ids))
-    return Proposal(
-        action="static-voters",
-        rewrites=rewrites,
-        says=(
-            f"static voters become {', '.join(map(str, named))}; before: {', '.join(map(str, source.static_voters))}",
-            f"epoch {epoch} begins at offset {source.end.offset} with that (the greatest known epoch is "
-            f"{known.greatest_epoch})",
-        ),
-        keeps=f"everything up to offset {source.end.offset} of epoch {source.end.epoch}",
-        loses=lost,
-        may_lose=unknown,
-        warnings=(*_warnings(gone), *beyond_repair(known, source)),
-        steps=(
-            config_step(named),
-            Step(
-                text="Start the controllers, then restart the brokers",
-                commands=("bin/kafka-server-start.sh server.properties",),
-            ),
-            *rejoin(ours=False, cluster_id=known.cluster_id, others=gone, leader=named[0].address, dynamic=False),
-        ),
+    gone = ahead.others(ids)
+    return ahead.proposal(
+        "static-voters",
+        rewrites,
+        says=[f"static voters become {', '.join(map(str, named))}; before: {', '.join(map(str, before))}"],
+        warnings=_warnings(gone),
+        steps=_steps(ahead, named, gone),
     )
+
+
+def _steps(ahead: Outlook, named: Sequence[StaticVoter], gone: Sequence[int]) -> list[Step]:
+    start = Step(
+        text="Start the controllers, then restart the brokers",
+        commands=("bin/kafka-server-start.sh server.properties",),
+    )
+    leader = named[0].address
+    again = rejoin(ours=False, cluster_id=ahead.known.cluster_id, others=gone, leader=leader, dynamic=False)
+    return [config_step(named), start, *again]
 
 
 def _warnings(gone: Sequence[int]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import read_copies
 from quorum.recovery.journal import refuse_pending
 from quorum.recovery.places import Place, find_place
-from quorum.recovery.request import files_in, refuse_damaged, refuse_unusable
+from quorum.recovery.request import files_in, refuse_broker, refuse_damaged, refuse_unusable
 from quorum.recovery.survey import Survey, survey
 
 
@@ -49,6 +49,7 @@ def read_targets(files: Files, targets: Sequence[str], copies: Sequence[str]) ->
     refuse_damaged(source)
     refuse_unusable(source)
     for copy in owned:
+        refuse_broker(copy)
         _refuse_foreign(known, owned, copy)
     return Targets(known=known, owned=owned, source=source)
 

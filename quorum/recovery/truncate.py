@@ -20,6 +20,7 @@ from quorum.recovery.errors import RefusedError
 from quorum.recovery.facts import facts_of
 from quorum.recovery.inspect import read_copies
 from quorum.recovery.journal import refuse_pending
+from quorum.recovery.liveness import Answer
 from quorum.recovery.new_log import epochs_of, kept_log, merged
 from quorum.recovery.places import find_place
 from quorum.recovery.request import Proposal, Request, files_in, refuse_unsafe
@@ -46,7 +47,7 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
             f"{own.label} cannot be cut at {to}: {kept.problem or 'no checkpoint nor the beginning of the log is left'}"
             ". Let the node fetch the log anew instead"
         )
-    refuse_unsafe(known, request, is_one_nodes=True)
+    asked = refuse_unsafe(known, request, is_one_nodes=True)
     lost = cut_off(files, known, own, to)
     proof = _proof(known, own, to, lost)
     if proof is None and not request.accept_data_loss:
@@ -55,7 +56,7 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
             f"this would lose {said}, and nothing proves that it was never committed. Name more copies (--copy): a "
             "majority proves it; or say --accept-data-loss"
         )
-    return _proposal(files, known, own, kept, to, lost, proof)
+    return _proposal(files, known, own, kept, to, lost, proof, asked)
 
 
 def _proof(known: Survey, own: Copy, to: int, lost: Excess | None) -> str | None:
@@ -69,7 +70,14 @@ def _proof(known: Survey, own: Copy, to: int, lost: Excess | None) -> str | None
 
 
 def _proposal(
-    files: Files, known: Survey, own: Copy, kept: Copy, to: int, lost: Excess | None, proof: str | None
+    files: Files,
+    known: Survey,
+    own: Copy,
+    kept: Copy,
+    to: int,
+    lost: Excess | None,
+    proof: str | None,
+    asked: Sequence[Answer],
 ) -> Proposal:
     log_dir = own.place.log_dir
     present = files_in(files, log_dir)
@@ -78,7 +86,7 @@ def _proposal(
         action="truncate",
         log_dir=log_dir,
         changes=merged(_changes(kept, present)),
-        facts={**facts_of(known, kept, lost=losses, may_lose=None), "proof": proof},
+        facts={**facts_of(known, kept, lost=losses, may_lose=None, asked=asked), "proof": proof},
     )
     warnings = () if proof is not None else ("what is cut may have been committed: that was accepted",)
     return Proposal(

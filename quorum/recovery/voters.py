@@ -21,17 +21,13 @@ from quorum.recovery.advice import Step, command, is_ours, rejoin
 from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
-from quorum.recovery.facts import facts_of
 from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, removed_log, unvoted
-from quorum.recovery.plan import may_lose
+from quorum.recovery.outlook import Outlook, look_ahead
 from quorum.recovery.request import (
     Proposal,
     Request,
     files_in,
-    refuse_loss,
-    refuse_unsafe,
 )
-from quorum.recovery.survey import Survey, beyond_repair, excess, new_epoch
 from quorum.recovery.targets import read_targets
 
 _SET: Final = re.compile(
@@ -98,10 +94,8 @@ def propose_voters(
     _refuse_partial(owned, voters)
     if all(copy.voters == voters and copy.rank == source.rank for copy in owned):
         raise AlreadyDoneError("these voters are already in all the directories: there is nothing to change")
-    refuse_unsafe(known, request)
-    lost = [found for found in excess(files, known, source) if found.records]
-    refuse_loss(lost, request, "Bring that copy's log here first (kraft recover inspect)")
-    return _proposal(files, known, owned, source, voters, request)
+    instead = "Bring that copy's log here first (kraft recover inspect)"
+    return _proposal(files, look_ahead(files, known, source, request, instead=instead), owned, voters, request)
 
 
 def _new_set(source: Copy, owned: Sequence[Copy], named: Sequence[NamedVoter]) -> VoterSet:
@@ -166,40 +160,34 @@ def _refuse_partial(owned: Sequence[Copy], voters: VoterSet) -> None:
             )
 
 
-def _proposal(
-    files: Files, known: Survey, owned: Sequence[Copy], source: Copy, voters: VoterSet, request: Request
-) -> Proposal:
-    epoch = new_epoch(known, request.epoch_gap)
-    leader_id = source.node_id if source.node_id is not None else int(voters.node_ids[0])
-    batch = opening_batch(source, epoch=epoch, leader_id=leader_id, voters=voters, now_ms=request.now_ms)
-    lost = tuple(excess(files, known, source))
-    unknown = may_lose(known, source)
+def _proposal(files: Files, ahead: Outlook, owned: Sequence[Copy], voters: VoterSet, request: Request) -> Proposal:
+    source, ids = ahead.kept, [int(node_id) for node_id in voters.node_ids]
+    leader_id = source.node_id if source.node_id is not None else ids[0]
+    batch = opening_batch(source, epoch=ahead.epoch, leader_id=leader_id, voters=voters, now_ms=request.now_ms)
     rewrites = tuple(
         Rewrite(
             action="voters",
             log_dir=copy.place.log_dir,
-            changes=merged(_changes(files, copy, source, batch, epoch)),
-            facts=facts_of(known, source, epoch=epoch, lost=lost, may_lose=unknown, voters=voters),
+            changes=merged(_changes(files, copy, source, batch, ahead.epoch)),
+            facts=ahead.facts(voters),
         )
         for copy in owned
     )
-    gone = sorted({int(key.node_id) for key in known.voters} - {int(node) for node in voters.node_ids})
+    gone = ahead.others(ids)
     ours = is_ours(voters)
     leader = str(voters.voters[0].endpoints[0]).partition("://")[2]
-    return Proposal(
-        action="voters",
-        rewrites=rewrites,
-        says=(
+    return ahead.proposal(
+        "voters",
+        rewrites,
+        says=[
             f"voters become {', '.join(map(str, voters))}",
             f"the log of {source.label}, the best of them, goes into all {len(owned)} directories",
-            f"epoch {epoch} begins at offset {source.end.offset} with that (the greatest known epoch is "
-            f"{known.greatest_epoch})",
-        ),
-        keeps=f"everything up to offset {source.end.offset} of epoch {source.end.epoch}",
-        loses=lost,
-        may_lose=unknown,
-        warnings=(*_warnings(gone), *beyond_repair(known, source)),
-        steps=(*_start_all(voters, ours), *rejoin(ours=ours, cluster_id=known.cluster_id, others=gone, leader=leader)),
+        ],
+        warnings=_warnings(gone),
+        steps=[
+            *_start_all(voters, ours),
+            *rejoin(ours=ours, cluster_id=ahead.known.cluster_id, others=gone, leader=leader),
+        ],
     )
 
 

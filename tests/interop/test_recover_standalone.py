@@ -31,9 +31,15 @@ def test_a_surviving_controller_becomes_the_quorum(
         leader = cluster.leader()
         survivor = next(node for node in cluster.controllers if node is not leader)
         lost = [node for node in cluster.controllers if node is not survivor]
+        shutil.copytree(survivor.log_dir, tmp_path / "copy")
+        of_copy = ["recover", "standalone", "--dir", str(tmp_path / "copy"), "--missing", "rest", "--apply"]
+        assert run(of_copy) == 1
+        assert f"a leader answers at {leader.address} (leader {leader.node_id} of epoch" in capsys.readouterr().err
         for node in lost:
             node.kill()
             shutil.rmtree(node.log_dir)
+        assert run(of_copy) == 1
+        assert f"a controller runs at {survivor.address}" in capsys.readouterr().err
         words = ["recover", "standalone", "--dir", str(survivor.log_dir)]
         for broker in cluster.brokers:
             words += ["--copy", str(broker.log_dir)]

@@ -61,7 +61,26 @@ CASES = [
         lambda b: [(b.node("basic", 1), b.node("basic", 2)), *standalone(b, b.root)][1:],
         r"holds several log directories .*: name the one",
     ),
-    Case("a broker", lambda b: standalone(b, b.node("basic", 11)), r"is no voter \(those are 1, 2, 3\).*--endpoint"),
+    Case(
+        "a broker",
+        lambda b: standalone(b, b.node("basic", 11)),
+        r"is a broker's directory: .*kraft recover from-broker",
+    ),
+    Case(
+        "a broker, with an address",
+        lambda b: standalone(b, b.node("basic", 11), *HERE),
+        r"is a broker's directory: .*kraft recover from-broker",
+    ),
+    Case(
+        "a controller that is no voter",
+        lambda b: standalone(b, b.node("dynamic-voters", 1)),
+        r"is no voter \(those are [234, ]+\).*--endpoint",
+    ),
+    Case(
+        "a broker as a voter",
+        lambda b: ["voters", "--dir", b.node("basic", 11), "--set", "11@a:1", "--missing", "rest"],
+        r"is a broker's directory",
+    ),
     Case("static voters", lambda b: standalone(b, b.node("static-3.9", 2)), r"kraft recover static-voters"),
     Case(
         "another cluster's copy",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from metadata_log.file_log import open_log
@@ -14,9 +15,10 @@ from quorum.recovery.from_broker import NewController, propose_from_broker
 from quorum.recovery.inspect import inspect_copies
 from quorum.recovery.journal import work_root_of
 from quorum.recovery.places import find_place
+from quorum.recovery.request import refuse_unsafe
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
-from quorum.recovery.survey import common_end
+from quorum.recovery.survey import common_end, survey
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.undo import propose_undo
 from quorum.recovery.verify import verify_directories
@@ -93,6 +95,15 @@ def test_the_plan_leaves_a_sound_majority_alone() -> None:
         propose_standalone(files, "/n1", ["/n2"], request())
 
 
+def test_the_plan_drops_a_damaged_checkpoint_beside_a_sound_majority() -> None:
+    files = cluster("upgrade-path", 1, 2, 3)
+    files.rot("/n2/__cluster_metadata-0/00000000000000000323-0000000001.checkpoint", 200, 0x10)
+    plan = inspect_copies(files, ["/n1", "/n2", "/n3"]).plan
+    assert plan.is_whole
+    said = [command for step in plan.steps for command in step.commands]
+    assert "kraft recover drop-snapshot --dir /n2 --missing rest --apply" in said
+
+
 def test_a_controller_is_made_from_the_better_of_two_brokers() -> None:
     files = cluster("every-record", 11, 12)
     repair(files, lambda files: propose_from_broker(files, ["/n11", "/n12"], [], new_controller(), request()), "/new")
@@ -165,6 +176,15 @@ def test_what_no_majority_holds_is_cut_with_that_as_proof() -> None:
     after = copy_at(files, "/n4")
     assert (int(after.end.offset), int(after.end.epoch)) == (81, 2)
     assert open_log(files, "/n4/__cluster_metadata-0", recover=False)[1].warnings == ()
+
+
+def test_without_any_known_address_nobody_is_asked_and_nothing_is_done() -> None:
+    files = cluster("basic", 1)
+    known = survey([copy_at(files, "/n1")])
+    blind = msgspec.structs.replace(known, copies=())
+    with pytest.raises(RefusedError, match=r"name no controller's address.*--bootstrap-controller"):
+        refuse_unsafe(blind, request())
+    assert refuse_unsafe(blind, request(more_endpoints=HERE)) == ()
 
 
 def test_an_undo_is_refused_once_a_node_has_run() -> None:
