@@ -22,7 +22,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "controller": ("quorum.cli.controller", "Run a controller."),
     "agent": ("quorum.cli.agent", "Run a broker agent, or ask one what it holds."),
     "topics": ("quorum.cli.topics", "Create, delete, list and describe topics."),
-    "quorum": ("quorum.cli.quorum", "See the quorum: leader, epoch, voters, lags; change who votes."),
+    "quorum": ("quorum.cli.quorum", "See the quorum: leader, voters, lags; change who votes, who leads."),
     "check": ("quorum.cli.check", "Say what is wrong with a cluster's directories: run this first."),
     "log": ("quorum.cli.log", "Dump, verify, compare, hash, draw and export metadata logs."),
     "shell": ("quorum.cli.shell", "Walk through all that a log says, at any moment that it holds."),

@@ -70,9 +70,14 @@ def show_object(output: OutputFormat, fields: Mapping[str, object]) -> None:
     if output is OutputFormat.JSON:
         show_json(fields)
         return
+    for line in object_lines(fields):
+        print(line)
+
+
+def object_lines(fields: Mapping[str, object]) -> list[str]:
+    """The `Name: value` lines of one thing, values under each other."""
     width = max(len(key) for key in fields) + 2
-    for key, value in fields.items():
-        print(f"{key + ':':<{width}}{text_of(value)}")
+    return [f"{key + ':':<{width}}{text_of(value)}" for key, value in fields.items()]
 
 
 def show_json(value: object) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from quorum.cli import voters
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
-from quorum.cli.output import Output, OutputFormat, print_table, show_json, show_object
+from quorum.cli.errors import CliError
+from quorum.cli.output import Output, OutputFormat, object_lines, show_json, table_lines
 
 if TYPE_CHECKING:
     from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
@@ -26,7 +27,7 @@ _TIMES: Final = ("LastFetchTimestamp", "LastCaughtUpTimestamp")
 
 @app.callback()
 def quorum() -> None:
-    """See the quorum, and change who votes."""
+    """See the quorum; change who votes, and who leads."""
 
 
 app.command(
@@ -41,7 +42,7 @@ app.command(
 )(voters.remove_controller)
 
 
-@app.command(epilog="Example:  kraft quorum describe --bootstrap-controller localhost:9094 --replication")
+@app.command(epilog="Example:  kraft quorum describe --bootstrap-controller localhost:9094 --watch")
 def describe(
     bootstrap_controller: BootstrapController = "",
     status: Annotated[
@@ -50,35 +51,100 @@ def describe(
     replication: Annotated[
         bool, typer.Option("--replication", help="Only the table of replicas: log end, lag, last fetch.")
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Show it again and again until Ctrl-C; as JSON, one object a line.")
+    ] = False,
+    interval: Annotated[float, typer.Option("--interval", help="With --watch: seconds in between.", min=0.1)] = 2.0,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Describe the quorum as its leader sees it; --status and --replication show one part of it.
 
-    Where no leader can be reached, another controller says what it knows; a line on what is missing stands below.
+    Where the leader cannot be reached, another controller says what it knows; a line on what is missing stands below.
+    Exit status 1 when no leader is known.
     """
-    found = with_client(bootstrap_controller, timeout, lambda client: client.describe_quorum())
-    parts: dict[str, object] = {}
-    if status or not replication:
-        parts["status"] = status_of(found)
-    if replication or not status:
-        parts["replication"] = replication_of(found)
-    if output is OutputFormat.JSON:
-        show_json({"answered_by": found.answered_by, **parts})
+    parts = Parts(status=status or not replication, replication=replication or not status)
+    if watch:
+        from quorum.cli.quorum_watch import watch_quorum  # noqa: PLC0415  (not needed for help)
+
+        watch_quorum(bootstrap_controller, timeout, interval, output, parts)
         return
-    _show(found, shows_status="status" in parts, shows_replication="replication" in parts)
+    found = with_client(bootstrap_controller, timeout, lambda client: client.describe_quorum())
+    if output is OutputFormat.JSON:
+        show_json(as_json(found, parts))
+    else:
+        for line in lines_of(found, parts):
+            print(line)
+    if found.leader_id < 0:
+        raise CliError(
+            f"no leader is known: node {found.answered_by}, which answered, knows none in epoch {found.leader_epoch}. "
+            "Are a majority of the voters running, and do they reach each other?"
+        )
 
 
-def _show(found: QuorumStatus, *, shows_status: bool, shows_replication: bool) -> None:
-    if shows_status:
-        show_object(OutputFormat.TABLE, {**status_of(found), **_members(found)})
-    if shows_status and shows_replication:
-        print()
-    if shows_replication:
-        print_table(REPLICATION_COLUMNS, [with_times_as_text(row) for row in replication_of(found)])
+@app.command(epilog="Example:  kraft quorum transfer --bootstrap-controller localhost:9094 --to 2")
+def transfer(
+    bootstrap_controller: BootstrapController = "",
+    to: Annotated[
+        int | None,
+        typer.Option(
+            "--to", help="Node id of the voter that should lead; else whichever other has all of the log.", min=0
+        ),
+    ] = None,
+    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Hand the leadership over to another voter, before its node is stopped for instance.
+
+    The leader waits until that voter has all of the log, and all of it is committed; then it ends its epoch. Nothing
+    that was acknowledged is lost, and no request is left of unknown outcome. If that does not come about in time, it
+    goes on leading, and this command says why.
+    """
+    done = with_client(bootstrap_controller, timeout, lambda client: client.transfer_leadership(to))
+    fields = {
+        "old_leader_id": done.old_leader_id,
+        "old_epoch": done.old_epoch,
+        "leader_id": done.leader_id,
+        "leader_epoch": done.leader_epoch,
+    }
+    if output is OutputFormat.JSON:
+        show_json(fields)
+    elif done.leader_id == done.old_leader_id:
+        print(f"Node {done.leader_id} leads epoch {done.leader_epoch} already.")
+    else:
+        print(f"Node {done.leader_id} leads epoch {done.leader_epoch}; node {done.old_leader_id} led {done.old_epoch}.")
+    if to is not None and done.leader_id != to:
+        raise CliError(f"node {to} was to lead, but node {done.leader_id} was elected")
+
+
+class Parts(NamedTuple):
+    """What is to be shown."""
+
+    status: bool
+    replication: bool
+
+
+def as_json(found: QuorumStatus, parts: Parts) -> dict[str, object]:
+    """All of it, for programs."""
+    shown: dict[str, object] = {"answered_by": found.answered_by}
+    if parts.status:
+        shown["status"] = status_of(found)
+    if parts.replication:
+        shown["replication"] = replication_of(found)
+    return shown
+
+
+def lines_of(found: QuorumStatus, parts: Parts) -> list[str]:
+    """All of it, for people."""
+    lines = object_lines({**status_of(found), **_members(found)}) if parts.status else []
+    if parts.status and parts.replication:
+        lines.append("")
+    if parts.replication:
+        lines += table_lines(REPLICATION_COLUMNS, [with_times_as_text(row) for row in replication_of(found)])
     if not found.is_from_leader:
         leader = f"the leader, node {found.leader_id}," if found.leader_id >= 0 else "no leader is known, which"
-        print(f"Answered by node {found.answered_by}: {leader} would know how far the replicas are.")
+        lines.append(f"Answered by node {found.answered_by}: {leader} would know how far the replicas are.")
+    return lines
 
 
 def status_of(found: QuorumStatus) -> dict[str, object]:
@@ -99,10 +165,20 @@ def status_of(found: QuorumStatus) -> dict[str, object]:
 
 
 def replication_of(found: QuorumStatus) -> list[dict[str, object]]:
-    """One row a replica, by the names that kafka-metadata-quorum prints; the leader first."""
+    """One row a replica, by the names that kafka-metadata-quorum prints; the leader first.
+
+    `Status` is None where nobody who could know has said: only a leader knows that the others follow it.
+    """
     voters = sorted(found.voters, key=lambda each: (each.replica.node_id != found.leader_id, each.replica))
-    rows = [_row(found, each, "Follower") for each in voters]
+    rows = [_row(found, each, _status_of_voter(found, each.replica.node_id)) for each in voters]
     return rows + [_row(found, each, "Observer") for each in sorted(found.observers, key=lambda each: each.replica)]
+
+
+def _status_of_voter(found: QuorumStatus, node_id: int) -> str | None:
+    if node_id == found.leader_id:
+        return "Leader"
+    knows = found.is_from_leader or (node_id == found.answered_by and found.leader_id >= 0)
+    return "Follower" if knows else None
 
 
 def with_times_as_text(row: dict[str, object]) -> dict[str, object]:
@@ -118,6 +194,7 @@ def _time_text(value: object) -> str | None:
 
 def _members(found: QuorumStatus) -> dict[str, object]:
     return {
+        "LeaderId": found.leader_id if found.leader_id >= 0 else "none known",
         "MetadataTopicId": id_text(found.topic_id)
         + (
             f" (the sentinel: node {found.answered_by} knows no other yet)"
@@ -138,7 +215,7 @@ def _member(found: QuorumStatus, member: ReplicaStatus) -> dict[str, object]:
     }
 
 
-def _row(found: QuorumStatus, each: ReplicaStatus, role: str) -> dict[str, object]:
+def _row(found: QuorumStatus, each: ReplicaStatus, status: str | None) -> dict[str, object]:
     return {
         "NodeId": each.replica.node_id,
         "DirectoryId": id_text(each.replica.directory_id),
@@ -146,7 +223,7 @@ def _row(found: QuorumStatus, each: ReplicaStatus, role: str) -> dict[str, objec
         "Lag": _lag(found, each),
         "LastFetchTimestamp": _known(each.last_fetch_timestamp_ms),
         "LastCaughtUpTimestamp": _known(each.last_caught_up_timestamp_ms),
-        "Status": "Leader" if each.replica.node_id == found.leader_id and role == "Follower" else role,
+        "Status": status,
     }
 
 

@@ -9,14 +9,17 @@ from quorum.client.errors import (
     ClosedError,
     InvalidReplicationFactorError,
     InvalidTopicError,
+    NotAControllerError,
     OutcomeUnknownError,
     RefusedError,
     TopicExistsError,
     UnavailableError,
     UnknownTopicError,
+    UnresolvableError,
     WrongListenerError,
 )
 from quorum.client.quorum_status import NodeListeners, QuorumStatus, ReplicaStatus
+from quorum.client.transfer import Transferred
 from quorum.controller.requests import (
     AlteredPartition,
     AlteredTopic,
@@ -64,6 +67,7 @@ __all__ = [
     "InvalidTopicError",
     "Listener",
     "NodeListeners",
+    "NotAControllerError",
     "OutcomeUnknownError",
     "PartitionAlteration",
     "QuorumStatus",
@@ -75,7 +79,9 @@ __all__ = [
     "ReplicaStatus",
     "TopicAlteration",
     "TopicExistsError",
+    "Transferred",
     "UnavailableError",
     "UnknownTopicError",
+    "UnresolvableError",
     "WrongListenerError",
 ]

@@ -13,7 +13,7 @@ import msgspec
 from kraft.v1 import agent_pb2, agent_pb2_grpc
 from metadata_log.ids import NodeId, TopicId, Uuid, id_text
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from quorum.client.controllers import check_address
+from quorum.client.addresses import check_address
 from quorum.client.errors import ClientError, UnavailableError, WrongListenerError
 from quorum.transport.channel import open_channel
 from quorum.transport.misdirected import right_address

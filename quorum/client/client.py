@@ -19,10 +19,12 @@ import msgspec
 
 from metadata_log.ids import TopicId, id_text
 from metadata_log.offsets import Offset
+from quorum.client.addresses import check_address
 from quorum.client.calls import Caller
-from quorum.client.controllers import Controllers, check_address
+from quorum.client.controllers import Controllers
 from quorum.client.errors import UnavailableError, refused
 from quorum.client.quorum_status import QuorumStatus, describe_at, describe_best
+from quorum.client.transfer import Transferred, transfer_leadership
 from quorum.client.voter_changes import ask_leader
 from quorum.controller.requests import (
     AlterPartition,
@@ -240,6 +242,15 @@ class Client:
         """
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
         return await ask_leader(lambda: self._controllers.addresses, request, cluster_id, timeout_s)
+
+    async def transfer_leadership(self, to: int | None = None, *, timeout_s: float | None = None) -> Transferred:
+        """Have the leader hand its leadership over to voter `to`, or to any other that has all of the log.
+
+        No acknowledged write is lost by it, and none is left of unknown outcome. See `quorum.client.transfer` for what
+        it may raise.
+        """
+        timeout_s = self._timeout_s if timeout_s is None else timeout_s
+        return await transfer_leadership(self._controllers.addresses, to, timeout_s)
 
     # --- brokers and controllers: errors are values of the answer
 

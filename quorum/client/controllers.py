@@ -7,12 +7,14 @@ asked. Many callers share one search.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterable
 from typing import Final
 
 from metadata_log.voters import Endpoint
-from quorum.client.errors import AddressError, WrongListenerError
+from quorum.client.addresses import check_address
+from quorum.client.errors import AddressError, ClientError, NotAControllerError, UnresolvableError, WrongListenerError
+from quorum.client.names import check_resolvable
+from quorum.client.not_a_controller import not_a_controller
 from quorum.client.session import CallFailed, ClientSession
 from quorum.node.ports import ClientAnswer
 from quorum.transport.channel import grpc_address
@@ -22,19 +24,6 @@ CONNECT_TIMEOUT_S: Final = 1.0
 """For a host that does not even refuse."""
 MAX_KNOWN: Final = 32
 """Addresses kept; those of the configuration always."""
-
-_ADDRESS: Final = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s,]+):(\d{1,5})", re.ASCII)
-
-
-def check_address(text: str) -> str:
-    """`text` if it is `host:port`, an IPv6 host in brackets.
-
-    Raises:
-        AddressError: it is not.
-    """
-    if _ADDRESS.fullmatch(text) is None:
-        raise AddressError(f"{text!r} is not an address: write host:port (an IPv6 host in brackets)")
-    return text
 
 
 class Controllers:
@@ -67,7 +56,8 @@ class Controllers:
 
         Raises:
             CallFailed: nobody can be reached.
-            WrongListenerError: the only ones that can are CONTROLLER listeners.
+            WrongListenerError, NotAControllerError: the only ones that can are CONTROLLER listeners, or agents.
+        UnresolvableError: no address names a host that there is.
         """
         current = self.current
         if current is not None:
@@ -122,18 +112,28 @@ class Controllers:
     async def _find(self) -> ClientSession:
         hint, self._hint = self._hint, None
         failures: list[str] = []
-        wrong: WrongListenerError | None = None
+        wrong: ClientError | None = None
+        is_nowhere = True
         for address in dict.fromkeys((*((hint,) if hint else ()), *self._known)):
             try:
                 self._current = await self._open(address)
+            except UnresolvableError as unresolvable:
+                failures.append(str(unresolvable))
+                continue
+            except NotAControllerError as elsewhere:
+                wrong = wrong or elsewhere
+                continue
             except CallFailed as failure:
                 right = right_address(failure.details)
                 wrong = WrongListenerError(address, right) if right else wrong
                 failures.append(f"{address}: {failure.details}")
+                is_nowhere = False
                 continue
             return self._current
         if wrong is not None:
             raise wrong
+        if is_nowhere:
+            raise UnresolvableError("; ".join(failures))
         raise CallFailed("; ".join(failures), was_sent=False)
 
     async def _open(self, address: str) -> ClientSession:
@@ -145,8 +145,14 @@ class Controllers:
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
             del self._sessions[address]
+        await check_resolvable(address)
         session = ClientSession(address)
-        await session.open(CONNECT_TIMEOUT_S)
+        try:
+            await session.open(CONNECT_TIMEOUT_S)
+        except CallFailed:
+            if session.is_elsewhere:
+                raise await not_a_controller(address) from None
+            raise
         self._sessions[address] = session
         return session
 

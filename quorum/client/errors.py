@@ -40,6 +40,14 @@ class UnavailableError(ClientError):
     """No active controller answered in time. Nothing was done, unless the request is one that may be done twice."""
 
 
+class UnresolvableError(UnavailableError):
+    """There is no host of that name. Where all addresses are such, nothing is tried again."""
+
+
+class NotAControllerError(ClientError):
+    """Somebody answers at the address who is no controller."""
+
+
 class OutcomeUnknownError(ClientError):
     """The request was sent and no answer came: it may or may not have been done. Look before it is sent again."""
 

@@ -17,6 +17,8 @@ from metadata_log.ids import NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
 from quorum.client.errors import UnavailableError, WrongListenerError, refused
+from quorum.client.names import check_resolvable
+from quorum.client.not_a_controller import not_a_controller
 from quorum.errors import Error
 from quorum.transport.channel import grpc_address, open_channel
 from quorum.transport.convert.common import (
@@ -74,10 +76,12 @@ async def describe_at(address: str, timeout_s: float) -> QuorumStatus:
     """The quorum as the controller at `address` sees it.
 
     Raises:
-        UnavailableError: it does not answer.
+        UnavailableError: it does not answer; UnresolvableError: there is no such host.
         WrongListenerError: the address is a CONTROLLER listener's.
+        NotAControllerError: it is an agent's, or something else's.
         RefusedError: it refuses.
     """
+    await check_resolvable(address)
     channel = open_channel(address)
     stub: quorum_pb2_grpc.QuorumAsyncStub = quorum_pb2_grpc.QuorumStub(channel)
     try:
@@ -87,6 +91,8 @@ async def describe_at(address: str, timeout_s: float) -> QuorumStatus:
         right = right_address(error.details())
         if right is not None:
             raise WrongListenerError(address, right) from error
+        if error.code() is grpc.StatusCode.UNIMPLEMENTED:
+            raise await not_a_controller(address) from error
         raise UnavailableError(f"{address}: {error.details() or error.code().name}") from error
     except BadMessage as bad:
         raise UnavailableError(f"{address}: the answer cannot be understood: {bad.why}") from bad
@@ -99,7 +105,7 @@ async def describe_best(addresses: Iterable[str], timeout_s: float) -> QuorumSta
 
     Raises:
         UnavailableError: nobody answers.
-        WrongListenerError: nobody does, and one address is a CONTROLLER listener's.
+        WrongListenerError, NotAControllerError: nobody does, and one address is a CONTROLLER listener's, an agent's.
     """
     asked = tuple(addresses)
     answers = await _ask_all(asked, timeout_s)
@@ -107,7 +113,7 @@ async def describe_best(addresses: Iterable[str], timeout_s: float) -> QuorumSta
     if not found:
         raise _why_none(answers)
     best = max(found, key=lambda status: (status.leader_epoch, status.is_from_leader))
-    leader = _address_of(best, best.leader_id)
+    leader = address_of_node(best, best.leader_id)
     if best.is_from_leader or leader is None or leader in asked:
         return best
     try:
@@ -144,7 +150,8 @@ def _why_none(answers: list[QuorumStatus | BaseException]) -> BaseException:
     return UnavailableError("no controller answers: " + "; ".join(str(failure) for failure in failures))
 
 
-def _address_of(status: QuorumStatus, node_id: int) -> str | None:
+def address_of_node(status: QuorumStatus, node_id: int) -> str | None:
+    """Where gRPC is spoken by that voter; None where that is not known."""
     for node in status.nodes:
         if node.node_id == node_id:
             return grpc_address(node.listeners)

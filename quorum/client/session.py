@@ -63,6 +63,8 @@ class ClientSession:
         self._has_room = asyncio.Event()
         self._tasks: tuple[asyncio.Task[None], ...] = ()
         self._end: str | None = None
+        self.is_elsewhere = False
+        """Whoever answers there is no controller."""
 
     @property
     def is_over(self) -> bool:
@@ -80,8 +82,10 @@ class ClientSession:
         try:
             async with asyncio.timeout(timeout_s):
                 if SESSION_HEADER not in tuple(await call.initial_metadata()):
+                    self.is_elsewhere = await call.code() is grpc.StatusCode.UNIMPLEMENTED
                     await self._abandon(call, await call.details() or "there is no controller at that address")
         except grpc.aio.AioRpcError as error:
+            self.is_elsewhere = error.code() is grpc.StatusCode.UNIMPLEMENTED
             await self._abandon(call, error.details() or error.code().name)
         except TimeoutError:
             await self._abandon(call, f"no answer within {timeout_s:g} s")

@@ -284,8 +284,12 @@ class ControllerRole:
             self.on_lost_leadership()
 
     def _may_append(self, tail: Tail) -> bool:
-        """Whether what is staged may go now; if not, it does in the turn in which the high watermark moves."""
-        return tail.in_flight(self._executor.high_watermark) < self._config.max_batches_in_flight
+        """Whether what is staged may go now; if not, it does in the turn in which the high watermark moves, or in which
+        a handover of the leadership has come to nothing."""
+        return (
+            not self._executor.machine.is_handing_over
+            and tail.in_flight(self._executor.high_watermark) < self._config.max_batches_in_flight
+        )
 
     # --- reads
 

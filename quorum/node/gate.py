@@ -34,6 +34,7 @@ from quorum.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
+from quorum.raft.transfer_messages import TransferLeadershipRequest, TransferLeadershipResponse
 from quorum.raft.voter_messages import ANSWER_OF
 
 ID_ERRORS = frozenset({Error.UNKNOWN_TOPIC_ID, Error.INCONSISTENT_TOPIC_ID})
@@ -46,6 +47,7 @@ _RESPONSES: Final[dict[type[Any], Callable[..., PeerResponse]]] = {
     FetchRequest: FetchResponse,
     FetchSnapshotRequest: FetchSnapshotResponse,
     **ANSWER_OF,
+    TransferLeadershipRequest: TransferLeadershipResponse,
 }
 
 

@@ -18,7 +18,7 @@ from quorum.raft.log_state import LogState
 from quorum.raft.membership import Membership
 from quorum.raft.outbox import Outbox
 from quorum.raft.ready import Destination, PeerRefused, QuorumStateData, Ready
-from quorum.raft.states import EpochState, FetchLoop, Receiving, Standing, Suspicion, Unattached
+from quorum.raft.states import EpochState, FetchLoop, Receiving, Standing, Suspicion, Transfer, Unattached
 from quorum.raft.transitions import Role, check_transition
 
 MAX_EPOCH: Final = Epoch((1 << 31) - 2)
@@ -55,6 +55,7 @@ class Core:
         self.suspicion = Suspicion()
         self.receiving: Receiving | None = None
         self.last_serial = 0
+        self.transfer: Transfer | None = None
         self.now_ms = 0
         self.wall_ms = 0
         self.draws: Draws = NO_DRAWS

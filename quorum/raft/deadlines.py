@@ -13,9 +13,17 @@ from quorum.raft.voter_asks import ask_due_ms
 
 def next_deadline_ms(core: Core) -> int | None:
     """In monotonic ms; None when nothing is due, ever, without another input."""
-    state = core.state
     if not core.is_started or core.is_shut:
         return None
+    own = _of_the_state(core)
+    transfer = core.transfer
+    return (
+        own if transfer is None else _earliest(own, transfer.deadline_ms, transfer.closing_deadline_ms, transfer.due_ms)
+    )
+
+
+def _of_the_state(core: Core) -> int | None:
+    state = core.state
     if isinstance(state, Leader):
         return _earliest(
             state.check_quorum_deadline_ms,

@@ -25,6 +25,9 @@ def describe(core: Core) -> str:
     flags = " suspects" if core.suspicion.is_active else ""
     flags += "" if core.members.is_voter else " observer"
     flags += " shut" if core.is_shut else ""
+    if core.transfer is not None:
+        to = "any" if core.transfer.to is None else core.transfer.to
+        flags += f" hands-over-to={to}" + ("" if core.transfer.closing_deadline_ms is None else ",closing")
     return f"{head} {position}{flags}{_describe_state(core)}"
 
 

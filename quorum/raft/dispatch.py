@@ -77,6 +77,8 @@ from quorum.raft.snapshots import (
 )
 from quorum.raft.starting import start
 from quorum.raft.states import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+from quorum.raft.transfer import after_input, handle_transfer, on_transfer_dropped
+from quorum.raft.transfer_messages import TransferLeadershipRequest
 from quorum.raft.voter_changes import settle_changes
 from quorum.raft.voter_dispatch import handle_about_voters, is_about_voters, on_about_voters
 
@@ -97,6 +99,8 @@ def dispatch(core: Core, received: Input) -> None:
     state = core.state
     if isinstance(state, Leader) and (state.change is not None or not core.members.is_voter):
         settle_changes(core, state)
+    if core.transfer is not None:
+        after_input(core, core.transfer)
 
 
 def _dispatch_with_draw(
@@ -131,6 +135,7 @@ def _dispatch_without_draw(
         handle_read_barrier(core, received)
     else:
         on_request_dropped(core, received.request_id)
+        on_transfer_dropped(core, received.request_id)
 
 
 def _dispatch_of_snapshots(core: Core, received: ChunkStored | SnapshotChecked | SnapshotTaken | LogTrimmed) -> None:
@@ -163,6 +168,8 @@ def _on_request(core: Core, received: RequestReceived) -> None:
         handle_begin(core, received.request_id, request)
     elif isinstance(request, FetchSnapshotRequest):
         handle_fetch_snapshot(core, received.request_id, request)
+    elif isinstance(request, TransferLeadershipRequest):
+        handle_transfer(core, received.request_id, request)
     elif isinstance(request, EndQuorumEpochRequest):
         handle_end(core, received.request_id, request)
     else:

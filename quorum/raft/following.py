@@ -155,7 +155,7 @@ def _on_leader_resigned(core: Core, state: Follower) -> None:
         state.is_leader_out_of_reach = True
         _suspect(core)
         retry_failed_fetch(core, state.fetch)
-    elif core.suspicion.is_active and not core.is_shutting_down:
+    elif core.suspicion.is_active and not state.leaves_it_to_others and not core.is_shutting_down:
         become_prospective(core)
     else:
         core.suspicion.is_active = True
@@ -209,6 +209,7 @@ def _succeed(core: Core, state: Follower, request: EndQuorumEpochRequest) -> Non
         become_prospective(core)
         return
     wait_ms = min(place * _STAGGER_FACTOR * core.config.suspicion_backoff_max_ms, core.config.election_backoff_max_ms)
+    state.leaves_it_to_others = True
     state.fetch_deadline_ms = min(state.fetch_deadline_ms, core.now_ms + wait_ms)
 
 

@@ -16,6 +16,7 @@ from quorum.raft.dispatch import dispatch
 from quorum.raft.inputs import Clock, Input
 from quorum.raft.quorum_description import QuorumDescription
 from quorum.raft.ready import Destination, Ready
+from quorum.raft.transfer import is_handing_over
 from quorum.raft.transitions import Role
 
 
@@ -81,6 +82,11 @@ class RaftMachine:
     def is_leader(self) -> bool:
         """Whether it leads its epoch."""
         return self._core.role is Role.LEADER
+
+    @property
+    def is_handing_over(self) -> bool:
+        """Whether it is about to end its epoch for a successor: better propose nothing until it has or gives up."""
+        return is_handing_over(self._core)
 
     @property
     def is_voter(self) -> bool:

@@ -19,6 +19,7 @@ from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.errors import Error
+from quorum.raft.transfer_messages import TransferLeadershipRequest, TransferLeadershipResponse
 from quorum.raft.voter_messages import VoterRequest, VoterResponse
 
 NO_LEADER: Final = NodeId(-1)
@@ -152,7 +153,13 @@ class FetchSnapshotResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False)
 
 
 Request = (
-    VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest | FetchSnapshotRequest | VoterRequest
+    VoteRequest
+    | BeginQuorumEpochRequest
+    | EndQuorumEpochRequest
+    | FetchRequest
+    | FetchSnapshotRequest
+    | VoterRequest
+    | TransferLeadershipRequest
 )
 Response = (
     VoteResponse
@@ -161,4 +168,5 @@ Response = (
     | FetchResponse
     | FetchSnapshotResponse
     | VoterResponse
+    | TransferLeadershipResponse
 )

@@ -155,9 +155,12 @@ def become_leader(core: Core, granting: tuple[NodeId, ...]) -> None:
     open_epoch(core, state, granting)
 
 
-def become_resigned(core: Core, leader: Leader) -> None:
-    """Lead no more, and say so to the voters, the best successor first."""
-    enter_resigned(core, successors(leader, core.me), core.random_election_timeout_ms())
+def become_resigned(core: Core, leader: Leader, *, first: ReplicaKey | None = None) -> None:
+    """Lead no more, and say so to the voters, the best successor first: `first`, where one was asked for."""
+    best = successors(leader, core.me)
+    if first is not None:
+        best = (first, *(key for key in best if key != first))
+    enter_resigned(core, best, core.random_election_timeout_ms())
 
 
 def enter_resigned(core: Core, preferred: tuple[ReplicaKey, ...], wait_ms: int) -> None:

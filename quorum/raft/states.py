@@ -97,6 +97,8 @@ class Follower(msgspec.Struct, kw_only=True, gc=False):
     fetch_deadline_ms: int
     has_fetched: bool = False
     is_leader_out_of_reach: bool = False
+    leaves_it_to_others: bool = False
+    """The leader has resigned and named others first: until `fetch_deadline_ms` it is for them to stand."""
     voter_ask: int | None = None
     """The correlation of the one request about this replica's own vote that is under way."""
     voter_ask_due_ms: int = 0
@@ -217,6 +219,19 @@ class Resigned(msgspec.Struct, kw_only=True, gc=False):
 
 
 EpochState = Unattached | Prospective | Candidate | Follower | Leader | Resigned
+
+
+class Transfer(msgspec.Struct, kw_only=True, gc=False):
+    """Leadership of `epoch` is to be handed to `to` (None: to any other voter); outlives the state of the leader."""
+
+    request_id: int
+    to: NodeId | None
+    epoch: Epoch
+    deadline_ms: int
+    closing_deadline_ms: int | None = None
+    """So long nothing new is appended; None while the successor is too far behind for that."""
+    due_ms: int | None = None
+    """The successor has everything: the epoch ends with the next input that brings a draw."""
 
 
 class Suspicion(msgspec.Struct, kw_only=True, gc=False):

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -163,6 +167,74 @@ def test_a_controller_listener_is_refused_with_the_right_address(
     assert err.count("\n") == 1
     assert f"{wrong} is a controller's CONTROLLER listener" in err
     assert controller.grpc_address in err
+
+
+@pytest.mark.parametrize("words", [("topics", "list"), ("quorum", "describe"), ("quorum", "transfer")])
+def test_an_agents_address_is_refused_with_who_is_there(kraft: Kraft, cluster: Cluster, words: tuple[str, ...]) -> None:
+    address = cluster.agents[11].grpc_address
+    status, out, err = kraft(*words, "--bootstrap-controller", address)
+    assert (status, out) == (1, "")
+    assert f"{address} is the broker agent 11 of cluster {cluster.cluster_id}, no controller" in err
+    assert "give the GRPC address of a controller" in err
+
+
+@pytest.mark.parametrize("words", [("topics", "list"), ("quorum", "describe"), ("quorum", "transfer")])
+def test_a_host_that_there_is_not_is_named_at_once(kraft: Kraft, words: tuple[str, ...]) -> None:
+    began = time.monotonic()
+    status, out, err = kraft(*words, "--bootstrap-controller", "no-such-host.invalid:9094", "--timeout", "600")
+    assert (status, out) == (1, "")
+    assert "the host no-such-host.invalid is not known" in err
+    assert time.monotonic() - began < 300
+
+
+def test_the_only_voter_has_nobody_to_hand_over_to(kraft: Kraft) -> None:
+    status, out, err = kraft("quorum", "transfer")
+    assert (status, out) == (1, "")
+    assert "node 1 is the only voter" in err
+
+
+def test_the_quorum_is_watched_until_ctrl_c(cluster: Cluster) -> None:
+    words = ("quorum", "describe", "--watch", "--interval", "0.1", "-o", "json")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "quorum.cli.main", *words, "--bootstrap-controller", ",".join(cluster.bootstrap)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    seen = [json.loads(process.stdout.readline()) for _ in range(3)]
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "")
+    assert [each["status"]["LeaderId"] for each in seen] == [1, 1, 1]
+    assert [each["time"] for each in seen] == sorted({each["time"] for each in seen})
+
+
+def test_watched_in_a_pipe_it_is_one_block_after_the_other(cluster: Cluster) -> None:
+    words = ("quorum", "describe", "--status", "-w", "--interval", "0.1")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "quorum.cli.main", *words, "--bootstrap-controller", ",".join(cluster.bootstrap)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    leaders = 0
+    while leaders < 2:
+        leaders += process.stdout.readline().split() == ["LeaderId:", "1"]
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+
+
+def test_reads_say_how_current_they_are_to_be(kraft: Kraft) -> None:
+    kraft("topics", "create", "--topic", "current", "--if-not-exists")
+    for words in ((), ("--consistency", "linearizable"), ("--consistency", "at-least", "--at-least-offset", "1")):
+        assert [row["topic"] for row in _json(kraft("topics", "list", "--topic", "current", *words, "-o", "json"))] == [
+            "current"
+        ]
+    status, _, err = kraft("topics", "describe", "--topic", "current", "--at-least-offset", "1")
+    assert status == 2
+    assert "--consistency at-least" in err
 
 
 def test_an_agent_is_described(kraft: Kraft, cluster: Cluster) -> None:

@@ -96,6 +96,7 @@ INPUTS: dict[str, str] = {
     "Propose, older epoch": "propose epoch=4",
     "AskReadBarrier, same epoch": "barrier epoch=5 token=1",
     "AskReadBarrier, older epoch": "barrier epoch=4 token=1",
+    "TransferLeadership, to 2": "transfer id=9 to=2",
     "Shutdown": "shutdown",
 }
 

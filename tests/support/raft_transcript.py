@@ -62,6 +62,7 @@ from quorum.raft.ready import (
     SendRequest,
     Write,
 )
+from quorum.raft.transfer_messages import TransferLeadershipRequest
 from quorum.raft.voter_messages import (
     ANSWER_OF,
     ApiVersionsRequest,
@@ -210,6 +211,11 @@ class Transcript(VoterCommands):
                 max_bytes=int(named.get("max", "60")),
             ),
         )
+
+    def do_transfer(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """Hand leadership over, `to=` that voter or any, within `ms=`."""
+        to = NodeId(int(named["to"])) if "to" in named else None
+        return self.request(named, TransferLeadershipRequest(to=to, timeout_ms=int(named.get("ms", "5000"))))
 
     def do_shutdown(self, named: dict[str, str], flags: set[str]) -> list[str]:
         """The clean stop."""

@@ -1083,6 +1083,88 @@ class NodeEndpoint(_message.Message):
 Global___NodeEndpoint: _TypeAlias = NodeEndpoint  # noqa: Y015
 
 @_typing.final
+class TransferLeadershipRequest(_message.Message):
+    """Asks the leader to let another voter lead."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    TO_ID_FIELD_NUMBER: _builtins.int
+    TIMEOUT_MS_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    """The cluster that is meant; left out, it is not compared."""
+    to_id: _builtins.int
+    """Node id of the voter that should lead; left out: whichever other one is first to have all of the log."""
+    timeout_ms: _builtins.int
+    """How long the leader may wait for it to have all of the log, and then for it to lead, in ms; 0: 10,000."""
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str | None = ...,
+        to_id: _builtins.int | None = ...,
+        timeout_ms: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "_to_id", b"_to_id", "cluster_id", b"cluster_id", "to_id", b"to_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "_to_id", b"_to_id", "cluster_id", b"cluster_id", "timeout_ms", b"timeout_ms", "to_id", b"to_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__cluster_id: _TypeAlias = _typing.Literal["cluster_id"]  # noqa: Y015
+    _WhichOneofArgType__cluster_id: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id"]  # noqa: Y015
+    _WhichOneofReturnType__to_id: _TypeAlias = _typing.Literal["to_id"]  # noqa: Y015
+    _WhichOneofArgType__to_id: _TypeAlias = _typing.Literal["_to_id", b"_to_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cluster_id) -> _WhichOneofReturnType__cluster_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__to_id) -> _WhichOneofReturnType__to_id | None: ...
+
+Global___TransferLeadershipRequest: _TypeAlias = TransferLeadershipRequest  # noqa: Y015
+
+@_typing.final
+class TransferLeadershipResponse(_message.Message):
+    """The answer to TransferLeadership."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ERROR_CODE_FIELD_NUMBER: _builtins.int
+    ERROR_MESSAGE_FIELD_NUMBER: _builtins.int
+    LEADER_ID_FIELD_NUMBER: _builtins.int
+    LEADER_EPOCH_FIELD_NUMBER: _builtins.int
+    LEADER_ENDPOINTS_FIELD_NUMBER: _builtins.int
+    error_code: _builtins.int
+    """Kafka's error code; 0 is none: `leader_id` leads now. NOT_LEADER_OR_FOLLOWER (6): ask the leader. VOTER_NOT_FOUND
+    (127): no such voter, or an observer. REQUEST_TIMED_OUT (7): the successor has not caught up in time, or no new
+    leader is known yet. INVALID_REQUEST (42): there is no other voter, or a transfer is under way.
+    """
+    error_message: _builtins.str
+    """Why not, in words."""
+    leader_id: _builtins.int
+    """The leader that the answering node knows, or -1."""
+    leader_epoch: _builtins.int
+    """The answering node's epoch."""
+    @_builtins.property
+    def leader_endpoints(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Endpoint]:
+        """Listeners of that leader."""
+
+    def __init__(
+        self,
+        *,
+        error_code: _builtins.int = ...,
+        error_message: _builtins.str | None = ...,
+        leader_id: _builtins.int = ...,
+        leader_epoch: _builtins.int = ...,
+        leader_endpoints: _abc.Iterable[_common_pb2.Endpoint] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_message", b"error_message"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_code", b"error_code", "error_message", b"error_message", "leader_endpoints", b"leader_endpoints", "leader_epoch", b"leader_epoch", "leader_id", b"leader_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__error_message: _TypeAlias = _typing.Literal["error_message"]  # noqa: Y015
+    _WhichOneofArgType__error_message: _TypeAlias = _typing.Literal["_error_message", b"_error_message"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__error_message) -> _WhichOneofReturnType__error_message | None: ...
+
+Global___TransferLeadershipResponse: _TypeAlias = TransferLeadershipResponse  # noqa: Y015
+
+@_typing.final
 class DescribeQuorumRequest(_message.Message):
     """Asks what the leader knows of every replica."""
 

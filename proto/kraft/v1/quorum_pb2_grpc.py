@@ -65,6 +65,11 @@ class QuorumStub:
                 request_serializer=kraft_dot_v1_dot_quorum__pb2.FetchSnapshotRequest.SerializeToString,
                 response_deserializer=kraft_dot_v1_dot_quorum__pb2.FetchSnapshotResponse.FromString,
                 _registered_method=True)
+        self.TransferLeadership = channel.unary_unary(
+                '/kraft.v1.Quorum/TransferLeadership',
+                request_serializer=kraft_dot_v1_dot_quorum__pb2.TransferLeadershipRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_quorum__pb2.TransferLeadershipResponse.FromString,
+                _registered_method=True)
         self.DescribeQuorum = channel.unary_unary(
                 '/kraft.v1.Quorum/DescribeQuorum',
                 request_serializer=kraft_dot_v1_dot_quorum__pb2.DescribeQuorumRequest.SerializeToString,
@@ -144,6 +149,14 @@ class QuorumServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def TransferLeadership(self, request, context):
+        """Asks the leader to hand its leadership over to another voter. Answered when that, or another, leads; or with the
+        reason why not. Not one of Kafka's; etcd's MoveLeader is like it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def DescribeQuorum(self, request, context):
         """What the leader knows of every replica; other replicas name the leader.
         """
@@ -218,6 +231,11 @@ def add_QuorumServicer_to_server(servicer, server):
                     servicer.FetchSnapshot,
                     request_deserializer=kraft_dot_v1_dot_quorum__pb2.FetchSnapshotRequest.FromString,
                     response_serializer=kraft_dot_v1_dot_quorum__pb2.FetchSnapshotResponse.SerializeToString,
+            ),
+            'TransferLeadership': grpc.unary_unary_rpc_method_handler(
+                    servicer.TransferLeadership,
+                    request_deserializer=kraft_dot_v1_dot_quorum__pb2.TransferLeadershipRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_quorum__pb2.TransferLeadershipResponse.SerializeToString,
             ),
             'DescribeQuorum': grpc.unary_unary_rpc_method_handler(
                     servicer.DescribeQuorum,
@@ -413,6 +431,33 @@ class Quorum:
             '/kraft.v1.Quorum/FetchSnapshot',
             kraft_dot_v1_dot_quorum__pb2.FetchSnapshotRequest.SerializeToString,
             kraft_dot_v1_dot_quorum__pb2.FetchSnapshotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TransferLeadership(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Quorum/TransferLeadership',
+            kraft_dot_v1_dot_quorum__pb2.TransferLeadershipRequest.SerializeToString,
+            kraft_dot_v1_dot_quorum__pb2.TransferLeadershipResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -52,6 +52,10 @@ class QuorumStub:
     """A single Fetch, for tools."""
     FetchSnapshot: _grpc.UnaryUnaryMultiCallable[_quorum_pb2.FetchSnapshotRequest, _quorum_pb2.FetchSnapshotResponse]
     """A piece of a snapshot, for a replica whose log ends before the leader's begins (KIP-630)."""
+    TransferLeadership: _grpc.UnaryUnaryMultiCallable[_quorum_pb2.TransferLeadershipRequest, _quorum_pb2.TransferLeadershipResponse]
+    """Asks the leader to hand its leadership over to another voter. Answered when that, or another, leads; or with the
+    reason why not. Not one of Kafka's; etcd's MoveLeader is like it.
+    """
     DescribeQuorum: _grpc.UnaryUnaryMultiCallable[_quorum_pb2.DescribeQuorumRequest, _quorum_pb2.DescribeQuorumResponse]
     """What the leader knows of every replica; other replicas name the leader."""
     AddRaftVoter: _grpc.UnaryUnaryMultiCallable[_quorum_pb2.AddRaftVoterRequest, _quorum_pb2.VoterChangeResponse]
@@ -84,6 +88,10 @@ class QuorumAsyncStub(QuorumStub):
     """A single Fetch, for tools."""
     FetchSnapshot: _aio.UnaryUnaryMultiCallable[_quorum_pb2.FetchSnapshotRequest, _quorum_pb2.FetchSnapshotResponse]  # type: ignore[assignment]
     """A piece of a snapshot, for a replica whose log ends before the leader's begins (KIP-630)."""
+    TransferLeadership: _aio.UnaryUnaryMultiCallable[_quorum_pb2.TransferLeadershipRequest, _quorum_pb2.TransferLeadershipResponse]  # type: ignore[assignment]
+    """Asks the leader to hand its leadership over to another voter. Answered when that, or another, leads; or with the
+    reason why not. Not one of Kafka's; etcd's MoveLeader is like it.
+    """
     DescribeQuorum: _aio.UnaryUnaryMultiCallable[_quorum_pb2.DescribeQuorumRequest, _quorum_pb2.DescribeQuorumResponse]  # type: ignore[assignment]
     """What the leader knows of every replica; other replicas name the leader."""
     AddRaftVoter: _aio.UnaryUnaryMultiCallable[_quorum_pb2.AddRaftVoterRequest, _quorum_pb2.VoterChangeResponse]  # type: ignore[assignment]
@@ -149,6 +157,16 @@ class QuorumServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_quorum_pb2.FetchSnapshotResponse, _abc.Awaitable[_quorum_pb2.FetchSnapshotResponse]]:
         """A piece of a snapshot, for a replica whose log ends before the leader's begins (KIP-630)."""
+
+    @_abc_1.abstractmethod
+    def TransferLeadership(
+        self,
+        request: _quorum_pb2.TransferLeadershipRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_quorum_pb2.TransferLeadershipResponse, _abc.Awaitable[_quorum_pb2.TransferLeadershipResponse]]:
+        """Asks the leader to hand its leadership over to another voter. Answered when that, or another, leads; or with the
+        reason why not. Not one of Kafka's; etcd's MoveLeader is like it.
+        """
 
     @_abc_1.abstractmethod
     def DescribeQuorum(

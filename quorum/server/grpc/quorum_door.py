@@ -19,6 +19,7 @@ from quorum.raft.messages import (
     FetchSnapshotResponse,
     VoteResponse,
 )
+from quorum.raft.transfer_messages import TransferLeadershipResponse
 from quorum.raft.voter_messages import (
     ANSWER_OF,
     AddRaftVoterRequest,
@@ -36,6 +37,7 @@ from quorum.transport.convert import elections, voters
 from quorum.transport.convert.common import BadMessage
 from quorum.transport.convert.fetch import fetch_request_from, fetch_response_to
 from quorum.transport.convert.fetch_snapshot import fetch_snapshot_request_from, fetch_snapshot_response_to
+from quorum.transport.convert.transfer import transfer_request_from, transfer_response_to
 
 T = TypeVar("T")
 
@@ -100,6 +102,13 @@ class QuorumDoor(quorum_pb2_grpc.QuorumServicer):
             return quorum_pb2.FetchSnapshotResponse(error_code=bad.error)
         response = await self._ask(call, context)
         return fetch_snapshot_response_to(_expect(response, FetchSnapshotResponse), call.topic_id)
+
+    async def TransferLeadership(
+        self, request: quorum_pb2.TransferLeadershipRequest, context: Any
+    ) -> quorum_pb2.TransferLeadershipResponse:
+        """See the contract."""
+        response = await self._ask(transfer_request_from(request), context)
+        return transfer_response_to(_expect(response, TransferLeadershipResponse))
 
     async def DescribeQuorum(
         self, request: quorum_pb2.DescribeQuorumRequest, context: Any

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+
+import msgspec
+import pytest
+
 from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId, ReplicaKey, id_text
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
-from quorum.cli.quorum import replication_of, status_of, with_times_as_text
+from quorum.cli.main import run as kraft
+from quorum.cli.quorum import Parts, lines_of, replication_of, status_of, with_times_as_text
 from quorum.client.quorum_status import NodeListeners, QuorumStatus, ReplicaStatus
+from tests.support.loop import run
+from tests.support.scripted_node import ScriptedNode, served
 
 
 def _directory(node_id: int) -> DirectoryId:
@@ -73,3 +82,29 @@ def test_without_the_leader_nothing_is_made_up() -> None:
     assert (status["MaxFollowerLag"], status["MaxFollowerLagTimeMs"]) == (None, None)
     for row in replication_of(_status(answered_by=1, known=False)):
         assert (row["LogEndOffset"], row["Lag"], row["LastFetchTimestamp"]) == (None, None, None)
+    rows = replication_of(_status(answered_by=1, known=False))
+    assert [(row["NodeId"], row["Status"]) for row in rows] == [(2, "Leader"), (1, "Follower"), (3, None)]
+
+
+def test_where_no_leader_is_known_nobody_is_said_to_follow() -> None:
+    nobody = msgspec.structs.replace(_status(answered_by=1, known=False), leader_id=-1)
+    assert [row["Status"] for row in replication_of(nobody)] == [None, None, None]
+    lines = lines_of(nobody, Parts(status=True, replication=True))
+    assert "LeaderId:             none known" in lines
+    assert lines[-1] == "Answered by node 1: no leader is known, which would know how far the replicas are."
+
+
+def test_without_a_leader_the_command_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    async def main() -> None:
+        node = ScriptedNode()
+        node.leader_id = None
+        async with served(node) as address:
+            words = ("quorum", "describe", "--bootstrap-controller", address)
+            assert await asyncio.to_thread(kraft, words) == 1
+            shown = capsys.readouterr()
+            assert "none known" in shown.out
+            assert shown.err.startswith("kraft: no leader is known: node 7, which answered, knows none in epoch 3.")
+            assert await asyncio.to_thread(kraft, (*words, "-o", "json")) == 1
+            assert json.loads(capsys.readouterr().out)["status"]["LeaderId"] == -1
+
+    run(main())

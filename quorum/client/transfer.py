@@ -1,0 +1,87 @@
+"""TransferLeadership: asking the leader to let another voter lead.
+
+Decides: whom to ask, and again where it had lost its leadership already. Must not know: Sessions; a single call is
+enough.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Final
+
+import grpc
+import msgspec
+
+from kraft.v1 import quorum_pb2_grpc
+from metadata_log.offsets import Epoch
+from quorum.client.errors import OutcomeUnknownError, UnavailableError, refused
+from quorum.client.quorum_status import QuorumStatus, address_of_node, describe_best
+from quorum.errors import Error
+from quorum.transport.channel import open_channel
+from quorum.transport.convert.transfer import transfer_request_to, transfer_response_from
+
+_PAUSE_S: Final = 0.05
+_SLACK_S: Final = 0.5
+"""The leader gets so much less than the caller waits, to say by itself why it did not come to be."""
+
+
+class Transferred(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Who led, and who leads now; the same when nothing was to be done."""
+
+    old_leader_id: int
+    old_epoch: Epoch
+    leader_id: int
+    leader_epoch: Epoch
+
+
+async def transfer_leadership(addresses: Iterable[str], to: int | None, timeout_s: float) -> Transferred:
+    """Have the leader hand over to voter `to`, or to any.
+
+    Raises:
+        UnavailableError: no leader is known, or it cannot be reached.
+        RefusedError: the leader refuses, and still leads; or (REQUEST_TIMED_OUT) no new one is known yet.
+        OutcomeUnknownError: the leader was asked and its answer did not come.
+        WrongListenerError, NotAControllerError: the addresses are none of controllers' GRPC listeners.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_s
+    asked = tuple(addresses)
+    while True:
+        status = await describe_best(asked, max(0.1, deadline - loop.time()))
+        done = await _try(status, to, max(0.1, deadline - loop.time()))
+        if done is not None:
+            return done
+        if loop.time() + _PAUSE_S >= deadline:
+            raise UnavailableError(f"no leader was found within {timeout_s:g} s that could hand over")
+        await asyncio.sleep(_PAUSE_S)
+
+
+async def _try(status: QuorumStatus, to: int | None, remaining_s: float) -> Transferred | None:
+    """None when whoever was held for the leader is none, and another has to be found."""
+    leader = address_of_node(status, status.leader_id)
+    if leader is None or not status.is_from_leader:
+        return None
+    timeout_ms = max(1, int((remaining_s - min(_SLACK_S, remaining_s / 2)) * 1000))
+    channel = open_channel(leader)
+    stub: quorum_pb2_grpc.QuorumAsyncStub = quorum_pb2_grpc.QuorumStub(channel)
+    try:
+        message = await stub.TransferLeadership(transfer_request_to(to, timeout_ms), timeout=remaining_s)
+    except grpc.aio.AioRpcError as error:
+        why = error.details() or error.code().name
+        raise OutcomeUnknownError(
+            f"{leader} was asked to hand over, but did not say what came of it: {why}. See kraft quorum describe"
+        ) from error
+    finally:
+        await channel.close(None)
+    answer = transfer_response_from(message)
+    if answer.error is Error.NOT_LEADER_OR_FOLLOWER:
+        return None
+    if answer.error is not Error.NONE:
+        raise refused(answer.error, answer.why, "transfer")
+    return Transferred(
+        old_leader_id=status.leader_id,
+        old_epoch=status.leader_epoch,
+        leader_id=answer.leader_id,
+        leader_epoch=answer.leader_epoch,
+    )

@@ -1,0 +1,84 @@
+"""Leadership handed over between real controllers, over gRPC and by the command."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from quorum.cli.main import run as kraft
+from quorum.client import Client, RefusedError, UnavailableError
+from quorum.errors import Error
+from tests.support.grpc_controllers import three_controllers
+from tests.support.loop import run, until
+
+
+def test_each_in_turn_is_made_the_leader_while_topics_are_created(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with three_controllers(tmp_path) as controllers, Client(controllers.addresses) as client:
+            await controllers.add_broker(client)
+            stop = asyncio.Event()
+            created: list[str] = []
+
+            async def create() -> None:
+                while not stop.is_set():
+                    created.append((await client.create_topic(f"t{len(created)}", num_partitions=1)).name)
+
+            creating = asyncio.create_task(create())
+            for to in (1, 2, 3):
+                done = await client.transfer_leadership(to)
+                assert done.leader_id == to
+                await until(
+                    lambda to=to: controllers.nodes[to].driver.executor.active_epoch is not None,
+                    what=f"{to} to be active",
+                )
+                count = len(created)
+                await until(lambda count=count: len(created) > count + 5, what="topics to be created")
+            stop.set()
+            await creating
+            assert len(await client.describe_topics(created)) == len(created)
+
+    run(main())
+
+
+def test_what_cannot_be_done_is_refused_with_the_reason(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with three_controllers(tmp_path) as controllers, Client(controllers.addresses) as client:
+            leader = await controllers.elected()
+            with pytest.raises(RefusedError, match="there is no voter 9: the voters are 1, 2, 3") as refused:
+                await client.transfer_leadership(9)
+            assert refused.value.error is Error.VOTER_NOT_FOUND
+            standby = controllers.standby()
+            await standby.stop()
+            with pytest.raises(RefusedError, match=f"node {leader.config.node_id} still leads"):
+                await client.transfer_leadership(standby.config.node_id, timeout_s=1.5)
+            async with Client(standby.address, timeout_s=0.5) as alone:
+                with pytest.raises(UnavailableError):
+                    await alone.transfer_leadership()
+
+    run(main())
+
+
+def _said(capsys: pytest.CaptureFixture[str]) -> str:
+    """By the command; the controllers of this process log to the same place."""
+    return "\n".join(line for line in capsys.readouterr().out.splitlines() if "[info" not in line)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async def main() -> None:
+        async with three_controllers(tmp_path) as controllers:
+            leader = await controllers.elected()
+            words = ("--bootstrap-controller", controllers.standby().address)
+            to = str(controllers.standby().config.node_id)
+            old = leader.config.node_id
+            assert await asyncio.to_thread(kraft, ("quorum", "transfer", *words, "--to", to, "-o", "json")) == 0
+            done = json.loads(_said(capsys))
+            assert (done["old_leader_id"], str(done["leader_id"])) == (old, to)
+            assert await asyncio.to_thread(kraft, ("quorum", "transfer", *words, "--to", to)) == 0
+            assert _said(capsys) == f"Node {to} leads epoch {done['leader_epoch']} already."
+            assert await asyncio.to_thread(kraft, ("quorum", "transfer", *words, "--to", "8")) == 1
+            assert "there is no voter 8" in capsys.readouterr().err
+
+    run(main())
