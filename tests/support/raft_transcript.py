@@ -21,7 +21,6 @@ from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet
 from quorum.errors import Error
 from quorum.raft.config import RaftConfig, Snapshot, StorageState
 from quorum.raft.inputs import (
-    AskReadBarrier,
     ChunkStored,
     Clock,
     Elapsed,
@@ -62,12 +61,12 @@ from quorum.raft.ready import (
     SendRequest,
     Write,
 )
-from quorum.raft.transfer_messages import TransferLeadershipRequest
 from quorum.raft.voter_messages import (
     ANSWER_OF,
     ApiVersionsRequest,
     ApiVersionsResponse,
 )
+from tests.support.raft_transcript_leader import LeaderCommands
 from tests.support.raft_transcript_voters import VoterCommands, endpoints_of, key_of, voters_record
 from tests.support.raft_words import lines_of
 
@@ -80,7 +79,7 @@ def position_of(text: str) -> OffsetAndEpoch:
     return OffsetAndEpoch(offset=Offset(int(offset)), epoch=Epoch(int(epoch)))
 
 
-class Transcript(VoterCommands):
+class Transcript(LeaderCommands, VoterCommands):
     """One replica under dictation."""
 
     def __init__(self) -> None:
@@ -176,10 +175,6 @@ class Transcript(VoterCommands):
         value = b"v" * int(named.get("size", "10"))
         return self.feed(Propose(epoch=Epoch(int(named["epoch"])), values=(value,)))
 
-    def do_barrier(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """Prove the leadership of `epoch=` for the reads up to `token=`."""
-        return self.feed(AskReadBarrier(epoch=Epoch(int(named["epoch"])), token=int(named["token"])))
-
     def do_stored(self, named: dict[str, str], flags: set[str]) -> list[str]:
         """The piece of the snapshot that is received as `serial=` is in its file."""
         return self.feed(ChunkStored(serial=int(named["serial"])))
@@ -211,11 +206,6 @@ class Transcript(VoterCommands):
                 max_bytes=int(named.get("max", "60")),
             ),
         )
-
-    def do_transfer(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """Hand leadership over, `to=` that voter or any, within `ms=`."""
-        to = NodeId(int(named["to"])) if "to" in named else None
-        return self.request(named, TransferLeadershipRequest(to=to, timeout_ms=int(named.get("ms", "5000"))))
 
     def do_shutdown(self, named: dict[str, str], flags: set[str]) -> list[str]:
         """The clean stop."""
