@@ -209,7 +209,7 @@ def _succeed(core: Core, state: Follower, request: EndQuorumEpochRequest) -> Non
         become_prospective(core)
         return
     wait_ms = min(place * _STAGGER_FACTOR * core.config.suspicion_backoff_max_ms, core.config.election_backoff_max_ms)
-    state.leaves_it_to_others = True
+    state.leaves_it_to_others = place == len(successors)
     state.fetch_deadline_ms = min(state.fetch_deadline_ms, core.now_ms + wait_ms)
 
 

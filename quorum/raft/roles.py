@@ -155,11 +155,9 @@ def become_leader(core: Core, granting: tuple[NodeId, ...]) -> None:
     open_epoch(core, state, granting)
 
 
-def become_resigned(core: Core, leader: Leader, *, first: ReplicaKey | None = None) -> None:
-    """Lead no more, and say so to the voters, the best successor first: `first`, where one was asked for."""
-    best = successors(leader, core.me)
-    if first is not None:
-        best = (first, *(key for key in best if key != first))
+def become_resigned(core: Core, leader: Leader, *, to: ReplicaKey | None = None) -> None:
+    """Lead no more, and say so to the voters, the best successor first; `to`: it alone is to stand."""
+    best = successors(leader, core.me) if to is None else (to,)
     enter_resigned(core, best, core.random_election_timeout_ms())
 
 

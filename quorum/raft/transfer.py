@@ -1,7 +1,7 @@
 """Handing leadership over on request, so that nothing is lost by it: neither a record nor the outcome of a request.
 
 Decides: when the leader may end its epoch for a successor, and when it gives up waiting for one. Must not know: how the
-successor is elected (EndQuorumEpoch names it first, `following` does the rest).
+successor is elected (EndQuorumEpoch names it alone, `following` does the rest).
 
 The leader waits until the successor is near the log's end; then nothing new is appended (`is_handing_over`), for an
 election timeout at most, until the successor holds, durably, all of the log and all of it is committed. So no client's
@@ -88,7 +88,7 @@ def _advance(core: Core, leader: Leader, transfer: Transfer) -> None:
         if core.draws is NO_DRAWS:
             transfer.due_ms = core.now_ms
         else:
-            become_resigned(core, leader, first=best.key)
+            become_resigned(core, leader, to=best.key)
         return
     if transfer.closing_deadline_ms is None and best is not None and _lag(core, best) <= NEAR_RECORDS:
         transfer.closing_deadline_ms = core.now_ms + core.config.election_timeout_ms
