@@ -33,6 +33,8 @@ CRC_COVERS_FROM: Final = 21
 """Base offset, length, epoch and magic are outside the checksum: a leader may set them without computing it again."""
 
 _COMPRESSION_MASK: Final = 0x07
+_LEAST_RUN: Final = 8
+"""With fewer records alike, to look for more costs what it saves."""
 _TRANSACTIONAL: Final = 0x10
 _CONTROL: Final = 0x20
 _COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -229,23 +231,64 @@ def _refuse(header: BatchHeader, position: int, what: str) -> None:
 def _check_framing(buffer: Buffer, header: BatchHeader, position: int) -> None:
     """Whether records of the lengths that are written, as many as are counted, fill the batch exactly."""
     end = position + header.size_in_bytes
-    at = position + HEADER_SIZE
     try:
-        for _ in range(header.count):
-            first = buffer[at]
-            if first < 0x80:
-                at += 1 + (first >> 1)
-            elif (second := buffer[at + 1]) < 0x80:
-                at += 2 + ((first & 0x7F | second << 7) >> 1)
-            else:
-                length, at = read_varint(buffer, at)
-                if length < 0:  # going back, it might not end before as many records as are counted
-                    raise ValueError("a record of negative length")
-                at += length
+        at = _records_end(buffer, position + HEADER_SIZE, end, header.count)
     except (IndexError, ValueError):
         at = end + 1
     if at != end:
         _refuse(header, position, f"its {header.count} records do not fill its {header.size_in_bytes} bytes")
+
+
+def _records_end(buffer: Buffer, at: int, end: int, left: int) -> int:
+    """Where `left` records end of which the first begins at `at`, by their lengths; `end` is where they should.
+
+    Raises:
+        IndexError, ValueError: a length is beyond the buffer, or none.
+    """
+    before = two_before = -1
+    pause = _LEAST_RUN
+    while left > 0:
+        start = at
+        first = buffer[at]
+        if first < 0x80:
+            at += 1 + (first >> 1)
+        elif (second := buffer[at + 1]) < 0x80:
+            at += 2 + ((first & 0x7F | second << 7) >> 1)
+        else:
+            length, at = read_varint(buffer, at)
+            if length < 0:  # going back, it might not end before as many records as are counted
+                raise ValueError("a record of negative length")
+            at, before, two_before, pause = at + length, -1, -1, _LEAST_RUN
+            left -= 1
+            continue
+        left -= 1
+        pause -= 1
+        size = at - start
+        if pause < 0 and left >= _LEAST_RUN:
+            sizes = (size,) if size == before else (before, size) if size == two_before else ()
+            runs = _runs(buffer, at, end, left, sizes) if sizes else 0
+            at += runs * sum(sizes)
+            left -= runs * len(sizes)
+            pause = 0 if runs >= _LEAST_RUN else _LEAST_RUN
+        before, two_before = size, before
+    return at
+
+
+def _runs(buffer: Buffer, at: int, end: int, left: int, sizes: tuple[int, ...]) -> int:
+    """How often records of these sizes follow in turn from `at`, each as long as the one so many before it says.
+
+    Lengths a stride apart are looked at in one go: a log of topics, or of partitions, is checked many times as fast.
+    """
+    stride = sum(sizes)
+    runs = min(left // len(sizes), (end - at) // stride)
+    for size in sizes:
+        for byte in (0, 1) if buffer[at - stride] >= 0x80 else (0,):
+            if runs <= 0:
+                return 0
+            seen = bytes(buffer[at + byte : at + byte + (runs - 1) * stride + 1 : stride])
+            runs = len(seen) - len(seen.lstrip(bytes((buffer[at - stride + byte],))))
+        at += size
+    return runs
 
 
 def batch_values(buffer: Buffer, header: BatchHeader, position: int = 0) -> list[bytes]:

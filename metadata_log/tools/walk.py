@@ -22,7 +22,7 @@ from metadata_log.files import FileHandle
 from metadata_log.segment import LocatedBatch
 from metadata_log.tools.scan import Damage, scan
 
-_CHUNK_BYTES: Final = 4 << 20
+_CHUNK_BYTES: Final = 1 << 20
 
 _NOOP_RECORD: Final = b"\x14\x00\x00\x00\x01\x08\x01\x14\x00\x00\x00"
 """Length, attributes, deltas, no key, a value of 4 bytes (frame 1, type 20, version 0, no tags), no headers."""

@@ -18,6 +18,7 @@ from metadata_log.batch import (
     iter_batches,
     parse_header,
 )
+from metadata_log.batch import _records_end as records_end
 from metadata_log.crc import crc32c
 from metadata_log.errors import CorruptBatchError, InvariantViolation, UnsupportedBatchError
 from metadata_log.offsets import Epoch, Offset
@@ -104,6 +105,50 @@ def test_every_width_of_offset_and_length(count: int, size: int) -> None:
 def test_varints_come_back(value: int, around: bytes) -> None:
     data = around + varint(value) + around
     assert read_varint(data, len(around)) == (value, len(data) - len(around))
+
+
+@given(
+    pattern=st.lists(st.integers(min_value=0, max_value=9000), min_size=1, max_size=4),
+    repeats=st.integers(min_value=1, max_value=60),
+    odd=st.dictionaries(st.integers(min_value=0, max_value=239), st.integers(min_value=0, max_value=300), max_size=3),
+    flips=st.lists(st.tuples(st.floats(min_value=0, max_value=0.999), st.integers(0, 7)), max_size=2),
+)
+def test_records_alike_are_framed_as_one_by_one(
+    pattern: list[int], repeats: int, odd: dict[int, int], flips: list[tuple[float, int]]
+) -> None:
+    """Records of the same lengths are looked at in strides; what breaks a run, or lies about a length, shows."""
+    sizes = [odd.get(index, size) for index, size in enumerate(pattern * repeats)]
+    data = bytearray(b"".join(varint(size) + bytes(size) for size in sizes))
+    for where, bit in flips:
+        data[int(where * len(data))] ^= 1 << bit
+    content = bytes(data)
+    try:
+        ended = records_end(content, 0, len(content), len(sizes))
+    except (IndexError, ValueError):
+        ended = -1
+    expected = _plain_end(content, len(sizes))
+    assert (ended == len(content)) == (expected == len(content))
+
+
+def _plain_end(data: bytes, left: int) -> int:
+    at = 0
+    for _ in range(left):
+        if at >= len(data):
+            return -1
+        first = data[at]
+        if first < 0x80:
+            at += 1 + (first >> 1)
+        elif at + 1 < len(data) and data[at + 1] < 0x80:
+            at += 2 + ((first & 0x7F | data[at + 1] << 7) >> 1)
+        else:
+            try:
+                length, at = read_varint(data, at)
+            except (IndexError, ValueError):
+                return -1
+            if length < 0:
+                return -1
+            at += length
+    return at
 
 
 def test_the_table_of_offset_deltas_is_of_varints() -> None:
