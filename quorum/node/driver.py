@@ -188,6 +188,7 @@ class Driver:
     def view(self) -> NodeView:
         """A snapshot for health and metrics."""
         executor, machine, clock = self.executor, self.executor.machine, self._clock.now()
+        held = next(reversed(executor.snapshots.held), None)
         return NodeView(
             node_id=executor.replica.node_id,
             cluster_id=self._config.cluster_id,
@@ -208,6 +209,9 @@ class Driver:
             queued=len(self._inbox),
             waiting_answers=executor.waiting_answers,
             failure=None if executor.failure is None else str(executor.failure),
+            snapshot_end_offset=Offset(-1) if held is None else held.end.offset,
+            snapshot_bytes=0 if held is None else held.size,
+            snapshot_time_ms=-1 if held is None else held.last_contained_ms,
             recovery_warnings=self._opened.recovery.warnings,
             turns=self._turns,
             turn_seconds=self._turn_ns / 1e9,

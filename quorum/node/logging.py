@@ -15,6 +15,7 @@ from typing import Any, Final, TextIO
 
 import structlog
 
+from quorum.node.checkpoint_jobs import SnapshotGenerated, SnapshotLoaded
 from quorum.node.ports import (
     ControllerActivated,
     ControllerDeactivated,
@@ -82,6 +83,10 @@ class LogWatcher:
             self._on_refused(event)
         elif isinstance(event, ControllerActivated):
             self._log.info("active controller", epoch=event.epoch)
+        elif isinstance(event, SnapshotGenerated):
+            self._log.info("snapshot taken", end=str(event.end), bytes=event.size)
+        elif isinstance(event, SnapshotLoaded):
+            self._log.info("snapshot installed", end=str(event.end), bytes=event.size)
         elif isinstance(event, ControllerDeactivated):
             self._log.info("standby controller", epoch=event.epoch, unknown_outcomes=event.unknown_outcomes)
         elif isinstance(event, VotersKnown):

@@ -14,6 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.image import NO_LEADER, MetadataImage
+from quorum.node.checkpoint_jobs import SnapshotGenerated, SnapshotLoaded
 from quorum.node.disk_threads import BUCKETS_S, SyncStats
 from quorum.node.ports import ControllerActivated, ImagePublished, NodeEvent, Refused, RoleChanged
 from quorum.node.view import NodeView
@@ -32,6 +33,7 @@ class NodeMetrics:
         self._elections = 0
         self._activations = 0
         self._images = 0
+        self._generated = self._generated_bytes = self._loaded = 0
 
     def on_event(self, event: NodeEvent) -> None:
         """See `ports.Watcher`."""
@@ -44,6 +46,11 @@ class NodeMetrics:
             self._refusals[event.error.name, "us" if event.by_us else "peer"] += 1
         elif isinstance(event, ControllerActivated):
             self._activations += 1
+        elif isinstance(event, SnapshotGenerated):
+            self._generated += 1
+            self._generated_bytes = event.size
+        elif isinstance(event, SnapshotLoaded):
+            self._loaded += 1
 
     def render(self, view: NodeView) -> bytes:
         """The text exposition of one snapshot. Counts all partitions of its image: may run in another thread."""
@@ -56,6 +63,7 @@ class NodeMetrics:
         yield from self._raft(view)
         yield from self._controller(view)
         yield from self._image(view.image)
+        yield from self._snapshots(view)
         yield from self._process(view)
 
     def _raft(self, view: NodeView) -> Iterator[Metric]:
@@ -109,6 +117,16 @@ class NodeMetrics:
         partitions, offline = _count_partitions(image)
         yield _gauge("kraft_controller_global_partition_count", "Partitions", partitions)
         yield _gauge("kraft_controller_offline_partitions_count", "Partitions without a leader", offline)
+
+    def _snapshots(self, view: NodeView) -> Iterator[Metric]:
+        end, time_s = view.snapshot_end_offset, view.snapshot_time_ms / 1000
+        yield _gauge("kraft_snapshot_latest_end_offset", "Exclusive end of the newest snapshot, -1 without one", end)
+        yield _gauge("kraft_snapshot_latest_bytes", "Size of its file", view.snapshot_bytes)
+        yield _gauge("kraft_snapshot_latest_timestamp_seconds", "When the last record in it was written", time_s)
+        size = self._generated_bytes
+        yield _gauge("kraft_snapshot_latest_generated_bytes", "Size of the last one that this process took", size)
+        yield CounterMetricFamily("kraft_snapshot_generated", "Snapshots taken since the start", self._generated)
+        yield CounterMetricFamily("kraft_snapshot_loaded", "Snapshots of a leader installed", self._loaded)
 
     def _process(self, view: NodeView) -> Iterator[Metric]:
         syncs = self.syncs

@@ -37,6 +37,11 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     queued: int
     waiting_answers: int
     failure: str | None
+    snapshot_end_offset: Offset
+    """Of the newest snapshot that is whole and durable here; -1 when there is none."""
+    snapshot_bytes: int
+    snapshot_time_ms: int
+    """Of the last record in it, since 1970; -1 when there is none."""
     recovery_warnings: tuple[str, ...]
     turns: int
     turn_seconds: float

@@ -1,0 +1,138 @@
+"""Real processes that take snapshots and trim: whoever is left behind, or has lost its disk, comes back by one."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from metadata_log.ids import id_text
+from metadata_log.loaded_snapshot import load_snapshot
+from metadata_log.os_files import OsFiles
+from metadata_log.snapshot import checkpoint_ends, checkpoint_name
+from quorum.cli.demo.cluster import Cluster, Node, wait_until
+from tests.support.standalone import create, leader_of, listed
+
+pytestmark = [pytest.mark.timeout(400)]
+
+OFTEN = {
+    "metadata.log.max.record.bytes.between.snapshots": "4000",
+    "internal.metadata.log.segment.bytes": "3000",
+    "metadata.max.retention.bytes": "0",
+    "controller.quorum.fetch.snapshot.max.bytes": "900",
+}
+TOPICS = 60
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    root = tmp_path_factory.mktemp("snapshots")
+    with Cluster(root, agents=(11,), properties=OFTEN) as running:
+        running.format()
+        running.start()
+        create(running, ["zero"])
+        yield running
+
+
+def _ends(node: Node) -> list[int]:
+    return [end.offset for end in checkpoint_ends(OsFiles(), str(node.metadata_dir))]
+
+
+def _metric(node: Node, name: str) -> float:
+    with urllib.request.urlopen(f"http://{node.http_address}/metrics", timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    return float(next(line.split()[1] for line in lines if line.startswith(f"{name} ")))
+
+
+def _applied(node: Node) -> float:
+    return _metric(node, "kraft_metadata_last_applied_offset")
+
+
+def _wait_caught_up(cluster: Cluster, node: Node) -> None:
+    target = _applied(leader_of(cluster))
+    wait_until(f"{node.name} to apply {target}", lambda: _applied(node) >= target, timeout_s=60)
+
+
+def _first_segment(node: Node) -> int:
+    return min(int(path.name[:20]) for path in node.metadata_dir.glob("*.log"))
+
+
+def _check_readable(node: Node) -> None:
+    """The newest checkpoint is sound, and our own tools find nothing wrong with a stopped node's directory."""
+    (*_, newest) = checkpoint_ends(OsFiles(), str(node.metadata_dir))
+    load_snapshot(OsFiles(), str(node.metadata_dir / checkpoint_name(newest)), newest)
+    done = subprocess.run(
+        [sys.executable, "-m", "quorum.cli.main", "log", "verify", str(node.metadata_dir)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_all_take_snapshots_and_let_their_logs_go(cluster: Cluster) -> None:
+    created = create(cluster, [f"first-{n}" for n in range(TOPICS)])
+    for node in cluster.nodes:
+        _wait_caught_up(cluster, node)
+        wait_until(f"{node.name} to trim", lambda: _first_segment(node) > 0, timeout_s=60)  # noqa: B023
+        assert _metric(node, "kraft_snapshot_latest_end_offset") == _ends(node)[-1]
+        assert _metric(node, "kraft_snapshot_latest_generated_bytes") > 0
+    assert {name: id_text(topic_id) for name, topic_id in created.items()}.items() <= {
+        name: id_text(topic_id) for name, topic_id in listed(cluster).items()
+    }.items()
+
+
+@pytest.mark.parametrize("is_wiped", [False, True])
+def test_a_controller_that_was_left_behind_comes_back(cluster: Cluster, is_wiped: bool) -> None:
+    leader = leader_of(cluster)
+    behind = next(node for node in cluster.controllers.values() if node is not leader)
+    behind.kill()
+    if is_wiped:
+        shutil.rmtree(behind.metadata_dir)
+        behind.metadata_dir.mkdir()
+    end = _ends(leader)[-1]
+    create(cluster, [f"behind-{is_wiped}-{n}" for n in range(TOPICS)])
+    assert _first_segment(leader) > end
+    behind.start()
+    behind.wait_listening()
+    _wait_caught_up(cluster, behind)
+    assert _metric(behind, "kraft_snapshot_loaded_total") >= 1
+    assert behind.stop() == 0
+    _check_readable(behind)
+    behind.start()
+    behind.wait_listening()
+    _wait_caught_up(cluster, behind)
+
+
+def test_an_agent_that_was_left_behind_comes_back(cluster: Cluster) -> None:
+    agent = cluster.agents[11]
+    agent.kill()
+    leader = leader_of(cluster)
+    end = _ends(leader)[-1]
+    create(cluster, [f"agent-{n}" for n in range(TOPICS)])
+    assert _first_segment(leader) > end
+    agent.start()
+    agent.wait_listening()
+    _wait_caught_up(cluster, agent)
+    assert _metric(agent, "kraft_snapshot_loaded_total") >= 1
+    assert agent.stop() == 0
+    _check_readable(agent)
+
+
+def test_the_cluster_starts_from_its_snapshots(cluster: Cluster, tmp_path: Path) -> None:
+    before = listed(cluster)
+    for node in cluster.nodes:
+        if node.is_running:
+            node.kill()
+    for node in cluster.nodes:
+        node.start()
+    for node in cluster.nodes:
+        node.wait_listening(60)
+    assert listed(cluster) == before
+    create(cluster, ["afterwards"])
+    assert "afterwards" in listed(cluster)
