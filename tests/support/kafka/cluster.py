@@ -162,10 +162,14 @@ class KafkaCluster:
                 self.format(node.node_id)
         for wave in ([n for n in chosen if n.is_controller], [n for n in chosen if not n.is_controller]):
             for node in wave:
-                node.start(self._java())
+                self.launch(node.node_id)
             for node in wave:
                 node.wait_started()
             self.leader()
+
+    def launch(self, node_id: int) -> None:
+        """Start a node from what stands in its directory and configuration; do not wait."""
+        self.nodes[node_id].start(self._java())
 
     def format(self, node_id: int) -> None:
         """Write the node's configuration and format its directory; a controller as one of the first voters."""
@@ -222,8 +226,11 @@ class KafkaCluster:
             for node in wave:
                 node.stop()
 
-    def copied_to(self, root: Path) -> KafkaCluster:
-        """The same cluster, on a copy of its directories. The voters' ports stand in the log: run one at a time."""
+    def copied_to(self, root: Path, source: Path | None = None) -> KafkaCluster:
+        """The same cluster, on a copy of its directories (or of `source`, an earlier copy of them).
+
+        The voters' ports stand in the log: run one at a time.
+        """
         copy = KafkaCluster(
             root,
             self.tools,
@@ -235,7 +242,7 @@ class KafkaCluster:
             ports={node.node_id: node.port for node in self.nodes.values()},
             heap=self.heap,
         )
-        shutil.copytree(self.root, copy.root)
+        shutil.copytree(source or self.root, copy.root)
         for node_id in copy.nodes:
             copy.configure(node_id)
         return copy

@@ -61,7 +61,7 @@ def _produce(cluster: KafkaCluster, topic: str, count: int) -> None:
 
 
 def read_contents(cluster: KafkaCluster, contents: Contents) -> dict[str, object]:
-    """Topic ids, configs, ACLs, users and how many messages each topic gives."""
+    """Topic ids, configs, ACLs, users and the messages that each topic gives, in order of their text."""
     described = cluster.admin("topics", "--describe")
     ids = {topic: _found(rf"Topic: {topic}\tTopicId: (\S+)\t", described) for topic in contents.topics}
     configs = {
@@ -80,11 +80,11 @@ def _found(pattern: str, text: str) -> str:
     return match[1]
 
 
-def _consume(cluster: KafkaCluster, topic: str, count: int) -> int:
+def _consume(cluster: KafkaCluster, topic: str, count: int) -> list[str]:
     said = cluster.admin(
         "console-consumer", "--topic", topic, "--from-beginning", "--max-messages", str(count), "--timeout-ms", "30000"
     )
-    return len(_WORD.findall(said))
+    return sorted(_WORD.findall(said))
 
 
 def _running(cluster: KafkaCluster) -> str:
@@ -109,10 +109,11 @@ def grow_back(cluster: KafkaCluster, node: KafkaNode, leader: KafkaNode) -> None
 
     wait_until(f"controller {node.node_id} to be added", added, timeout_s=60, every_s=0.5)
     # One that does not know yet that it votes refuses pre-votes for as long as it remembers a leader.
-    wait_until(f"controller {node.node_id} to know it", lambda: _knows_its_vote(node), timeout_s=60, every_s=0.5)
+    wait_until(f"controller {node.node_id} to know it", lambda: knows_its_vote(node), timeout_s=60, every_s=0.5)
 
 
-def _knows_its_vote(node: KafkaNode) -> bool:
+def knows_its_vote(node: KafkaNode) -> bool:
+    """Whether a running controller's own log says that it votes."""
     files = OsFiles()
     voters = read_copy(files, find_place(files, str(node.log_dir))).voters
     return voters is not None and node.node_id in voters

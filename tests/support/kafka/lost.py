@@ -1,0 +1,153 @@
+"""What real clusters leave when they are lost: made in one life of one cluster, kept as directories to be copied.
+
+Decides: what each node holds at which end. Must not know: how it is repaired.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from quorum.cli.demo.cluster import wait_until
+from tests.support.kafka.cluster import KafkaCluster, KafkaNode
+from tests.support.kafka.recovery import Contents, read_contents, write_contents
+from tests.support.kafka.tools import KafkaTools, ToolFailedError
+
+UNSEEN = "unseen"
+"""The topic that the survivor of `behind` has not heard of: committed by the other two, and on the brokers."""
+NEVER = "never-committed"
+"""How the topic's name begins that only the cut-off leader of `divergent`, and broker 11, know."""
+LATE = "late"
+"""The topic that was committed meanwhile in the next epoch, by the other controllers and broker 12."""
+FORKED_BROKER, OTHER_BROKER = 11, 12
+_TRIES = 5
+_PROPERTIES = {
+    **Contents.PROPERTIES,
+    "metadata.log.max.record.bytes.between.snapshots": "3000",
+    "offsets.topic.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "controller.quorum.fetch.timeout.ms": "4000",
+}
+
+
+class LostCluster:
+    """Directories of a cluster that is not running, from two moments; start only copies, one at a time.
+
+    Attributes:
+        contents: what every copy holds.
+        before: what the living cluster answered when it was asked for that.
+        survivor: a follower that was held while the others committed `UNSEEN`: in `behind` its log ends before theirs,
+            in the same epoch.
+        forked, never: the leader that in `divergent` was cut off with the topic `never`, as was FORKED_BROKER.
+    """
+
+    def __init__(self, root: Path, tools: KafkaTools) -> None:
+        self.contents = Contents(topics={"orders": 40, "payments": 25})
+        self.behind = root / "behind"
+        self.divergent = root / "divergent"
+        self._cluster = KafkaCluster(root / "cluster", tools, properties=_PROPERTIES)
+        with self._cluster as cluster:
+            cluster.start()
+            write_contents(cluster, self.contents)
+            self.before = read_contents(cluster, self.contents)
+            self.survivor = self._leave_behind(cluster)
+            self.forked, self.never = self._fork(cluster)
+
+    def copy(self, source: Path, root: Path) -> KafkaCluster:
+        """The cluster on a copy of these directories, nothing running."""
+        return self._cluster.copied_to(root, source)
+
+    def _leave_behind(self, cluster: KafkaCluster) -> int:
+        leader = cluster.leader()
+        held = next(node for node in cluster.controllers if node is not leader)
+        others = [node for node in cluster.nodes.values() if node is not held]
+        with _Held([held]):
+            cluster.admin("topics", "--create", "--topic", UNSEEN, "--partitions", "1", "--replication-factor", "2")
+            _wait_for(others, UNSEEN)
+            with _Held(others):
+                _keep(cluster, self.behind)
+        _wait_for([held], UNSEEN)
+        return held.node_id
+
+    def _fork(self, cluster: KafkaCluster) -> tuple[int, str]:
+        for number in range(_TRIES):
+            name = f"{NEVER}-{number}"
+            leader = cluster.leader()
+            known = [leader, cluster.nodes[FORKED_BROKER]]
+            others = [node for node in cluster.nodes.values() if node not in known]
+            with _Held(others):
+                _let_pass(leader)
+                _ask_in_vain(cluster, name)
+                if all(_mentions(node, name) for node in known):
+                    for node in known:
+                        node.kill()
+            if not leader.is_running:
+                break
+        else:
+            raise TimeoutError(f"in {_TRIES} tries no leader wrote a topic while its followers were held")
+        cluster.leader()
+        cluster.admin("topics", "--create", "--topic", LATE, "--partitions", "1", "--replication-factor", "1")
+        _wait_for(others, LATE)
+        for node in others:
+            node.kill()
+        _keep(cluster, self.divergent)
+        assert not any(_mentions(node, name) for node in others)
+        return leader.node_id, name
+
+
+class _Held:
+    """Processes that do not run on for a while (SIGSTOP)."""
+
+    def __init__(self, nodes: Iterable[KafkaNode]) -> None:
+        self._nodes = list(nodes)
+
+    def __enter__(self) -> None:
+        for node in self._nodes:
+            node.process.send_signal(signal.SIGSTOP)
+
+    def __exit__(self, *_: object) -> None:
+        for node in self._nodes:
+            if node.is_running:
+                node.process.send_signal(signal.SIGCONT)
+
+
+def _log_size(node: KafkaNode) -> int:
+    return sum(file.stat().st_size for file in node.metadata_dir.glob("*.log"))
+
+
+def _let_pass(leader: KafkaNode) -> None:
+    """Let the leader write twice: what follows goes into no Fetch that held followers still had open."""
+    for _ in range(2):
+        size = _log_size(leader)
+        wait_until("the leader to write", lambda size=size: _log_size(leader) > size)  # type: ignore[misc]
+
+
+def _ask_in_vain(cluster: KafkaCluster, topic: str) -> None:
+    """Ask for a topic that cannot be committed."""
+    patience = cluster.root / "impatient.properties"
+    patience.write_text("default.api.timeout.ms=1500\nrequest.timeout.ms=1500\n")
+    broker = cluster.nodes[FORKED_BROKER]
+    words = ("--create", "--topic", topic, "--partitions", "1", "--replication-factor", "1")
+    try:
+        cluster.tools.run("topics", "--bootstrap-server", broker.address, "--command-config", str(patience), *words)
+    except ToolFailedError:
+        return
+
+
+def _mentions(node: KafkaNode, topic: str) -> bool:
+    return any(topic.encode() in file.read_bytes() for file in node.metadata_dir.glob("*.log"))
+
+
+def _wait_for(nodes: Iterable[KafkaNode], topic: str) -> None:
+    for node in nodes:
+        wait_until(f"node {node.node_id} to hear of {topic}", _hears(node, topic), timeout_s=60)
+
+
+def _hears(node: KafkaNode, topic: str) -> Callable[[], bool]:
+    return lambda: _mentions(node, topic)
+
+
+def _keep(cluster: KafkaCluster, target: Path) -> None:
+    shutil.copytree(cluster.root, target, ignore=shutil.ignore_patterns("server.log"))
