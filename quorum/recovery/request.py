@@ -169,11 +169,12 @@ def refuse_majority(known: Survey) -> None:
 
 
 def refuse_loss(lost: Sequence[Excess], request: Request, instead: str) -> None:
-    """Another copy holds more.
+    """Another copy holds more, and nothing proves that it was never committed.
 
     Raises:
         RefusedError: saying what, unless the user accepts it.
     """
+    lost = [one for one in lost if one.committed != "never"]
     if lost and not request.accept_data_loss:
         raise RefusedError(f"this would lose {'; '.join(map(str, lost))}. {instead}, or say --accept-data-loss")
 

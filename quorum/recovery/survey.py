@@ -12,12 +12,19 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import batch_values
+from metadata_log.batch import batch_records, batch_values
 from metadata_log.directory import MetaProperties
 from metadata_log.errors import RecordError
 from metadata_log.files import Files
 from metadata_log.ids import NodeId, ReplicaKey, id_text
-from metadata_log.records import NoOpRecord, TopicRecord, decode_record
+from metadata_log.records import (
+    LeaderChangeMessage,
+    NoOpRecord,
+    TopicRecord,
+    VotersRecord,
+    decode_control,
+    decode_record,
+)
 from metadata_log.tools.bounds import CommittedBounds, committed_bounds
 from metadata_log.voters import Endpoint, VoterSet
 from quorum.recovery.copies import Copy, batches_from
@@ -214,8 +221,30 @@ def excess(files: Files, known: Survey, kept: Copy) -> list[Excess]:
     for copy in known.copies:
         start = common_end(kept, copy)
         if copy is not kept and copy.end.offset > start:
-            found.append(_excess(files, known.bounds, copy, start))
+            more = _excess(files, known.bounds, copy, start)
+            if _is_superseded(files, kept, copy, start):
+                more = msgspec.structs.replace(more, committed="never")
+            found.append(more)
     return found
+
+
+def _is_superseded(files: Files, kept: Copy, copy: Copy, start: int) -> bool:
+    """Whether `kept` goes on from `start` under a leader elected later than all that `copy` has from there on.
+
+    Then nothing of that was committed: an elected leader has all that was committed in older epochs (Raft, 5.4.3), and
+    this one began its own at `start`. An epoch that a repair began proves nothing: its first batch tells the voters,
+    too. At kraft.version 0 it does not, so that nothing is proven there.
+    """
+    if kept.kraft_version == 0 or copy.end.epoch >= kept.epoch_at(start):
+        return False
+    if copy.origin is not None and copy.origin.end.offset > start:
+        return False
+    first = next(batches_from(files, kept, start), None)
+    if first is None or first.header.base_offset != start or not first.header.is_control:
+        return False
+    found = batch_records(first.buffer, first.header, first.at)
+    records = [decode_control(record.key or b"", record.value or b"") for record in found]
+    return isinstance(records[0], LeaderChangeMessage) and not any(isinstance(one, VotersRecord) for one in records)
 
 
 def cut_off(files: Files, known: Survey, whole: Copy, end: int) -> Excess | None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from metadata_log.batch import build_control_batch
 from metadata_log.file_log import open_log
-from metadata_log.ids import DirectoryId
+from metadata_log.ids import DirectoryId, NodeId
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import LeaderChangeMessage, encode_control
 from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.copies import Copy, read_copy
@@ -23,7 +26,7 @@ from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.undo import propose_undo
 from quorum.recovery.verify import verify_directories
 from quorum.recovery.voters import parse_named_voter, propose_voters
-from tests.support.repairs import load, repair, request, tree
+from tests.support.repairs import NOW_MS, load, repair, request, tree
 
 HERE = (Endpoint(name="CONTROLLER", host="here", port=9093),)
 
@@ -185,6 +188,30 @@ def test_without_any_known_address_nobody_is_asked_and_nothing_is_done() -> None
     with pytest.raises(RefusedError, match=r"name no controller's address.*--bootstrap-controller"):
         refuse_unsafe(blind, request())
     assert refuse_unsafe(blind, request(more_endpoints=HERE)) == ()
+
+
+def test_what_a_later_elected_leader_never_had_was_never_committed() -> None:
+    files = cluster("basic", 1, 11)
+    repair(files, lambda files: propose_truncate(files, "/n1", [], 56, request(accept_data_loss=True)), "/n1")
+    elected = LeaderChangeMessage(leader_id=NodeId(2), voters=(), granting_voters=())
+    _append(
+        files,
+        "/n1",
+        build_control_batch(
+            base_offset=Offset(56), epoch=Epoch(2), timestamp_ms=NOW_MS, records=[encode_control(elected)]
+        ),
+    )
+    proposal = propose_standalone(files, "/n1", ["/n11"], request())
+    assert [lost.committed for lost in proposal.loses] == ["never"]
+    assert proposal.loses[0].records
+
+
+def test_an_epoch_that_a_repair_began_proves_nothing() -> None:
+    files = cluster("basic", 1, 11)
+    repair(files, lambda files: propose_truncate(files, "/n1", [], 56, request(accept_data_loss=True)), "/n1")
+    repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
+    with pytest.raises(RefusedError, match=r"this would lose .* search-91; committed in part"):
+        propose_voters(files, ["/n1"], ["/n11"], [parse_named_voter("1@new:9093")], request())
 
 
 def test_an_undo_is_refused_once_a_node_has_run() -> None:
