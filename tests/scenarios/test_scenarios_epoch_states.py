@@ -10,7 +10,8 @@ from metadata_log.ids import ReplicaKey
 from metadata_log.offsets import Epoch
 from quorum.errors import Error
 from quorum.raft.messages import BeginQuorumEpochResponse, VoteResponse
-from quorum.raft.ready import PersistQuorumState
+from quorum.raft.peers import STRANGERS
+from quorum.raft.ready import PeerRefused, PersistQuorumState
 from quorum.raft.states import (
     Candidate,
     EpochState,
@@ -190,6 +191,22 @@ def test_an_older_epoch_moves_nobody(scene: str, line: str) -> None:
     (sent,) = scenario.replies
     assert sent.response.error is Error.FENCED_LEADER_EPOCH
     assert scenario.core.describe() == before
+
+
+@pytest.mark.parametrize("scene", ["prospective", "candidate", "follower", "leader", "resigned", "observer"])
+@pytest.mark.parametrize("error", sorted(STRANGERS), ids=lambda error: error.name)
+def test_a_refusal_by_who_may_be_of_another_quorum_tells_nothing_of_epochs(scene: str, error: Error) -> None:
+    """Not of our cluster, not authorised: told, and asked again later; Kafka's client stops on the second."""
+    scenario = _in(scene)
+    if scene == "leader":
+        scenario.fail(2).tell("wait ms=1000")
+    before = _remembered(scenario)
+    role = scenario.core.role
+    scenario.answer(2, f"epoch=9 leader=3 error={error.name}")
+    assert [refused.node_id for refused in scenario.effects(PeerRefused)] == [2]
+    assert (scenario.core.role, scenario.core.epoch) == (role, 5)
+    assert _remembered(scenario) == before
+    assert not scenario.written
 
 
 # --- the same epoch
