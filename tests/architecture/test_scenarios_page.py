@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.collected import Collected
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,6 +78,7 @@ def test_the_numbers_are_those_of_the_rows() -> None:
     assert said in PAGE.replace("\n", " "), said
 
 
+@pytest.mark.timeout(600)  # a few seconds of processor time, which a loaded machine may not have in two minutes
 def test_every_test_of_ours_that_is_named_is_run() -> None:
     """Collected by the very command that runs all tests, under that name, and nowhere told to skip."""
     named = frozenset(ours for rows in _sections().values() for _, cell in rows for ours in _named(cell))
