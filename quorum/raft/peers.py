@@ -78,8 +78,9 @@ def _is_news(core: Core, where: tuple[Endpoint, ...]) -> bool:
     """Who leads was not known, or not where: quorum-state keeps a leader's id, and no endpoints of it."""
     if core.standing.leader_id is None:
         return True
-    knows_less = len(where) > len(core.leader_endpoints)
-    return knows_less and core.role in (Role.FOLLOWER, Role.UNATTACHED, Role.PROSPECTIVE)
+    if core.role is Role.FOLLOWER:
+        return len(where) > len(core.leader_endpoints)
+    return core.role in (Role.UNATTACHED, Role.PROSPECTIVE) and not core.leader_endpoints
 
 
 def learn(core: Core, destination_id: int, response: Response) -> News:

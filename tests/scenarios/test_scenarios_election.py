@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from metadata_log.voters import Endpoint
 from quorum.raft.messages import BeginQuorumEpochRequest, FetchRequest, VoteRequest, VoteResponse
 from quorum.raft.ready import BecameLeader
-from tests.support.raft_transcript import key_of
+from tests.support.raft_transcript import endpoints_of, key_of
 from tests.support.scenario import Scenario, candidate
 
 
@@ -139,6 +140,14 @@ def test_a_candidate_leads_with_a_majority_and_not_before() -> None:
     assert (scenario.stored.leader_epoch, scenario.stored.leader_id, scenario.stored.voted) == (5, 1, None)
     assert sorted(scenario.requests(BeginQuorumEpochRequest)) == [2, 3, 4, 5]
     assert scenario.core.describe_quorum().high_watermark == -1
+
+
+def test_a_third_replica_that_knows_more_endpoints_of_a_silent_leader_does_not_bring_it_back() -> None:
+    scenario = _prospective(followed=True)
+    more = (*endpoints_of(2), Endpoint(name="CONTROLLER", host="n2", port=9093))
+    answer = VoteResponse(leader_id=2, leader_epoch=5, leader_endpoints=more, vote_granted=True)
+    scenario.answer_late(3, scenario.correlation(3), answer)
+    assert scenario.position == ("candidate", 6, None)
 
 
 # --- answers that come too late
