@@ -19,6 +19,7 @@ from quorum.raft.messages import (
     VoteRequest,
 )
 from quorum.raft.ready import LeaderChanged, PeerRefused, ProposalRefused
+from quorum.raft.transfer_messages import TransferLeadershipResponse
 from tests.support.raft_transcript import endpoints_of, key_of
 from tests.support.scenario import Scenario, candidate, leader
 
@@ -268,3 +269,22 @@ def test_a_voter_that_did_not_hear_of_the_resignation_is_told_again_and_no_other
         scenario.fail(3).tell("wait")
         assert list(scenario.requests(EndQuorumEpochRequest)) == [3]
     assert scenario.position == ("resigned", 19, None)
+
+
+@pytest.mark.parametrize(
+    ("node", "position"),
+    [
+        ("me=1 voters=1,2,3 epoch=2 leader=2", ("follower", 2, 2)),
+        ("me=9 voters=1,2 epoch=2 leader=2 broker", ("follower", 2, 2)),
+        ("me=1 voters=1,2,3 epoch=2", ("prospective", 2, None)),
+        ("me=1 voters=1,2,3 epoch=2 leader=1", ("resigned", 2, None)),
+    ],
+    ids=["follower", "observer", "prospective", "resigned"],
+)
+def test_who_does_not_lead_has_nothing_to_hand_over(node: str, position: tuple[str, int, int | None]) -> None:
+    scenario = Scenario(f"node {node}", "start").tell("transfer id=7 to=3")
+    reply = scenario.reply(7, TransferLeadershipResponse)
+    assert (reply.error, reply.leader_epoch) == (Error.NOT_LEADER_OR_FOLLOWER, 2)
+    assert reply.leader_id == (-1 if position[2] is None else position[2])
+    assert scenario.position == position
+    assert not scenario.requests(EndQuorumEpochRequest)

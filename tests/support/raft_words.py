@@ -61,7 +61,7 @@ def _voter(voter: Voter) -> str:
     """`2`, and what is unusual of it: a directory, a port, a range of kraft.version."""
     key = voter.key
     words = str(key.node_id)
-    if key.directory_id != bytes([key.node_id]) * 16:
+    if key.directory_id != bytes([key.node_id % 256]) * 16:
         words += f":{key.directory_id[0] or '-'}"
     ports = [endpoint.port for endpoint in voter.endpoints if endpoint.port != 9094]
     words += f"@{ports[0]}" if ports else ""
