@@ -30,6 +30,7 @@ def main() -> int:
     parser.add_argument(
         "--round", action="append", default=[], metavar="NETWORK,ACT", help="these rounds only, instead of drawn ones"
     )
+    parser.add_argument("--hold", type=float, metavar="S", help="how long each round lasts, instead of 1 to 6 s")
     options = parser.parse_args()
     only = [(network, act) for network, _, act in (each.partition(",") for each in options.round)]
     for network, act in only:
@@ -47,7 +48,7 @@ def main() -> int:
     root = options.directory or Path(tempfile.mkdtemp(prefix="kraft-chaos-"))
     root.mkdir(parents=True, exist_ok=True)
     print(f"CHAOS_SEED={seed}, {options.minutes:g} minutes, in {root}", flush=True)
-    summary = run_campaign(root, seed, options.minutes * 60, launcher=options.launcher, only=only)
+    summary = run_campaign(root, seed, options.minutes * 60, launcher=options.launcher, only=only, hold_s=options.hold)
     found = complaints(root, summary)
     print(f"{len(summary.rounds)} rounds, {summary.writes} acknowledged writes, packets {summary.packets}")
     for complaint in found:

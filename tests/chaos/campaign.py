@@ -18,9 +18,8 @@ from typing import Final
 
 import msgspec
 
-from quorum.cli.demo.cluster import wait_until
 from tests.chaos.cluster import CLIENTS, CONTROLLERS, KRAFT, HostedCluster
-from tests.chaos.faults import ACTS, NETWORK, PATIENCE_S, Scene
+from tests.chaos.faults import ACTS, NETWORK, PATIENCE_S, Scene, await_in_looks
 from tests.chaos.history import Progress
 from tests.chaos.hosts import Hosts
 
@@ -52,64 +51,82 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Load:
-    """The clients' process, on its host, while it is entered."""
+    """The clients' processes, one a host, while it is entered. They write `root`/history-HOST.jsonl."""
 
-    def __init__(self, cluster: HostedCluster, hosts: Hosts, seed: int, history: Path) -> None:
-        self.progress: Final = Progress(history)
-        self._log = history.with_suffix(".log")
-        words = [
-            "--bootstrap", ",".join(cluster.bootstrap), "--cluster-id", cluster.cluster_id,
-            "--seed", str(seed), "--history", str(history),
-        ]  # fmt: skip
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                hosts.command(CLIENTS, [sys.executable, "-m", "tests.chaos.clients", *words]),
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-            )  # fmt: skip
-        wait_until("the first acknowledged write", self._has_begun, timeout_s=PATIENCE_S)
+    def __init__(self, cluster: HostedCluster, hosts: Hosts, seed: int, root: Path) -> None:
+        self._histories = {host: root / f"history-{host}.jsonl" for host in CLIENTS}
+        self.progress: Final = Progress(*self._histories.values())
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        began = str(time.monotonic())
+        for index, (host, history) in enumerate(self._histories.items()):
+            words = [
+                "--bootstrap", ",".join(cluster.bootstrap), "--cluster-id", cluster.cluster_id, "--seed", str(seed),
+                "--history", str(history), "--first", str(host * 10), "--began", began,
+                *(() if index else ("--brings-broker",)),
+            ]  # fmt: skip
+            with history.with_suffix(".log").open("wb") as log:
+                self._processes[host] = subprocess.Popen(
+                    hosts.command(host, [sys.executable, "-m", "tests.chaos.clients", *words]),
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                )  # fmt: skip
+            await_in_looks("the first acknowledged write", self._has_begun)
 
     def __enter__(self) -> Load:
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        self._process.kill()
-        self._process.wait()
+        for process in self._processes.values():
+            process.kill()
+            process.wait()
 
     def check(self) -> None:
-        """Raise if it has ended."""
-        if self._process.poll() is not None:
-            raise RuntimeError(f"the clients ended with {self._process.returncode}: {self._log.read_text()[-3000:]}")
+        """Raise if one has ended."""
+        for host, process in self._processes.items():
+            if process.poll() is not None:
+                raise RuntimeError(f"the clients of host {host} ended with {process.returncode}: {self._said(host)}")
 
-    def stop(self) -> None:
-        """Let everything that was asked end."""
+    def stop(self, whole: Path) -> None:
+        """Let everything that was asked end; `whole` is then the history of all."""
         self.check()
-        self._process.send_signal(signal.SIGTERM)
-        if self._process.wait(PATIENCE_S) != 0:
-            raise RuntimeError(f"the clients ended with an error: {self._log.read_text()[-3000:]}")
+        for process in self._processes.values():
+            process.send_signal(signal.SIGTERM)
+        for host, process in self._processes.items():
+            if process.wait(PATIENCE_S) != 0:
+                raise RuntimeError(f"the clients of host {host} ended with an error: {self._said(host)}")
+        whole.write_bytes(b"".join(history.read_bytes() for history in self._histories.values()))
 
     def _has_begun(self) -> bool:
         self.check()
         return self.progress.look() > 0
 
+    def _said(self, host: int) -> str:
+        return self._histories[host].with_suffix(".log").read_text()[-3000:]
+
 
 def run_campaign(
-    root: Path, seed: int, seconds: float, *, launcher: str = KRAFT, only: Sequence[tuple[str, str]] = ()
+    root: Path,
+    seed: int,
+    seconds: float,
+    *,
+    launcher: str = KRAFT,
+    only: Sequence[tuple[str, str]] = (),
+    hold_s: float | None = None,
 ) -> Summary:
     """Run one below `root`: history.jsonl, what the nodes logged, and below `kept` what they left on their disks.
 
-    With `only`, these rounds (network, act) and no others, however long they take.
+    With `only`, these rounds (network, act) and no others, however long they take; with `hold_s`, each for so long.
     """
     dice = random.Random(f"campaign-{seed}")
     small, loop = dice.sample(CONTROLLERS, 2)
-    with Hosts((*CONTROLLERS, CLIENTS), seed) as hosts:
+    with Hosts((*CONTROLLERS, *CLIENTS), seed) as hosts:
         cluster = HostedCluster(root / "cluster", hosts, launcher=launcher, small=small, loop=loop)
         try:
             cluster.format()
             cluster.start()
-            with Load(cluster, hosts, seed, root / "history.jsonl") as load:
-                scene = Scene(cluster=cluster, hosts=hosts, progress=load.progress, dice=dice)
+            with Load(cluster, hosts, seed, root) as load:
+                scene = Scene(cluster=cluster, hosts=hosts, progress=load.progress, dice=dice, hold_s=hold_s)
                 rounds = list(_rounds(scene, load, only or _drawn(dice, seconds)))
-                load.stop()
+                load.stop(root / "history.jsonl")
             cluster.await_level()
             statuses = cluster.stop()
         finally:
@@ -148,7 +165,7 @@ def _rounds(scene: Scene, load: Load, drawn: Iterable[tuple[str, str]]) -> Itera
 def _disturb(scene: Scene, network: str, act: str) -> None:
     """All that is disturbed is well again when this returns; links first or last."""
     NETWORK[network](scene)
-    scene.hold(0.0, _SHORTEST_S)
+    time.sleep(scene.dice.uniform(0.0, _SHORTEST_S))
     finish = ACTS[act](scene)
     scene.hold(_SHORTEST_S, _LONGEST_S)
     if scene.dice.random() < 0.5:

@@ -2,7 +2,7 @@
 
 Decides: what is asked. Each client does one thing after another over connections of its own; their names are the same,
 so that they meet. Names change every few seconds, which keeps what has to be searched for one name short. Ends at
-SIGTERM, when everything that was asked is over.
+SIGTERM, when everything that was asked is over. Several processes may run at once, from the same time on.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import random
 import signal
 import time
 from collections.abc import Awaitable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import IO, Final
 
@@ -39,12 +40,15 @@ from tests.chaos.history import (
 from tests.support.paper_broker import PaperBroker
 
 BROKER: Final = 101
-_CLIENTS: Final = 6
 _NAMES: Final = 3
 _NAMES_LIVE_S: Final = 4.0
 _TIMEOUT_S: Final = 3.0
 _THINK_S: Final = 0.03
-_SHARES: Final = {CREATE: 0.35, DELETE: 0.25, READ: 0.3, READ_AT_LEAST: 0.1}
+Shares = dict[Kind, float]
+_WRITER: Final[Shares] = {CREATE: 0.35, DELETE: 0.25, READ: 0.3, READ_AT_LEAST: 0.1}
+_READER: Final[Shares] = {READ: 0.9, READ_AT_LEAST: 0.1}
+"""One that never waits for a write: it reads while writes of the others hang."""
+_CLIENTS: Final = (_WRITER, _WRITER, _WRITER, _READER)
 
 
 class Recorder:
@@ -62,15 +66,16 @@ class Recorder:
 class LoadClient:
     """One client: a sequence of operations."""
 
-    def __init__(self, number: int, client: Client, recorder: Recorder, seed: int) -> None:
+    def __init__(self, number: int, client: Client, recorder: Recorder, seed: int, shares: Shares) -> None:
         self._number = number
+        self._shares = shares
         self._client = client
         self._recorder = recorder
         self._random = random.Random(f"client-{number}-{seed}")
 
     async def step(self, names: list[str]) -> None:
         """One operation on one of the names, and a moment of thought."""
-        (kind,) = self._random.choices(tuple(_SHARES), tuple(_SHARES.values()))
+        (kind,) = self._random.choices(tuple(self._shares), tuple(self._shares.values()))
         name = self._random.choice(names)
         called = time.monotonic_ns()
         outcome, topic_id = await self._outcome(self._do(kind, name))
@@ -117,28 +122,28 @@ class LoadClient:
             return NOT_DONE, ""
 
 
-async def run(bootstrap: list[str], cluster_id: str, seed: int, path: Path) -> None:
+async def run(options: argparse.Namespace) -> None:
     """Until SIGTERM."""
     stopping = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
-    began = time.monotonic()
+    bootstrap = options.bootstrap.split(",")
 
-    async def one(number: int, recorder: Recorder) -> None:
+    async def one(number: int, recorder: Recorder, shares: Shares) -> None:
         async with Client(bootstrap, timeout_s=_TIMEOUT_S) as client:
-            load = LoadClient(number, client, recorder, seed)
+            load = LoadClient(number, client, recorder, options.seed, shares)
             while not stopping.is_set():
-                generation = int((time.monotonic() - began) / _NAMES_LIVE_S)
+                generation = int((time.monotonic() - options.began) / _NAMES_LIVE_S)
                 await load.step([f"topic-{generation}-{letter}" for letter in "abc"[:_NAMES]])
 
-    with path.open("wb") as file:
+    with options.history.open("wb") as file:
         recorder = Recorder(file)
-        async with (
-            Client(bootstrap) as own,
-            PaperBroker(own, cluster_id, BROKER),
-            asyncio.TaskGroup() as group,
-        ):
-            for number in range(_CLIENTS):
-                group.create_task(one(number, recorder), name=f"client-{number}")
+        async with AsyncExitStack() as held:
+            if options.brings_broker:
+                own = await held.enter_async_context(Client(bootstrap))
+                await held.enter_async_context(PaperBroker(own, options.cluster_id, BROKER))
+            group = await held.enter_async_context(asyncio.TaskGroup())
+            for number, shares in enumerate(_CLIENTS, options.first):
+                group.create_task(one(number, recorder, shares), name=f"client-{number}")
 
 
 def main() -> None:
@@ -148,8 +153,10 @@ def main() -> None:
     parser.add_argument("--cluster-id", required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--history", type=Path, required=True)
-    options = parser.parse_args()
-    asyncio.run(run(options.bootstrap.split(","), options.cluster_id, options.seed, options.history))
+    parser.add_argument("--first", type=int, required=True, help="the number of the first client here")
+    parser.add_argument("--began", type=float, required=True, help="the monotonic time from which names are counted")
+    parser.add_argument("--brings-broker", action="store_true", help="keep a broker on paper registered")
+    asyncio.run(run(parser.parse_args()))
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ from tests.chaos.disks import LoopDisk, SmallDisk
 from tests.chaos.hosts import Hosts, address_of
 
 CONTROLLERS: Final = (1, 2, 3)
-CLIENTS: Final = 9
-"""The host of the clients."""
+CLIENTS: Final = (8, 9)
+"""The hosts of the clients: two, so that some may see what others do not."""
 _PORTS: Final = {"CONTROLLER": 9093, "GRPC": 9094, "HTTP": 9095}
 _START_S: Final = 60.0
 _STOP_S: Final = 60.0

@@ -25,7 +25,22 @@ from tests.chaos.relay import Link
 from tests.support.kill_run import leader_of
 
 PATIENCE_S: Final = 60.0
+_LOOKS, _LOOK_EVERY_S = 3000, 0.02
+"""How long a quorum may take until it works again, in looks: a machine that gives us no time gives the nodes none."""
 _WIDEST_SKEW_S: Final = 86_400
+
+
+def await_in_looks(what: str, condition: Callable[[], bool]) -> None:
+    """Wait as long as a quorum may take until it works again.
+
+    Raises:
+        TimeoutError: it did not; `what` says what was waited for.
+    """
+    for _ in range(_LOOKS):
+        if condition():
+            return
+        time.sleep(_LOOK_EVERY_S)
+    raise TimeoutError(f"looked {_LOOKS} times, {_LOOK_EVERY_S} s apart, in vain: {what}")
 
 
 class Scene(msgspec.Struct, kw_only=True):
@@ -35,6 +50,8 @@ class Scene(msgspec.Struct, kw_only=True):
     hosts: Hosts
     progress: Progress
     dice: random.Random
+    hold_s: float | None = None
+    """How long faults last, where that is not left to the dice."""
 
     def leader(self) -> HostedNode:
         """The newest leader that runs; any node that runs, while there is none."""
@@ -50,7 +67,7 @@ class Scene(msgspec.Struct, kw_only=True):
     def await_write(self) -> None:
         """Wait until a write is acknowledged that had not been before."""
         before = self.progress.look()
-        wait_until("an acknowledged write", lambda: self.progress.look() > before, timeout_s=PATIENCE_S)
+        await_in_looks("an acknowledged write", lambda: self.progress.look() > before)
 
     def let_write(self, more: int, seconds: float) -> None:
         """Let the clients work until so many more writes are acknowledged, or for so long on a slow machine."""
@@ -61,7 +78,8 @@ class Scene(msgspec.Struct, kw_only=True):
 
     def hold(self, least_s: float, most_s: float) -> None:
         """Let the faults that are on last for a while."""
-        time.sleep(self.dice.uniform(least_s, most_s))
+        drawn_s = self.dice.uniform(least_s, most_s)
+        time.sleep(drawn_s if self.hold_s is None else self.hold_s)
 
 
 Finish = Callable[[], None]
@@ -76,7 +94,7 @@ def _sound(scene: Scene) -> None:
 
 def _slow(scene: Scene) -> None:
     """Every link takes its time; they differ by direction."""
-    for source, destination in permutations((*CONTROLLERS, CLIENTS), 2):
+    for source, destination in permutations((*CONTROLLERS, *CLIENTS), 2):
         delay = scene.dice.uniform(0.002, 0.06)
         scene.hosts.relay.set_link(source, destination, Link(delay_s=delay, jitter_s=delay))
 
@@ -89,7 +107,7 @@ def _lossy(scene: Scene) -> None:
         duplicates=0.05,
         is_unordered=True,
     )
-    for source, destination in permutations((*CONTROLLERS, CLIENTS), 2):
+    for source, destination in permutations((*CONTROLLERS, *CLIENTS), 2):
         scene.hosts.relay.set_link(source, destination, link)
 
 
@@ -141,7 +159,14 @@ def _leader_deaf(scene: Scene) -> None:
 def _clients_apart(scene: Scene) -> None:
     """The leader is well, but no client reaches it."""
     leader = scene.leader().node_id
-    _apart(scene, [(CLIENTS, leader)])
+    _apart(scene, ((host, leader) for host in CLIENTS))
+
+
+def _split(scene: Scene) -> None:
+    """The leader keeps some of the clients, the followers have the others: who is deposed does not hear of it."""
+    leader, (one, other) = scene.leader().node_id, CLIENTS
+    followers = _others(leader)
+    _apart(scene, [(leader, host) for host in (*followers, other)] + [(host, one) for host in followers])
 
 
 # --- processes, disks, clocks
@@ -234,6 +259,7 @@ NETWORK: Final[dict[str, Callable[[Scene], None]]] = {
     "leader mute": _leader_mute,
     "leader deaf": _leader_deaf,
     "clients apart from the leader": _clients_apart,
+    "split": _split,
 }
 ACTS: Final[dict[str, Callable[[Scene], Finish]]] = {
     "nothing": _nothing,

@@ -62,22 +62,35 @@ def read_operations(path: Path) -> Iterator[Operation]:
 
 
 class Progress:
-    """How many operations were answered so far, of a history that is being written."""
+    """How many writes were acknowledged so far, by histories that are being written."""
+
+    def __init__(self, *paths: Path) -> None:
+        self._files = [_Growing(path) for path in paths]
+        self.acknowledged = 0
+
+    def look(self) -> int:
+        """The number up to now."""
+        for file in self._files:
+            operations = map(_LINE.decode, file.new_lines())
+            self.acknowledged += sum(each.outcome == OK and each.kind in (CREATE, DELETE) for each in operations)
+        return self.acknowledged
+
+
+class _Growing:
+    """A file that others write."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._position = 0
         self._rest = b""
-        self.answered = 0
 
-    def look(self) -> int:
-        """The number of acknowledged writes up to now."""
-        if self._path.exists():
-            with self._path.open("rb") as lines:
-                lines.seek(self._position)
-                new = lines.read()
-            self._position += len(new)
-            *whole, self._rest = (self._rest + new).split(b"\n")
-            operations = map(_LINE.decode, whole)
-            self.answered += sum(each.outcome == OK and each.kind in (CREATE, DELETE) for each in operations)
-        return self.answered
+    def new_lines(self) -> list[bytes]:
+        """What has come since, in whole lines."""
+        if not self._path.exists():
+            return []
+        with self._path.open("rb") as lines:
+            lines.seek(self._position)
+            new = lines.read()
+        self._position += len(new)
+        *whole, self._rest = (self._rest + new).split(b"\n")
+        return whole
