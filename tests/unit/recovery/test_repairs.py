@@ -228,3 +228,42 @@ def _append(files: SimulatedFiles, log_dir: str, data: bytes) -> None:
     handle = files.open(f"{metadata}/{last}")
     handle.pwrite(data, handle.size())
     handle.fdatasync()
+
+
+def formatted(files: SimulatedFiles, path: str, node_id: int, directory_id: str) -> None:
+    """A log directory that `kafka-storage format` left: identity, and no log."""
+    files.mkdirs(path)
+    handle = files.open(f"{path}/meta.properties", create=True)
+    handle.pwrite(
+        f"version=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\nnode.id={node_id}\ndirectory.id={directory_id}\n".encode(), 0
+    )
+    handle.fdatasync()
+    files.fsync_dir(path)
+
+
+def test_directories_that_were_only_formatted_get_the_log_too() -> None:
+    files = cluster("static-3.9", 2)
+    formatted(files, "/n1", 1, "AAAAAAAAAAAAAAAAAAAx6g")
+    formatted(files, "/n3", 3, "AAAAAAAAAAAAAAAAAAAx6w")
+    paths = ["/n1", "/n2", "/n3"]
+    named = [parse_static_voter(f"{node}@host{node}:9093") for node in (1, 2, 3)]
+    with pytest.raises(RefusedError, match="is not among --set: name node 2"):
+        propose_static_voters(files, ["/n2"], [], [parse_static_voter("3@host3:9093")], request())
+    repair(files, lambda files: propose_static_voters(files, paths, [], named, request()), "/n1")
+    logs = [tree(files, f"{path}/__cluster_metadata-0") for path in paths]
+    for log in logs:
+        assert log["quorum-state"] == logs[0]["quorum-state"]
+        assert {name for name in log if name.endswith(".log")} == {name for name in logs[0] if name.endswith(".log")}
+    assert [copy_at(files, path).rank for path in paths] == [copy_at(files, "/n2").rank] * 3
+    assert verify_directories(files, paths).is_sound
+
+
+def test_a_static_quorums_controller_is_made_from_a_brokers_copy() -> None:
+    files = cluster("static-3.9", 11, 12)
+    new = msgspec.structs.replace(new_controller(), endpoints=())
+    proposal = propose_from_broker(files, ["/n11", "/n12"], [], new, request())
+    assert any("controller.quorum.voters=1@HOST:PORT" in said for said in proposal.says)
+    repair(files, lambda files: propose_from_broker(files, ["/n11", "/n12"], [], new, request()), "/new")
+    made = copy_at(files, "/new")
+    assert (made.kraft_version, made.static_voters, int(made.end.epoch)) == (0, (1,), 1003)
+    assert verify_directories(files, ["/new"]).is_sound
