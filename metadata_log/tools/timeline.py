@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from metadata_log.batch import batch_records, batch_values
+from metadata_log.errors import MalformedRecordError, UnknownRecordError
 from metadata_log.records import (
     BrokerRegistrationChangeRecord,
     FeatureLevelRecord,
@@ -133,7 +134,13 @@ def _of_control(batch: LocatedBatch, epoch_before: int) -> Iterator[Event]:
 def _of_records(batch: LocatedBatch) -> Iterator[Event]:
     for index, value in enumerate(batch_values(batch.buffer, batch.header, batch.at)):
         offset = int(batch.header.base_offset) + index
-        for kind, node_id, text in _judge(decode_record(value)):
+        try:
+            record = decode_record(value)
+        except UnknownRecordError as error:
+            raise UnknownRecordError(error.api_key, error.version, offset) from None
+        except MalformedRecordError as error:
+            raise MalformedRecordError(f"record at offset {offset}: {error}") from error
+        for kind, node_id, text in _judge(record):
             yield _event(batch, offset, kind, node_id, text)
 
 

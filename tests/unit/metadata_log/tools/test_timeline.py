@@ -8,6 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from metadata_log.batch import build_batch, parse_header
+from metadata_log.errors import MalformedRecordError, UnknownRecordError
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.segment import LocatedBatch
 from metadata_log.tools.history import open_history
 from metadata_log.tools.timeline import EventKind, Timeline, merged, timeline_of
 from metadata_log.tools.timeline_picture import timeline_html, timeline_svg
@@ -66,6 +70,16 @@ def test_the_picture_has_every_election_and_nothing_from_elsewhere() -> None:
     assert page.count("<tr>") == len(timeline.events) + 1
     assert "<script" not in page
     assert [part for part in page.split('"') if part.startswith("http")] == ["http://www.w3.org/2000/svg"]
+
+
+@pytest.mark.parametrize(
+    ("value", "error"), [(b"\x01\x63\x00", UnknownRecordError), (b"\x01\x02", MalformedRecordError)]
+)
+def test_a_record_that_cannot_be_read_is_named_by_its_offset(value: bytes, error: type[Exception]) -> None:
+    content = build_batch(base_offset=Offset(95), epoch=Epoch(1), timestamp_ms=1, values=[b"\x01\x14\x00\x00", value])
+    batch = LocatedBatch(position=0, header=parse_header(content), buffer=content, at=0)
+    with pytest.raises(error, match="at offset 96"):
+        timeline_of([batch], gap_ms=1000)
 
 
 def test_an_empty_timeline_is_drawn_too() -> None:
