@@ -47,6 +47,7 @@ class HostedNode(Node):
                 "log.dirs": str(root / "data"),
                 "http.listener": f"HTTP://{at}:{_PORTS['HTTP']}",
                 "broker.session.timeout.ms": "3600000",
+                "metadata.log.max.record.bytes.between.snapshots": "8000",
             },
         )  # fmt: skip
         self._hosts = hosts
@@ -180,9 +181,10 @@ class HostedCluster:
         wait_until("all logs to be of one length", are_level, timeout_s=_START_S, every_s=0.2)
 
     def keep(self, target: Path) -> None:
-        """Copy what the stopped nodes left in their metadata directories below `target`: some disks are mounts."""
+        """Copy what the stopped nodes left on their disks below `target`: some disks are mounts."""
+        others = shutil.ignore_patterns("lost+found", "filler")
         for node in self.controllers.values():
-            shutil.copytree(node.metadata_dir, target / f"controller-{node.node_id}" / node.metadata_dir.name)
+            shutil.copytree(node.log_dir, target / f"controller-{node.node_id}", ignore=others)
 
 
 def _faketime() -> dict[str, str]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import bisect
 import re
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,7 +70,7 @@ def remains(root: Path, summary: Summary) -> Remains:
 def complaints(root: Path, summary: Summary) -> list[str]:
     """Everything that does not hold."""
     left = remains(root, summary)
-    found = [*linearizability(root)]
+    found = [*linearizability(root), *sound_directories(root)]
     for check in (acknowledged, nothing_else, answers, one_leader_an_epoch, equal_logs, good_ends):
         found += _first(check(left))
     return found
@@ -81,6 +83,16 @@ def linearizability(root: Path) -> Iterator[str]:
         yield f"what clients were told of {name} is not linearizable: see {root / name}.html"
     for name in verdict.undecided:
         yield f"whether what clients were told of {name} is linearizable could not be decided in time"
+
+
+def sound_directories(root: Path) -> Iterator[str]:
+    """`kraft check` finds nothing: logs, checkpoints against their logs, votes, replicas against each other."""
+    done = subprocess.run(
+        [sys.executable, "-m", "quorum.cli.main", "check", str(root / "kept")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        yield f"kraft check {root / 'kept'} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
 
 
 def acknowledged(left: Remains) -> Iterator[str]:

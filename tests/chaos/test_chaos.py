@@ -44,13 +44,15 @@ def left(root: Path) -> Remains:
     return remains(root, msgspec.json.decode((root / "summary.json").read_bytes(), type=Summary))
 
 
-def test_the_run_was_what_it_says(left: Remains) -> None:
+def test_the_run_was_what_it_says(root: Path, left: Remains) -> None:
     rounds = left.summary.rounds
     assert {each.network for each in rounds} == set(NETWORK)
     assert {each.act for each in rounds} == set(ACTS)
     packets = left.summary.packets
     assert packets["cut"] > 0
     assert packets["lost"] + packets["doubled"] > 0
+    written = {path.name for path in (root / "kept").glob("*/*/*.checkpoint")}
+    assert len(written) > 1, "no checkpoint but the one of the first start"
     kinds = {(each.kind, each.outcome) for each in left.operations}
     assert {(CREATE, OK), (CREATE, EXISTS), (CREATE, UNKNOWN), (READ, OK)} <= kinds
     longest = max(rounds, key=lambda each: each.answered_s)
