@@ -121,8 +121,8 @@ def test_a_follower_that_starts_over_is_told_so_and_the_high_watermark_stays(kin
     assert _voters(scenario) == {1: (end, 300, 300), 2: (end - 1, 200, 100)}
 
 
-def test_the_voters_of_the_log_count_not_those_of_the_configuration() -> None:
-    """A checkpoint names three; whoever configured two is not asked."""
+def test_the_voters_of_the_checkpoint_are_described() -> None:
+    """Their record is in the log: the epoch opens with one record."""
     scenario = Scenario().load(StorageState(voters=dynamic_voters(1, 2, 3))).tell("start")
     elect(scenario, 1)
     keys = [replica.replica for replica in scenario.core.describe_quorum().voters]
