@@ -10,7 +10,7 @@ from typing import Final
 
 from metadata_log.format import LogDirectory, format_directory
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
-from metadata_log.voters import Endpoint, Voter
+from metadata_log.voters import Endpoint, Voter, VoterSet
 from tests.simulation.agent import AgentNode
 from tests.simulation.checkers import Checkers
 from tests.simulation.clients import Client
@@ -36,15 +36,19 @@ class Cluster:
         self.cluster_id = CLUSTER_ID
         self.world = World(setup.seed)
         self.network = SimulatedNetwork(self)
-        self.checkers = Checkers(self, DATA)
         self.is_peaceful = False
         keys = [
             ReplicaKey(node_id=NodeId(n), directory_id=DirectoryId(bytes(14) + bytes([2, n])))
-            for n in range(1, setup.voters + 1)
+            for n in range(1, setup.voters + setup.spares + 1)
         ]
-        voters = [Voter(key=key, endpoints=_endpoints(key.node_id)) for key in keys]
-        self.bootstrap = tuple(voter.endpoints[1] for voter in voters)
-        self.voters = [Node(self, voter.key, voter.endpoints) for voter in voters]
+        controllers = [Voter(key=key, endpoints=_endpoints(key.node_id)) for key in keys]
+        voters = controllers[: setup.voters]
+        self.first_voters = VoterSet.of(voters)
+        self.checkers = Checkers(self, DATA)
+        self.bootstrap = tuple(controller.endpoints[1] for controller in controllers)
+        self.voters = [Node(self, each.key, each.endpoints) for each in controllers]
+        """All controllers, voting or not."""
+        self.disks_replaced = 0
         self.agents = [self._agent(FIRST_AGENT + n) for n in range(setup.observers)]
         self.nodes: list[Node] = [*self.voters, *self.agents]
         self.by_host = {endpoint.host: node for node in self.nodes for endpoint in node.endpoints}
@@ -57,26 +61,35 @@ class Cluster:
 
     def _format(self, voters: list[Voter]) -> None:
         for node in self.nodes:
-            format_directory(
-                node.files,
-                [LogDirectory(path=DATA, directory_id=node.key.directory_id)],
-                DATA,
-                cluster_id=CLUSTER_ID,
-                node_id=node.key.node_id,
-                level=LEVEL,
-                now_ms=WALL_START_MS,
-                initial_voters=voters if node.is_voter else None,
-            )
+            self.format(node, voters if self.first_voters.is_voter(node.key) else None)
+
+    def format(self, node: Node, voters: list[Voter] | None) -> None:
+        """Format a node's disk: for the first quorum, or to join it."""
+        format_directory(
+            node.files,
+            [LogDirectory(path=DATA, directory_id=node.key.directory_id)],
+            DATA,
+            cluster_id=CLUSTER_ID,
+            node_id=node.key.node_id,
+            level=LEVEL,
+            now_ms=WALL_START_MS,
+            initial_voters=voters,
+        )
+
+    def replace_disk(self, node: Node) -> None:
+        """The machine comes back with an empty disk, whose directory has an id of its own."""
+        if node.is_up:
+            node.end(power=True)
+        self.checkers.voters.on_disk_gone(node)
+        self.disks_replaced += 1
+        directory_id = DirectoryId(bytes(13) + bytes([7]) + self.disks_replaced.to_bytes(2, "big"))
+        node.new_disk(ReplicaKey(node_id=node.key.node_id, directory_id=directory_id))
+        self.format(node, None)
 
     @property
     def broker_count(self) -> int:
         """Agents and paper brokers."""
         return self.setup.observers + self.setup.paper_brokers
-
-    @property
-    def majority(self) -> int:
-        """Of the voters."""
-        return len(self.voters) // 2 + 1
 
     def start(self) -> None:
         """Start everything within a few milliseconds."""

@@ -35,3 +35,9 @@ FAULTS: Final = (
 
 SNAPSHOT_FAULTS: Final = ("snapshot", "snapshot", "left behind", "dead in a snapshot", "snapshot rot")
 """Those of stories that take snapshots, as often as they stand here."""
+
+VOTER_FAULTS: Final = ("add voter", "remove voter", "remove leader", "replace disk")
+"""Those of the stories in which the voters change (`setup.story_of`), where the others come too."""
+
+FIRST_OF_CHANGING_VOTERS: Final = 10_000
+"""Stories before it are as they were: the table of planted bugs names seeds among them."""

@@ -15,8 +15,9 @@ from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.snapshot import checkpoint_name, newest_checkpoint
 from tests.simulation.clock import TRUE_RATE
 from tests.simulation.cluster import Cluster
-from tests.simulation.fault_names import FAULTS, SNAPSHOT_FAULTS
+from tests.simulation.fault_names import FAULTS, SNAPSHOT_FAULTS, VOTER_FAULTS
 from tests.simulation.node import DATA, Node
+from tests.simulation.operators import add_voter, remove_leader, remove_voter, replace_disk
 from tests.simulation.world import US_PER_MS
 
 _LONG_MS: Final = (20, 200, 1_000, 3_000, 8_000)
@@ -311,9 +312,13 @@ _DO: Final[dict[str, Callable[[Cluster, Pick], None]]] = {
     "clock rate": _clock_rate,
     "clock leap": _clock_leap,
     "wall clock set": _wall_clock_set,
+    "add voter": lambda cluster, pick: add_voter(cluster, pick.of(1 << 16)),
+    "remove voter": lambda cluster, pick: remove_voter(cluster, pick.of(1 << 16)),
+    "remove leader": lambda cluster, pick: remove_leader(cluster),
+    "replace disk": lambda cluster, pick: replace_disk(cluster, pick.of(1 << 16)),
 }
 
-if set(_DO) != {*FAULTS, *SNAPSHOT_FAULTS}:
+if set(_DO) != {*FAULTS, *SNAPSHOT_FAULTS, *VOTER_FAULTS}:
     raise AssertionError("every named fault is done here, and no other")
 
 

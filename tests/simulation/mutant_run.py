@@ -49,8 +49,9 @@ def try_here(mutant: Mutant, first: int, count: int) -> Verdict:
     return Verdict(seed=None, checker="", what="", events=events)
 
 
-def try_apart(mutant: Mutant, first: int = 0, count: int | None = None) -> Verdict:
+def try_apart(mutant: Mutant, first: int | None = None, count: int | None = None) -> Verdict:
     """Plant it in a process of its own."""
+    first = mutant.first if first is None else first
     seeds = mutant.seeds if count is None else count
     done = subprocess.run(
         [sys.executable, "-m", "tests.simulation.mutant_run", mutant.name, str(first), str(seeds)],

@@ -88,10 +88,16 @@ class Node:
         self.opened: OpenedReplica
         self.executor: Executor
         self.disk: NodeDisk
+        self.new_disk(key)
+        self._wake_at = NEVER
+
+    def new_disk(self, key: ReplicaKey) -> None:
+        """An empty one, which makes it another replica."""
+        self.key = key
+        self.files = SimulatedFiles()
         self.files.mkdirs(f"{DATA}/{METADATA_DIRECTORY}")
         self.durable = DurableLog(self.files, f"{DATA}/{METADATA_DIRECTORY}")
         self.media = self.files.media(f"{DATA}/{METADATA_DIRECTORY}")
-        self._wake_at = NEVER
 
     # --- life
 
@@ -153,14 +159,20 @@ class Node:
                 cluster_id=self.cluster.cluster_id,
                 raft=self.cluster.setup.raft,
                 endpoints=self.endpoints if self.is_voter else (),
-                bootstrap=() if self.is_voter else bootstrap_destinations(self.cluster.bootstrap),
+                bootstrap=bootstrap_destinations(self.cluster.bootstrap) if self._looks_around else (),
                 can_vote=self.is_voter,
                 snapshots=self.cluster.setup.snapshots,
+                auto_join=self.cluster.setup.auto_join,
             ),
             Ports(disk=self.disk, network=NodePort(self), clock=self.clock, entropy=Entropy(self.cluster)),
             self,
             self._application if self.is_voter else None,
         )
+
+    @property
+    def _looks_around(self) -> bool:
+        """Whether it has bootstrap servers: who does not know the voters needs them."""
+        return not self.is_voter or self.cluster.setup.changes_voters
 
     def _application(self, executor: Executor) -> Application:
         setup = self.cluster.setup

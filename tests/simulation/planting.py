@@ -17,13 +17,14 @@ import msgspec
 
 
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
-    """`was` stands in `module` exactly once and becomes `becomes`; one of the first `seeds` seeds notices."""
+    """`was` stands in `module` exactly once and becomes `becomes`; one of the `seeds` seeds from `first` on notices."""
 
     name: str
     module: str
     was: str
     becomes: str
     seeds: int = 200
+    first: int = 0
 
     @property
     def package(self) -> str:

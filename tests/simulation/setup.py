@@ -14,8 +14,9 @@ import msgspec
 from metadata_log.file_log import LogConfig
 from quorum.node.retention import SnapshotConfig
 from quorum.raft.config import RaftConfig
-from tests.simulation.fault_names import FAULTS, SNAPSHOT_FAULTS
+from tests.simulation.fault_names import FAULTS, FIRST_OF_CHANGING_VOTERS, SNAPSHOT_FAULTS, VOTER_FAULTS
 
+_CHANGES: Final = ("add voter", *VOTER_FAULTS)
 CALM_MS: Final = 400
 """Before the first fault."""
 
@@ -66,10 +67,40 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     delete_delay_ms: int
     batches_in_flight: int
     steps: tuple[Step, ...]
+    spares: int = 0
+    """Controllers that do not vote at first."""
+    changes_voters: bool = False
+    auto_join: bool = False
 
 
 def story_of(seed: int) -> Setup:
-    """The story of a seed."""
+    """The story of a seed; of those from 10,000 on, one in three changes its voters."""
+    setup = _story_of(seed)
+    chance = random.Random(seed ^ 0x0_7E25_0F_C0DE)
+    if seed < FIRST_OF_CHANGING_VOTERS or chance.randrange(3):
+        return setup
+    return _changing_voters(setup, chance)
+
+
+def _changing_voters(setup: Setup, chance: random.Random) -> Setup:
+    """Operators add and remove voters and disks are replaced, while all else goes on. No bits rot: how many copies of
+    what is committed may be lost depends on who votes."""
+    steps, at_ms = [step for step in setup.steps if step.fault not in ("bit rot", "snapshot rot")], CALM_MS
+    every_ms = chance.choice((80, 200, 600))
+    while at_ms < setup.duration_ms:
+        at_ms += 1 + int(chance.expovariate(1 / every_ms))
+        steps.append(Step(at_ms=at_ms, fault=chance.choice(_CHANGES), pick=chance.getrandbits(48)))
+    return msgspec.structs.replace(
+        setup,
+        voters=chance.choice((1, 2, 3, 3, 3, 4)),
+        spares=chance.choice((1, 1, 2)),
+        changes_voters=True,
+        auto_join=chance.randrange(3) == 0,
+        steps=tuple(sorted((step for step in steps if step.at_ms < setup.duration_ms), key=lambda step: step.at_ms)),
+    )
+
+
+def _story_of(seed: int) -> Setup:
     chance = random.Random(seed ^ 0x5EED_0F_5708135)
     voters = chance.choice((1, 2, 3, 3, 3, 3, 4, 5))
     observers = chance.choice((0, 0, 1, 1, 2))

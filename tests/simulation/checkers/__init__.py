@@ -17,6 +17,7 @@ from quorum.node.ports import (
     PeerCall,
     PeerResponse,
     RoleChanged,
+    VotersKnown,
 )
 from quorum.raft.messages import FetchRequest, VoteRequest, VoteResponse
 from tests.simulation.checkers.broken import Broken
@@ -33,6 +34,7 @@ from tests.simulation.checkers.reads import check_read
 from tests.simulation.checkers.reference import Reference
 from tests.simulation.checkers.snapshots import check_all_snapshots, check_installed, check_snapshot
 from tests.simulation.checkers.topic_ids import TopicIds
+from tests.simulation.checkers.voters import VoterRules
 from tests.simulation.checkers.votes import Votes
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ class Checkers:
         self.reference = Reference(TopicIds())
         self.committed = Committed(cluster, self.reference)
         self.history = History()
+        self.voters = VoterRules(cluster)
 
     def on_event(self, node: Node, event: NodeEvent) -> None:
         """A process tells its watcher."""
@@ -64,6 +67,8 @@ class Checkers:
         elif kind is RoleChanged and event.role == "leader":  # type: ignore[union-attr]
             self.one_leader.on_leader(node.node_id, node.boot, event.epoch)  # type: ignore[union-attr]
             self.committed.on_leader(node)
+        elif kind is VotersKnown:
+            self.voters.on_voters(node, event)  # type: ignore[arg-type]
 
         elif kind is SnapshotGenerated:
             check_snapshot(node.node_id, node.files, self.data, event.end, self.reference)  # type: ignore[union-attr]
@@ -88,6 +93,7 @@ class Checkers:
     def on_high_watermark(self, node: Node, before: int, after: int) -> None:
         """A process's high watermark is another one."""
         check_high_watermark(node, before, after)
+        self.voters.on_high_watermark(node)
         self.committed.on_high_watermark(node, after)
 
     def on_durable(self, node: Node) -> None:

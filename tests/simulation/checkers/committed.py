@@ -33,6 +33,11 @@ class Committed:
         self._keys: list[BatchKey] = []
 
     @property
+    def last_epoch(self) -> int:
+        """Of the last committed batch, -1 before the first."""
+        return self._keys[-1].epoch if self._keys else -1
+
+    @property
     def end(self) -> int:
         """Everything before it is committed."""
         return self._ends[-1] if self._ends else 0
@@ -42,6 +47,7 @@ class Committed:
         if offset == 0:
             return
         if offset > self.end:
+            self._cluster.checkers.voters.on_committing(node)
             self._extend(node, offset)
             self.check_majority()
             return
@@ -77,12 +83,11 @@ class Committed:
         if not self._keys:
             return
         last = self._keys[-1]
-        voters = self._cluster.voters
-        holders = [node.node_id for node in voters if node.durable.holds(last) or node.is_rotten]
-        if len(holders) < self._cluster.majority:
-            raise Broken(
-                "committed", f"{last} is committed, but durable only on {holders} of {len(self._cluster.voters)}"
-            )
+        rules = self._cluster.checkers.voters
+        voters = rules.deciding
+        holders = [key.node_id for key in voters.keys if rules.holds(key, last)]
+        if len(holders) < voters.majority:
+            raise Broken("committed", f"{last} is committed, but durable only on {holders} of {len(voters)}")
 
     def on_durable(self, node: Node) -> None:
         """Batches are gone from a disk: none that is committed, unless nobody could have known."""

@@ -1,0 +1,90 @@
+"""Voter-set rules (KIP-853): one uncommitted change at a time, by one voter, and only by a leader whose epoch has a
+committed record; every replica goes by what its log says; what is committed is on a majority of those who decide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from metadata_log.ids import ReplicaKey
+from metadata_log.voters import VoterSet
+from quorum.node.ports import VotersKnown
+from tests.simulation.checkers.broken import Broken
+from tests.simulation.durable import BatchKey, DurableLog
+
+if TYPE_CHECKING:
+    from tests.simulation.cluster import Cluster
+    from tests.simulation.node import Node
+
+
+class VoterRules:
+    """Knows who decides, by the leader that committed last, and what directories held that are gone.
+
+    Attributes:
+        deciding: the voters of whom a majority holds what is committed.
+        changes: how many sets of other voters leaders have made.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.deciding: VoterSet = cluster.first_voters
+        self.changes = 0
+        self._latest: dict[tuple[int, int], tuple[int, VoterSet]] = {}
+        self._committed: dict[int, VoterSet] = {}
+        self._gone: dict[ReplicaKey, DurableLog] = {}
+
+    def on_voters(self, node: Node, event: VotersKnown) -> None:
+        """A process goes by another voter set."""
+        me = (node.node_id, node.boot)
+        offset, before = self._latest.get(me, (-1, None))
+        self._latest[me] = (event.offset, event.voters)
+        machine = node.executor.machine
+        if before is not None and machine.is_leader and event.offset > offset:
+            self._check_change(node, offset, before, event.voters)
+
+    def _check_change(self, node: Node, offset: int, before: VoterSet, voters: VoterSet) -> None:
+        old, new = set(before.keys), set(voters.keys)
+        if old == new:
+            return
+        self.changes += 1
+        committed = self._cluster.checkers.committed
+        who = f"leader {node.node_id} of epoch {node.executor.machine.epoch}"
+        if len(old ^ new) != 1:
+            raise Broken("voters", f"{who} changes {before.node_ids} to {voters.node_ids} at once")
+        if offset >= committed.end:
+            raise Broken("voters", f"{who} changes the voters of {offset}, though only {committed.end} is committed")
+        if committed.last_epoch < node.executor.machine.epoch:
+            raise Broken("voters", f"{who} changes the voters, and nothing of its epoch is committed yet")
+
+    def on_high_watermark(self, node: Node) -> None:
+        """Who has heard that its voter set is committed, has the same as all others; a removed leader leads no more."""
+        machine = node.executor.machine
+        offset = machine.voters_offset
+        if not 0 <= offset < machine.high_watermark:
+            return
+        known = self._committed.setdefault(offset, machine.voters)
+        if known != machine.voters:
+            raise Broken(
+                "voters", f"node {node.node_id} goes by {machine.voters.node_ids} of {offset}, others {known.node_ids}"
+            )
+        if max(self._committed) < machine.high_watermark and offset < max(self._committed):
+            raise Broken(
+                "voters", f"node {node.node_id} goes by the voters of {offset}, {max(self._committed)} is later"
+            )
+        if machine.is_leader and not machine.is_voter:
+            raise Broken("voters", f"node {node.node_id} leads on, and the set without it is committed")
+
+    def on_committing(self, node: Node) -> None:
+        """`node`, the leader, has found something to be committed: by these voters."""
+        self.deciding = node.executor.machine.voters
+
+    def on_disk_gone(self, node: Node) -> None:
+        """It had kept its word until then."""
+        self._gone[node.key] = node.durable
+
+    def holds(self, key: ReplicaKey, batch: BatchKey) -> bool:
+        """Whether that very directory has the batch durably, or had when it was lost; a rotten one counts as having."""
+        gone = self._gone.get(key)
+        if gone is not None:
+            return gone.holds(batch)
+        node = self._cluster.voters[key.node_id - 1]
+        return node.key == key and (node.durable.holds(batch) or node.is_rotten)

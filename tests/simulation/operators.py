@@ -1,0 +1,89 @@
+"""Whoever changes the voters of a simulated cluster: adds, removes, replaces disks, as `kraft quorum` would let them.
+
+Decides: which changes leave a majority whose directories are still there. Must not know: when they come.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from metadata_log.ids import ReplicaKey
+from metadata_log.voters import VoterSet
+from quorum.node.ports import PeerCall, PeerRequested, PeerResponse
+from quorum.raft.messages import Request
+from quorum.raft.states import Leader
+from quorum.raft.voter_messages import AddRaftVoterRequest, RemoveRaftVoterRequest
+
+if TYPE_CHECKING:
+    from tests.simulation.cluster import Cluster
+    from tests.simulation.node import Node
+
+_OPERATOR = 1 << 50
+
+
+def _leader(cluster: Cluster) -> Node | None:
+    """Who leads the highest epoch and can hear of it at once."""
+    leading = [node for node in cluster.voters if node.is_up and not node.is_frozen and node.executor.machine.is_leader]
+    return max(leading, key=lambda node: node.executor.machine.epoch, default=None)
+
+
+def _ask(cluster: Cluster, leader: Node, request: Request) -> None:
+    def respond(response: PeerResponse) -> None:
+        cluster.world.tell(leader.node_id, f"answers {type(request).__name__}: {response.error.name}")
+
+    request_id = _OPERATOR + cluster.world.events
+    call = PeerCall(request=request, cluster_id=cluster.cluster_id)
+    leader.turn((PeerRequested(request_id=request_id, call=call, respond=respond),))
+
+
+def _has_majority(cluster: Cluster, voters: VoterSet, *, without: ReplicaKey | None = None) -> bool:
+    there = {node.key for node in cluster.voters} - {without}
+    return sum(1 for key in voters.keys if key in there) >= voters.majority
+
+
+def add_voter(cluster: Cluster, pick: int) -> None:
+    """Any controller that does not vote."""
+    leader = _leader(cluster)
+    if leader is None:
+        return
+    voters = leader.executor.machine.voters
+    spares = [node for node in cluster.voters if not voters.is_voter(node.key)]
+    if spares:
+        spare = spares[pick % len(spares)]
+        _ask(cluster, leader, AddRaftVoterRequest(voter=spare.key, endpoints=spare.endpoints))
+
+
+def remove_voter(cluster: Cluster, pick: int) -> None:
+    """Any voter, also one whose directory is gone."""
+    leader = _leader(cluster)
+    if leader is not None:
+        keys = leader.executor.machine.voters.keys
+        _remove(cluster, leader, keys[pick % len(keys)])
+
+
+def remove_leader(cluster: Cluster) -> None:
+    """The leader itself."""
+    leader = _leader(cluster)
+    if leader is not None:
+        _remove(cluster, leader, leader.key)
+
+
+def _remove(cluster: Cluster, leader: Node, key: ReplicaKey) -> None:
+    voters = leader.executor.machine.voters
+    if len(voters) > 1 and _has_majority(cluster, voters.without(key.node_id)):
+        _ask(cluster, leader, RemoveRaftVoterRequest(voter=key))
+
+
+def replace_disk(cluster: Cluster, pick: int) -> None:
+    """Of any controller, if those that are left can go on: no change is under way, and what the voters are is committed
+    by a leader of today, so that no other set can come back."""
+    leader = _leader(cluster)
+    if leader is None:
+        return
+    node, machine = cluster.voters[pick % len(cluster.voters)], leader.executor.machine
+    state = machine._core.state
+    is_calm = isinstance(state, Leader) and state.change is None and state.has_committed
+    if not is_calm or machine.voters_offset >= machine.high_watermark:
+        return
+    if _has_majority(cluster, machine.voters, without=node.key):
+        cluster.replace_disk(node)

@@ -1,0 +1,102 @@
+"""Our node opens what controllers of real clusters left, as a restarting node would: log end, epoch and voters are what
+Kafka's own dump tool says of the files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from metadata_log.ids import id_text
+from metadata_log.os_files import OsFiles
+from metadata_log.quorum_state import read_quorum_state
+from quorum.node.bootstrap import open_replica
+from quorum.node.config import config_of
+from quorum.node.properties import parse_properties
+from quorum.raft.config import RaftConfig
+from quorum.raft.inputs import Clock, Start
+from quorum.raft.machine import RaftMachine
+from quorum.raft.transitions import Role
+from tests.support.clusters import SCENARIOS, node_directories, unpack_clusters
+
+ORACLES = Path(__file__).parents[2] / "fixtures"
+_BATCH = re.compile(r"^baseOffset: \d+ lastOffset: (\d+) .*?partitionLeaderEpoch: (\d+) ", re.MULTILINE)
+_VOTERS = re.compile(r"KRaftVoters (\{.*\})$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
+
+
+def _controllers(root: Path) -> list[Path]:
+    """Those that have started at least once."""
+    found = [node for node in node_directories(root) if "process.roles=controller" in _properties_text(node)]
+    assert len(found) >= 20
+    return found
+
+
+def _properties_text(node: Path) -> str:
+    return (node / "server.properties").read_text()
+
+
+def _open(node: Path, target: Path) -> tuple[RaftMachine, list[tuple[int, str]]]:
+    """Opened from a copy and started; and the voters that it goes by."""
+    shutil.copytree(node / "data", target)
+    theirs = parse_properties(_properties_text(node), source=str(node))
+    config = config_of(
+        {
+            "process.roles": "controller",
+            "node.id": theirs["node.id"],
+            "listeners": "CONTROLLER://127.0.0.1:1,GRPC://127.0.0.1:2",
+            "log.dirs": str(target),
+            "controller.quorum.voters": theirs.get("controller.quorum.voters", ""),
+        }
+    )
+    opened = open_replica(OsFiles(), config)
+    machine = RaftMachine(opened.replica, RaftConfig(), opened.storage)
+    machine.on_input(Start(draw=1), Clock(monotonic_ms=1, wall_ms=1))
+    opened.abandon()
+    return machine, [(voter.key.node_id, id_text(voter.key.directory_id)) for voter in machine.voters]
+
+
+def _dumps(scenario: str, node: str) -> list[str]:
+    """What Kafka's tool says of the node's segments, in order."""
+    paths = sorted((ORACLES / scenario / "oracle" / "dump" / node).glob("*.log.txt.gz"))
+    return [gzip.decompress(path.read_bytes()).decode() for path in paths]
+
+
+def test_every_controllers_directory_opens(clusters: Path, tmp_path: Path) -> None:
+    for number, node in enumerate(_controllers(clusters)):
+        state = read_quorum_state(OsFiles(), f"{node}/data/__cluster_metadata-0")
+        machine, voters = _open(node, tmp_path / str(number))
+        assert state is not None
+        assert machine.epoch >= state.leader_epoch
+        assert machine.role is not Role.LEADER or len(voters) == 1
+        assert len(voters) >= 1, node
+        is_static = "controller.quorum.voters" in _properties_text(node)
+        assert machine.kraft_version == (0 if state.data_version == 0 and is_static else 1), node
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_it_ends_where_kafkas_dump_ends_and_goes_by_its_last_voters(
+    clusters: Path, tmp_path: Path, scenario: str
+) -> None:
+    checked = 0
+    for node in sorted((clusters / scenario).glob("node-?")):
+        dumps = _dumps(scenario, node.name)
+        if not dumps or "process.roles=controller" not in _properties_text(node):
+            continue
+        machine, voters = _open(node, tmp_path / node.name)
+        last_offset, epoch = _BATCH.findall(dumps[-1])[-1]
+        assert (machine.log_end.offset, machine.log_end.epoch) == (int(last_offset) + 1, int(epoch)), node
+        said = [match for dump in dumps for match in _VOTERS.findall(dump)]
+        if said:
+            theirs = [(voter["voterId"], voter["voterDirectoryId"]) for voter in json.loads(said[-1])["voters"]]
+            assert sorted(voters) == sorted(theirs), node
+        checked += 1
+    assert checked
