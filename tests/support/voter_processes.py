@@ -22,7 +22,10 @@ VERSION_0 = "metadata.version=21"
 class Controllers:
     """Controllers 1 to `count` on loopback; none is formatted or started yet."""
 
-    def __init__(self, root: Path, count: int, properties: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, root: Path, count: int, properties: Mapping[str, str] | None = None, cluster_id: str = CLUSTER_ID
+    ) -> None:
+        self.cluster_id = cluster_id
         ports = iter(free_ports(2 * count))
         self.nodes: dict[int, Node] = {}
         for node_id in range(1, count + 1):
@@ -54,7 +57,7 @@ class Controllers:
     def format(self, node_id: int, *how: str) -> None:
         """`kraft storage format`."""
         status, out, err = kraft(
-            "storage", "format", "-c", str(self.nodes[node_id].config_file), "-t", CLUSTER_ID, *how
+            "storage", "format", "-c", str(self.nodes[node_id].config_file), "-t", self.cluster_id, *how
         )
         assert status == 0, err + out
 
