@@ -250,9 +250,12 @@ class NodePort:
         """See the port."""
         node = self._node
         node.burn()
-        target = node.cluster.by_host[call.destination.endpoints[0].host]
 
         def take(answer: ClientAnswer | None) -> None:
             node.deliver(self._boot, ControllerAnswered(correlation=call.correlation, answer=answer))
 
+        if not call.destination.endpoints:  # nobody has told where it is
+            node.world.after(1, take, None)
+            return
+        target = node.cluster.by_host[call.destination.endpoints[0].host]
         node.cluster.network.call(node.node_id, target, call.request, take, timeout_ms=call.timeout_ms)

@@ -66,10 +66,9 @@ class VoterRules:
             raise Broken(
                 "voters", f"node {node.node_id} goes by {machine.voters.node_ids} of {offset}, others {known.node_ids}"
             )
-        if max(self._committed) < machine.high_watermark and offset < max(self._committed):
-            raise Broken(
-                "voters", f"node {node.node_id} goes by the voters of {offset}, {max(self._committed)} is later"
-            )
+        newest = max(self._committed)  # a snapshot stands for the record that it holds, one offset before its end
+        if offset < newest < machine.high_watermark and self._committed[newest] != machine.voters:
+            raise Broken("voters", f"node {node.node_id} goes by the voters of {offset}, those of {newest} are later")
         if machine.is_leader and not machine.is_voter:
             raise Broken("voters", f"node {node.node_id} leads on, and the set without it is committed")
 
