@@ -40,4 +40,5 @@ VOTER_FAULTS: Final = ("add voter", "remove voter", "remove leader", "replace di
 """Those of the stories in which the voters change (`setup.story_of`), where the others come too."""
 
 FIRST_OF_CHANGING_VOTERS: Final = 10_000
-"""Stories before it are as they were: the table of planted bugs names seeds among them."""
+LAST_OF_CHANGING_VOTERS: Final = 19_999
+"""Among these seeds one story in three changes its voters; all others are as they were."""

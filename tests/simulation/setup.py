@@ -14,7 +14,13 @@ import msgspec
 from metadata_log.file_log import LogConfig
 from quorum.node.retention import SnapshotConfig
 from quorum.raft.config import RaftConfig
-from tests.simulation.fault_names import FAULTS, FIRST_OF_CHANGING_VOTERS, SNAPSHOT_FAULTS, VOTER_FAULTS
+from tests.simulation.fault_names import (
+    FAULTS,
+    FIRST_OF_CHANGING_VOTERS,
+    LAST_OF_CHANGING_VOTERS,
+    SNAPSHOT_FAULTS,
+    VOTER_FAULTS,
+)
 
 _CHANGES: Final = ("add voter", *VOTER_FAULTS)
 CALM_MS: Final = 400
@@ -74,10 +80,10 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def story_of(seed: int) -> Setup:
-    """The story of a seed; of those from 10,000 on, one in three changes its voters."""
+    """The story of a seed; of those from 10,000 to 19,999, one in three changes its voters."""
     setup = _story_of(seed)
     chance = random.Random(seed ^ 0x0_7E25_0F_C0DE)
-    if seed < FIRST_OF_CHANGING_VOTERS or chance.randrange(3):
+    if not FIRST_OF_CHANGING_VOTERS <= seed <= LAST_OF_CHANGING_VOTERS or chance.randrange(3):
         return setup
     return _changing_voters(setup, chance)
 

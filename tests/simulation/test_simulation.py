@@ -16,6 +16,7 @@ from tests.simulation.planting import Mutant, mutated_source
 from tests.simulation.red_seeds import RED_SEEDS
 from tests.simulation.setup import story_of
 from tests.simulation.story import tell
+from tests.simulation.voter_mutants import VOTER_MUTANTS
 from tests.support.fresh_seed import fresh_seed
 
 CAMPAIGN_S = 600 if os.environ.get("LONG") else 60
@@ -60,6 +61,20 @@ def test_seeds_differ() -> None:
 def test_every_planted_bug_has_its_place(mutant: Mutant) -> None:
     path, source = mutated_source(mutant)
     compile(source, path, "exec")
+
+
+@pytest.mark.parametrize("mutant", VOTER_MUTANTS, ids=lambda mutant: mutant.name)
+def test_every_planted_bug_of_the_voters_has_its_place(mutant: Mutant) -> None:
+    path, source = mutated_source(mutant)
+    compile(source, path, "exec")
+
+
+def test_stories_of_changing_voters() -> None:
+    seeds = [seed for seed in range(10_000, 10_020) if story_of(seed).changes_voters]
+    assert len(seeds) >= 3
+    for seed in seeds[:4]:
+        outcome = tell(story_of(seed))
+        assert outcome.is_clean, report(outcome)
 
 
 def test_the_planted_bugs_are_named_once_and_plenty() -> None:
