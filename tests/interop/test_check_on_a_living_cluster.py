@@ -9,12 +9,13 @@ import hashlib
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from quorum.cli.demo.cluster import wait_until
 from quorum.cli.main import run
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.life import BROKER_KILLED, KafkaLife
@@ -59,14 +60,14 @@ def test_stopped_and_crashed_nodes(kafka_life: KafkaLife, capsys: pytest.Capture
 
 
 def test_it_is_silent_at_every_moment(living: KafkaCluster) -> None:
-    writing = threading.Thread(target=_make_and_delete_topics, args=(living,))
-    writing.start()
     checks = 0
-    while writing.is_alive():
-        status, found = _check(list(living.nodes.values()))
-        assert (status, _serious(found)) == (0, [])
-        checks += 1
-    writing.join()
+    with ThreadPoolExecutor(1) as beside:
+        writing = beside.submit(_make_and_delete_topics, living)
+        while not writing.done():
+            status, found = _check(list(living.nodes.values()))
+            assert (status, _serious(found)) == (0, [])
+            checks += 1
+        writing.result()
     assert checks > 0
     assert all(node.is_running for node in living.nodes.values())
 
@@ -88,9 +89,11 @@ def test_after_kill_9_of_the_leader_and_of_a_broker(living: KafkaCluster) -> Non
 
 def _make_and_delete_topics(cluster: KafkaCluster) -> None:
     for number in range(6):
-        cluster.admin("topics", "--create", "--topic", f"brief-{number}", "--partitions", "3")
+        name = f"brief-{number}"
+        cluster.admin("topics", "--create", "--topic", name, "--partitions", "3")
         if number % 2:
-            cluster.admin("topics", "--delete", "--topic", f"brief-{number}")
+            wait_until(f"{name} to be known", lambda name=name: name in cluster.admin("topics", "--list").split())
+            cluster.admin("topics", "--delete", "--topic", name)
 
 
 def _content(directories: list[Path]) -> dict[str, tuple[str, int]]:
