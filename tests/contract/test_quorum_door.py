@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,11 +13,12 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from kraft.v1 import quorum_pb2, quorum_pb2_grpc
-from metadata_log.ids import METADATA_TOPIC_ID
-from metadata_log.offsets import Epoch
+from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from quorum.errors import Error
-from quorum.raft.messages import FetchResponse
+from quorum.raft.messages import FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
 from quorum.transport.channel import open_channel
+from quorum.transport.convert.fetch_snapshot import fetch_snapshot_request_to, fetch_snapshot_response_from
 from tests.support.loop import run, until
 from tests.support.quorum_calls import fetch, fetch_message, fetched
 from tests.support.scripted_node import NODE_ID, ScriptedNode, served
@@ -144,6 +146,48 @@ class TestFetch:
             node = ScriptedNode()
             async with _stub(node) as stub:
                 call = stub.FetchOnce(fetch_message(1))
+                await until(lambda: node.peers, what="the request at the node")
+                call.cancel()
+                await until(lambda: node.gone == [1], what="the request dropped")
+
+        run(main())
+
+
+class TestFetchSnapshot:
+    def test_a_piece_is_asked_for_and_answered(self) -> None:
+        end = OffsetAndEpoch(offset=Offset(80), epoch=Epoch(3))
+        asked = FetchSnapshotRequest(
+            replica=ReplicaKey(node_id=NodeId(7), directory_id=ZERO_DIRECTORY_ID),
+            current_leader_epoch=Epoch(4),
+            snapshot_id=end,
+            position=60,
+            max_bytes=100,
+        )
+        answered = FetchSnapshotResponse(
+            leader_id=NodeId(NODE_ID), leader_epoch=Epoch(4), snapshot_id=end, size=100, position=60, data=b"x" * 40
+        )
+
+        async def main() -> None:
+            node = ScriptedNode()
+            async with _stub(node) as stub:
+                message = fetch_snapshot_request_to(asked, cluster_id="scripted", topic_id=METADATA_TOPIC_ID)
+                call = asyncio.ensure_future(stub.FetchSnapshot(message))
+                await until(lambda: node.peers, what="the request at the node")
+                assert node.peers[1][0].request == asked
+                node.answer_peer(1, answered)
+                assert fetch_snapshot_response_from(await call) == answered
+
+        run(main())
+
+    def test_it_is_dropped_with_its_call_and_nonsense_is_refused(self) -> None:
+        async def main() -> None:
+            node = ScriptedNode()
+            async with _stub(node) as stub:
+                bad = await stub.FetchSnapshot(quorum_pb2.FetchSnapshotRequest())
+                assert bad.error_code == Error.INVALID_REQUEST
+                assert not node.peers
+                topic = quorum_pb2.FetchSnapshotRequest.Topic(topic_id=METADATA_TOPIC_ID, partitions=[{}])
+                call = stub.FetchSnapshot(quorum_pb2.FetchSnapshotRequest(topics=[topic]))
                 await until(lambda: node.peers, what="the request at the node")
                 call.cancel()
                 await until(lambda: node.gone == [1], what="the request dropped")

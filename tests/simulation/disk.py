@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from metadata_log.checkpoint_ops import CheckReceived
 from metadata_log.errors import MetadataLogError
 from metadata_log.simulated_files import SimulatedCrash
 from quorum.node.checkpoint_jobs import CheckpointJob, CheckpointJobDone
@@ -70,6 +71,8 @@ class NodeDisk:
         except (MetadataLogError, OSError) as error:
             node.disk_failed(self._boot, error)
             return
+        if isinstance(job.op, CheckReceived) and node.dies_installing is not None:
+            node.files.crash_at, node.dies_installing = node.files.changes + node.dies_installing, None
         node.look_at_disk()
         node.world.after(_TOLD_US, node.deliver, self._boot, CheckpointJobDone(job_id=job.job_id, result=result))
         if self._work:

@@ -33,7 +33,7 @@ FAULTS: Final = (
     "wall clock set",
 )
 
-SNAPSHOT_FAULTS: Final = ("snapshot", "snapshot", "left behind", "dead in a snapshot", "snapshot rot")
+SNAPSHOT_FAULTS: Final = ("snapshot", "left behind", "left behind", "left behind", "dead in a snapshot", "snapshot rot")
 """Those of stories that take snapshots, as often as they stand here."""
 
 VOTER_FAULTS: Final = ("add voter", "remove voter", "remove leader", "replace disk")

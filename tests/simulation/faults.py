@@ -219,8 +219,11 @@ def _snapshot(cluster: Cluster, pick: Pick) -> None:
 
 
 def _left_behind(cluster: Cluster, pick: Pick) -> None:
-    """One is cut off, or down, while the others take snapshots: what it lacks may be trimmed away."""
+    """One is cut off, or down, while the others take snapshots: what it lacks may be trimmed away. When it has all of
+    a snapshot and is about to install it, it may die at one of the next calls of its files."""
     behind = pick.node(cluster)
+    if pick.of(2):
+        behind.dies_installing, behind.dies_by_power = 1 + pick.of(25), bool(pick.of(2))
     if pick.of(2):
         _end(behind, power=bool(pick.of(2)))
     else:
@@ -336,7 +339,7 @@ def make_peace(cluster: Cluster) -> None:
     network.cut.clear()
     network.manners = msgspec.structs.replace(cluster.setup.link, drop=0.0, duplicate=0.0)
     for node in cluster.nodes:
-        node.fuse = None
+        node.fuse = node.dies_installing = None
         node.files.calm()
         node.disk_factor, node.stalled_until_us = 1, 0
         node.clock.run_at(TRUE_RATE)

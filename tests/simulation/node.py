@@ -79,6 +79,7 @@ class Node:
         self.boot = 0
         self.fuse: int | None = None
         self.dies_by_power = False
+        self.dies_installing: int | None = None
         self.disk_factor = 1
         self.stalled_until_us = 0
         self.backlog: list[Event] = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from metadata_log.epochs import EpochHistory
 from metadata_log.errors import InvariantViolation
@@ -136,3 +138,57 @@ def test_inputs_that_break_their_contract_stop_the_node() -> None:
 def test_wrong_configuration_is_named(values: dict[str, int], what: str) -> None:
     with pytest.raises(ValueError, match=what):
         RaftConfig(**values)
+
+
+@st.composite
+def _trimmed(draw: st.DrawFn) -> tuple[LogState, LogState]:
+    """A log of up to five epochs, and the same trimmed to the end of a snapshot."""
+    starts = sorted(draw(st.sets(st.integers(1, 40), max_size=4)))
+    numbers = sorted(draw(st.sets(st.integers(1, 9), min_size=len(starts) + 1, max_size=len(starts) + 1)))
+    end = (starts[-1] if starts else 0) + draw(st.integers(1, 10))
+    epochs = EpochHistory()
+    for start, number in zip([0, *starts], numbers, strict=True):
+        epochs = epochs.assign(Epoch(number), Offset(start))
+    storage = StorageState(end=_position(end, numbers[-1]), epochs=epochs, voters=VoterHistory())
+    whole, trimmed = LogState(storage), LogState(storage)
+    at = _position(cut := draw(st.integers(1, end)), epochs.epoch_at(Offset(cut - 1)))
+    trimmed.advance_high_watermark(Offset(end))
+    trimmed.take_snapshot(Snapshot(id=at, size=1))
+    trimmed.trim(at)
+    return whole, trimmed
+
+
+@given(_trimmed(), st.integers(0, 55), st.integers(0, 10))
+def test_a_trimmed_log_judges_positions_as_the_whole_one_did(
+    logs: tuple[LogState, LogState], offset: int, epoch: int
+) -> None:
+    whole, trimmed = logs
+    start = trimmed.snapshots[0].id
+    said = trimmed.validate_position(Offset(offset), Epoch(epoch))
+    if offset < start.offset or epoch < start.epoch or (offset == start.offset and epoch != start.epoch):
+        assert said == BeforeStart(snapshot_id=start)
+    else:
+        assert said == whole.validate_position(Offset(offset), Epoch(epoch))
+
+
+@given(_trimmed(), st.integers(0, 55), st.integers(0, 10))
+def test_what_a_log_lacks_is_installed_and_nothing_else(logs: tuple[LogState, LogState], more: int, epoch: int) -> None:
+    whole, trimmed = logs
+    for log in (whole, trimmed):
+        assert not log.lacks(OffsetAndEpoch(offset=log.end_offset, epoch=log.last_epoch))
+    end = _position(trimmed.end_offset + more, epoch)
+    assert trimmed.lacks(end) == (more > 0 or epoch != trimmed.last_epoch)
+    if not trimmed.lacks(end):
+        with pytest.raises(InvariantViolation, match="in place of a log"):
+            trimmed.install(7, Snapshot(id=end, size=1))
+        return
+    trimmed.install(7, Snapshot(id=end, size=1))
+    assert (trimmed.start_offset, trimmed.end, trimmed.high_watermark) == (end.offset, end, end.offset)
+    assert not trimmed.is_flushed
+    trimmed.complete(7, end.epoch, end.offset)
+    assert trimmed.is_flushed
+    assert trimmed.flushed_offset == end.offset
+    later = Epoch(end.epoch + 1)
+    trimmed.append(8, Offset(end.offset + 2), (EpochStartsAt(epoch=later, start_offset=end.offset),))
+    assert trimmed.epoch_before(end.offset) == end.epoch
+    assert trimmed.epoch_before(Offset(end.offset + 1)) == later

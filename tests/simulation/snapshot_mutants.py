@@ -1,0 +1,133 @@
+"""Planted bugs in snapshots, trims and installations: a part of `mutants`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.simulation.planting import Mutant
+
+SNAPSHOT_MUTANTS: Final = (
+    Mutant(
+        name="a snapshot is renamed before its sync",
+        module="metadata_log.snapshot",
+        was="        self._open().fdatasync()\n        self.close()\n",
+        becomes="        self._open()\n        self.close()\n",
+    ),
+    Mutant(
+        name="a snapshot of what is not committed",
+        module="quorum.node.snapshots",
+        was=(
+            "        executor, image = self._executor, self._executor.image\n"
+            "        end, clock = image.offset_and_epoch, executor.clock\n"
+            "        if end.offset > executor.high_watermark:\n"
+        ),
+        becomes=(
+            "        executor, waiting = self._executor, self._executor._published._remembered\n"
+            "        image = waiting[-1].image if waiting else executor.image\n"
+            "        end, clock = image.offset_and_epoch, executor.clock\n"
+            "        if end.offset > executor.machine.log_end_offset:\n"
+        ),
+    ),
+    Mutant(
+        name="a snapshot is of a later image than its name says",
+        module="quorum.node.snapshots",
+        was="            _values(image),\n",
+        becomes="            (value for when in (executor,) for value in _values(when.image)),\n",
+    ),
+    Mutant(
+        name="the log is trimmed past the snapshot",
+        module="quorum.node.snapshots",
+        was="stage_trim(begin.end.offset, obsolete)",
+        becomes="stage_trim(executor.image.offset_and_epoch.offset, obsolete)",
+    ),
+    Mutant(
+        name="a trim removes the newest segments first",
+        module="metadata_log.file_log",
+        was="                RemoveSegments(bases=tuple(map(_base_of, removed))),\n",
+        becomes="                RemoveSegments(bases=tuple(map(_base_of, reversed(removed)))),\n",
+    ),
+    Mutant(
+        name="a trim forgets the voters",
+        module="quorum.raft.snapshots",
+        was="members.history.trim_to(start.offset)",
+        becomes="members.history.begin_at(start.offset, None)",
+    ),
+    Mutant(
+        name="a Fetch from before the log's start is served",
+        module="quorum.raft.log_state",
+        was="        if offset <= start.offset or (start.offset > 0 and epoch < start.epoch):\n",
+        becomes="        if offset < 0:\n",
+    ),
+    Mutant(
+        name="voters are not loaded from the snapshot",
+        module="quorum.raft.snapshots",
+        was="begin_at(snapshot.id.offset, voters)",
+        becomes="begin_at(snapshot.id.offset, None)",
+    ),
+    Mutant(
+        name="a restarted node does not load the snapshot's voters",
+        module="quorum.node.bootstrap",
+        was="        begin, history = snapshot.end.offset, snapshot.voter_history(history)\n",
+        becomes="        begin = snapshot.end.offset\n",
+    ),
+    Mutant(
+        name="an installation keeps the old log's last epoch",
+        module="quorum.raft.log_state",
+        was="        self.last_epoch = end.epoch\n        self.epochs = EpochHistory()\n",
+        becomes="        self.epochs = EpochHistory()\n",
+    ),
+    Mutant(
+        name="an installation keeps the published image",
+        module="quorum.node.published",
+        was="        self.replayer = Replayer.start(image)\n        self.high_watermark = max",
+        becomes="        self.high_watermark = max",
+    ),
+    Mutant(
+        name="a received snapshot gets its name before its sync",
+        module="metadata_log.log_writer",
+        was=(
+            "        handle = self._files.open(self._path(step.part))\n        try:\n            handle.fdatasync()\n"
+        ),
+        becomes="        handle = self._files.open(self._path(step.part))\n        try:\n            handle.size()\n",
+    ),
+    Mutant(
+        name="the log is removed before the snapshot has its name",
+        module="metadata_log.file_log",
+        was=(
+            "                *(() if checkpoint is None else (checkpoint,)),\n"
+            "                SaveEpochs(epochs=self._epochs),\n"
+            "                RemoveSegments(bases=removed),\n"
+            "                CreateSegment(base=end.offset),\n"
+        ),
+        becomes=(
+            "                SaveEpochs(epochs=self._epochs),\n"
+            "                RemoveSegments(bases=removed),\n"
+            "                CreateSegment(base=end.offset),\n"
+            "                *(() if checkpoint is None else (checkpoint,)),\n"
+        ),
+    ),
+    Mutant(
+        name="a half-received snapshot is taken for whole",
+        module="quorum.raft.snapshots",
+        was="    if receiving.position == receiving.size:\n",
+        becomes="    if receiving.position > 0:\n",
+    ),
+    Mutant(
+        name="a piece is stored at the wrong position",
+        module="quorum.node.snapshots",
+        was="            position=effect.position,\n            data=effect.data,\n",
+        becomes="            position=0,\n            data=effect.data,\n",
+    ),
+    Mutant(
+        name="a piece is asked for from the wrong position",
+        module="quorum.raft.snapshots",
+        was="receiving.stored_next = response.size, response.position + len(response.data)\n",
+        becomes="receiving.stored_next = response.size, response.position + len(response.data) + 1\n",
+    ),
+    Mutant(
+        name="a cut-off installation is not finished at the start",
+        module="quorum.node.startup",
+        was="    if end.offset > log.log_end_offset:\n        return True\n",
+        becomes="    if end.offset > log.log_end_offset:\n        return False\n",
+    ),
+)
