@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from metadata_log.files import Files
 from metadata_log.ids import DirectoryId
 from metadata_log.simulated_files import SimulatedFiles
@@ -20,6 +22,8 @@ from tests.support.repairs import (
     request,
     tree,
 )
+
+pytestmark = pytest.mark.timeout(300)  # 2 s of processor time; a loaded machine gives it late
 
 SURVIVOR = "every-record/node-1/data"
 

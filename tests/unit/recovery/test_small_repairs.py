@@ -30,6 +30,8 @@ from tests.support.repairs import (
     tree,
 )
 
+pytestmark = pytest.mark.timeout(300)  # 2 s of processor time; a loaded machine gives it late
+
 METADATA = "/data/__cluster_metadata-0"
 NEWEST = f"{METADATA}/00000000000000000300-0000000001.checkpoint"
 OLD, NEW = "MkU3OEVBNTcwNTJENDM2Qg", "b3RoZXJjbHVzdGVyaWQwMQ"
