@@ -105,7 +105,7 @@ func first(kind string, addresses []string, prefix string) error {
 					continue
 				}
 				tryUntilRefused(ctx, target, &sequence, acknowledged)
-				target.Close()
+				go target.Close() // which may wait for who does not answer
 				time.Sleep(probeEvery)
 			}
 		}()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -14,9 +15,10 @@ import (
 const zooKeeperSessions = 16
 
 type zooKeeperTarget struct {
-	sessions []*zk.Conn
-	prefix   string
-	value    []byte
+	address, prefix string
+	value           []byte
+	mutex           sync.Mutex
+	sessions        [zooKeeperSessions]*zk.Conn
 }
 
 // oneServer is a list of one that may be tried again at once: the client library would wait a second.
@@ -35,16 +37,23 @@ type quiet struct{}
 func (quiet) Printf(string, ...interface{}) {}
 
 func openZooKeeper(address, prefix string) (Target, error) {
-	t := &zooKeeperTarget{prefix: prefix, value: []byte(strings.Repeat("v", 128))}
-	for range zooKeeperSessions {
-		session, _, err := zk.Connect([]string{address}, 10*time.Second, zk.WithLogger(quiet{}), zk.WithLogInfo(false),
-			zk.WithHostProvider(&oneServer{address: address}))
+	return &zooKeeperTarget{address: address, prefix: prefix, value: []byte(strings.Repeat("v", 128))}, nil
+}
+
+// session is the one of this client, made when it is first needed.
+func (t *zooKeeperTarget) session(client int) (*zk.Conn, error) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	index := client % zooKeeperSessions
+	if t.sessions[index] == nil {
+		session, _, err := zk.Connect([]string{t.address}, 10*time.Second, zk.WithLogger(quiet{}), zk.WithLogInfo(false),
+			zk.WithHostProvider(&oneServer{address: t.address}))
 		if err != nil {
 			return nil, err
 		}
-		t.sessions = append(t.sessions, session)
+		t.sessions[index] = session
 	}
-	return t, nil
+	return t.sessions[index], nil
 }
 
 func (t *zooKeeperTarget) path(sequence uint64, i int) string {
@@ -52,7 +61,10 @@ func (t *zooKeeperTarget) path(sequence uint64, i int) string {
 }
 
 func (t *zooKeeperTarget) Write(ctx context.Context, client int, sequence uint64, batch int) error {
-	session := t.sessions[client%len(t.sessions)]
+	session, err := t.session(client)
+	if err != nil {
+		return err
+	}
 	done := make(chan error, 1)
 	go func() { done <- t.create(session, sequence, batch) }()
 	select {
@@ -80,8 +92,13 @@ func (t *zooKeeperTarget) create(session *zk.Conn, sequence uint64, batch int) e
 	return err
 }
 
+// Close takes a second for each session whose server does not answer.
 func (t *zooKeeperTarget) Close() {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
 	for _, session := range t.sessions {
-		session.Close()
+		if session != nil {
+			session.Close()
+		}
 	}
 }
