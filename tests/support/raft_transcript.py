@@ -16,17 +16,15 @@ import msgspec
 from metadata_log.batch import build_batch
 from metadata_log.epochs import EpochHistory
 from metadata_log.ids import NodeId
-from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet
 from quorum.errors import Error
 from quorum.raft.config import RaftConfig, Snapshot, StorageState
 from quorum.raft.inputs import (
-    ChunkStored,
     Clock,
     Elapsed,
     Flushed,
     Input,
-    LogTrimmed,
     Persisted,
     Propose,
     RequestDropped,
@@ -34,8 +32,6 @@ from quorum.raft.inputs import (
     RequestReceived,
     ResponseReceived,
     Shutdown,
-    SnapshotChecked,
-    SnapshotTaken,
     Start,
 )
 from quorum.raft.machine import RaftMachine
@@ -47,7 +43,6 @@ from quorum.raft.messages import (
     FetchRequest,
     FetchResponse,
     FetchSnapshotRequest,
-    FetchSnapshotResponse,
     Request,
     Response,
     VoteRequest,
@@ -67,19 +62,14 @@ from quorum.raft.voter_messages import (
     ApiVersionsResponse,
 )
 from tests.support.raft_transcript_leader import LeaderCommands
+from tests.support.raft_transcript_snapshots import SnapshotCommands, piece_of, position_of
 from tests.support.raft_transcript_voters import VoterCommands, endpoints_of, key_of, voters_record
 from tests.support.raft_words import lines_of
 
 WALL_MS = 1_700_000_000_000
 
 
-def position_of(text: str) -> OffsetAndEpoch:
-    """`offset@epoch`."""
-    offset, epoch = text.split("@")
-    return OffsetAndEpoch(offset=Offset(int(offset)), epoch=Epoch(int(epoch)))
-
-
-class Transcript(LeaderCommands, VoterCommands):
+class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
     """One replica under dictation."""
 
     def __init__(self) -> None:
@@ -174,38 +164,6 @@ class Transcript(LeaderCommands, VoterCommands):
         """`epoch=` and one value of `size=` bytes."""
         value = b"v" * int(named.get("size", "10"))
         return self.feed(Propose(epoch=Epoch(int(named["epoch"])), values=(value,)))
-
-    def do_stored(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """The piece of the snapshot that is received as `serial=` is in its file."""
-        return self.feed(ChunkStored(serial=int(named["serial"])))
-
-    def do_checked(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """The snapshot that was received as `serial=` is sound, and names `voters=`; or `broken`."""
-        ids = [int(n) for n in named.get("voters", "").split(",") if n]
-        voters = VoterSet.of(Voter(key=key_of(n), endpoints=endpoints_of(n)) for n in ids) if ids else None
-        fault = "it is torn" if "broken" in flags else None
-        return self.feed(SnapshotChecked(serial=int(named["serial"]), fault=fault, voters=voters))
-
-    def do_taken(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """A snapshot of our own is durable: `end=`, 100 bytes."""
-        return self.feed(SnapshotTaken(snapshot=Snapshot(id=position_of(named["end"]), size=100)))
-
-    def do_trimmed(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """The log begins at the snapshot `to=`."""
-        return self.feed(LogTrimmed(start=position_of(named["to"])))
-
-    def do_snapshot(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """FetchSnapshot: `from=`, `epoch=`, `of=offset@epoch`, `position=`, `max=`."""
-        return self.request(
-            named,
-            FetchSnapshotRequest(
-                replica=key_of(int(named["from"])),
-                current_leader_epoch=Epoch(int(named["epoch"])),
-                snapshot_id=position_of(named["of"]),
-                position=int(named.get("position", "0")),
-                max_bytes=int(named.get("max", "60")),
-            ),
-        )
 
     def do_shutdown(self, named: dict[str, str], flags: set[str]) -> list[str]:
         """The clean stop."""
@@ -359,7 +317,7 @@ class Transcript(LeaderCommands, VoterCommands):
                 error=error, leader_id=leader, leader_epoch=epoch, leader_endpoints=where
             )
         if isinstance(request, FetchSnapshotRequest):
-            return _piece(request, named, error, leader, epoch, where)
+            return piece_of(request, named, error, leader, epoch, where)
         records = b""
         if "voters" in named:
             records = voters_record(named, self.machine.log_end_offset, epoch, WALL_MS)
@@ -378,26 +336,6 @@ class Transcript(LeaderCommands, VoterCommands):
             snapshot_id=position_of(named["snapshot"]) if "snapshot" in named else None,
             records=records if "broken" not in flags else records[:-1] + b"\xff",
         )
-
-
-def _piece(
-    request: FetchSnapshotRequest,
-    named: dict[str, str],
-    error: Error,
-    leader: NodeId,
-    epoch: Epoch,
-    where: tuple[Endpoint, ...],
-) -> FetchSnapshotResponse:
-    return FetchSnapshotResponse(
-        error=error,
-        leader_id=leader,
-        leader_epoch=epoch,
-        leader_endpoints=where,
-        snapshot_id=position_of(named["of"]) if "of" in named else request.snapshot_id,
-        size=int(named.get("size", "100")),
-        position=int(named.get("position", str(request.position))),
-        data=bytes(int(named.get("bytes", "0"))),
-    )
 
 
 def play(text: str) -> str:

@@ -1,0 +1,83 @@
+"""The transcript's words about snapshots (KIP-630)."""
+
+from __future__ import annotations
+
+from metadata_log.ids import NodeId
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.voters import Endpoint, Voter, VoterSet
+from quorum.errors import Error
+from quorum.raft.config import Snapshot
+from quorum.raft.inputs import ChunkStored, Input, LogTrimmed, SnapshotChecked, SnapshotTaken
+from quorum.raft.messages import FetchSnapshotRequest, FetchSnapshotResponse, Request
+from tests.support.raft_transcript_voters import endpoints_of, key_of
+
+
+def position_of(text: str) -> OffsetAndEpoch:
+    """`offset@epoch`."""
+    offset, epoch = text.split("@")
+    return OffsetAndEpoch(offset=Offset(int(offset)), epoch=Epoch(int(epoch)))
+
+
+class SnapshotCommands:
+    """What a transcript says of snapshots."""
+
+    def feed(self, received: Input) -> list[str]:
+        """Give the replica an input."""
+        raise NotImplementedError
+
+    def request(self, named: dict[str, str], request: Request) -> list[str]:
+        """Give the replica a request."""
+        raise NotImplementedError
+
+    def do_stored(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """The piece of the snapshot that is received as `serial=` is in its file."""
+        return self.feed(ChunkStored(serial=int(named["serial"])))
+
+    def do_checked(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """The snapshot that was received as `serial=` is sound, and names `voters=`; or `broken`."""
+        ids = [int(n) for n in named.get("voters", "").split(",") if n]
+        voters = VoterSet.of(Voter(key=key_of(n), endpoints=endpoints_of(n)) for n in ids) if ids else None
+        fault = "it is torn" if "broken" in flags else None
+        return self.feed(SnapshotChecked(serial=int(named["serial"]), fault=fault, voters=voters))
+
+    def do_taken(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """A snapshot of our own is durable: `end=`, 100 bytes."""
+        return self.feed(SnapshotTaken(snapshot=Snapshot(id=position_of(named["end"]), size=100)))
+
+    def do_trimmed(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """The log begins at the snapshot `to=`."""
+        return self.feed(LogTrimmed(start=position_of(named["to"])))
+
+    def do_snapshot(self, named: dict[str, str], flags: set[str]) -> list[str]:
+        """FetchSnapshot: `from=`, `epoch=`, `of=offset@epoch`, `position=`, `max=`."""
+        return self.request(
+            named,
+            FetchSnapshotRequest(
+                replica=key_of(int(named["from"])),
+                current_leader_epoch=Epoch(int(named["epoch"])),
+                snapshot_id=position_of(named["of"]),
+                position=int(named.get("position", "0")),
+                max_bytes=int(named.get("max", "60")),
+            ),
+        )
+
+
+def piece_of(
+    request: FetchSnapshotRequest,
+    named: dict[str, str],
+    error: Error,
+    leader: NodeId,
+    epoch: Epoch,
+    where: tuple[Endpoint, ...],
+) -> FetchSnapshotResponse:
+    """An answer to FetchSnapshot."""
+    return FetchSnapshotResponse(
+        error=error,
+        leader_id=leader,
+        leader_epoch=epoch,
+        leader_endpoints=where,
+        snapshot_id=position_of(named["of"]) if "of" in named else request.snapshot_id,
+        size=int(named.get("size", "100")),
+        position=int(named.get("position", str(request.position))),
+        data=bytes(int(named.get("bytes", "0"))),
+    )
