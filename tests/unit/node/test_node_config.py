@@ -135,3 +135,30 @@ def test_a_wrong_value_is_refused_by_key_and_value(key: str, value: str, message
 def test_a_broker_has_no_controller_listener() -> None:
     with pytest.raises(ConfigError, match="a broker has no CONTROLLER listener"):
         config_of({**BROKER, "listeners": "CONTROLLER://h:1,GRPC://h:2"})
+
+
+def test_static_voters_are_read_and_serve_as_bootstrap_servers() -> None:
+    config = controller(controller_quorum_voters="1@c1:9094,2@[::1]:9095")
+    assert [(voter.key.node_id, voter.endpoints[0].port) for voter in config.static_voters] == [(1, 9094), (2, 9095)]
+    assert not config.static_voters.are_dynamic
+    assert [at.port for at in config.bootstrap_servers] == [9094, 9095]
+
+
+@pytest.mark.parametrize(
+    ("voters", "what"),
+    [
+        ("1:c1:9094", "is no voter"),
+        ("1@c1", "is no voter"),
+        ("1@c1:1,1@c2:2", "named 2 times"),
+        ("2@c2:1", "not among"),
+    ],
+)
+def test_static_voters_that_make_no_sense(voters: str, what: str) -> None:
+    with pytest.raises(ConfigError, match=what):
+        controller(controller_quorum_voters=voters)
+
+
+def test_only_a_controller_joins_by_itself() -> None:
+    assert controller(controller_quorum_auto_join_enable="true").auto_join
+    with pytest.raises(ConfigError, match="only a controller"):
+        config_of({**BROKER, "controller.quorum.auto.join.enable": "true"})
