@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _NOTHING_DONE: Final = (Error.NOT_CONTROLLER, Error.THROTTLING_QUOTA_EXCEEDED)
 _RETRY_MS: Final = 15
 _GIVE_UP_AFTER: Final = 400
+_ANYTHING: Final = ("create", "create", "create", "delete", "describe", "read")
+_READS: Final = ("describe",)
+"""Without "read", which goes to anybody: so that it stays with whoever answers, a deposed leader for one."""
+_READ_EVERY_MS: Final = 20
 UNKNOWN: Final = "unknown"
 """The outcome of a request that may have been done, or may yet be."""
 
@@ -44,7 +48,9 @@ class Operation(msgspec.Struct, kw_only=True):
 class Client:
     """One of them. `busy` is the operation under way."""
 
-    def __init__(self, cluster: Cluster, client_id: int) -> None:
+    def __init__(self, cluster: Cluster, client_id: int, *, only_reads: bool = False) -> None:
+        self._kinds = _READS if only_reads else _ANYTHING
+        self._think_ms = max(cluster.setup.think_ms, _READ_EVERY_MS) if only_reads else cluster.setup.think_ms
         self._cluster = cluster
         self._world = cluster.world
         self.client_id = client_id
@@ -60,13 +66,13 @@ class Client:
 
     def _think(self) -> None:
         if not self.is_stopping:
-            self._world.after(1 + self._world.up_to(2 * self._cluster.setup.think_ms * US_PER_MS), self._ask_anything)
+            self._world.after(1 + self._world.up_to(2 * self._think_ms * US_PER_MS), self._ask_anything)
 
     def _ask_anything(self) -> None:
         if self.is_stopping or self.busy is not None:
             return
         world = self._world
-        kind = ("create", "create", "create", "delete", "describe", "read")[world.up_to(6)]
+        kind = self._kinds[world.up_to(len(self._kinds))]
         self.ask(kind, f"t{world.up_to(self._cluster.setup.topics)}")
 
     def ask(self, kind: str, topic: str) -> None:
@@ -93,6 +99,7 @@ class Client:
             _request(operation, self._world.up_to(1 << 20), self._cluster.broker_count),
             lambda answer: self._take(operation, answer),
             at_least_offset=operation.at_least_offset,
+            timeout_ms=self._cluster.setup.patience_ms,
         )
 
     def _take(self, operation: Operation, answer: ClientAnswer | None) -> None:

@@ -52,7 +52,9 @@ class Cluster:
         self.agents = [self._agent(FIRST_AGENT + n) for n in range(setup.observers)]
         self.nodes: list[Node] = [*self.voters, *self.agents]
         self.by_host = {endpoint.host: node for node in self.nodes for endpoint in node.endpoints}
-        self.clients = [Client(self, FIRST_CLIENT + n) for n in range(setup.clients)]
+        self.clients = [
+            Client(self, FIRST_CLIENT + n, only_reads=n >= setup.clients) for n in range(setup.clients + setup.readers)
+        ]
         self._format(voters)
 
     def _agent(self, node_id: int) -> AgentNode:

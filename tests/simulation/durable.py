@@ -58,6 +58,15 @@ class DurableLog:
             if following.end <= offset
         ]
 
+    def places_between(self, first: int, last: int) -> list[tuple[str, int, int]]:
+        """(file, start, end) of the batches from offset `first` to `last` that another follows in the same file."""
+        return [
+            (segment.name, ([0, *segment.ends])[at], segment.ends[at])
+            for segment in self._segments
+            for at, following in enumerate(segment.keys[1:])
+            if first <= segment.keys[at].base and following.end <= last
+        ]
+
     def holds(self, key: BatchKey) -> bool:
         """Whether this very batch is durable here."""
         return self._held.get(key.base) == key or key.end <= self.snapshot_end

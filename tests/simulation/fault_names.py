@@ -1,5 +1,4 @@
-"""The kinds of fault that a seed may draw; `faults` does them. New ones (voter changes, handovers) go here and
-there."""
+"""The kinds of fault that a seed may draw; `faults` does them. New ones go here and there."""
 
 from __future__ import annotations
 
@@ -42,3 +41,9 @@ VOTER_FAULTS: Final = ("add voter", "remove voter", "remove leader", "replace di
 FIRST_OF_CHANGING_VOTERS: Final = 10_000
 LAST_OF_CHANGING_VOTERS: Final = 19_999
 """Among these seeds one story in three changes its voters; all others are as they were."""
+
+LEADER_FAULTS: Final = ("hand over", "depose", "rival leaders", "rot ahead")
+"""What is done to leaders on purpose; `faults_leader` does them, and `setup` draws them from chance of their own."""
+
+FIRST_WITH_PLANS: Final = 20_000
+"""From this seed on every second story has them; those before are as they were."""

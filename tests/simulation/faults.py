@@ -15,7 +15,8 @@ from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.snapshot import checkpoint_name, newest_checkpoint
 from tests.simulation.clock import TRUE_RATE
 from tests.simulation.cluster import Cluster
-from tests.simulation.fault_names import FAULTS, SNAPSHOT_FAULTS, VOTER_FAULTS
+from tests.simulation.fault_names import FAULTS, LEADER_FAULTS, SNAPSHOT_FAULTS, VOTER_FAULTS
+from tests.simulation.faults_leader import depose, hand_over, rival_leaders, rot_ahead
 from tests.simulation.node import DATA, Node
 from tests.simulation.operators import add_voter, remove_leader, remove_voter, replace_disk
 from tests.simulation.world import US_PER_MS
@@ -312,6 +313,10 @@ _DO: Final[dict[str, Callable[[Cluster, Pick], None]]] = {
     "left behind": _left_behind,
     "dead in a snapshot": _dead_in_snapshot,
     "snapshot rot": _snapshot_rot,
+    "hand over": lambda cluster, pick: hand_over(cluster, pick.of(1 << 20)),
+    "depose": lambda cluster, pick: depose(cluster, pick.of(1 << 20)),
+    "rival leaders": lambda cluster, pick: rival_leaders(cluster, pick.of(1 << 20)),
+    "rot ahead": lambda cluster, pick: rot_ahead(cluster, pick.of(1 << 20)),
     "clock rate": _clock_rate,
     "clock leap": _clock_leap,
     "wall clock set": _wall_clock_set,
@@ -321,7 +326,7 @@ _DO: Final[dict[str, Callable[[Cluster, Pick], None]]] = {
     "replace disk": lambda cluster, pick: replace_disk(cluster, pick.of(1 << 16)),
 }
 
-if set(_DO) != {*FAULTS, *SNAPSHOT_FAULTS, *VOTER_FAULTS}:
+if set(_DO) != {*FAULTS, *SNAPSHOT_FAULTS, *VOTER_FAULTS, *LEADER_FAULTS}:
     raise AssertionError("every named fault is done here, and no other")
 
 
@@ -342,6 +347,7 @@ def make_peace(cluster: Cluster) -> None:
         node.fuse = node.dies_installing = None
         node.files.calm()
         node.disk_factor, node.stalled_until_us = 1, 0
+        node.is_held = False
         node.clock.run_at(TRUE_RATE)
         node.thaw()
         node.rearm()

@@ -37,12 +37,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 def try_here(mutant: Mutant, first: int, count: int) -> Verdict:
     """Plant it in this process and run seeds."""
     plant(mutant)
-    from tests.simulation.setup import story_of  # noqa: PLC0415 - after the planting
+    from tests.simulation.setup import planned_story, story_of  # noqa: PLC0415 - after the planting
     from tests.simulation.story import tell  # noqa: PLC0415
 
     events = 0
     for seed in range(first, first + count):
-        outcome = tell(story_of(seed))
+        outcome = tell(planned_story(seed, mutant.fault) if mutant.fault else story_of(seed))
         events += outcome.events
         if not outcome.is_clean:
             return Verdict(seed=seed, checker=outcome.checker or "", what=outcome.what, events=events)
@@ -72,6 +72,7 @@ HEAD: Final = "| planted bug | in | first caught by | at seed |"
 def row(mutant: Mutant, verdict: Verdict) -> str:
     """Its line in the table, as Markdown."""
     seed = f"none of {mutant.seeds}" if verdict.seed is None else str(verdict.seed)
+    seed += f" of *{mutant.fault}*" if mutant.fault else ""
     return f"{_place(mutant)} {verdict.checker} | {seed} |"
 
 

@@ -125,8 +125,11 @@ class SimulatedNetwork:
         target, node = flight.target, flight.node
         target.burn()
         self._cluster.checkers.on_answer(target, call, response)
+        is_lost = self.is_lost(target.node_id, node.node_id)
+        if is_lost and (target.node_id, node.node_id) in self.cut:
+            return  # the connection is there still: if it breaks, the asker hears of it
         target.pending.pop(request_id, None)
-        if not self.is_lost(target.node_id, node.node_id):
+        if not is_lost:
             self._world.after(self.delay_us(), self._answered, flight, response)
 
     def _answered(self, flight: Flight, response: PeerResponse) -> None:

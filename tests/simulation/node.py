@@ -58,6 +58,7 @@ class Node:
     Attributes:
         fuse: so many effects from now the process dies; None: it does not.
         is_rotten: bits of its log have flipped.
+        is_held: somebody keeps it down.
         is_lost: it has refused to start on that, and stays down.
     """
 
@@ -75,6 +76,7 @@ class Node:
         self.is_frozen = False
         self.is_powered = True
         self.is_lost = False
+        self.is_held = False
         self.is_rotten = False
         self.boot = 0
         self.fuse: int | None = None
@@ -104,7 +106,7 @@ class Node:
 
     def start(self) -> None:
         """Start the process, unless it runs or cannot."""
-        if self.is_up or self.is_lost:
+        if self.is_up or self.is_lost or self.is_held:
             return
         self.boot += 1
         self.is_powered = True

@@ -25,6 +25,8 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
     becomes: str
     seeds: int = 200
     first: int = 0
+    fault: str = ""
+    """Where it is met too rarely otherwise: its seeds are those of `planned_story` with this fault."""
 
     @property
     def package(self) -> str:

@@ -17,7 +17,9 @@ from quorum.raft.config import RaftConfig
 from tests.simulation.fault_names import (
     FAULTS,
     FIRST_OF_CHANGING_VOTERS,
+    FIRST_WITH_PLANS,
     LAST_OF_CHANGING_VOTERS,
+    LEADER_FAULTS,
     SNAPSHOT_FAULTS,
     VOTER_FAULTS,
 )
@@ -77,6 +79,10 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Controllers that do not vote at first."""
     changes_voters: bool = False
     auto_join: bool = False
+    readers: int = 0
+    """Clients besides that only read."""
+    patience_ms: int = 3_000
+    """How long a client waits for an answer."""
 
 
 def story_of(seed: int) -> Setup:
@@ -141,7 +147,48 @@ def _story_of(seed: int) -> Setup:
         steps=_steps(chance, duration_ms),
     )
     setup = setup if chance.randrange(4) else _elections(setup, chance)
-    return _with_snapshots(setup, random.Random(seed ^ 0x5A_9540_7))
+    setup = _with_snapshots(setup, random.Random(seed ^ 0x5A_9540_7))
+    return _with_plans(setup, random.Random(seed ^ 0x1EAD_E25))
+
+
+def planned_story(seed: int, fault: str) -> Setup:
+    """A story of three voters, busy and impatient clients, and this one fault of `faults_leader`, four times."""
+    chance = random.Random(seed)
+    steps = tuple(Step(at_ms=500 + 1300 * at, fault=fault, pick=chance.getrandbits(48)) for at in range(4))
+    return msgspec.structs.replace(
+        story_of(seed),
+        voters=3,
+        observers=0,
+        paper_brokers=1,
+        clients=3,
+        readers=1,
+        patience_ms=300,
+        think_ms=2,
+        topics=8,
+        duration_ms=6_000,
+        steps=steps,
+    )
+
+
+def _with_plans(setup: Setup, chance: random.Random) -> Setup:
+    """Every second story, of late seeds, has clients that only read, and faults that are done to leaders on purpose;
+    from chance of its own, as snapshots."""
+    if setup.seed < FIRST_WITH_PLANS or chance.randrange(2) == 0:
+        return setup
+    kinds = [kind for kind in LEADER_FAULTS if chance.randrange(2)]
+    count = chance.choice((1, 3, 8)) if kinds else 0
+    steps = [
+        Step(
+            at_ms=chance.randrange(CALM_MS, setup.duration_ms), fault=chance.choice(kinds), pick=chance.getrandbits(48)
+        )
+        for _ in range(count)
+    ]
+    return msgspec.structs.replace(
+        setup,
+        readers=chance.choice((0, 1, 2)),
+        patience_ms=chance.choice((300, 3_000)),
+        steps=tuple(sorted((*setup.steps, *steps), key=lambda step: step.at_ms)),
+    )
 
 
 def _with_snapshots(setup: Setup, chance: random.Random) -> Setup:

@@ -19,10 +19,11 @@ from quorum.node.ports import (
     RoleChanged,
     VotersKnown,
 )
-from quorum.raft.messages import FetchRequest, VoteRequest, VoteResponse
+from quorum.raft.messages import EndQuorumEpochRequest, FetchRequest, VoteRequest, VoteResponse
 from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.committed import Committed
 from tests.simulation.checkers.directories import check_plan
+from tests.simulation.checkers.handovers import check_handover
 from tests.simulation.checkers.high_watermark import check_high_watermark
 from tests.simulation.checkers.history import History
 from tests.simulation.checkers.image_equality import check_image
@@ -80,6 +81,8 @@ class Checkers:
         sent = request.request
         if type(sent) is FetchRequest:
             check_fetch(node, sent.fetch_offset)
+        elif type(sent) is EndQuorumEpochRequest:
+            check_handover(node, sent)
         elif type(sent) is VoteRequest and not sent.pre_vote:
             self.votes.on_vote(node.key, node.media, sent.candidate_epoch, sent.candidate)
 

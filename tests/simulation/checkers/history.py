@@ -85,18 +85,27 @@ def find_disorder(operations: list[Operation]) -> Operation | None:
         seen.add((done, state))
         if len(seen) > _LIMIT:
             raise Broken("history", f"too many orders of {len(ordered)} requests for {ordered[0].topic} to try")
-        first_end = min(end for at, end in enumerate(ends) if not done >> at & 1)
-        for at, operation in enumerate(ordered):
-            if operation.invoked_us > first_end:
-                break
-            if done >> at & 1:
-                continue
+        for at in _next(ordered, ends, done):
+            operation = ordered[at]
             after = _step(operation, state)
             if after is not None:
                 todo.append((done | 1 << at, after))
             elif (count := done.bit_count()) > best:
                 best, stuck = count, operation
     return stuck
+
+
+def _next(ordered: list[Operation], ends: list[int], done: int) -> list[int]:
+    """Those that may come next: begun before any of the others that are left has ended."""
+    found: list[int] = []
+    first_end = _NEVER
+    for at in range((~done & (done + 1)).bit_length() - 1, len(ordered)):
+        if ordered[at].invoked_us > first_end:
+            break
+        if not done >> at & 1:
+            found.append(at)
+            first_end = min(first_end, ends[at])
+    return [at for at in found if ordered[at].invoked_us <= first_end]
 
 
 def _is_open(operation: Operation) -> bool:

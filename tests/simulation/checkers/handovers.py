@@ -1,0 +1,28 @@
+"""Leadership is handed over to who has everything: all of the leader's log, durably, and all of it committed, so that
+no client is left in doubt by it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from quorum.raft.messages import EndQuorumEpochRequest
+from tests.simulation.checkers.broken import Broken
+
+if TYPE_CHECKING:
+    from tests.simulation.node import Node
+
+
+def check_handover(node: Node, request: EndQuorumEpochRequest) -> None:
+    """An EndQuorumEpoch leaves; one that names a single successor of several is a handover."""
+    machine = node.executor.machine
+    if len(request.preferred_candidates) != 1 or len(machine.voters) < 3 or machine.epoch != request.leader_epoch:
+        return
+    successor = next(each for each in node.cluster.nodes if each.key == request.preferred_candidates[0])
+    end = machine.log_end_offset
+    if machine.high_watermark != end:
+        raise Broken("handovers", f"node {node.node_id} hands over at {end}, committed is {machine.high_watermark}")
+    if successor.durable.end < end and not successor.is_rotten:
+        raise Broken(
+            "handovers",
+            f"node {node.node_id} hands {end} over to {successor.node_id}, which has {successor.durable.end}",
+        )
