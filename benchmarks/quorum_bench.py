@@ -23,7 +23,7 @@ from rich.console import Console
 
 from benchmarks.etcd import EtcdSide
 from benchmarks.kafka import KafkaSide
-from benchmarks.load import LoadError, Plan
+from benchmarks.load import Plan
 from benchmarks.loadgen.build import ROOT, CannotBuildError, build
 from benchmarks.ours import KraftSide
 from benchmarks.report import Results, file_system, machine, show
@@ -108,7 +108,7 @@ def _measure(
             began = time.monotonic()
             try:
                 found = list(row.measure(side, loadgen, plan))
-            except (LoadError, TimeoutError) as error:
+            except (RuntimeError, TimeoutError) as error:  # of a load, of a node, of a peer that does not come up
                 side.stop()
                 results.failed.append(f"{name}, round {number + 1}, {side_name}: {error}")
                 console.print(f"make bench: {results.failed[-1]}", markup=False)
