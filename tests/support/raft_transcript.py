@@ -59,11 +59,10 @@ from quorum.raft.ready import (
 from quorum.raft.voter_messages import (
     ANSWER_OF,
     ApiVersionsRequest,
-    ApiVersionsResponse,
 )
 from tests.support.raft_transcript_leader import LeaderCommands
 from tests.support.raft_transcript_snapshots import SnapshotCommands, piece_of, position_of
-from tests.support.raft_transcript_voters import VoterCommands, endpoints_of, key_of, voters_record
+from tests.support.raft_transcript_voters import VoterCommands, endpoints_of, key_of, versions_answer, voters_record
 from tests.support.raft_words import lines_of
 
 WALL_MS = 1_700_000_000_000
@@ -304,14 +303,7 @@ class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
             kind = BeginQuorumEpochResponse if is_begin else EndQuorumEpochResponse
             return kind(error=error, leader_id=leader, leader_epoch=epoch, leader_endpoints=where)
         if isinstance(request, ApiVersionsRequest):
-            replica = key_of(int(named["is"]), named.get("dir")) if "is" in named else None
-            return ApiVersionsResponse(
-                error=error,
-                leader_epoch=epoch,
-                replica=replica,
-                can_vote="broker" not in flags,
-                max_kraft_version=int(named.get("max", "1")),
-            )
+            return versions_answer(named, flags, error, epoch)
         if type(request) in ANSWER_OF:
             return ANSWER_OF[type(request)](  # type: ignore[index,return-value]
                 error=error, leader_id=leader, leader_epoch=epoch, leader_endpoints=where

@@ -5,11 +5,13 @@ from __future__ import annotations
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint, Voter, VoterSet
+from quorum.errors import Error
 from quorum.raft.control_batches import voters_batch
 from quorum.raft.messages import Request
 from quorum.raft.voter_messages import (
     AddRaftVoterRequest,
     ApiVersionsRequest,
+    ApiVersionsResponse,
     RemoveRaftVoterRequest,
     UpdateRaftVoterRequest,
     UpgradeKRaftVersionRequest,
@@ -85,3 +87,14 @@ def voters_record(named: dict[str, str], base_offset: Offset, epoch: Epoch, time
         voters=VoterSet.of(voters),
         kraft_version=None,
     ).data
+
+
+def versions_answer(named: dict[str, str], flags: set[str], error: Error, epoch: Epoch) -> ApiVersionsResponse:
+    """`is=` who answers, with directory `dir=`, of kraft.version up to `max=`; `broker`: it is no controller."""
+    return ApiVersionsResponse(
+        error=error,
+        leader_epoch=epoch,
+        replica=key_of(int(named["is"]), named.get("dir")) if "is" in named else None,
+        can_vote="broker" not in flags,
+        max_kraft_version=int(named.get("max", "1")),
+    )
