@@ -31,6 +31,7 @@ from quorum.recovery.copies import Copy, batches_from
 from quorum.recovery.errors import RefusedError
 
 _MOST_TOPICS: Final = 20
+_ASIDE: Final = "Before it starts again, move its __cluster_metadata-0 away (a broker fetches it anew)"
 MAX_EPOCH: Final = (1 << 31) - 1
 
 
@@ -206,13 +207,22 @@ def common_end(one: Copy, other: Copy) -> int:
 
 
 def beyond_repair(known: Survey, kept: Copy) -> tuple[str, ...]:
-    """Sentences about nodes whose checkpoint reaches past what is kept: none truncates below its checkpoint."""
-    return tuple(
-        f"{copy.label} has a checkpoint that ends at offset {copy.origin.end.offset}, past what is kept, and cannot go "
-        "back below it. Before it starts again, move its __cluster_metadata-0 away (a broker fetches it anew)"
-        for copy in known.copies
-        if copy is not kept and copy.origin is not None and copy.origin.end.offset > common_end(kept, copy)
-    )
+    """Sentences about nodes that must not go on from the log that they have: none truncates below its checkpoint.
+
+    And Apache Kafka (4.3, KRaftControlRecordStateMachine.truncateNewEntries) does not read control records again that
+    come to stand where it has cut: a longer log would hide the new voters from its node.
+    """
+    found = []
+    for copy in known.copies:
+        if copy is kept:
+            continue
+        if copy.origin is not None and copy.origin.end.offset > common_end(kept, copy):
+            ends = f"has a checkpoint that ends at offset {copy.origin.end.offset}, past what is kept"
+            found.append(f"{copy.label} {ends}, and cannot go back below it. {_ASIDE}")
+        elif kept.kraft_version > 0 and copy.end.offset > kept.end.offset + 1:
+            ends = f"ends at offset {copy.end.offset}, past the record of the new voters"
+            found.append(f"{copy.label} {ends}: Kafka cuts its log, and overlooks that record then. {_ASIDE}")
+    return tuple(found)
 
 
 def excess(files: Files, known: Survey, kept: Copy) -> list[Excess]:

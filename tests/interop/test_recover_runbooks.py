@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from metadata_log.os_files import OsFiles
 from metadata_log.tools.hashes import hash_logs
 from quorum.cli.demo.cluster import free_ports
 from quorum.cli.main import run
+from quorum.recovery.copies import read_copy
+from quorum.recovery.places import find_place
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
-from tests.support.kafka.lost import NEVER, UNSEEN, LostCluster
+from tests.support.kafka.lost import LATE, NEVER, UNSEEN, LostCluster
 from tests.support.kafka.recovery import read_contents
-from tests.support.kafka.runbook import Player
+from tests.support.kafka.runbook import Player, blocks_of
 from tests.support.kafka.tools import KafkaTools
 
 NEW_CLUSTER_ID = "Y2xvbmVkLWZyb20tYmVmbw"
@@ -70,6 +74,31 @@ def test_addresses_changed(lost: LostCluster, tmp_path: Path) -> None:
         check_it_goes_on(cluster, lost, topics={UNSEEN})
 
 
+def test_majority_lost_and_a_broker_holds_what_was_never_committed(lost: LostCluster, tmp_path: Path) -> None:
+    survivor, other = (node for node in (1, 2, 3) if node != lost.forked)
+    with lost.copy(lost.divergent, tmp_path / "cluster") as cluster:
+        destroy(cluster, lost.forked, other)
+        player = Player(cluster, hosts={1: survivor, 2: lost.forked, 3: other})
+        player.play("majority-lost", changes={"--missing 2,3": f"--missing {lost.forked},{other}"})
+        assert f"topics {lost.never}; never committed" in player.output
+        check_it_goes_on(cluster, lost, topics={UNSEEN, LATE})
+
+
+def test_the_only_survivor_diverged_and_a_brokers_copy_is_taken(lost: LostCluster, tmp_path: Path) -> None:
+    first, second = (node for node in (1, 2, 3) if node != lost.forked)
+    with lost.copy(lost.divergent, tmp_path / "cluster") as cluster:
+        destroy(cluster, first, second)
+        survivor = cluster.nodes[lost.forked].log_dir
+        survivor.rename(survivor.with_name("data.diverged"))
+        player = Player(cluster, hosts={1: lost.forked, 2: first, 3: second})
+        missing = f"--copy /var/lib/kafka/data.diverged --missing {first},{second}"
+        player.play(
+            "all-controllers-lost", changes={"--missing 1,2,3": missing, "--node-id 1": f"--node-id {lost.forked}"}
+        )
+        assert f"topics {lost.never}; never committed" in player.output
+        check_it_goes_on(cluster, lost, topics={UNSEEN, LATE})
+
+
 def test_cloned_volume(lost: LostCluster, tmp_path: Path) -> None:
     moved = dict(zip((1, 11, 12), free_ports(3), strict=True))
     with lost.copy(lost.behind, tmp_path / "cluster") as cluster:
@@ -85,3 +114,38 @@ def test_cloned_volume(lost: LostCluster, tmp_path: Path) -> None:
         cluster.stop()
         for node in (cluster.nodes[first], *cluster.brokers):
             assert f"cluster.id={NEW_CLUSTER_ID}" in (node.log_dir / "meta.properties").read_text()
+
+
+def test_corrupt_log(lost: LostCluster, tmp_path: Path) -> None:
+    with lost.copy(lost.behind, tmp_path / "cluster") as cluster:
+        torn, broken, _ = cluster.controllers
+        end = tear_the_end(torn)
+        flip(max(broken.metadata_dir.glob("*.checkpoint")))
+        (cluster.nodes[3].metadata_dir / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
+        identity = (broken.log_dir / "meta.properties").read_text()
+        directory_id = next(line for line in identity.splitlines() if line.startswith("directory.id=")).split("=")[1]
+        *mending, replacing = blocks_of("corrupt-log")
+        player = Player(cluster)
+        for block in mending:
+            player.run(block, changes={"OFFSET": str(end)})
+        assert "torn_tail" in player.output
+        broken.kill()
+        flip(max(broken.metadata_dir.glob("*.log")))
+        player.run(replacing, changes={"DIRECTORY_ID": directory_id})
+        cluster.stop()
+        check_they_are_equal(cluster.controllers)
+
+
+def tear_the_end(node: KafkaNode) -> int:
+    """Leave half of the last batch; where the log ends before it."""
+    log = max(node.metadata_dir.glob("*.log"))
+    os.truncate(log, log.stat().st_size - 7)
+    files = OsFiles()
+    return int(read_copy(files, find_place(files, str(node.log_dir))).end.offset)
+
+
+def flip(file: Path) -> None:
+    """Change a byte in the middle."""
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)

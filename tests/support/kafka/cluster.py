@@ -216,7 +216,7 @@ class KafkaCluster:
             leader = self.nodes.get(newest[1])
             return leader if leader is not None and leader.is_running else None
 
-        return wait_until("a leader", found, every_s=0.05)
+        return wait_until("a leader", found, timeout_s=START_S, every_s=0.05)
 
     def stop(self) -> None:
         """Stop everything cleanly, brokers first."""

@@ -29,6 +29,13 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:ANONYMOUS",
         "metadata.log.max.record.bytes.between.snapshots": "20000",
+        "offsets.topic.num.partitions": "1",
+        "group.initial.rebalance.delay.ms": "0",
+        # Elections are Kafka's own affair: on a busy machine they should not be the test.
+        "controller.quorum.fetch.timeout.ms": "4000",
+        "controller.quorum.election.timeout.ms": "3000",
+        "controller.quorum.request.timeout.ms": "4000",
+        "broker.session.timeout.ms": "30000",
     }
     topics: dict[str, int]
 

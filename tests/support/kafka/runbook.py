@@ -75,6 +75,15 @@ class Player:
         """All that was printed."""
         return "".join(printed for _, printed in self.said)
 
+    def as_written(self, printed: str) -> str:
+        """What was printed, with the runbook's hosts and paths in place of this machine's."""
+        for host, node_id in self._hosts.items():
+            node = self._cluster.nodes[node_id]
+            port = "9093" if node.is_controller else "9092"
+            printed = printed.replace(str(node.log_dir), "/var/lib/kafka/data")
+            printed = printed.replace(f"{node.directory}/", "").replace(self._before[node_id], f"host{host}:{port}")
+        return printed
+
     def play(self, name: str, *, changes: Mapping[str, str] | None = None) -> None:
         """Run all blocks of a runbook; `changes` are put in first, as its reader puts names of his own."""
         for block in blocks_of(name):
@@ -151,7 +160,8 @@ class Player:
     def _write_scripts(self) -> None:
         self._bin.mkdir(exist_ok=True)
         jars = class_path(self._cluster.tools.jars)
-        java = f"exec java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp {shlex.quote(jars)}"
+        quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
+        java = f"exec java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 {quiet} -cp {shlex.quote(jars)}"
         scripts = {name: f'{java} {main} "$@"' for name, main in _SCRIPTS.items()}
         scripts["scp"] = 'exec cp "$@"'
         for name, text in scripts.items():

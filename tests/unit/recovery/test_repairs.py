@@ -204,6 +204,7 @@ def test_what_a_later_elected_leader_never_had_was_never_committed() -> None:
     proposal = propose_standalone(files, "/n1", ["/n11"], request())
     assert [lost.committed for lost in proposal.loses] == ["never"]
     assert proposal.loses[0].records
+    assert any("overlooks that record then" in warning for warning in proposal.warnings)
 
 
 def test_an_epoch_that_a_repair_began_proves_nothing() -> None:
