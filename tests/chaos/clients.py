@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import random
 import signal
 import time
@@ -123,7 +124,8 @@ class LoadClient:
 
 
 async def run(options: argparse.Namespace) -> None:
-    """Until SIGTERM."""
+    """Until SIGTERM, or until the process that started this one is gone."""
+    parent = os.getppid()
     stopping = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
     bootstrap = options.bootstrap.split(",")
@@ -131,7 +133,7 @@ async def run(options: argparse.Namespace) -> None:
     async def one(number: int, recorder: Recorder, shares: Shares) -> None:
         async with Client(bootstrap, timeout_s=_TIMEOUT_S) as client:
             load = LoadClient(number, client, recorder, options.seed, shares)
-            while not stopping.is_set():
+            while not stopping.is_set() and os.getppid() == parent:
                 generation = int((time.monotonic() - options.began) / _NAMES_LIVE_S)
                 await load.step([f"topic-{generation}-{letter}" for letter in "abc"[:_NAMES]])
 
