@@ -49,7 +49,7 @@ class LoopDisk:
         _run("mount", "-t", "tmpfs", "-o", f"size={_LOOP_MB}m", "tmpfs", str(self._backing))
         with self._image.open("wb") as image:
             image.truncate(_LOOP_MB << 20)
-        _run("mkfs.ext4", "-q", "-O", "^has_journal", str(self._image))
+        _run("mkfs.ext4", "-q", "-b", "4096", "-O", "^has_journal", str(self._image))
         self._mount()
 
     def fail(self) -> None:
@@ -67,6 +67,14 @@ class LoopDisk:
 
     def _mount(self) -> None:
         _run("mount", "-o", "loop,errors=continue", str(self._image), str(self.path))
+        device = next(
+            line.split()[0]
+            for line in Path("/proc/self/mounts").read_text().splitlines()
+            if line.split()[1] == str(self.path)
+        )
+        # The loop driver takes a write that the tmpfs cut short for a whole one, and the sync after it succeeds. One
+        # page at a time it cannot be cut: it fails.
+        Path(f"/sys/block/{Path(device).name}/queue/max_sectors_kb").write_text("4")
 
 
 def fill(path: Path) -> None:
