@@ -32,7 +32,7 @@ class WritePiece(msgspec.Struct, frozen=True, kw_only=True):
                 return self.writer.finish()
             self.writer.append(self.batch)
         except OSError as error:
-            raise StorageFailedError(f"writing a checkpoint failed: {error.strerror or error}") from error
+            raise StorageFailedError(f"writing {self.writer.paths[0]} failed: {error.strerror or error}") from error
         return None
 
 
@@ -60,7 +60,7 @@ class StorePiece(msgspec.Struct, frozen=True, kw_only=True):
             finally:
                 handle.close()
         except OSError as error:
-            raise StorageFailedError(f"storing {name} failed: {error.strerror or error}") from error
+            raise StorageFailedError(f"storing {self.directory}/{name} failed: {error.strerror or error}") from error
 
 
 class CheckReceived(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ class RemoveCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
                 if self.files.exists(path):
                     self.files.unlink(path)
         except OSError as error:
-            raise StorageFailedError(f"removing a checkpoint failed: {error.strerror or error}") from error
+            raise StorageFailedError(f"removing {self.writer.paths[0]} failed: {error.strerror or error}") from error
 
 
 CheckpointOp: TypeAlias = WritePiece | StorePiece | CheckReceived | ReadPiece | RemoveCheckpoint
