@@ -99,7 +99,8 @@ def _join_static(cluster: str) -> list[Step]:
     again = ("kraft", "recover", "static-voters", "--dir", "DATA_DIR", "--dir", "OTHER_DATA_DIR")
     return [
         Step(
-            text="Then format it anew, and do not start it: empty voters could elect each other",
+            text="Then name it in controller.quorum.voters of its configuration, format it anew, and do not start it: "
+            "empty voters could elect each other",
             commands=(command(*words),),
         ),
         Step(

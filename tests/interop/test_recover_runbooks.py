@@ -16,7 +16,7 @@ from quorum.cli.main import run
 from quorum.recovery.copies import read_copy
 from quorum.recovery.places import find_place
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
-from tests.support.kafka.lost import NEVER, UNSEEN, LostCluster
+from tests.support.kafka.lost import LATE, NEVER, UNSEEN, LostCluster
 from tests.support.kafka.recovery import read_contents
 from tests.support.kafka.runbook import Player, blocks_of
 from tests.support.kafka.tools import KafkaTools
@@ -72,6 +72,16 @@ def test_addresses_changed(lost: LostCluster, tmp_path: Path) -> None:
         Player(cluster, moved=moved).play("addresses-changed")
         assert {node.port for node in cluster.controllers} == set(moved.values())
         check_it_goes_on(cluster, lost, topics={UNSEEN})
+
+
+def test_majority_lost_and_a_broker_holds_what_was_never_committed(lost: LostCluster, tmp_path: Path) -> None:
+    survivor, other = (node for node in (1, 2, 3) if node != lost.forked)
+    with lost.copy(lost.divergent, tmp_path / "cluster") as cluster:
+        destroy(cluster, lost.forked, other)
+        player = Player(cluster, hosts={1: survivor, 2: lost.forked, 3: other})
+        player.play("majority-lost", changes={"--missing 2,3": f"--missing {lost.forked},{other}"})
+        assert f"topics {lost.never}; never committed" in player.output
+        check_it_goes_on(cluster, lost, topics={UNSEEN, LATE})
 
 
 def test_cloned_volume(lost: LostCluster, tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def write_contents(cluster: KafkaCluster, contents: Contents) -> None:
     cluster.admin(
         "acls", "--add", "--allow-principal", "User:alice", "--operation", "Read", "--topic", first, "--force"
     )
+    wait_until("the broker to know the ACL", lambda: "User:alice" in cluster.admin("acls", "--list"), every_s=0.2)
 
 
 def _produce(cluster: KafkaCluster, topic: str, count: int) -> None:
