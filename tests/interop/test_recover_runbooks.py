@@ -84,6 +84,21 @@ def test_majority_lost_and_a_broker_holds_what_was_never_committed(lost: LostClu
         check_it_goes_on(cluster, lost, topics={UNSEEN, LATE})
 
 
+def test_the_only_survivor_diverged_and_a_brokers_copy_is_taken(lost: LostCluster, tmp_path: Path) -> None:
+    first, second = (node for node in (1, 2, 3) if node != lost.forked)
+    with lost.copy(lost.divergent, tmp_path / "cluster") as cluster:
+        destroy(cluster, first, second)
+        survivor = cluster.nodes[lost.forked].log_dir
+        survivor.rename(survivor.with_name("data.diverged"))
+        player = Player(cluster, hosts={1: lost.forked, 2: first, 3: second})
+        missing = f"--copy /var/lib/kafka/data.diverged --missing {first},{second}"
+        player.play(
+            "all-controllers-lost", changes={"--missing 1,2,3": missing, "--node-id 1": f"--node-id {lost.forked}"}
+        )
+        assert f"topics {lost.never}; never committed" in player.output
+        check_it_goes_on(cluster, lost, topics={UNSEEN, LATE})
+
+
 def test_cloned_volume(lost: LostCluster, tmp_path: Path) -> None:
     moved = dict(zip((1, 11, 12), free_ports(3), strict=True))
     with lost.copy(lost.behind, tmp_path / "cluster") as cluster:
