@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,13 @@ import structlog
 
 from tests.support.fresh_seed import fresh_seed
 from tests.support.kill_run import KillRun, run_kills
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _processes_that_can_be_interrupted() -> None:
+    """Whoever runs the tests behind `&` has SIGINT ignored, and all that they start would ignore Ctrl-C, too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
