@@ -20,8 +20,9 @@ from metadata_log.os_files import OsFiles
 from metadata_log.reconcile import DirectoryFacts, Kind, Verdict, facts_of, judge
 from metadata_log.staging import DELETING, REMOVE_AT, UNFINISHED, parse_staged
 from metadata_log.tools.check_partitions import newest_image
+from metadata_log.tools.diff import diff_logs
 from metadata_log.tools.quorum_view import Replica, view_quorum
-from metadata_log.tools.sources import NodeSource, find_sources
+from metadata_log.tools.sources import NodeSource, find_sources, require_one_cluster
 from metadata_log.tools.times import time_text
 from metadata_log.tools.verify import verify_log
 
@@ -97,8 +98,9 @@ def audit(log_dirs: Sequence[Path], image_from: Sequence[Path] = ()) -> Audit:
         image_from: nodes whose metadata is read, the most advanced of them counting; none: the broker's own copy.
 
     Raises:
-        AuditError: the directories are not those of one broker, or there is no metadata that can be replayed.
-        SourceError: a path leads to nothing of the kind.
+        AuditError: the directories are not those of one broker, there is no metadata that can be replayed, or the
+            nodes that are to judge contradict each other.
+        SourceError: a path leads to nothing of the kind, or the paths to several clusters.
         OSError: a directory cannot be read.
     """
     nodes = find_sources(log_dirs).nodes
@@ -109,7 +111,9 @@ def audit(log_dirs: Sequence[Path], image_from: Sequence[Path] = ()) -> Audit:
             f"an audit is of one broker's log directories, told by their meta.properties; these are of nodes: {shown}"
         )
     broker_id = NodeId(nodes[0].node_id or 0)
-    image, holder, certain_end = _image(find_sources(image_from).nodes if image_from else nodes)
+    judges = find_sources(image_from).nodes if image_from else nodes
+    require_one_cluster([*nodes, *judges], "what is to be audited and judged by")
+    image, holder, certain_end = _image(judges)
     found = [
         audited
         for node in nodes
@@ -134,6 +138,13 @@ def _image(nodes: Sequence[NodeSource]) -> tuple[MetadataImage, Replica, int]:
     if not with_log:
         raise AuditError("no metadata log is there to judge by: name a node that has one with --image")
     view = view_quorum([(node, verify_log(node)) for node in with_log])
+    parted = next((found for found in diff_logs(view).findings if found.counts), None)
+    if parted is not None:
+        who = "" if parted.node_id is None else f"on node {parted.node_id}, "
+        raise AuditError(
+            f"the logs to judge by contradict each other: {who}{parted.meaning} (kraft log diff says more): find out "
+            "which are right, and name only those with --image"
+        )
     image = newest_image(view)
     if image is None:
         names = ", ".join(str(node.metadata) for node in with_log)

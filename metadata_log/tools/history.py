@@ -100,9 +100,15 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def start_offset(self) -> int:
-        """Of the first state that can be shown: a checkpoint's end, or 0 where the log begins there."""
+        """Of the first state that can be shown: a checkpoint's end, or 0 where the log begins there.
+
+        Raises:
+            HistoryError: neither is there.
+        """
         if self.segments and self.segments[0][0] == 0:
             return 0
+        if not self.checkpoints:
+            raise self._unknown_before()
         return int(self.checkpoints[0][0].offset)
 
     def origin(self, end: int | None = None) -> tuple[OffsetAndEpoch, Path] | None:
@@ -123,7 +129,11 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
             return None
         if end is not None and self.checkpoints:
             raise HistoryError(f"{self.path} begins at offset {self.start_offset}: there is no state at {end}")
-        raise HistoryError(
+        raise self._unknown_before()
+
+    def _unknown_before(self) -> HistoryError:
+        first = self.segments[0][0] if self.segments else None
+        return HistoryError(
             f"{self.path} begins at offset {first} and has no checkpoint from there on: what was before is not known"
         )
 

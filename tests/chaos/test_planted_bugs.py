@@ -16,29 +16,41 @@ _HOLD = ("--hold", "10")
 """Seconds: enough for the others to elect a leader, on a slow machine too."""
 
 
-def _run(root: Path, planted: str, network: str) -> subprocess.CompletedProcess[str]:
-    words = ["--seed", "1", "--directory", str(root), "--launcher", "tests.chaos.planted", *_HOLD]
+_SEEDS = range(1, 5)
+"""A bug is seen in nearly every round; where a slow machine let nobody ask at the right moment, in the next."""
+
+
+def _run(root: Path, planted: str, network: str, seed: int = 1) -> subprocess.CompletedProcess[str]:
+    words = ["--seed", str(seed), "--directory", str(root), "--launcher", "tests.chaos.planted", *_HOLD]
     return subprocess.run(
         enter.command(["-m", "tests.chaos", *words, "--round", f"{network},nothing"]),
         env={**enter.environment(), VARIABLE: planted}, capture_output=True, text=True, check=False,
     )  # fmt: skip
 
 
+def _seen(root: Path, planted: str, network: str, *signs: str) -> tuple[Path, str]:
+    """Where the first round lies whose verdict has all `signs`, and what it said."""
+    said = []
+    for seed in _SEEDS:
+        directory = root / str(seed)
+        directory.mkdir()
+        done = _run(directory, planted, network, seed)
+        said.append(done.stdout + done.stderr)
+        if done.returncode == 1 and all(sign in done.stdout for sign in signs):
+            return directory, done.stdout
+    pytest.fail(f"no round of {len(said)} was seen to be {signs}:\n" + "\n\n".join(said))
+
+
 def test_an_answer_before_the_commit_is_seen(tmp_path: Path) -> None:
     """A leader that nobody follows any more acknowledges what the next one never hears of."""
-    done = _run(tmp_path, "early-answer,no-check-quorum", "leader apart")
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "is not linearizable" in done.stdout
-    assert "is lost" in done.stdout
-    assert list(tmp_path.glob("*.html"))
+    directory, _ = _seen(tmp_path, "early-answer,no-check-quorum", "leader apart", "is not linearizable", "is lost")
+    assert list(directory.glob("*.html"))
 
 
 def test_a_read_without_a_barrier_is_seen(tmp_path: Path) -> None:
     """Who is still with the deposed leader reads what the others, with the next one, have changed."""
-    done = _run(tmp_path, "stale-read,no-check-quorum", "split")
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "is not linearizable" in done.stdout
-    assert "is lost" not in done.stdout
+    _, said = _seen(tmp_path, "stale-read,no-check-quorum", "split", "is not linearizable")
+    assert "is lost" not in said
 
 
 @pytest.mark.parametrize("network", ["leader apart", "split"])

@@ -15,7 +15,9 @@ from metadata_log.os_files import OsFiles
 from metadata_log.partition_metadata import write_partition_metadata
 from metadata_log.tools.audit import Audit, AuditError, WhenKafkaStarts, audit
 from metadata_log.tools.quarantine import JOURNAL_FILE, QuarantineError, quarantine, read_journal, undo
+from metadata_log.tools.sources import SourceError
 from quorum.cli.main import run
+from tests.support.damage import copy_cluster, other_bytes, quiet_batch, split, write
 from tests.support.fixture_files import FIXTURES
 
 STRAY = FIXTURES / "stray"
@@ -159,6 +161,26 @@ def test_without_metadata_or_with_two_brokers_there_is_no_verdict(disk: Path, tm
     (other / "meta.properties").write_text(META.replace("13", "14"))
     with pytest.raises(AuditError, match="13, 14"):
         audit([disk, other], [IMAGE])
+
+
+def test_another_clusters_image_judges_nothing(disk: Path, clusters: Path) -> None:
+    (disk / "meta.properties").write_text(META.replace("MkU3OEVBNTcwNTJENDM2Qg", "ZWluIGFuZGVyZXIgQ2x1cw"))
+    with pytest.raises(SourceError, match=r"2 clusters.*ZWluIGFuZGVyZXIgQ2x1cw"):
+        audit([disk], [clusters / "basic" / "node-1"])
+
+
+def test_logs_that_contradict_each_other_judge_nothing(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.segment(2)
+    batches = split(path)
+    number = quiet_batch(path)
+    batches[number] = other_bytes(batches[number])
+    write(path, batches)
+    broker = cluster.node(11)
+    sound = [cluster.node(1), cluster.node(3)]
+    assert not any(audited.is_wrong for audited in audit([broker], sound).directories)
+    with pytest.raises(AuditError, match=r"contradict each other: on node 2"):
+        audit([broker], [*sound, cluster.node(2)])
 
 
 def test_the_command_finds_moves_and_undoes(disk: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from metadata_log.image import MetadataImage, records_of
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.tools.history import HistoryError, LogHistory, open_history, state_of_checkpoint
 from tests.support.clusters import SCENARIOS
+from tests.support.damage import copy_cluster
 
 OUT_OF_REACH = {
     # Both brokers joined by it; the controllers' logs begin later, and no node kept an earlier checkpoint.
@@ -93,3 +94,14 @@ def _replayed(
 
 def _records(image: MetadataImage) -> set[str]:
     return set(map(repr, records_of(image)))
+
+
+def test_a_log_whose_checkpoint_is_gone_says_what_is_missing(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    for checkpoint in cluster.metadata(1).glob("*.checkpoint"):
+        checkpoint.unlink()
+    log = open_history(cluster.metadata(1))
+    with pytest.raises(HistoryError, match="begins at offset 207 and has no checkpoint"):
+        _ = log.start_offset
+    with pytest.raises(HistoryError, match="begins at offset 207 and has no checkpoint"):
+        log.origin(300)
