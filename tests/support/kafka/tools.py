@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, Final
 
 from tests.support.kafka.jars import cache_directory, class_path, kafka_jars
 
@@ -28,6 +28,11 @@ _MAINS: Mapping[str, tuple[str, ...]] = {
     "storage": ("kafka.tools.StorageTool",),
     "topics": ("org.apache.kafka.tools.TopicCommand",),
 }
+
+
+_SHELL_TRIES: Final = 10
+_NOTHING_READ: Final = "metadataVersion:\n      Optional.empty"
+"""In every tree before the first image is published; no checkpoint and no log is without a metadata.version."""
 
 
 class ToolFailedError(RuntimeError):
@@ -90,8 +95,15 @@ class KafkaTools:
         return self.run("dump-log", "--cluster-metadata-decoder", "--files", ",".join(map(str, files)))
 
     def shell_tree(self, file: Path) -> str:
-        """Kafka's whole image of a checkpoint, or of a log that starts at offset 0, as its metadata shell prints it."""
-        return self.run("metadata-shell", "--snapshot", str(file), "tree", "/")
+        """Kafka's whole image of a checkpoint, or of a log that starts at offset 0, as its metadata shell prints it.
+
+        The shell waits a moment and then prints what it has read by then, on a busy machine nothing: it is asked again.
+        """
+        for _ in range(_SHELL_TRIES):
+            shown = self.run("metadata-shell", "--snapshot", str(file), "tree", "/")
+            if _NOTHING_READ not in shown:
+                return shown
+        raise ToolFailedError(f"Kafka's shell has read nothing of {file} in {_SHELL_TRIES} tries")
 
     def loaded_tree(self, file: Path, last_offset: int) -> str:
         """`shell_tree` of a log of any length: the shell's own program prints before it has read a long one.
