@@ -69,6 +69,15 @@ def test_histories_that_have_none(operations: list[Operation]) -> None:
     assert find_disorder(operations) is not None
 
 
+@pytest.mark.parametrize(("kinds", "holds"), [(("create", "delete"), True), (("delete", "delete"), False)])
+def test_a_hundred_requests_of_unknown_outcome_are_decided(kinds: tuple[str, str], *, holds: bool) -> None:
+    """Nothing can be there when nobody has created it."""
+    unknown = [_operation(kinds[at % 2], at, at + 300, UNKNOWN) for at in range(100)]
+    told = [_operation("describe", 100 + at, 105 + at, "UNKNOWN_TOPIC_OR_PARTITION") for at in range(0, 60, 6)]
+    told += [_operation("describe", 500, 510, "NONE", ID), _operation("delete", 540, 550, "NONE", ID)]
+    assert (find_disorder(unknown + told) is None) is holds
+
+
 def test_two_leaders_of_an_epoch() -> None:
     checker = OneLeader()
     checker.on_leader(1, 1, 4)
