@@ -11,7 +11,7 @@ import pytest
 
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.hashes import hash_logs
-from quorum.cli.demo.cluster import free_ports, wait_until
+from quorum.cli.demo.cluster import free_ports
 from quorum.cli.main import run
 from quorum.recovery.copies import read_copy
 from quorum.recovery.places import find_place
@@ -36,8 +36,8 @@ def check_it_goes_on(cluster: KafkaCluster, lost: LostCluster, *, topics: set[st
     assert read_contents(cluster, lost.contents) == lost.before
     cluster.leader().kill()
     cluster.admin("topics", "--create", "--topic", "second", "--partitions", "1", "--replication-factor", "2")
-    wait_until("the broker to list it", lambda: "second" in cluster.admin("topics", "--list").split())
-    listed = {name for name in cluster.admin("topics", "--list").split() if not name.startswith(("__", NEVER))}
+    cluster.await_topics("second")
+    listed = {name for name in cluster.topics() if not name.startswith(("__", NEVER))}
     assert listed == {*lost.contents.topics, "after-recovery", "second", *topics}
     assert lost.never not in cluster.admin("topics", "--list").split()
     assert read_contents(cluster, lost.contents) == lost.before

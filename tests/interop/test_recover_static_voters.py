@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from metadata_log.tools.hashes import hash_logs
-from quorum.cli.demo.cluster import wait_until
 from tests.support.kafka.cluster import CLUSTER_ID, KafkaCluster, KafkaNode
 from tests.support.kafka.recovery import Contents, read_contents, write_contents
 from tests.support.kafka.tools import KafkaTools
@@ -91,7 +90,7 @@ def test_a_survivor_with_static_voters_goes_on(old_tools: KafkaTools, tmp_path: 
         cluster.start()
         cluster.leader().kill()
         cluster.admin("topics", "--create", "--topic", "second", "--partitions", "1", "--replication-factor", "2")
-        wait_until("both to be listed", lambda: {"after", "second"} <= set(cluster.admin("topics", "--list").split()))
+        cluster.await_topics("after", "second")
         assert read_contents(cluster, contents) == before
         cluster.start(*(node.node_id for node in cluster.controllers if not node.is_running))
         cluster.stop()

@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Final
 
 from quorum.cli.demo.cluster import LOOPBACK, free_ports, wait_until
 from tests.support.kafka.jars import class_path, kafka_jars
@@ -25,6 +26,8 @@ STOP_S = 30.0
 _FIRST_BROKER = 10
 _STARTED = "Kafka Server started"
 """What a broker and a controller log once they are up; a broker is unfenced by then."""
+
+_LOOKS: Final = 10
 
 
 class KafkaNode:
@@ -206,6 +209,15 @@ class KafkaCluster:
         """Standard output of a tool that asks a running broker."""
         asked = next(node for node in self.brokers if node.is_running)
         return self.tools.run(tool, "--bootstrap-server", asked.address, *words)
+
+    def topics(self) -> set[str]:
+        """The topics that a broker lists, whichever the tool has asked."""
+        return set(self.admin("topics", "--list").split())
+
+    def await_topics(self, *names: str) -> None:
+        """Until every broker lists them: a tool asks any of them, so several times in a row."""
+        wanted = set(names)
+        wait_until(f"{names} to be listed", lambda: all(wanted <= self.topics() for _ in range(_LOOKS)), timeout_s=60.0)
 
     def leader(self) -> KafkaNode:
         """The running controller that the newest quorum-state of the running ones names."""
