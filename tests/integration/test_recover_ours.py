@@ -14,18 +14,21 @@ from quorum.cli.demo.cluster import LOOPBACK, Cluster, Node, wait_until
 from quorum.cli.main import run
 from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.places import find_place
-from tests.support.standalone import create, listed, start
+from tests.support.standalone import create, leader_of, listed, start
 
 pytestmark = pytest.mark.timeout(240)
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    """Three controllers and an agent that run, and hold topics."""
+    """Three controllers and an agent that run, and hold the same topics, every one of them."""
     with Cluster(tmp_path / "cluster", agents=(11,)) as made:
         made.format()
         made.start()
         create(made, [f"topic-{number}" for number in range(8)])
+        controllers = made.controllers.values()
+        # An acknowledged topic is on a majority: the third may not even have found the leader yet.
+        wait_until("all to hold the same", lambda: len({copy_of(node).end for node in controllers}) == 1, timeout_s=60)
         yield made
 
 
@@ -68,6 +71,7 @@ def test_a_survivor_of_ours_becomes_the_quorum(cluster: Cluster, capsys: pytest.
     agent = cluster.agents[11]
     first, *others = cluster.controllers.values()
     kill(first)
+    wait_until("one of the others to lead", lambda: leader_of(cluster) in others)
     assert run(standalone(first, agent)) == 1
     assert "a leader answers at" in capsys.readouterr().err
     kill(*others)
