@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 import os
 import re
-import secrets
 import shlex
 import socket
 import sys
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from metadata_log.ids import is_assignable
 from quorum.cli.errors import wrong_use
 from quorum.cli.output import OutputFormat
 
@@ -162,13 +160,6 @@ def run_proposed(
     from quorum.cli.recover_run import run_repair  # noqa: PLC0415  (not needed for help)
 
     run_repair(propose, targets, apply=apply, work=work, output=output, is_new=is_new, owner_of=owner_of)
-
-
-def random_id() -> bytes:
-    """16 random bytes that may become a directory id."""
-    while not is_assignable(value := secrets.token_bytes(16)):
-        pass
-    return value
 
 
 def author() -> Author:

@@ -124,12 +124,11 @@ def from_broker(
 
     def propose(files: Files) -> Proposal:
         from metadata_log.ids import DirectoryId  # noqa: PLC0415
-        from quorum.cli.recover_options import random_id  # noqa: PLC0415
+        from quorum.node.system_ports import SystemEntropy  # noqa: PLC0415
         from quorum.recovery.from_broker import NewController, propose_from_broker  # noqa: PLC0415
 
-        new = NewController(
-            log_dir=text_of(directory), node_id=node_id, endpoints=endpoints, directory_id=DirectoryId(random_id())
-        )
+        directory_id = DirectoryId(SystemEntropy().new_id())
+        new = NewController(log_dir=text_of(directory), node_id=node_id, endpoints=endpoints, directory_id=directory_id)
         return propose_from_broker(files, texts_of(broker_dir), texts_of(copy), new, request)
 
     run_proposed(propose, [directory], apply, work, output, is_new=True, owner_of=broker_dir[0])
@@ -139,7 +138,7 @@ def voters(
     directory: Directories,
     members: Annotated[
         list[str],
-        typer.Option("--set", help="A voter of the new set: id@host:port\\[/grpc-port]\\[:directory-id]. Repeat it."),
+        typer.Option("--set", help="A voter of the new set: id@host:port[/grpc-port][:directory-id]. Repeat it."),
     ],
     copy: Copies = None,
     missing: Missing = None,

@@ -17,11 +17,8 @@ from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.copy_parts import CheckpointFile
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.facts import facts_of
-from quorum.recovery.inspect import read_copies
-from quorum.recovery.journal import refuse_pending
-from quorum.recovery.places import find_place
 from quorum.recovery.request import Proposal, Request, refuse_unsafe
-from quorum.recovery.survey import survey
+from quorum.recovery.targets import read_target
 
 
 def propose_drop_snapshot(
@@ -33,10 +30,7 @@ def propose_drop_snapshot(
         RefusedError: none is damaged, or the log cannot be read without it.
         OSError: something cannot be read.
     """
-    place = find_place(files, target)
-    refuse_pending(files, place.log_dir)
-    known = survey(read_copies(files, [target, *copies]))
-    own = next(copy for copy in known.copies if copy.place == place)
+    known, own = read_target(files, target, copies)
     damaged = _chosen(files, own, name)
     if own.state is None:
         raise RefusedError(
@@ -47,7 +41,7 @@ def propose_drop_snapshot(
     origin = "offset 0 of the log" if own.origin is None else own.origin.name
     rewrite = Rewrite(
         action="drop-snapshot",
-        log_dir=place.log_dir,
+        log_dir=own.place.log_dir,
         changes=tuple(FileChange(name=f"{METADATA_DIRECTORY}/{found.name}", content=None) for found in damaged),
         facts={
             **facts_of(known, own, lost=(), may_lose=None, asked=asked),

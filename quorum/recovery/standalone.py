@@ -16,11 +16,8 @@ from quorum.recovery.advice import bring_back, is_ours, rejoin
 from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
-from quorum.recovery.inspect import read_copies
-from quorum.recovery.journal import refuse_pending
 from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, unvoted
 from quorum.recovery.outlook import Outlook, look_ahead
-from quorum.recovery.places import find_place
 from quorum.recovery.request import (
     Proposal,
     Request,
@@ -30,7 +27,8 @@ from quorum.recovery.request import (
     refuse_majority,
     refuse_unusable,
 )
-from quorum.recovery.survey import Survey, survey
+from quorum.recovery.survey import Survey
+from quorum.recovery.targets import read_target
 
 
 def propose_standalone(
@@ -46,10 +44,7 @@ def propose_standalone(
         RefusedError: it is not safe; nothing was changed.
         OSError: something cannot be read.
     """
-    place = find_place(files, target)
-    refuse_pending(files, place.log_dir)
-    known = survey(read_copies(files, [target, *copies]))
-    own = next(copy for copy in known.copies if copy.place == place)
+    known, own = read_target(files, target, copies)
     refuse_damaged(own)
     refuse_unusable(own)
     refuse_broker(own)

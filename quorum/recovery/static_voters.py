@@ -21,11 +21,7 @@ from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, removed_log, unvoted
 from quorum.recovery.outlook import Outlook, look_ahead
-from quorum.recovery.request import (
-    Proposal,
-    Request,
-    files_in,
-)
+from quorum.recovery.request import Proposal, Request, files_in
 from quorum.recovery.targets import read_targets
 
 VOTERS_KEY = "controller.quorum.voters"
@@ -64,9 +60,7 @@ def propose_static_voters(
         RefusedError: it is not safe; nothing was changed.
         OSError: something cannot be read.
     """
-    if not targets or not named:
-        raise RefusedError("say which directories to change (--dir) and who is to vote (--set)")
-    found = read_targets(files, targets, copies)
+    found = read_targets(files, targets, copies, named)
     known, owned, source = found.known, found.owned, found.source
     if source.kraft_version > 0:
         raise RefusedError(
@@ -74,7 +68,7 @@ def propose_static_voters(
             "configuration's are ignored. Use `kraft recover standalone` or `kraft recover voters`"
         )
     ids = _check_members(owned, named)
-    if all(set(copy.static_voters) == set(ids) for copy in owned):
+    if all(set(copy.static_voters) == set(ids) and copy.end.epoch == source.end.epoch for copy in owned):
         raise AlreadyDoneError(
             "the directories name these voters already: only the configuration has to say "
             f"{VOTERS_KEY}={','.join(map(str, named))}"

@@ -1,6 +1,6 @@
-"""The directories of all voters of a new set: those that hold a log, and those that were only formatted.
+"""The directories that a repair changes: one, or those of all voters of a new set.
 
-Decides: which of their logs is the best, and that each directory is its voter's. Must not know: what a voter set is
+Decides: which of several logs is the best, and that each directory is its voter's. Must not know: what a voter set is
 written into.
 """
 
@@ -29,13 +29,28 @@ class Targets(msgspec.Struct, frozen=True, kw_only=True):
     source: Copy
 
 
-def read_targets(files: Files, targets: Sequence[str], copies: Sequence[str]) -> Targets:
-    """Read the directories to change, and the further copies.
+def read_target(files: Files, target: str, copies: Sequence[str]) -> tuple[Survey, Copy]:
+    """Read the one directory to change, and the further copies: all of them together, and that one's own.
 
     Raises:
-        RefusedError: one is none, none holds a log, or the best is damaged.
+        RefusedError: one is none, or that one is in the middle of a repair.
         OSError: one cannot be read.
     """
+    place = find_place(files, target)
+    refuse_pending(files, place.log_dir)
+    known = survey(read_copies(files, [target, *copies]))
+    return known, next(copy for copy in known.copies if copy.place == place)
+
+
+def read_targets(files: Files, targets: Sequence[str], copies: Sequence[str], named: Sequence[object]) -> Targets:
+    """Read the directories of all voters of the new set `named`, and the further copies.
+
+    Raises:
+        RefusedError: none is named, one is none, none holds a log, or the best is damaged.
+        OSError: one cannot be read.
+    """
+    if not targets or not named:
+        raise RefusedError("say which directories to change (--dir) and who is to vote (--set)")
     places = [find_place(files, path) for path in targets]
     for place in places:
         refuse_pending(files, place.log_dir)

@@ -18,13 +18,11 @@ from quorum.recovery.changes import Content, FileChange, Rewrite
 from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.facts import facts_of
-from quorum.recovery.inspect import read_copies
-from quorum.recovery.journal import refuse_pending
 from quorum.recovery.liveness import Answer
 from quorum.recovery.new_log import epochs_of, kept_log, merged
-from quorum.recovery.places import find_place
 from quorum.recovery.request import Proposal, Request, files_in, refuse_unsafe
-from quorum.recovery.survey import Excess, Survey, cut_off, survey
+from quorum.recovery.survey import Excess, Survey, cut_off
+from quorum.recovery.targets import read_target
 
 
 def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, request: Request) -> Proposal:
@@ -34,14 +32,11 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
         RefusedError: it is not safe; nothing was changed.
         OSError: something cannot be read.
     """
-    place = find_place(files, target)
-    refuse_pending(files, place.log_dir)
-    known = survey(read_copies(files, [target, *copies]))
-    own = next(copy for copy in known.copies if copy.place == place)
+    known, own = read_target(files, target, copies)
     if to > own.end.offset or (to == own.end.offset and own.stop is None):
         beyond = "its safe part ends" if own.stop is not None else "it ends"
         raise RefusedError(f"{own.label}: {beyond} at offset {own.end.offset} already, so --to {to} cuts nothing")
-    kept = read_copy(files, place, until=to)
+    kept = read_copy(files, own.place, until=to)
     if kept.state is None:
         raise RefusedError(
             f"{own.label} cannot be cut at {to}: {kept.problem or 'no checkpoint nor the beginning of the log is left'}"

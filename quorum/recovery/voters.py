@@ -23,11 +23,7 @@ from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, removed_log, unvoted
 from quorum.recovery.outlook import Outlook, look_ahead
-from quorum.recovery.request import (
-    Proposal,
-    Request,
-    files_in,
-)
+from quorum.recovery.request import Proposal, Request, files_in
 from quorum.recovery.targets import read_targets
 
 _SET: Final = re.compile(
@@ -81,9 +77,7 @@ def propose_voters(
         RefusedError: it is not safe; nothing was changed.
         OSError: something cannot be read.
     """
-    if not targets or not named:
-        raise RefusedError("say which directories to change (--dir) and who is to vote (--set)")
-    found = read_targets(files, targets, copies)
+    found = read_targets(files, targets, copies, named)
     known, owned, source = found.known, found.owned, found.source
     if source.kraft_version == 0 or source.voters is None:
         raise RefusedError(

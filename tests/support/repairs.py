@@ -9,12 +9,14 @@ import tarfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
+import msgspec
+
 from metadata_log.directory import META_PROPERTIES_FILE
 from metadata_log.files import Files, parent_of
 from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.carry_out import Author, carry_out, finish
-from quorum.recovery.errors import RecoveryError
+from quorum.recovery.errors import AlreadyDoneError, RecoveryError
 from quorum.recovery.journal import JOURNAL_FILE, NEW_SUFFIX, Record, pending, work_root_of
 from quorum.recovery.liveness import Answer
 from quorum.recovery.places import HELD_SUFFIX
@@ -97,61 +99,112 @@ def _files_below(files: Files, directory: str) -> Iterator[str]:
             yield path
 
 
-def repair(files: Files, propose: Propose, log_dir: str) -> list[Record]:
-    """What the command line does with --apply: finish what was interrupted, else propose and carry out."""
-    interrupted = pending(files, log_dir) if files.exists(log_dir) else None
-    if interrupted is not None:
-        return [finish(files, interrupted)]
-    records = []
-    for rewrite in propose(files).rewrites:
+def repair(files: Files, propose: Propose, *log_dirs: str) -> list[Record]:
+    """What the command line does with --apply: finish what was interrupted; then, if it is of several, propose anew."""
+    interrupted = [record for path in log_dirs if files.exists(path) and (record := pending(files, path)) is not None]
+    records = [finish(files, record) for record in interrupted]
+    if interrupted and len(log_dirs) == 1:
+        return records
+    try:
+        proposal = propose(files)
+    except AlreadyDoneError:
+        if interrupted:
+            return records
+        raise
+    for rewrite in proposal.rewrites:
         files.mkdirs(rewrite.log_dir)
         records.append(carry_out(files, rewrite, author=AUTHOR, work_root=work_root_of(rewrite.log_dir)))
     return records
 
 
-def repair_until_done(files: Files, propose: Propose, log_dir: str) -> None:
+def repair_until_done(files: Files, propose: Propose, *log_dirs: str) -> None:
     """Run it again as an operator would; a repair that finds nothing to do has been done."""
-    said = outcome(files, propose, log_dir)
+    said = outcome(files, propose, *log_dirs)
     assert said is None or "already" in said or "no repair of" in said, said
 
 
-def outcome(files: Files, propose: Propose, log_dir: str) -> str | None:
+def outcome(files: Files, propose: Propose, *log_dirs: str) -> str | None:
     """What an error says; None where all went well."""
     try:
-        repair(files, propose, log_dir)
-    except RecoveryError as error:
+        repair(files, propose, *log_dirs)
+    except (RecoveryError, OSError) as error:
         return str(error)
     return None
 
 
-def check_every_crash(make: Callable[[], SimulatedFiles], propose: Propose, log_dir: str = "/data") -> int:
-    """Crash at every changing call, with several fates of what was not synced; give the number of calls.
+class Interruptible(msgspec.Struct, frozen=True, kw_only=True):
+    """A repair that is interrupted at each of its calls in turn.
 
-    Then the directory is the old one, the new one, or one that no node starts from; and running it again gives the new.
+    Attributes:
+        make: the directories as they are before.
+        propose: the repair of `log_dirs`.
+        is_done: says what is wrong with what several directories have become; a repair of them that goes on in the
+            middle begins one more epoch. One directory becomes what it becomes without an interruption.
     """
-    files = make()
-    old, before = tree(files, log_dir), files.changes
-    repair(files, propose, log_dir)
-    new, calls = tree(files, log_dir), files.changes - before
-    assert new != old
-    assert not leftovers(files, log_dir)
-    for call in range(1, calls + 1):
-        for draw in DRAWS:
-            files = make()
+
+    name: str
+    make: Callable[[], SimulatedFiles]
+    propose: Propose
+    log_dirs: tuple[str, ...] = ("/data",)
+    is_done: Callable[[SimulatedFiles], None] | None = None
+
+    def play(self) -> Played:
+        """Without an interruption."""
+        files = self.make()
+        old, before, writes = self._trees(files), files.changes, files.calls["pwrite"]
+        repair(files, self.propose, *self.log_dirs)
+        new = self._trees(files)
+        assert all(new[path] != old[path] for path in self.log_dirs)
+        self._check_clean(files)
+        return Played(old=old, new=new, calls=files.changes - before, writes=files.calls["pwrite"] - writes)
+
+    def check_interrupted(self, files: SimulatedFiles, played: Played, at: object) -> None:
+        """Each directory is the old one, the new one, or none that a node starts from; run again, all are new."""
+        for path in self.log_dirs:
+            check_between(files, path, played.old[path], played.new[path])
+        repair_until_done(files, self.propose, *self.log_dirs)
+        self._check_clean(files)
+        if self.is_done is None:
+            assert self._trees(files) == played.new, at
+        else:
+            self.is_done(files)
+
+    def _trees(self, files: Files) -> dict[str, dict[str, bytes]]:
+        return {path: tree(files, path) for path in self.log_dirs}
+
+    def _check_clean(self, files: Files) -> None:
+        assert not [found for path in self.log_dirs for found in leftovers(files, path)]
+
+
+class Played(msgspec.Struct, frozen=True, kw_only=True):
+    """A repair without an interruption: the directories before and after, how many calls changed something."""
+
+    old: dict[str, dict[str, bytes]]
+    new: dict[str, dict[str, bytes]]
+    calls: int
+    writes: int
+
+
+def check_every_crash(case: Interruptible) -> int:
+    """Let the power go at every changing call; give the number of calls.
+
+    What was not synced has several fates, with several directories one of them at each call in turn.
+    """
+    played = case.play()
+    for call in range(1, played.calls + 1):
+        for draw in DRAWS if case.is_done is None else DRAWS[call % len(DRAWS) :][:1]:
+            files = case.make()
             files.crash_at = files.changes + call
             crashed = False
             try:
-                repair(files, propose, log_dir)
+                repair(files, case.propose, *case.log_dirs)
             except SimulatedCrash:
                 crashed = True
             assert crashed, call
             files.crash(draw * 0x9E3779B97F4A7C15)
             files.calm()
-            check_between(files, log_dir, old, new)
-            repair_until_done(files, propose, log_dir)
-            assert tree(files, log_dir) == new, call
-            assert not leftovers(files, log_dir), call
-    return calls
+            case.check_interrupted(files, played, (call, draw))
+    return played.calls
 
 
 def check_between(files: Files, log_dir: str, old: dict[str, bytes], new: dict[str, bytes]) -> None:
@@ -163,46 +216,32 @@ def check_between(files: Files, log_dir: str, old: dict[str, bytes], new: dict[s
         assert pending(files, log_dir) is not None
 
 
-def check_every_failure(make: Callable[[], SimulatedFiles], propose: Propose, log_dir: str = "/data") -> None:
-    """Let each changing call fail in its turn: an error says so, and running it again gives the new directory."""
-    files = make()
-    old, before = tree(files, log_dir), files.changes
-    repair(files, propose, log_dir)
-    new, calls = tree(files, log_dir), files.changes - before
-    for call in range(1, calls + 1):
-        files = make()
-        failing = FailingAt(files, call)
-        said = outcome(failing, propose, log_dir)
+def check_every_failure(case: Interruptible) -> None:
+    """Let each changing call fail in its turn: an error says so, and running it again gives the new directory.
+
+    With several directories every second one.
+    """
+    played = case.play()
+    for call in range(1, played.calls + 1, len(case.log_dirs[:2])):
+        files = case.make()
+        said = outcome(FailingAt(files, call), case.propose, *case.log_dirs)
         assert said is not None, f"call {call} failed, and nobody said so"
         assert "injected" in said
-        check_between(files, log_dir, old, new)
-        repair_until_done(files, propose, log_dir)
-        assert tree(files, log_dir) == new, call
-        assert not leftovers(files, log_dir), call
+        case.check_interrupted(files, played, call)
 
 
-def check_every_full_disk(
-    make: Callable[[], SimulatedFiles], propose: Propose, log_dir: str = "/data", *, step: int = 1499
-) -> int:
-    """Let the disk be full after every number of bytes; give how many sizes were too small."""
-    files = make()
-    old = tree(files, log_dir)
-    repair(files, propose, log_dir)
-    new = tree(files, log_dir)
-    for too_small, free_bytes in enumerate(range(0, 1 << 30, step)):
-        files = make()
-        files.free_bytes = free_bytes
-        said = outcome(files, propose, log_dir)
-        if said is None:
-            assert tree(files, log_dir) == new
-            return too_small
-        assert "no space left" in said
-        check_between(files, log_dir, old, new)
-        files.free_bytes = None
-        repair_until_done(files, propose, log_dir)
-        assert tree(files, log_dir) == new, free_bytes
-        assert not leftovers(files, log_dir), free_bytes
-    raise AssertionError("there was never room enough")
+def check_every_full_disk(case: Interruptible) -> int:
+    """Let the disk be full at every write, before its first byte and within it; give the number of writes."""
+    played = case.play()
+    for write in range(1, played.writes + 1):
+        for room in (0, 20):
+            files = case.make()
+            said = outcome(FullAt(files, write, room), case.propose, *case.log_dirs)
+            is_last = write == played.writes and room
+            assert (is_last and said is None) or (said is not None and "no space left" in said), (write, room, said)
+            files.free_bytes = None
+            case.check_interrupted(files, played, (write, room))
+    return played.writes
 
 
 class FailingAt(SimulatedFiles):
@@ -217,3 +256,17 @@ class FailingAt(SimulatedFiles):
             self.changes += 1
             raise OSError(5, "injected", path)
         super()._begin(call, path)
+
+
+class FullAt(SimulatedFiles):
+    """The same simulated files, on a disk that is full from a write on: of that one, `room` bytes are taken."""
+
+    def __init__(self, files: SimulatedFiles, write: int, room: int) -> None:
+        self.__dict__ = files.__dict__
+        self._full_at = files.calls["pwrite"] + write
+        self._room = room
+
+    def _begin(self, call: str, path: str) -> None:
+        super()._begin(call, path)
+        if call == "pwrite" and self.calls["pwrite"] == self._full_at:
+            self.free_bytes = self._room

@@ -26,6 +26,7 @@ from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.undo import propose_undo
 from quorum.recovery.verify import verify_directories
 from quorum.recovery.voters import parse_named_voter, propose_voters
+from tests.support.repair_cases import formatted
 from tests.support.repairs import NOW_MS, load, repair, request, tree
 
 HERE = (Endpoint(name="CONTROLLER", host="here", port=9093),)
@@ -229,17 +230,6 @@ def _append(files: SimulatedFiles, log_dir: str, data: bytes) -> None:
     handle = files.open(f"{metadata}/{last}")
     handle.pwrite(data, handle.size())
     handle.fdatasync()
-
-
-def formatted(files: SimulatedFiles, path: str, node_id: int, directory_id: str) -> None:
-    """A log directory that `kafka-storage format` left: identity, and no log."""
-    files.mkdirs(path)
-    handle = files.open(f"{path}/meta.properties", create=True)
-    handle.pwrite(
-        f"version=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\nnode.id={node_id}\ndirectory.id={directory_id}\n".encode(), 0
-    )
-    handle.fdatasync()
-    files.fsync_dir(path)
 
 
 def test_directories_that_were_only_formatted_get_the_log_too() -> None:

@@ -1,0 +1,196 @@
+"""Every repair of `kraft recover` on directories that need it, as data: what is interrupted at each of its calls.
+
+Decides: how the directories came to need it. Must not know: how they are interrupted.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metadata_log.files import Files
+from metadata_log.ids import DirectoryId
+from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.voters import Endpoint
+from quorum.recovery.cluster_id import propose_cluster_id
+from quorum.recovery.copies import read_copy
+from quorum.recovery.drop_snapshot import propose_drop_snapshot
+from quorum.recovery.from_broker import NewController, propose_from_broker
+from quorum.recovery.journal import work_root_of
+from quorum.recovery.places import find_place
+from quorum.recovery.rebuild_indexes import propose_rebuild_indexes
+from quorum.recovery.request import Proposal
+from quorum.recovery.standalone import propose_standalone
+from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
+from quorum.recovery.truncate import propose_truncate
+from quorum.recovery.undo import propose_undo
+from quorum.recovery.verify import verify_directories
+from quorum.recovery.voters import parse_named_voter, propose_voters
+from tests.support.repairs import Interruptible, load, repair, request
+
+METADATA: Final = "/data/__cluster_metadata-0"
+NEWEST: Final = f"{METADATA}/00000000000000000300-0000000001.checkpoint"
+NEW_CLUSTER: Final = "b3RoZXJjbHVzdGVyaWQwMQ"
+THREE: Final = ("/n1", "/n2", "/n3")
+
+
+def torn() -> SimulatedFiles:
+    """A controller whose last write was cut off."""
+    files = load("every-record/node-1/data")
+    last = max(name for name in files.listdir(METADATA) if name.endswith(".log"))
+    handle = files.open(f"{METADATA}/{last}")
+    handle.truncate(handle.size() - 3)
+    handle.fdatasync()
+    return files
+
+
+def torn_survivor() -> SimulatedFiles:
+    """Its newest checkpoint is damaged, too: more files change."""
+    files = torn()
+    files.rot(NEWEST, 200, 0x10)
+    return files
+
+
+def standalone(files: Files) -> Proposal:
+    return propose_standalone(files, "/data", [], request())
+
+
+def cut_torn(files: Files) -> Proposal:
+    return propose_truncate(files, "/data", [], int(read_copy(files, find_place(files, "/data")).end.offset), request())
+
+
+def segments() -> SimulatedFiles:
+    """A controller whose log has several segments, and checkpoints past the place of the cut."""
+    return load("failovers/node-12/data")
+
+
+def cut_segments(files: Files) -> Proposal:
+    """At 294 the last segment goes as a whole."""
+    return propose_truncate(files, "/data", [], 294, request(accept_data_loss=True))
+
+
+def brokers_copies() -> SimulatedFiles:
+    return load("failovers/node-12/data", load("failovers/node-11/data", target="/b11"), target="/b12")
+
+
+def from_broker(files: Files) -> Proposal:
+    new = NewController(
+        log_dir="/data",
+        node_id=1,
+        endpoints=(Endpoint(name="CONTROLLER", host="here", port=9093),),
+        directory_id=DirectoryId(bytes(range(100, 116))),
+    )
+    return propose_from_broker(files, ["/b11", "/b12"], [], new, request())
+
+
+def three_voters() -> SimulatedFiles:
+    files = SimulatedFiles()
+    for node in (1, 2, 3):
+        load(f"basic/node-{node}/data", files, f"/n{node}")
+    return files
+
+
+def move_voters(files: Files) -> Proposal:
+    named = [parse_named_voter(f"{node}@host{node}:9{node}") for node in (1, 2, 3)]
+    return propose_voters(files, THREE, [], named, request())
+
+
+def static_voters() -> SimulatedFiles:
+    """Of three static voters one went on alone; of the others one has its old log still, and one was formatted."""
+    files = load("static-3.9/node-2/data", target="/n2")
+    alone = [parse_static_voter("2@host2:9093")]
+    repair(files, lambda files: propose_static_voters(files, ["/n2"], [], alone, request()), "/n2")
+    load("static-3.9/node-1/data", files, "/n1")
+    formatted(files, "/n3", 3, "AAAAAAAAAAAAAAAAAAAx6w")
+    return files
+
+
+def three_static_voters(files: Files) -> Proposal:
+    named = [parse_static_voter(f"{node}@host{node}:9093") for node in (1, 2, 3)]
+    return propose_static_voters(files, ["/n2", "/n3", "/n1"], [], named, request())
+
+
+def formatted(files: SimulatedFiles, path: str, node_id: int, directory_id: str) -> None:
+    """A log directory that `kafka-storage format` left: identity, and no log."""
+    files.mkdirs(path)
+    handle = files.open(f"{path}/meta.properties", create=True)
+    handle.pwrite(
+        f"version=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\nnode.id={node_id}\ndirectory.id={directory_id}\n".encode(), 0
+    )
+    handle.fdatasync()
+    files.fsync_dir(path)
+
+
+def with_damaged_checkpoint() -> SimulatedFiles:
+    files = load("every-record/node-1/data")
+    files.rot(NEWEST, 200, 0x10)
+    return files
+
+
+def drop(files: Files) -> Proposal:
+    return propose_drop_snapshot(files, "/data", [], request())
+
+
+def with_wrong_indexes() -> SimulatedFiles:
+    files = load("every-record/node-1/data")
+    for name in files.listdir(METADATA):
+        if name.endswith((".index", ".timeindex")) and files.content(f"{METADATA}/{name}"):
+            files.rot(f"{METADATA}/{name}", 3, 0x7F)
+    handle = files.open(f"{METADATA}/leader-epoch-checkpoint")
+    handle.truncate(5)
+    handle.fdatasync()
+    return files
+
+
+def rebuild(files: Files) -> Proposal:
+    return propose_rebuild_indexes(files, "/data")
+
+
+def two_disks() -> SimulatedFiles:
+    return load("basic/node-1/data", load("every-record/node-11/data1", target="/other"))
+
+
+def rename_cluster(files: Files) -> Proposal:
+    return propose_cluster_id(files, ["/data", "/other"], NEW_CLUSTER, request(), is_a_clone=False)
+
+
+def repaired() -> SimulatedFiles:
+    files = torn_survivor()
+    repair(files, standalone, "/data")
+    return files
+
+
+def undo(files: Files) -> Proposal:
+    return propose_undo(files, "/data", work_root_of("/data"))
+
+
+def check_one_quorum(files: SimulatedFiles) -> None:
+    """All directories hold the same log, end and votes, and would elect a leader."""
+    found = verify_directories(files, THREE)
+    assert found.is_sound, found
+    assert len({(one.epoch, one.end_offset, one.voters) for one in found.directories}) == 1
+    assert len({files.content(f"{path}/__cluster_metadata-0/quorum-state") for path in THREE}) == 1
+
+
+def check_renamed(files: SimulatedFiles) -> None:
+    for path in ("/data", "/other"):
+        assert f"cluster.id={NEW_CLUSTER}".encode() in files.content(f"{path}/meta.properties")
+
+
+CASES: Final = (
+    Interruptible(name="standalone", make=torn_survivor, propose=standalone),
+    Interruptible(name="from-broker", make=brokers_copies, propose=from_broker),
+    Interruptible(
+        name="voters", make=three_voters, propose=move_voters, log_dirs=THREE, is_done=check_one_quorum
+    ),
+    Interruptible(
+        name="static-voters", make=static_voters, propose=three_static_voters, log_dirs=THREE, is_done=check_one_quorum
+    ),
+    Interruptible(name="truncate a torn tail", make=torn, propose=cut_torn),
+    Interruptible(name="truncate whole segments", make=segments, propose=cut_segments),
+    Interruptible(name="drop-snapshot", make=with_damaged_checkpoint, propose=drop),
+    Interruptible(name="rebuild-indexes", make=with_wrong_indexes, propose=rebuild),
+    Interruptible(
+        name="cluster-id", make=two_disks, propose=rename_cluster, log_dirs=("/data", "/other"), is_done=check_renamed
+    ),
+    Interruptible(name="undo", make=repaired, propose=undo),
+)  # fmt: skip
