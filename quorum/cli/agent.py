@@ -12,7 +12,15 @@ from metadata_log.tools.times import time_text
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, Timeout
 from quorum.cli.errors import wrong_use
 from quorum.cli.output import Output, OutputFormat, print_table, show_json, show_object
-from quorum.cli.running import Config, LogFormat, LogFormatOption, LogLevel, LogLevelOption, log_to_stderr
+from quorum.cli.running import (
+    Config,
+    LogFormat,
+    LogFormatOption,
+    LogLevel,
+    LogLevelOption,
+    log_to_stderr,
+    use_one_poller,
+)
 
 if TYPE_CHECKING:
     from quorum.client.agent_status import AgentLogDir, AgentStatus
@@ -31,6 +39,7 @@ def start(
 
     Its directories were formatted once by `kraft storage format`. The log goes to standard error.
     """
+    use_one_poller()
     from broker_agent import main  # noqa: PLC0415  (gRPC and all of the agent, which help does not need)
 
     log_to_stderr(log_level, log_format)

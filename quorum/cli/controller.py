@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import typer
 
-from quorum.cli.running import Config, LogFormat, LogFormatOption, LogLevel, LogLevelOption, log_to_stderr
+from quorum.cli.running import (
+    Config,
+    LogFormat,
+    LogFormatOption,
+    LogLevel,
+    LogLevelOption,
+    log_to_stderr,
+    use_one_poller,
+)
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -17,6 +25,7 @@ def start(
 
     Its directories were formatted once by `kraft storage format`. The log goes to standard error.
     """
+    use_one_poller()
     from quorum.server import main  # noqa: PLC0415  (gRPC and all of the server, which help does not need)
 
     log_to_stderr(log_level, log_format)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from metadata_log.ids import TopicId
-from quorum.cli.demo.cluster import Cluster, Node
+from quorum.cli.demo.cluster import Cluster, Node, wait_until
 from quorum.client.client import Client
 from quorum.client.errors import OutcomeUnknownError, UnavailableError
 from quorum.client.requests import CreatableReplicaAssignment, DescribedTopic
@@ -64,14 +64,19 @@ async def _create(cluster: Cluster, names: Iterable[str], hurt: Callable[[], Non
     return acknowledged
 
 
-def leader_of(cluster: Cluster) -> Node:
-    """The controller that leads now."""
+def leader_id(cluster: Cluster) -> int:
+    """Who leads, as whoever answers knows it; -1 where that is nobody."""
 
     async def ask() -> int:
         async with Client(cluster.bootstrap) as client:
             return (await client.describe_quorum()).leader_id
 
-    return cluster.controllers[asyncio.run(ask())]
+    return asyncio.run(ask())
+
+
+def leader_of(cluster: Cluster) -> Node:
+    """The controller that leads, once there is one."""
+    return wait_until("a leader", lambda: cluster.controllers.get(leader_id(cluster)))
 
 
 def listed(cluster: Cluster) -> dict[str, TopicId]:
