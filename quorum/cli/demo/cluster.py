@@ -48,6 +48,11 @@ def free_ports(count: int) -> list[int]:
     raise NodeFailedError(f"there are not {count} free ports between {_FIRST_PORT} and {_LAST_PORT}")
 
 
+def _takes_connections(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex((LOOPBACK, port)) == 0
+
+
 def wait_until(what: str, condition: Callable[[], T | None], *, timeout_s: float = 30.0, every_s: float = 0.02) -> T:
     """Ask `condition` until it gives something true, and return that.
 
@@ -128,9 +133,8 @@ class Node:
 
     @property
     def is_listening(self) -> bool:
-        """Whether its GRPC listener takes connections now."""
-        with socket.socket() as probe:
-            return probe.connect_ex((LOOPBACK, self.ports["GRPC"])) == 0
+        """Whether its GRPC listener and its health page take connections now; the page opens last."""
+        return all(_takes_connections(port) for name, port in self.ports.items() if name in ("GRPC", "HTTP"))
 
     def write_config(self) -> None:
         """Write its configuration file."""
@@ -148,7 +152,7 @@ class Node:
             )  # fmt: skip
 
     def wait_listening(self, timeout_s: float = 30.0) -> None:
-        """Wait until its GRPC listener takes connections.
+        """Wait until its GRPC listener and its health page take connections.
 
         Raises:
             NodeFailedError: it ended instead.
