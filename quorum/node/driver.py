@@ -177,6 +177,11 @@ class Driver:
         """The published image."""
         return self.executor.image
 
+    @property
+    def kraft_version(self) -> int:
+        """The latest kraft.version in the log."""
+        return self.executor.machine.kraft_version
+
     def describe_quorum(self) -> QuorumDescription:
         """What DescribeQuorum answers; complete on the leader only."""
         return self.executor.machine.describe_quorum()

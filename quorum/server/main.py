@@ -34,7 +34,7 @@ from quorum.node.registration import registration_of
 from quorum.node.settle import settle
 from quorum.node.system_ports import SystemEntropy
 from quorum.server.grpc.listen import listen
-from quorum.server.reserved import ReservedPort, reserve
+from quorum.server.kafka.listen import KafkaDoor, LeaderWatcher, listen_kafka
 from quorum.transport.grpc_network import GrpcNetwork
 
 _STOP_GRACE_S: Final = 0.1
@@ -64,17 +64,18 @@ async def serve(config: NodeConfig, *, watcher: Watcher | None = None) -> None:
     for warning in opened.recovery.warnings:
         log.warning("log recovered", what=warning)
     network = GrpcNetwork()
-    monitoring = Monitoring(config.node_id, *([] if watcher is None else [watcher]))
+    leaders = LeaderWatcher()
+    monitoring = Monitoring(config.node_id, leaders, *([] if watcher is None else [watcher]))
     driver = make_driver(opened, config, network, monitoring)
-    reserved: list[ReservedPort] = []
+    doors: list[KafkaDoor] = []
     try:
-        reserved = await _reserve_ports(config)
+        doors = leaders.doors = await _listen_kafka(config, driver)
         server, port = await listen(_grpc_listener(config), driver)
         await monitoring.start(driver.view, config.http_listener)
     except OSError:
         opened.abandon()
-        for held in reserved:
-            await held.close()
+        for door in doors:
+            await door.close()
         raise
     _stop_on_signals(driver)
     log.info("listening", listeners=[str(endpoint) for endpoint in config.listeners], grpc_port=port)
@@ -87,8 +88,8 @@ async def serve(config: NodeConfig, *, watcher: Watcher | None = None) -> None:
         await server.stop(_STOP_GRACE_S)
         await monitoring.stop()
         await network.close()
-        for held in reserved:
-            await held.close()
+        for door in doors:
+            await door.close()
         await settle()
     log.info("stopped")
 
@@ -130,11 +131,11 @@ def make_driver(opened: OpenedReplica, config: NodeConfig, network: GrpcNetwork,
     )
 
 
-async def _reserve_ports(config: NodeConfig) -> list[ReservedPort]:
-    """Every CONTROLLER listener's; each tells a gRPC client the advertised GRPC address."""
+async def _listen_kafka(config: NodeConfig, driver: Driver) -> list[KafkaDoor]:
+    """Every CONTROLLER listener's door; each tells a gRPC client the advertised GRPC address."""
     told = next(endpoint for endpoint in config.advertised_listeners if endpoint.name == GRPC_LISTENER)
     return [
-        await reserve(endpoint, config.node_id, told)
+        await listen_kafka(endpoint, driver, config.node_id, told)
         for endpoint in config.listeners
         if endpoint.name == CONTROLLER_LISTENER
     ]

@@ -23,7 +23,7 @@ from quorum.client import (
 from quorum.controller import requests as r
 from quorum.errors import Error
 from quorum.node.ports import ClientAnswer, ClientCall
-from quorum.server.reserved import reserve
+from quorum.server.kafka.listen import listen_kafka
 from tests.support.client_nodes import ID, active, failing, free_port, scripted_nodes, standby
 from tests.support.loop import run, until
 from tests.support.scripted_node import NODE_ID, ScriptedNode, served
@@ -101,7 +101,7 @@ class TestFinding:
     def test_a_controller_listener_is_recognised_and_the_right_address_is_named(self) -> None:
         async def main() -> None:
             told = Endpoint(name="GRPC", host="c1.example", port=9094)
-            held = await reserve(Endpoint(name="CONTROLLER", host="127.0.0.1", port=0), 1, told)
+            held = await listen_kafka(Endpoint(name="CONTROLLER", host="127.0.0.1", port=0), ScriptedNode(), 1, told)
             address = f"127.0.0.1:{held.port}"
             async with Client(address, timeout_s=30) as client:
                 with pytest.raises(WrongListenerError, match=r"use its GRPC listener c1\.example:9094") as raised:

@@ -18,7 +18,7 @@ NODE_ID = 7
 
 
 class ScriptedNode:
-    """Implements `quorum.server.grpc.node.Node`.
+    """Implements `quorum.server.node.Node`.
 
     Attributes:
         calls: clients' requests, in order; answer one by `calls[0].respond(...)`.
@@ -35,6 +35,7 @@ class ScriptedNode:
         self.failure: str | None = None
         self.leader_id: int | None = NODE_ID
         self.image = MetadataImage.empty()
+        self.kraft_version = 1
         self._next_id = 0
 
     def peer_request(self, call: PeerCall, respond: Callable[[PeerResponse], None]) -> int:

@@ -12,8 +12,9 @@ from kraft.v1 import controller_pb2 as pb
 from kraft.v1 import controller_pb2_grpc
 from quorum.errors import Error
 from quorum.node.ports import ClientAnswer, ClientCall
-from quorum.server.grpc.node import Node, caller_of, timeout_of
+from quorum.server.grpc.node import caller_of
 from quorum.server.grpc.session import Session
+from quorum.server.node import Node, timeout_of
 from quorum.transport.channel import SESSION_HEADER
 from quorum.transport.convert.calls import KIND_BY_NAME, Kind, response_to
 from quorum.transport.convert.common import BadMessage

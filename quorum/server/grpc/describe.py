@@ -9,7 +9,7 @@ from kraft.v1 import common_pb2, quorum_pb2
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME
 from quorum.errors import Error
 from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
-from quorum.server.grpc.node import Node
+from quorum.server.node import Node
 from quorum.transport.convert.common import BadMessage, endpoints_to
 from quorum.transport.convert.partitions import only_partition
 

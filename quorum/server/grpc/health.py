@@ -15,7 +15,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from quorum.node.health import Check, are_ok, check_alive, check_ready
 from quorum.node.view import NodeView
-from quorum.server.grpc.node import Node
+from quorum.server.node import Node
 
 CHECKS: Final[Mapping[str, Callable[[NodeView], tuple[Check, ...]]]] = {
     "": check_ready,

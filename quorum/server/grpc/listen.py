@@ -15,16 +15,13 @@ from kraft.v1 import controller_pb2, controller_pb2_grpc, quorum_pb2, quorum_pb2
 from metadata_log.voters import Endpoint
 from quorum.server.grpc.controller_door import ControllerDoor
 from quorum.server.grpc.health import HealthDoor
-from quorum.server.grpc.node import Node
 from quorum.server.grpc.quorum_door import QuorumDoor
+from quorum.server.listeners import ListenError
+from quorum.server.node import Node
 from quorum.transport.channel import SERVER_OPTIONS, address_of
 
 MAX_OPEN_CALLS: Final = 10_000
 """Streams and single calls together; one more is refused with RESOURCE_EXHAUSTED."""
-
-
-class ListenError(OSError):
-    """A listener's address cannot be bound."""
 
 
 async def listen(endpoint: Endpoint, node: Node) -> tuple[grpc.aio.Server, int]:

@@ -32,7 +32,8 @@ from quorum.raft.voter_messages import (
 )
 from quorum.server.grpc.describe import describe
 from quorum.server.grpc.fetches import FetchDoor
-from quorum.server.grpc.node import Node, caller_of
+from quorum.server.grpc.node import caller_of
+from quorum.server.node import Node
 from quorum.transport.convert import elections, voters
 from quorum.transport.convert.common import BadMessage
 from quorum.transport.convert.fetch import fetch_request_from, fetch_response_to

@@ -16,7 +16,8 @@ from typing import Final, Protocol
 from kraft.v1 import controller_pb2
 from quorum.errors import Error
 from quorum.node.ports import ClientAnswer, ClientCall
-from quorum.server.grpc.node import Caller, Node, end_tasks, timeout_of
+from quorum.server.grpc.node import end_tasks
+from quorum.server.node import Caller, Node, timeout_of
 from quorum.transport.convert.calls import (
     Kind,
     answer_to,

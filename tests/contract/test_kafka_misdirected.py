@@ -1,4 +1,4 @@
-"""A CONTROLLER port that is held until Kafka's protocol is spoken there: who comes is turned away, with a reason."""
+"""A CONTROLLER listener and who comes there by mistake: a gRPC client is told where gRPC is, others are closed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 
 from kraft.v1 import controller_pb2, controller_pb2_grpc
 from metadata_log.voters import Endpoint
-from quorum.server.grpc.listen import ListenError, listen
-from quorum.server.reserved import ReservedPort, reserve
+from quorum.server.grpc.listen import listen
+from quorum.server.kafka.listen import KafkaDoor, listen_kafka
+from quorum.server.listeners import ListenError
 from quorum.transport.channel import open_channel
 from quorum.transport.misdirected import refusal, right_address
 from tests.support.loop import run
@@ -21,8 +22,8 @@ GRPC = Endpoint(name="GRPC", host="::1", port=9094)
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 
-async def _held() -> ReservedPort:
-    return await reserve(Endpoint(name="CONTROLLER", host="127.0.0.1", port=0), 3, GRPC)
+async def _held() -> KafkaDoor:
+    return await listen_kafka(Endpoint(name="CONTROLLER", host="127.0.0.1", port=0), ScriptedNode(), 3, GRPC)
 
 
 async def _told(port: int, *pieces: bytes) -> bytes:
@@ -68,7 +69,7 @@ def test_the_refusal_waits_for_the_request() -> None:
     run(main())
 
 
-@pytest.mark.parametrize("first", [b"\0\0\0\x0e\0\x12\0\4rest", b"GET / HTTP/1.1\r\n\r\n", b"\x16\3\1"])
+@pytest.mark.parametrize("first", [b"PRIX", b"GET / HTTP/1.1\r\n\r\n", b"\x16\3\1\2\0\1"])
 def test_anybody_else_is_closed(first: bytes) -> None:
     async def main() -> None:
         held = await _held()
@@ -97,7 +98,7 @@ def test_a_port_in_use_is_named() -> None:
         held = await _held()
         taken = Endpoint(name="CONTROLLER", host="127.0.0.1", port=held.port)
         with pytest.raises(ListenError, match=f"CONTROLLER://127.0.0.1:{held.port}"):
-            await reserve(taken, 4, GRPC)
+            await listen_kafka(taken, ScriptedNode(), 4, GRPC)
         with pytest.raises(ListenError, match="in use"):
             await listen(Endpoint(name="GRPC", host="127.0.0.1", port=held.port), ScriptedNode())
         await held.close()

@@ -1,0 +1,96 @@
+"""All APIs of the door: takes a request apart, finds who answers it, and says what cannot be answered.
+
+Decides: which handler an API has. A request that is none, of an API or a version that is not offered, ends its
+connection, as in Kafka; only ApiVersions of an unknown version is answered, in the oldest (KIP-511). Must not know:
+sockets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from quorum.errors import Error
+from quorum.server.kafka.connection import Connection, GiveUp
+from quorum.server.kafka.exchange import Exchange
+from quorum.server.kafka.offered import OFFERED
+from quorum.server.kafka.quorum_apis import on_describe_cluster, on_describe_quorum
+from quorum.server.kafka.versions import on_api_versions, unsupported_version
+from quorum.server.node import Caller, Node
+from quorum.transport.kafka.reader import BadFrame
+from quorum.transport.kafka.wire import API_VERSIONS, Header, answers_of, read_header, read_request, request_class
+
+Handler = Callable[[Exchange, Node], GiveUp | None]
+
+_HANDLERS: Final[dict[int, Handler]] = {
+    18: on_api_versions,
+    55: on_describe_quorum,
+    60: on_describe_cluster,
+}
+
+
+class Apis:
+    """Of one listener."""
+
+    def __init__(self, node: Node, listener: str) -> None:
+        self._node = node
+        self._handlers = dict(_HANDLERS)
+
+    def serve(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
+        """Answer a request on its connection, or close that; returns what to call when nobody waits any more."""
+        sink = _ToConnection(connection)
+        try:
+            header = read_header(frame)
+            offered = OFFERED.get(header.key)
+            if header.key == API_VERSIONS and offered is not None and header.version not in offered.versions:
+                unsupported_version(sink, header)
+                return None
+            exchange = self._exchange(header, frame, caller, sink)
+        except BadFrame as bad:
+            connection.fail(str(bad))
+            return None
+        return self._handlers[header.key](exchange, self._node)
+
+    def on_leader(self) -> None:
+        """Somebody leads."""
+
+    def _exchange(self, header: Header, frame: bytes, caller: Caller, sink: _ToConnection) -> Exchange:
+        offered = OFFERED.get(header.key)
+        if offered is None:
+            raise BadFrame(f"API {header.key} is not answered here")
+        if header.version not in offered.versions:
+            raise BadFrame(
+                f"version {header.version} of {offered.name} ({header.key}) is not answered here, only "
+                f"{offered.first} to {offered.last}"
+            )
+        return Exchange(
+            header=header,
+            body=read_request(offered.name, header, frame),
+            caller=caller,
+            answers=answers_of(offered.name, header.version),
+            sink=sink,
+        )
+
+
+class _ToConnection:
+    """An answer's way out."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def answer(self, data: bytes, error: Error) -> None:
+        """See `exchange.Sink`."""
+        self._connection.answer(data)
+
+    def fail(self, why: str) -> None:
+        """See `exchange.Sink`."""
+        self._connection.fail(why)
+
+
+def load_newest() -> None:
+    """Import what brokers and tools of today ask for, so that no request of theirs waits for it."""
+    for offered in OFFERED.values():
+        request_class(offered.name, offered.last)
+        answers_of(offered.name, offered.last)

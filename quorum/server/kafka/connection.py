@@ -1,0 +1,158 @@
+"""One connection of Kafka's protocol: requests in, one answer each, in order.
+
+Decides: when the next request is looked at: once the one before it is answered, and the answer taken by the other side.
+So a connection has one request in flight and one answer waiting, whatever it sends; what it sends meanwhile waits in
+its own kernel. (Kafka's brokers mute a connection likewise.) Must not know: what a request asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, cast
+
+from quorum.server.kafka.bounds import Bounds
+from quorum.server.kafka.frames import BadLengthError, Frames
+from quorum.server.kafka.misdirected import GrpcVisitor, may_be_http2
+from quorum.server.node import Caller
+
+if TYPE_CHECKING:
+    from quorum.server.kafka.listen import KafkaDoor
+
+GiveUp = Callable[[], None]
+_MOST_BEHIND: Final = 64 * 1024
+"""Bytes that are taken while a request is being answered; then the socket is read no more."""
+_FIRST_BYTES: Final = 4
+_MOST_WRITTEN: Final = 0
+"""`pause_writing` is told of every answer that the kernel does not take at once."""
+
+
+class Connection(asyncio.Protocol):
+    """See `Connection` of asyncio: made, data received, lost."""
+
+    def __init__(self, door: KafkaDoor, bounds: Bounds) -> None:
+        self._door = door
+        self._bounds = bounds
+        self._loop = asyncio.get_running_loop()
+        self._frames = Frames()
+        self._visitor: GrpcVisitor | None = None
+        self._is_first = True
+        self._is_in_flight = False
+        self._is_paused = False
+        self._is_unsent = False
+        self._give_up: GiveUp | None = None
+        self._transport: asyncio.Transport
+        self._caller: Caller
+
+    # --- asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See asyncio."""
+        # uvloop's transports are no subclass of asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=_MOST_WRITTEN)
+        peer = transport.get_extra_info("peername")
+        self._caller = Caller(host=str(peer[0]) if peer else "", listener=self._door.listener)
+        self._bounds.on_open(self, self._loop.time())
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio."""
+        self._bounds.on_closed(self)
+        give_up, self._give_up = self._give_up, None
+        if give_up is not None:
+            give_up()
+
+    def data_received(self, data: bytes) -> None:
+        """See asyncio."""
+        if self._transport.is_closing():
+            return
+        self._frames.feed(data)
+        if self._is_first and not self._is_kafkas():
+            return
+        self._advance()
+
+    def pause_writing(self) -> None:
+        """See asyncio: an answer waits to be read."""
+        self._is_unsent = True
+        self._bounds.set_unsent(self, self._transport.get_write_buffer_size(), self._loop.time())
+
+    def resume_writing(self) -> None:
+        """See asyncio: it has been."""
+        self._is_unsent = False
+        self._bounds.set_unsent(self, 0, self._loop.time())
+        self._advance()
+
+    # --- the door's side
+
+    def evict(self, why: str) -> None:
+        """See `bounds.Holder`."""
+        self.fail(why)
+
+    def fail(self, why: str) -> None:
+        """Close at once; `why` is for the log."""
+        if not self._transport.is_closing():
+            self._door.log_closed(self._caller.host, why)
+        self._transport.abort()
+
+    def answer(self, data: bytes) -> None:
+        """The answer to the request in flight, with its header, without its length."""
+        if not self._is_in_flight:
+            return
+        self._is_in_flight, self._give_up = False, None
+        if self._transport.is_closing():
+            return
+        self._transport.write(len(data).to_bytes(4, "big") + data)
+        self._bounds.on_answered(self, self._loop.time())
+        self._advance()
+
+    def advance(self) -> None:
+        """Look at what came: the door can be asked now."""
+        if not self._transport.is_closing():
+            self._advance()
+
+    def close(self) -> None:
+        """The node stops."""
+        self._transport.abort()
+
+    def _is_kafkas(self) -> bool:
+        """Whether what came first may be a request of Kafka's protocol."""
+        if self._visitor is None:
+            if len(self._frames) < _FIRST_BYTES:
+                return False
+            first = self._frames.take_all()
+            if not may_be_http2(first):
+                self._is_first = False
+                self._frames.feed(first)
+                return True
+            self._visitor = GrpcVisitor(self._door.refusal)
+            self._frames.feed(first)
+        self._transport.write(self._visitor.on_bytes(self._frames.take_all()))
+        if self._visitor.is_over:
+            self._transport.close()
+        return False
+
+    def _advance(self) -> None:
+        """Hand in the next request, if it may be; read on, or not."""
+        now_s = self._loop.time()
+        is_held = self._is_in_flight or self._is_unsent or not self._door.is_ready(self)
+        if not is_held:
+            try:
+                frame = self._frames.next()
+            except BadLengthError as bad:
+                self.fail(str(bad))
+                return
+            if frame is not None:
+                is_held = self._is_in_flight = True
+                self._bounds.on_request(self, now_s)
+                self._give_up = self._door.serve(self, self._caller, frame)
+        self._bounds.set_received(self, len(self._frames), now_s)
+        self._read_on(not is_held or len(self._frames) < _MOST_BEHIND)
+
+    def _read_on(self, wanted: bool) -> None:
+        if self._transport.is_closing() or wanted is not self._is_paused:
+            return
+        self._is_paused = not wanted
+        if wanted:
+            self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()

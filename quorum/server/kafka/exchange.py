@@ -1,0 +1,75 @@
+"""One request and the way of its answer.
+
+Decides: that an answer is made and sent after the node's turn, never within it: what goes wrong with it concerns one
+connection, and the log does not wait for it. Must not know: what is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from quorum.errors import Error
+from quorum.node.ports import ClientAnswer, ClientCall
+from quorum.server.node import Caller, Node, timeout_of
+from quorum.transport.kafka.wire import Answers, Header
+
+_SPELT = {Error.OFFSET_NOT_AVAILABLE: Error.REQUEST_TIMED_OUT}
+"""Refusals of ours alone, and what a client of Kafka's knows instead."""
+
+
+class Sink(Protocol):
+    """Where an answer goes."""
+
+    def answer(self, data: bytes, error: Error) -> None:
+        """The answer's bytes with their header; `error` as it is told for the whole request."""
+
+    def fail(self, why: str) -> None:
+        """There will be none."""
+
+
+class Request(Protocol):
+    """A request of `quorum.controller.requests`."""
+
+    def refused(self, error: Error, message: str | None = None) -> Any:
+        """The answer that refuses the whole of it."""
+
+
+class Exchange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A request that was understood."""
+
+    header: Header
+    body: Any
+    """kio's entity."""
+    caller: Caller
+    answers: Answers
+    sink: Sink
+
+    def send(self, make: Callable[[], Any], error: Error = Error.NONE) -> None:
+        """Answer, with the entity that `make` gives; soon, not now."""
+        asyncio.get_running_loop().call_soon(self._send, make, error)
+
+    def _send(self, make: Callable[[], Any], error: Error) -> None:
+        data: bytes | None = None
+        try:
+            data = self.answers.frame(self.header.correlation_id, make())
+        finally:
+            if data is None:  # a bug of ours, which the loop logs
+                self.sink.fail("its answer could not be made")
+        self.sink.answer(data, error)
+
+
+def ask_controller(exchange: Exchange, node: Node, request: Request, to_entity: Callable[[Answers, Any], Any]) -> None:
+    """Hand a request to the controller; `to_entity` makes the answer's entity of its response."""
+
+    def respond(answer: ClientAnswer) -> None:
+        response = answer.response
+        if answer.error is not Error.NONE:
+            response = request.refused(_SPELT.get(answer.error, answer.error), answer.message)
+        exchange.send(lambda: to_entity(exchange.answers, response), getattr(response, "error", Error.NONE))
+
+    context = exchange.caller.context(node.now_ms(), timeout_of(request, 0))
+    node.client_request(ClientCall(request=request, context=context, respond=respond))

@@ -1,0 +1,172 @@
+"""The listener CONTROLLER: binds it, keeps its connections within their bounds, hands requests to the APIs behind it.
+
+Decides: when the APIs are loaded, and which closed connections are worth a line in the log. Must not know: what a
+request asks. kio takes a good third of a second to import. That is done in a thread, once somebody has sent something:
+a quorum that nobody visits here pays nothing for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from metadata_log.voters import Endpoint
+from quorum.node.ports import NodeEvent, RoleChanged
+from quorum.server.kafka.bounds import Bounds, Limits, limits_of_this_process
+from quorum.server.kafka.connection import Connection, GiveUp
+from quorum.server.listeners import ListenError
+from quorum.server.node import Caller, Node
+from quorum.transport.misdirected import refusal
+
+if TYPE_CHECKING:
+    from quorum.server.kafka.apis import Apis
+
+_BACKLOG: Final = 1024
+_LOG_EVERY_S: Final = 1.0
+"""Lines about closed connections; how many were not written stands in the next one."""
+
+
+class LeaderWatcher:
+    """Tells the door that somebody leads, in the turn after the one in which it was learnt. A `ports.Watcher`."""
+
+    def __init__(self) -> None:
+        self.doors: list[KafkaDoor] = []
+
+    def on_event(self, event: NodeEvent) -> None:
+        """See `ports.Watcher`."""
+        if isinstance(event, RoleChanged) and event.leader_id is not None:
+            for door in self.doors:
+                door.on_leader()
+
+
+class KafkaDoor:
+    """One bound listener."""
+
+    def __init__(self, listener: Endpoint, node: Node, node_id: int, told: Endpoint, limits: Limits) -> None:
+        self.listener = listener.name
+        self.refusal = refusal(listener.name, node_id, told)
+        self._node = node
+        self._bounds = Bounds(limits)
+        self._log = structlog.get_logger().bind(node_id=node_id, listener=listener.name)
+        self._loop = asyncio.get_running_loop()
+        self._apis: Apis | None = None
+        self._loading: asyncio.Task[None] | None = None
+        self._waiting: dict[Connection, None] = {}
+        self._logged_at_s = -_LOG_EVERY_S
+        self._not_logged = 0
+        self._server: asyncio.Server
+        self._sweeping: asyncio.TimerHandle
+
+    async def start(self, endpoint: Endpoint) -> None:
+        """Bind.
+
+        Raises:
+            ListenError: the address is in use or not of this host.
+        """
+        try:
+            self._server = await self._loop.create_server(
+                self._connect, endpoint.host or None, endpoint.port, backlog=_BACKLOG
+            )
+        except OSError as error:
+            raise ListenError(f"cannot listen at {endpoint}: {error.strerror or error}") from error
+        self._sweep()
+
+    @property
+    def port(self) -> int:
+        """Where it is bound."""
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    @property
+    def connections(self) -> int:
+        """How many are open."""
+        return len(self._bounds.open)
+
+    @property
+    def received_bytes(self) -> int:
+        """Of requests that wait, whole or not."""
+        return self._bounds.received_bytes
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Of answers that wait to be read."""
+        return self._bounds.unsent_bytes
+
+    async def close(self) -> None:
+        """Give the port back, and close who is there."""
+        self._sweeping.cancel()
+        self._server.close()
+        for holder in tuple(self._bounds.open):
+            if isinstance(holder, Connection):
+                holder.close()
+        if self._loading is not None:
+            self._loading.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._loading
+        await self._server.wait_closed()
+
+    def is_ready(self, connection: Connection) -> bool:
+        """Whether a request can be served now; if not, the connection is told to go on when it can."""
+        if self._apis is not None:
+            return True
+        self._waiting[connection] = None
+        if self._loading is None:
+            self._loading = self._loop.create_task(self._load(), name="kafka-apis")
+        return False
+
+    def serve(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
+        """Answer a request, or close its connection; returns what to call when nobody waits for the answer any more."""
+        if self._apis is None:
+            raise RuntimeError("a request was handed in before the APIs were loaded")
+        return self._apis.serve(connection, caller, frame)
+
+    def on_leader(self) -> None:
+        """Somebody leads: who waits for that is answered, after the turn."""
+        if self._apis is not None:
+            self._loop.call_soon(self._apis.on_leader)
+
+    def log_closed(self, host: str, why: str) -> None:
+        """A connection was closed by us."""
+        now_s = self._loop.time()
+        if now_s - self._logged_at_s < _LOG_EVERY_S:
+            self._not_logged += 1
+            return
+        self._log.warning("connection closed", client=host, why=why, others=self._not_logged)
+        self._logged_at_s, self._not_logged = now_s, 0
+
+    def _connect(self) -> Connection:
+        return Connection(self, self._bounds)
+
+    async def _load(self) -> None:
+        apis = await self._loop.run_in_executor(None, _imported)
+        self._apis = apis(self._node, self.listener)
+        waiting, self._waiting = self._waiting, {}
+        for connection in waiting:
+            connection.advance()
+
+    def _sweep(self) -> None:
+        self._bounds.sweep(self._loop.time())
+        self._sweeping = self._loop.call_later(self._bounds.limits.sweep_s, self._sweep)
+
+
+def _imported() -> type[Apis]:
+    from quorum.server.kafka.apis import Apis, load_newest  # noqa: PLC0415  (kio, once somebody needs it)
+
+    load_newest()
+    return Apis
+
+
+async def listen_kafka(
+    endpoint: Endpoint, node: Node, node_id: int, grpc_endpoint: Endpoint, limits: Limits | None = None
+) -> KafkaDoor:
+    """Bind a listener of Kafka's protocol and serve; gRPC clients that come there are told `grpc_endpoint`.
+
+    Raises:
+        ListenError: the address is in use or not of this host.
+    """
+    door = KafkaDoor(endpoint, node, node_id, grpc_endpoint, limits or limits_of_this_process())
+    await door.start(endpoint)
+    return door

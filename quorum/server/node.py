@@ -1,0 +1,62 @@
+"""What the doors need of the node behind them, and of whoever asks; no protocol is known here."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+import msgspec
+
+from metadata_log.image import MetadataImage
+from quorum.controller.context import ANONYMOUS, RequestContext
+from quorum.node.ports import Doors
+from quorum.node.view import NodeView
+from quorum.raft.quorum_description import QuorumDescription
+
+MAX_TIMEOUT_MS: Final = 3_600_000
+"""Nobody waits longer than an hour; a longer wait asked for is cut to it."""
+
+
+class Node(Doors, Protocol):
+    """The running node; `quorum.node.driver.Driver` is one."""
+
+    @property
+    def image(self) -> MetadataImage:
+        """The published image."""
+
+    @property
+    def kraft_version(self) -> int:
+        """The latest kraft.version in the log."""
+
+    def describe_quorum(self) -> QuorumDescription:
+        """What DescribeQuorum answers."""
+
+    def now_ms(self) -> int:
+        """The monotonic clock that deadlines are on."""
+
+    def view(self) -> NodeView:
+        """A snapshot for health."""
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Who is at the other end of a stream, call or connection, and which listener it came to."""
+
+    host: str
+    listener: str
+    principal: str = ANONYMOUS
+    forwarded_by: int | None = None
+    """The broker that passed the request on (Envelope)."""
+
+    def context(self, now_ms: int, timeout_ms: int) -> RequestContext:
+        """The context of one request; a `timeout_ms` of 0 or less names no deadline."""
+        return RequestContext(
+            principal=self.principal,
+            client_host=self.host,
+            listener=self.listener,
+            forwarded_by=self.forwarded_by,
+            deadline_ms=now_ms + min(timeout_ms, MAX_TIMEOUT_MS) if timeout_ms > 0 else None,
+        )
+
+
+def timeout_of(request: object, named_ms: int) -> int:
+    """How long to wait, in ms: as the call says, else as the request itself does (KIP-4), else 0."""
+    return named_ms or int(getattr(request, "timeout_ms", 0))

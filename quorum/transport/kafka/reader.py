@@ -1,0 +1,228 @@
+"""Reads kio's entities out of bytes that anybody may have sent.
+
+Decides: how bytes become one of kio's entities, and when they cannot. Must not know: what an entity means.
+
+kio's own reader (0.6.5) makes room for as many elements as an array claims to have, and ends the process when there is
+none; and it knows no tagged field that is newer than itself. So requests are read here: every length is held against
+what is left, what an entity may hold in all is bounded, and unknown tags are skipped (KIP-482).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import struct
+import types
+import typing
+import uuid
+from collections.abc import Callable
+from typing import Any, Final
+
+MAX_ELEMENTS: Final = 50_000
+"""Of all arrays of one request together: as many are read in a tenth of a second."""
+
+
+class BadFrame(Exception):
+    """The bytes are no request; the text says why. The connection that they came on cannot go on."""
+
+
+class Cursor:
+    """A place in some bytes, and how many elements may still be read."""
+
+    __slots__ = ("at", "data", "elements_left", "end")
+
+    def __init__(self, data: bytes, at: int = 0) -> None:
+        self.data = data
+        self.at = at
+        self.end = len(data)
+        self.elements_left = MAX_ELEMENTS
+
+    def take(self, count: int) -> bytes:
+        """The next bytes.
+
+        Raises:
+            BadFrame: fewer are left.
+        """
+        at = self.at
+        if count < 0 or at + count > self.end:
+            raise BadFrame(f"{count} bytes are announced, {self.end - at} are left")
+        self.at = at + count
+        return self.data[at : at + count]
+
+    def uvarint(self) -> int:
+        """An unsigned number of at most 32 bits."""
+        value = 0
+        for shift in range(0, 35, 7):
+            byte = self.take(1)[0]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+        raise BadFrame("a length of more than five bytes")
+
+    def elements(self, count: int) -> range:
+        """As many elements are to come.
+
+        Raises:
+            BadFrame: there cannot be as many, or there are more than are read.
+        """
+        if count < 0 or count > self.end - self.at:
+            raise BadFrame(f"{count} elements are announced, {self.end - self.at} bytes are left")
+        self.elements_left -= count
+        if self.elements_left < 0:
+            raise BadFrame(f"it holds more than {MAX_ELEMENTS} elements")
+        return range(count)
+
+
+Read = Callable[[Cursor], Any]
+
+
+def _number(form: str) -> Read:
+    unpack, size = struct.Struct(form).unpack, struct.calcsize(form)
+
+    def read(cursor: Cursor) -> Any:
+        return unpack(cursor.take(size))[0]
+
+    return read
+
+
+def _uuid(cursor: Cursor) -> uuid.UUID | None:
+    value = cursor.take(16)
+    return uuid.UUID(bytes=value) if any(value) else None
+
+
+def _milliseconds(form: str) -> Read:
+    number = _number(form)
+    return lambda cursor: datetime.timedelta(milliseconds=number(cursor))
+
+
+_FIXED: Final[dict[str, Read]] = {
+    "int8": _number(">b"),
+    "int16": _number(">h"),
+    "int32": _number(">i"),
+    "int64": _number(">q"),
+    "uint16": _number(">H"),
+    "uint32": _number(">I"),
+    "float64": _number(">d"),
+    "bool": _number(">?"),
+    "uuid": _uuid,
+    "timedelta_i32": _milliseconds(">i"),
+}
+
+
+def _length(cursor: Cursor, form: str, *, is_flexible: bool) -> int:
+    """-1 for null."""
+    return cursor.uvarint() - 1 if is_flexible else int(_FIXED[form](cursor))
+
+
+def _text(*, is_flexible: bool, is_optional: bool) -> Read:
+    def read(cursor: Cursor) -> str | None:
+        length = _length(cursor, "int16", is_flexible=is_flexible)
+        if length < 0 and is_optional:
+            return None
+        try:
+            return cursor.take(length).decode()
+        except UnicodeDecodeError as error:
+            raise BadFrame("a text is not UTF-8") from error
+
+    return read
+
+
+def _bytes(*, is_flexible: bool, is_optional: bool) -> Read:
+    def read(cursor: Cursor) -> bytes | None:
+        length = _length(cursor, "int32", is_flexible=is_flexible)
+        return None if length < 0 and is_optional else cursor.take(length)
+
+    return read
+
+
+def _array(item: Read, *, is_flexible: bool, is_optional: bool) -> Read:
+    def read(cursor: Cursor) -> tuple[Any, ...] | None:
+        length = _length(cursor, "int32", is_flexible=is_flexible)
+        if length < 0 and is_optional:
+            return None
+        return tuple([item(cursor) for _ in cursor.elements(length)])
+
+    return read
+
+
+def _optional_entity(item: Read) -> Read:
+    """A struct that may be null (KIP-893)."""
+    return lambda cursor: None if _FIXED["int8"](cursor) < 0 else item(cursor)
+
+
+def _primitive(kafka_type: str, *, is_flexible: bool, is_optional: bool) -> Read:
+    if kafka_type == "string":
+        return _text(is_flexible=is_flexible, is_optional=is_optional)
+    if kafka_type in ("bytes", "records"):
+        return _bytes(is_flexible=is_flexible, is_optional=is_optional)
+    return _FIXED[kafka_type]
+
+
+def _without_none(kind: Any) -> tuple[Any, bool]:
+    """The type, and whether it may be None."""
+    if not isinstance(kind, types.UnionType):
+        return kind, False
+    (left,) = (each for each in typing.get_args(kind) if each is not type(None))
+    return left, True
+
+
+def _field(field: dataclasses.Field[Any], *, is_flexible: bool) -> Read:
+    kind, is_optional = _without_none(field.type)
+    # A tagged field is left out where it is null.
+    is_optional = is_optional and "tag" not in field.metadata
+    kafka_type = field.metadata.get("kafka_type")
+    if typing.get_origin(kind) is not tuple:
+        if kafka_type is not None:
+            return _primitive(kafka_type, is_flexible=is_flexible, is_optional=is_optional)
+        entity = reader_of(kind)
+        return _optional_entity(entity) if is_optional else entity
+    element = typing.get_args(kind)[0]
+    item = (
+        reader_of(element) if kafka_type is None else _primitive(kafka_type, is_flexible=is_flexible, is_optional=False)
+    )
+    return _array(item, is_flexible=is_flexible, is_optional=is_optional)
+
+
+_READERS: Final[dict[type[Any], Read]] = {}
+
+
+def reader_of(entity: type[Any]) -> Read:
+    """What reads one of kio's entities from a cursor; it raises `BadFrame` when the bytes do not hold one."""
+    found = _READERS.get(entity)
+    if found is None:
+        found = _READERS[entity] = _make_reader(entity)
+    return found
+
+
+def _make_reader(entity: type[Any]) -> Read:
+    is_flexible = entity.__flexible__
+    plain: list[tuple[str, Read]] = []
+    tagged: dict[int, tuple[str, Read]] = {}
+    for field in dataclasses.fields(entity):
+        read_field = _field(field, is_flexible=is_flexible)
+        if "tag" in field.metadata:
+            tagged[field.metadata["tag"]] = (field.name, read_field)
+        else:
+            plain.append((field.name, read_field))
+
+    def read(cursor: Cursor) -> Any:
+        values = {name: read_one(cursor) for name, read_one in plain}
+        if is_flexible:
+            _read_tags(cursor, tagged, values)
+        return entity(**values)
+
+    return read
+
+
+def _read_tags(cursor: Cursor, tagged: dict[int, tuple[str, Read]], values: dict[str, Any]) -> None:
+    for _ in cursor.elements(cursor.uvarint()):
+        tag, size = cursor.uvarint(), cursor.uvarint()
+        known = tagged.get(tag)
+        if known is None:
+            cursor.take(size)
+            continue
+        name, read_field = known
+        ends_at = cursor.at + size
+        values[name] = read_field(cursor)
+        if cursor.at != ends_at:
+            raise BadFrame(f"the tagged field {tag} is not as long as it says")

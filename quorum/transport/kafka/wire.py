@@ -1,0 +1,159 @@
+"""Requests and answers of Kafka's protocol: headers, kio's entities by key and version, bytes.
+
+Decides: how a frame's content is taken apart and put together. Must not know: which requests are answered, and how.
+
+Source: KIP-482 (flexible versions), KIP-511 (the answer to ApiVersions always has the oldest header).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import importlib
+import io
+import struct
+import uuid
+from functools import cache
+from types import ModuleType
+from typing import Any, Final
+
+import msgspec
+from kio.schema.errors import ErrorCode
+from kio.serial import entity_writer
+
+from quorum.errors import Error
+from quorum.transport.kafka.reader import BadFrame, Cursor, reader_of
+
+API_VERSIONS: Final = 18
+_HEAD: Final = struct.Struct(">hhih")
+_CORRELATION: Final = struct.Struct(">i")
+_CODES: Final[dict[int, ErrorCode]] = {code.value: code for code in ErrorCode}
+NO_THROTTLE: Final = datetime.timedelta(0)
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What every request begins with, up to and with the client's id. `ends_at`: offset of what follows it."""
+
+    key: int
+    version: int
+    correlation_id: int
+    client_id: str | None
+    ends_at: int
+
+
+def read_header(data: bytes) -> Header:
+    """The header of a request, but for its tagged fields.
+
+    Raises:
+        BadFrame: there is none.
+    """
+    if len(data) < _HEAD.size:
+        raise BadFrame(f"a request of {len(data)} bytes: its header alone has more")
+    key, version, correlation_id, length = _HEAD.unpack_from(data)
+    cursor = Cursor(data, _HEAD.size)
+    try:
+        client_id = None if length < 0 else cursor.take(length).decode()
+    except UnicodeDecodeError as error:
+        raise BadFrame("the client's id is not UTF-8") from error
+    return Header(key=key, version=version, correlation_id=correlation_id, client_id=client_id, ends_at=cursor.at)
+
+
+@cache
+def _module(name: str, version: int, kind: str) -> ModuleType:
+    return importlib.import_module(f"kio.schema.{name}.v{version}.{kind}")
+
+
+def _class_name(name: str, kind: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_")) + kind.capitalize()
+
+
+@cache
+def request_class(name: str, version: int) -> type[Any]:
+    """kio's class of a request; `name` as kio spells it: `create_topics`."""
+    found: type[Any] = getattr(_module(name, version, "request"), _class_name(name, "request"))
+    return found
+
+
+def read_request(name: str, header: Header, data: bytes) -> Any:
+    """The body of a request, as kio's entity.
+
+    Raises:
+        BadFrame: the bytes do not hold one, or more than one.
+    """
+    entity = request_class(name, header.version)
+    cursor = Cursor(data, header.ends_at)
+    if entity.__flexible__:
+        skip_tags(cursor)
+    body = reader_of(entity)(cursor)
+    if cursor.at != cursor.end:
+        raise BadFrame(f"{cursor.end - cursor.at} bytes are left over")
+    return body
+
+
+def skip_tags(cursor: Cursor) -> None:
+    """The tagged fields of a header: none is known."""
+    for _ in cursor.elements(cursor.uvarint()):
+        cursor.uvarint()
+        cursor.take(cursor.uvarint())
+
+
+class Answers:
+    """Makes the entities of one API's answers in one version, and bytes of them."""
+
+    def __init__(self, name: str, version: int) -> None:
+        self._module = _module(name, version, "response")
+        self._response: type[Any] = getattr(self._module, _class_name(name, "response"))
+        self._fields: dict[str, frozenset[str]] = {}
+        self._write = entity_writer(self._response)
+        # KIP-511: whoever asks for versions knows of no newer header yet.
+        is_old = name == "api_versions" or not self._response.__flexible__
+        self._end_of_header = b"" if is_old else b"\0"
+
+    def make(self, entity_name: str, /, **values: Any) -> Any:
+        """kio's entity with those of the values that it has in this version; our errors become kio's."""
+        entity = getattr(self._module, entity_name)
+        known = self._fields.get(entity_name)
+        if known is None:
+            known = self._fields[entity_name] = frozenset(field.name for field in dataclasses.fields(entity))
+        given = {
+            key: _CODES[value] if isinstance(value, Error) else value for key, value in values.items() if key in known
+        }
+        if "throttle_time" in known:
+            given["throttle_time"] = NO_THROTTLE
+        return entity(**given)
+
+    def has(self, name: str) -> bool:
+        """Whether this version knows an entity of that name."""
+        return hasattr(self._module, name)
+
+    def response(self, **values: Any) -> Any:
+        """The whole answer's entity."""
+        return self.make(self._response.__name__, **values)
+
+    def frame(self, correlation_id: int, body: Any) -> bytes:
+        """The answer with its header, without its length."""
+        buffer = io.BytesIO()
+        buffer.write(_CORRELATION.pack(correlation_id) + self._end_of_header)
+        self._write(buffer, body)
+        return buffer.getvalue()
+
+
+@cache
+def answers_of(name: str, version: int) -> Answers:
+    """`Answers`, made once."""
+    return Answers(name, version)
+
+
+def uuid_to(value: bytes) -> uuid.UUID:
+    """16 bytes as kio has them; zero is kio's None where the field may be null, and this where it may not."""
+    return uuid.UUID(bytes=value)
+
+
+def bytes_of(value: uuid.UUID | None) -> bytes:
+    """16 bytes; kio's None is the zero id."""
+    return bytes(16) if value is None else value.bytes
+
+
+def milliseconds(value: datetime.timedelta) -> int:
+    """Whole ms."""
+    return value // datetime.timedelta(milliseconds=1)

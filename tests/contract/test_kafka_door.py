@@ -1,0 +1,344 @@
+"""The door of Kafka's protocol, over real connections: what ApiVersions offers, order, hostile bytes, bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+
+import pytest
+
+from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
+from metadata_log.image import FeaturesImage, MetadataImage
+from metadata_log.image.maps import Map
+from metadata_log.offsets import Offset
+from metadata_log.voters import Endpoint
+from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
+from quorum.server.kafka.bounds import Limits
+from quorum.server.kafka.frames import MAX_FRAME_BYTES
+from quorum.server.kafka.offered import OFFERED
+from tests.support.kafka_wire import KafkaClient, connected, kafka_door, request_bytes, requests_of, written
+from tests.support.loop import run, until
+from tests.support.scripted_node import NODE_ID, ScriptedNode
+
+VOTER = ReplicaDescription(
+    replica=ReplicaKey(node_id=NodeId(NODE_ID), directory_id=DirectoryId(bytes([9]) * 16)),
+    log_end_offset=Offset(12),
+    last_fetch_timestamp_ms=1000,
+    last_caught_up_timestamp_ms=1000,
+    endpoints=(
+        Endpoint(name="CONTROLLER", host="c7.example", port=9093),
+        Endpoint(name="GRPC", host="c7.example", port=9094),
+    ),
+)
+
+
+class _Node(ScriptedNode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.image = MetadataImage(features=FeaturesImage(metadata_version=30, levels=Map({"group.version": 1})))
+
+    def describe_quorum(self) -> QuorumDescription:
+        found = super().describe_quorum()
+        return QuorumDescription(
+            leader_id=None if found.leader_id is None else NodeId(found.leader_id),
+            leader_epoch=found.leader_epoch,
+            high_watermark=found.high_watermark,
+            voters=(VOTER,),
+            observers=(),
+        )
+
+
+def _versions(version: int) -> object:
+    module = requests_of(18, version)
+    words = {} if version < 3 else {"client_software_name": "apache-kafka-java", "client_software_version": "4.3.0"}
+    return module.ApiVersionsRequest(**words)
+
+
+def _quorum(version: int, name: str = "__cluster_metadata", partition: int = 0) -> object:
+    module = requests_of(55, version)
+    topic = module.TopicData(topic_name=name, partitions=(module.PartitionData(partition_index=partition),))
+    return module.DescribeQuorumRequest(topics=(topic,))
+
+
+def _cluster(version: int, endpoint_type: int = 2, *, operations: bool = False) -> object:
+    words = {"endpoint_type": endpoint_type} if version > 0 else {}
+    words |= {"include_fenced_brokers": False} if version > 1 else {}
+    return requests_of(60, version).DescribeClusterRequest(include_cluster_authorized_operations=operations, **words)
+
+
+class TestApiVersions:
+    @pytest.mark.parametrize("version", range(5))
+    def test_it_offers_exactly_what_is_answered(self, version: int) -> None:
+        async def main() -> None:
+            async with kafka_door(_Node()) as door, connected(door.port) as client:
+                said = await client.ask(_versions(version))
+            assert said.error_code.value == 0
+            offered = {each.api_key: (each.min_version, each.max_version) for each in said.api_keys}
+            assert offered == {key: (api.first, api.last) for key, api in OFFERED.items()}
+
+        run(main())
+
+    def test_features_are_those_of_the_log_and_of_this_software(self) -> None:
+        async def main() -> None:
+            async with kafka_door(_Node()) as door, connected(door.port) as client:
+                newest, older = await client.ask(_versions(4)), await client.ask(_versions(3))
+            levels = {each.name: each.max_version_level for each in newest.finalized_features}
+            assert levels == {"kraft.version": 1, "metadata.version": 30, "group.version": 1}
+            supported = {each.name: (each.min_version, each.max_version) for each in newest.supported_features}
+            assert supported["metadata.version"] == (7, 30)
+            assert supported["kraft.version"] == (0, 1)
+            assert [each.name for each in older.supported_features] == ["metadata.version"], "v3 knows no level 0"
+
+        run(main())
+
+    def test_a_version_of_the_future_is_answered_in_the_oldest(self) -> None:
+        async def main() -> None:
+            async with kafka_door(_Node()) as door, connected(door.port) as client:
+                head = struct.pack(">hhih", 18, 99, 77, 2) + b"me" + b"\0\xff\xff"
+                await client.send_bytes(struct.pack(">i", len(head)) + head)
+                said = await client.answer(18, 0, 77)
+                assert said.error_code.value == 35
+                assert [(each.api_key, each.min_version, each.max_version) for each in said.api_keys] == [(18, 0, 4)]
+                assert (await client.ask(_versions(4))).error_code.value == 0, "the connection goes on"
+
+        run(main())
+
+    @pytest.mark.parametrize("name", ["", "-a", "a b", "a/"])
+    def test_a_strange_name_of_software_is_refused(self, name: str) -> None:
+        async def main() -> None:
+            request = requests_of(18, 4).ApiVersionsRequest(client_software_name=name, client_software_version="1")
+            async with kafka_door(_Node()) as door, connected(door.port) as client:
+                assert (await client.ask(request)).error_code.value == 42
+
+        run(main())
+
+
+class TestDescribing:
+    @pytest.mark.parametrize("version", range(3))
+    def test_the_quorum_as_its_leader_sees_it(self, version: int) -> None:
+        async def main() -> None:
+            async with kafka_door(_Node()) as door, connected(door.port) as client:
+                said = await client.ask(_quorum(version))
+            assert said.error_code.value == 0
+            (partition,) = said.topics[0].partitions
+            assert (partition.leader_id, partition.leader_epoch, partition.high_watermark) == (NODE_ID, 3, 12)
+            (voter,) = partition.current_voters
+            assert (voter.replica_id, voter.log_end_offset) == (NODE_ID, 12)
+            if version == 2:
+                assert voter.replica_directory_id.bytes == VOTER.replica.directory_id
+                listeners = [(each.name, each.host, each.port) for each in said.nodes[0].listeners]
+                assert listeners == [("CONTROLLER", "c7.example", 9093), ("GRPC", "c7.example", 9094)]
+
+        run(main())
+
+    def test_a_follower_does_not_describe_it(self) -> None:
+        async def main() -> None:
+            node = _Node()
+            node.leader_id = NODE_ID + 1
+            async with kafka_door(node) as door, connected(door.port) as client:
+                assert (await client.ask(_quorum(2))).error_code.value == 6
+
+        run(main())
+
+    @pytest.mark.parametrize(("name", "partition"), [("other", 0), ("__cluster_metadata", 1)])
+    def test_another_partition_is_unknown(self, name: str, partition: int) -> None:
+        async def main() -> None:
+            async with kafka_door(_Node()) as door, connected(door.port) as client:
+                said = await client.ask(_quorum(2, name, partition))
+            assert said.topics[0].partitions[0].error_code.value == 3
+
+        run(main())
+
+    @pytest.mark.parametrize("version", [1, 2])
+    def test_the_controllers_by_the_listener_that_was_asked(self, version: int) -> None:
+        async def main() -> None:
+            async with kafka_door(_Node()) as door, connected(door.port) as client:
+                said = await client.ask(_cluster(version, operations=True))
+            assert said.error_code.value == 0
+            assert (said.endpoint_type, said.cluster_id, said.controller_id) == (2, "scripted", NODE_ID)
+            assert [(at.broker_id, at.host, at.port) for at in said.brokers] == [(NODE_ID, "c7.example", 9093)]
+            assert said.cluster_authorized_operations == 8096
+
+        run(main())
+
+    @pytest.mark.parametrize(("version", "endpoint_type", "error"), [(0, 1, 114), (2, 1, 114), (2, 3, 115)])
+    def test_brokers_are_asked_for_elsewhere(self, version: int, endpoint_type: int, error: int) -> None:
+        async def main() -> None:
+            async with kafka_door(_Node()) as door, connected(door.port) as client:
+                said = await client.ask(_cluster(version, endpoint_type))
+            assert (said.error_code.value, said.brokers) == (error, ())
+
+        run(main())
+
+
+class TestOrder:
+    def test_answers_come_in_the_order_of_the_requests(self) -> None:
+        async def main() -> None:
+            async with kafka_door(_Node()) as door, connected(door.port) as client:
+                kinds = [(18, 4), (55, 2), (60, 2), (18, 0)] * 20
+                data = b""
+                for number, (key, version) in enumerate(kinds):
+                    entity = {18: _versions, 55: _quorum, 60: _cluster}[key](version)
+                    data += request_bytes(key, version, written(entity), number)
+                await client.send_bytes(data)
+                for number, (key, version) in enumerate(kinds):
+                    assert (await client.answer(key, version, number)).error_code.value == 0
+
+        run(main())
+
+    def test_a_request_may_come_in_any_pieces(self) -> None:
+        async def main() -> None:
+            data = request_bytes(18, 4, written(_versions(4)), 5)
+            async with kafka_door(_Node()) as door, connected(door.port) as client:
+                for at in range(len(data)):
+                    await client.send_bytes(data[at : at + 1])
+                    await asyncio.sleep(0)
+                assert (await client.answer(18, 4, 5)).error_code.value == 0
+
+        run(main())
+
+    def test_a_request_without_a_client_id_and_with_unknown_tags(self) -> None:
+        async def main() -> None:
+            software = b"\2a\2b" + b"\1\x63\3xyz"
+            data = request_bytes(18, 4, software, 5, client_id=None)
+            async with kafka_door(_Node()) as door, connected(door.port) as client:
+                await client.send_bytes(data)
+                assert (await client.answer(18, 4, 5)).error_code.value == 0
+
+        run(main())
+
+
+def _framed(data: bytes) -> bytes:
+    return struct.pack(">i", len(data)) + data
+
+
+_QUORUM = request_bytes(55, 2, written(_quorum(2)))
+_HOSTILE = {
+    "a negative length": struct.pack(">i", -1),
+    "no length at all": struct.pack(">i", 0),
+    "too short for a header": _framed(b"\0" * 7),
+    "larger than any request": struct.pack(">i", MAX_FRAME_BYTES + 1),
+    "an unknown API": _framed(struct.pack(">hhih", 999, 0, 1, -1)),
+    "a negative API": _framed(struct.pack(">hhih", -1, 0, 1, -1)),
+    "an API that is not offered": _framed(struct.pack(">hhih", 0, 9, 1, -1)),
+    "an unknown version": _framed(struct.pack(">hhih", 55, 99, 1, -1)),
+    "a negative version": _framed(struct.pack(">hhih", 55, -1, 1, -1)),
+    "a client id longer than the request": _framed(struct.pack(">hhih", 55, 2, 1, 500)),
+    "a client id that is no text": _framed(struct.pack(">hhih", 55, 2, 1, 1) + b"\xff\0"),
+    "cut short": _framed(_QUORUM[4:-3]),
+    "bytes left over": _framed(_QUORUM[4:] + b"\0"),
+    "an array longer than memory": request_bytes(55, 2, b"\xff\xff\xff\xff\x07\0"),
+    "a null array": request_bytes(55, 2, b"\0\0"),
+    "a length that does not end": request_bytes(55, 2, b"\xff" * 9),
+    "more elements than are read": request_bytes(55, 2, b"\xd1\x8e\x05" + b"\1\1\0" * 83_000),
+    "a text that is no UTF-8": request_bytes(55, 2, b"\2\2\xff\1\0\0"),
+    "a tag that is longer than the rest": request_bytes(55, 2, b"\1\1\1\x7f\0"),
+    "endless tags": request_bytes(55, 2, b"\1\xff\xff\xff\xff\x0f"),
+}
+
+
+@pytest.mark.parametrize("kind", _HOSTILE)
+def test_hostile_bytes_end_their_connection_and_no_other(kind: str) -> None:
+    async def main() -> None:
+        async with kafka_door(_Node()) as door, connected(door.port) as other, connected(door.port) as client:
+            await client.send_bytes(_HOSTILE[kind])
+            assert await client.is_closed()
+            assert (await other.ask(_versions(4))).error_code.value == 0
+
+    run(main())
+
+
+class TestBounds:
+    def test_who_has_been_idle_for_longest_makes_room_for_a_new_connection(self) -> None:
+        async def main() -> None:
+            limits = Limits(max_connections=3)
+            async with (
+                kafka_door(_Node(), limits) as door,
+                connected(door.port) as known,
+                connected(door.port) as stranger,
+            ):
+                assert (await known.ask(_versions(4))).error_code.value == 0
+                async with connected(door.port) as third, connected(door.port) as fourth:
+                    assert await stranger.is_closed()
+                    for client in (known, third, fourth):
+                        assert (await client.ask(_versions(4))).error_code.value == 0
+                    assert door.connections == 3
+
+        run(main())
+
+    def test_requests_that_do_not_get_whole_make_room_oldest_first(self) -> None:
+        async def main() -> None:
+            limits = Limits(max_received_bytes=300_000)
+            part = struct.pack(">i", 200_000) + bytes(199_000)
+            async with (
+                kafka_door(_Node(), limits) as door,
+                connected(door.port) as first,
+                connected(door.port) as second,
+            ):
+                assert (await first.ask(_versions(4))).error_code.value == 0
+                await first.send_bytes(part)
+                await until(lambda: door.received_bytes >= len(part), what="the first part to be there")
+                await second.send_bytes(part)
+                assert await first.is_closed()
+                assert door.connections == 1
+
+        run(main())
+
+    def test_a_request_that_takes_too_long_is_not_waited_for(self) -> None:
+        async def main() -> None:
+            limits = Limits(frame_s=0.05, sweep_s=0.02)
+            async with kafka_door(_Node(), limits) as door, connected(door.port) as slow, connected(door.port) as idle:
+                await slow.send_bytes(_QUORUM[:20])
+                assert await slow.is_closed()
+                assert (await idle.ask(_versions(4))).error_code.value == 0
+
+        run(main())
+
+    def test_who_asks_for_nothing_goes_after_a_while(self) -> None:
+        async def main() -> None:
+            limits = Limits(idle_s=0.05, sweep_s=0.02)
+            async with kafka_door(_Node(), limits) as door, connected(door.port) as stranger:
+                assert await stranger.is_closed()
+                assert door.connections == 0
+
+        run(main())
+
+    def test_who_reads_no_answers_goes_when_there_are_too_many(self) -> None:
+        async def main() -> None:
+            limits = Limits(max_unsent_bytes=10)
+            async with kafka_door(_Node(), limits) as door, connected(door.port) as other, connected(door.port) as deaf:
+                assert (await other.ask(_versions(4))).error_code.value == 0
+                _stop_reading(deaf)
+                asking = asyncio.get_running_loop().create_task(_ask_on(deaf))
+                await until(lambda: door.connections == 1, what="who does not read to go")
+                assert (await other.ask(_versions(4))).error_code.value == 0
+                asking.cancel()
+
+        run(main())
+
+    def test_what_is_sent_to_a_door_whose_answers_are_not_read_stays_with_the_sender(self) -> None:
+        async def main() -> None:
+            async with kafka_door(_Node()) as door, connected(door.port) as deaf:
+                _stop_reading(deaf)
+                asking = asyncio.get_running_loop().create_task(_ask_on(deaf))
+                await until(lambda: door.unsent_bytes > 0, what="an answer to wait")
+                deaf.writer.write(bytes(8 << 20))
+                for _ in range(100):
+                    await asyncio.sleep(0)
+                assert door.received_bytes < 1 << 20
+                assert door.unsent_bytes < 10_000
+                assert door.connections == 1
+                asking.cancel()
+
+        run(main())
+
+
+def _stop_reading(client: KafkaClient) -> None:
+    client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+
+
+async def _ask_on(client: KafkaClient) -> None:
+    """Ask for versions for as long as the connection takes it."""
+    request = request_bytes(18, 4, written(_versions(4))) * 1000
+    while not client.writer.is_closing():
+        await client.send_bytes(request)

@@ -1,0 +1,116 @@
+"""Kafka's protocol as a client speaks it, over a real connection; requests and answers are kio's, read by kio."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import ModuleType
+from typing import Any
+
+from kio.index import load_payload_module, load_request_schema, load_response_schema
+from kio.serial import entity_reader, entity_writer
+from kio.static.constants import EntityType
+
+from metadata_log.voters import Endpoint
+from quorum.server.kafka.bounds import Limits
+from quorum.server.kafka.listen import KafkaDoor, listen_kafka
+from quorum.server.node import Node
+
+GRPC = Endpoint(name="GRPC", host="::1", port=9094)
+WAIT_S = 20.0
+
+
+def request_bytes(key: int, version: int, body: bytes, correlation_id: int = 1, client_id: str | None = "me") -> bytes:
+    """A whole frame with that body."""
+    client = struct.pack(">h", -1) if client_id is None else struct.pack(">h", len(client_id)) + client_id.encode()
+    tags = b"\0" if load_request_schema(key, version).__flexible__ else b""
+    data = struct.pack(">hhi", key, version, correlation_id) + client + tags + body
+    return struct.pack(">i", len(data)) + data
+
+
+def written(entity: Any) -> bytes:
+    """An entity's bytes, by kio."""
+    buffer = io.BytesIO()
+    entity_writer(type(entity))(buffer, entity)
+    return buffer.getvalue()
+
+
+def requests_of(key: int, version: int) -> ModuleType:
+    """kio's module of a request, which holds the entities that it is made of."""
+    return load_payload_module(key, version, EntityType.request)
+
+
+class KafkaClient:
+    """One connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+        self._correlation_id = 0
+
+    async def ask(self, request: Any) -> Any:
+        """Send kio's entity of a request; its answer."""
+        await self.send(request)
+        return await self.answer(type(request).__api_key__, type(request).__version__, self._correlation_id)
+
+    async def send(self, request: Any) -> None:
+        """Send without waiting."""
+        self._correlation_id += 1
+        kind = type(request)
+        await self.send_bytes(request_bytes(kind.__api_key__, kind.__version__, written(request), self._correlation_id))
+
+    async def send_bytes(self, data: bytes) -> None:
+        """Send anything."""
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def answer(self, key: int, version: int, correlation_id: int) -> Any:
+        """The next answer, which must be to that request."""
+        data = await self.frame()
+        kind = load_response_schema(key, version)
+        header, at = entity_reader(kind.__header_schema__)(data, 0)  # type: ignore[attr-defined]
+        assert header.correlation_id == correlation_id
+        entity, size = entity_reader(kind)(data, at)
+        assert at + size == len(data)
+        return entity
+
+    async def frame(self) -> bytes:
+        """The next answer's bytes, without their length."""
+        async with asyncio.timeout(WAIT_S):
+            size = int.from_bytes(await self.reader.readexactly(4), "big")
+            return await self.reader.readexactly(size)
+
+    async def is_closed(self) -> bool:
+        """Wait for its end; False when something else comes first."""
+        async with asyncio.timeout(WAIT_S):
+            try:
+                return await self.reader.read(1) == b""
+            except ConnectionResetError:
+                return True
+
+    def close(self) -> None:
+        """Go."""
+        self.writer.close()
+
+
+@asynccontextmanager
+async def kafka_door(node: Node, limits: Limits | None = None) -> AsyncIterator[KafkaDoor]:
+    """The door of a node on loopback."""
+    door = await listen_kafka(Endpoint(name="CONTROLLER", host="127.0.0.1", port=0), node, 3, GRPC, limits or Limits())
+    try:
+        yield door
+    finally:
+        await door.close()
+
+
+@asynccontextmanager
+async def connected(port: int) -> AsyncIterator[KafkaClient]:
+    """A connection to it."""
+    client = KafkaClient(*await asyncio.open_connection("127.0.0.1", port))
+    try:
+        yield client
+    finally:
+        client.close()

@@ -1,0 +1,78 @@
+"""Requests of Kafka's protocol, read from bytes: what kio writes comes back; no bytes do harm."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kio.index import load_request_schema
+from kio.serial import entity_reader
+
+from quorum.server.kafka.offered import OFFERED
+from quorum.transport.kafka.reader import MAX_ELEMENTS, BadFrame, Cursor, reader_of
+from quorum.transport.kafka.wire import read_header, read_request
+from tests.support.kafka_requests import SAMPLES
+from tests.support.kafka_wire import request_bytes, written
+
+_EVERY = [(key, version) for key, offered in OFFERED.items() for version in offered.versions]
+
+
+@pytest.mark.parametrize(("key", "version"), _EVERY)
+def test_kio_reads_the_same(key: int, version: int) -> None:
+    sample = SAMPLES[key](version)
+    frame = request_bytes(key, version, written(sample))[4:]
+    header = read_header(frame)
+    assert (header.key, header.version, header.correlation_id, header.client_id) == (key, version, 1, "me")
+    read = read_request(OFFERED[key].name, header, frame)
+    assert read == sample
+    assert entity_reader(type(sample))(written(sample), 0)[0] == read
+
+
+@pytest.mark.parametrize(("key", "version"), _EVERY)
+def test_every_cut_and_every_changed_byte_is_read_or_refused(key: int, version: int) -> None:
+    body = written(SAMPLES[key](version))
+    read = reader_of(load_request_schema(key, version))
+    for end in range(len(body)):
+        with pytest.raises(BadFrame):
+            read(Cursor(body[:end]))
+    for at in range(len(body)):
+        for byte in (0x00, 0x7F, 0x80, 0xFF):
+            _read_or_refused(read, body[:at] + bytes([byte]) + body[at + 1 :])
+
+
+@given(st.sampled_from(_EVERY), st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(kind: tuple[int, int], body: bytes) -> None:
+    _read_or_refused(reader_of(load_request_schema(*kind)), body)
+
+
+@given(st.binary(max_size=40))
+def test_any_header_is_read_or_refused(data: bytes) -> None:
+    try:
+        read_header(data)
+    except BadFrame:
+        return
+
+
+def _read_or_refused(read: Any, body: bytes) -> None:
+    try:
+        read(Cursor(body))
+    except BadFrame:
+        return
+
+
+def test_elements_are_counted_over_the_whole_request() -> None:
+    cursor = Cursor(bytes(MAX_ELEMENTS + 1))
+    assert len(cursor.elements(MAX_ELEMENTS)) == MAX_ELEMENTS
+    with pytest.raises(BadFrame, match="more than"):
+        cursor.elements(1)
+
+
+def test_a_tagged_field_has_the_length_that_it_says() -> None:
+    read = reader_of(load_request_schema(1, 18))
+    head = struct.pack(">iii", 500, 0, 1) + b"\0" + struct.pack(">ii", 0, -1) + b"\1\1\1"
+    assert read(Cursor(head + b"\1\0\2\2a")).cluster_id == "a"
+    with pytest.raises(BadFrame, match="tagged field 0"):
+        read(Cursor(head + b"\1\0\3\2ax"))
