@@ -16,7 +16,8 @@ import pytest
 from quorum.cli.demo.cluster import wait_until
 from quorum.cli.demo.place import MARKER
 
-pytestmark = pytest.mark.campaign
+# Five processes and two Spark jobs a run: half a minute on free cores, minutes on busy ones.
+pytestmark = [pytest.mark.campaign, pytest.mark.timeout(600)]
 
 _TOKEN = "KRAFT_DEMO_TEST"
 
