@@ -31,7 +31,7 @@ from rich.table import Table
 
 from benchmarks.toolkit_logs import LOG, no_op_log, topic_checkpoint, topic_log
 from metadata_log.tools.history import open_history
-from metadata_log.tools.verify import verify_file
+from metadata_log.tools.verify import Depth, verify_file
 from tests.support.kafka.jars import class_path, kafka_jars
 
 _SMALL: Final = 100
@@ -154,21 +154,22 @@ def verification(work: Path, records: int) -> Iterator[Row]:
     """Speeds of verify, best of three."""
     large = _made(work, "verify-64k", partial(topic_log, records=records, per_batch=800))
     empty = _made(work, f"no_op_log-{records}", partial(no_op_log, records=records))
-    size, taken, batches, _ = _verified(large, with_records=False)
+    size, taken, batches, _ = _verified(large, Depth.BYTES)
     yield _row("verify --quick, batches of 64 KiB", f"{size / taken / 1e9:.2f} GB/s, {batches / taken / 1e3:.0f} k/s")
-    for name, with_records in (("verify --quick", False), ("verify", True)):
-        _, taken, batches, _ = _verified(empty, with_records=with_records)
+    for name, depth in (("verify --quick", Depth.BYTES), ("verify", Depth.RECORDS)):
+        _, taken, batches, _ = _verified(empty, depth)
         yield _row(f"{name}, batches of one NoOp", f"{batches / taken / 1e6:.2f} M batches/s")
-    _, taken, _, count = _verified(large, with_records=True)
-    yield _row("verify, records' rules and replay too", f"{taken / count * 1e6:.1f} us/record")
+    for name, depth in (("verify, each record decoded", Depth.RECORDS), ("verify --replay", Depth.REPLAY)):
+        _, taken, _, count = _verified(large, depth)
+        yield _row(name, f"{taken / count * 1e6:.1f} us/record")
 
 
-def _verified(path: Path, *, with_records: bool) -> tuple[int, float, int, int]:
+def _verified(path: Path, depth: Depth) -> tuple[int, float, int, int]:
     """Bytes, seconds, batches and records."""
     best, report = 1e9, None
     for _ in range(3):
         began = time.process_time()
-        report = verify_file(path, with_records=with_records)
+        report = verify_file(path, depth=depth)
         best = min(best, time.process_time() - began)
     if report is None or report.findings:
         raise RuntimeError(f"{path} is not sound")

@@ -5,14 +5,17 @@ Decides: its bytes. Must not know: when it is written, and that the log itself i
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-from metadata_log.epochs import EpochHistory, EpochStart
+from metadata_log.epochs import EpochHistory
 from metadata_log.errors import CorruptFileError, InvariantViolation
 from metadata_log.offsets import Epoch, Offset
 
 EPOCH_FILE: Final = "leader-epoch-checkpoint"
 _VERSION: Final = "0"
+_LINE: Final = re.compile(rb"(0|[1-9][0-9]{0,18}) (0|[1-9][0-9]{0,18})")
+_COUNT: Final = re.compile(rb"0|[1-9][0-9]{0,9}")
 
 
 def format_epochs(history: EpochHistory) -> bytes:
@@ -28,14 +31,22 @@ def parse_epochs(data: bytes, path: str) -> EpochHistory:
         CorruptFileError: it is not such a file.
     """
     try:
-        lines = data.decode("ascii").splitlines()
-        if len(lines) < 2 or lines[0] != _VERSION or int(lines[1]) != len(lines) - 2:
-            raise ValueError("the version is not 0, or the count is not that of the lines")
+        # As it is written, byte for byte: what else `int` and `splitlines` would take was not written by any node.
+        lines = data.split(b"\n")
+        if lines.pop() != b"":
+            raise ValueError("it does not end with a line feed")
+        if len(lines) < 2 or lines[0] != _VERSION.encode() or not _COUNT.fullmatch(lines[1]):
+            raise ValueError("it does not begin with version 0 and a count")
+        if int(lines[1]) != len(lines) - 2:
+            raise ValueError(f"its count is {int(lines[1])}, and {len(lines) - 2} lines follow")
         history = EpochHistory()
         for line in lines[2:]:
-            epoch, start_offset = line.split(" ")
-            entry = EpochStart(epoch=Epoch(int(epoch)), start_offset=Offset(int(start_offset)))
-            history = history.assign(entry.epoch, entry.start_offset)
+            found = _LINE.fullmatch(line)
+            if found is None:
+                raise ValueError(f"{line[:40]!r} is no epoch and start offset")
+            if history.entries and int(found[1]) == history.last_epoch:
+                raise ValueError(f"epoch {history.last_epoch} stands there twice")
+            history = history.assign(Epoch(int(found[1])), Offset(int(found[2])))
     except (ValueError, InvariantViolation) as error:
         raise CorruptFileError(path, f"it is no leader epoch checkpoint: {error}") from error
     return history

@@ -11,7 +11,7 @@ Sources: KIP-595; Raft 5.3, 5.4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -19,6 +19,11 @@ from metadata_log.tools.bounds import CommittedBounds
 from metadata_log.tools.compare import Conflict, Held
 from metadata_log.tools.findings import Finding, Severity, finding
 
+_TIE: Final = (
+    "wipe neither, and start neither: either may be the only one with what was committed. Name more copies of the log, "
+    "the other controllers' and brokers', until a majority holds one side (kraft log diff); kraft recover inspect says "
+    "what each choice would keep and lose"
+)
 _Judged: TypeAlias = tuple[int, Finding]
 """A finding, after the number of the replica that it is about."""
 
@@ -64,6 +69,16 @@ class Judge:
         reference = self._reference(sides)
         yield from (side for side in sides if side is not reference)
 
+    def is_tie(self, conflict: Conflict) -> bool:
+        """Whether batches of one epoch differ and nothing says which is right: neither a majority, nor most copies."""
+        by_epoch: dict[int, list[frozenset[int]]] = {}
+        for side in conflict.sides:
+            by_epoch.setdefault(side.epoch, []).append(side.holders)
+        return any(
+            len(sides) > 1 and self.majority_of(sides) is None and self._reference(sides) is None
+            for sides in by_epoch.values()
+        )
+
     def names(self, holders: frozenset[int]) -> str:
         """`node 1, node 2 and node 3`."""
         return join_names([self._replicas[index].label for index in sorted(holders)])
@@ -94,7 +109,8 @@ class Judge:
                 f"the batch at offset {conflict.offset} of epoch {side.epoch} has other bytes than on "
                 f"{self.names(others)}{tie}{_also(conflict)}"
             )
-            yield from self._for_each("log_mismatch", Severity.ERROR, side, conflict, meaning)
+            advice = None if reference is not None else _TIE
+            yield from self._for_each("log_mismatch", Severity.ERROR, side, conflict, meaning, advice)
 
     def _forks(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
         knowing = [side for side in sides if self._knows_committed(side, conflict.offset)]
@@ -161,13 +177,26 @@ class Judge:
             yield self._finding("log_mismatch", Severity.ERROR, index, side, conflict, meaning)
 
     def _for_each(
-        self, kind: str, severity: Severity, side: Held, conflict: Conflict, meaning: str
+        self,
+        kind: str,
+        severity: Severity,
+        side: Held,
+        conflict: Conflict,
+        meaning: str,
+        advice: str | None = None,
     ) -> Iterator[_Judged]:
         for index in sorted(side.holders):
-            yield self._finding(kind, severity, index, side, conflict, meaning)
+            yield self._finding(kind, severity, index, side, conflict, meaning, advice)
 
     def _finding(
-        self, kind: str, severity: Severity, index: int, side: Held, conflict: Conflict, meaning: str
+        self,
+        kind: str,
+        severity: Severity,
+        index: int,
+        side: Held,
+        conflict: Conflict,
+        meaning: str,
+        advice: str | None = None,
     ) -> _Judged:
         file, position = conflict.places.get(index, (None, None))
         found = finding(
@@ -179,6 +208,7 @@ class Judge:
             position=position,
             offset=conflict.offset,
             epoch=side.epoch,
+            advice=advice,
         )
         return index, found
 

@@ -20,7 +20,7 @@ from metadata_log.os_files import OsFiles
 from metadata_log.reconcile import DirectoryFacts, Kind, Verdict, facts_of, judge
 from metadata_log.staging import DELETING, REMOVE_AT, UNFINISHED, parse_staged
 from metadata_log.tools.check_partitions import newest_image
-from metadata_log.tools.diff import diff_logs
+from metadata_log.tools.diff import diff_and_odd
 from metadata_log.tools.quorum_view import Replica, view_quorum
 from metadata_log.tools.sources import NodeSource, find_sources, require_one_cluster
 from metadata_log.tools.times import time_text
@@ -138,14 +138,15 @@ def _image(nodes: Sequence[NodeSource]) -> tuple[MetadataImage, Replica, int]:
     if not with_log:
         raise AuditError("no metadata log is there to judge by: name a node that has one with --image")
     view = view_quorum([(node, verify_log(node)) for node in with_log])
-    parted = next((found for found in diff_logs(view).findings if found.counts), None)
+    diff, odd = diff_and_odd(view)
+    parted = next((found for found in diff.findings if found.counts), None)
     if parted is not None:
         who = "" if parted.node_id is None else f"on node {parted.node_id}, "
         raise AuditError(
             f"the logs to judge by contradict each other: {who}{parted.meaning} (kraft log diff says more): find out "
             "which are right, and name only those with --image"
         )
-    image = newest_image(view)
+    image = newest_image(view, odd)
     if image is None:
         names = ", ".join(str(node.metadata) for node in with_log)
         raise AuditError(f"{names}: no image at its end (kraft log verify says why): name another node with --image")

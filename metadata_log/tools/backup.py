@@ -36,7 +36,7 @@ from metadata_log.snapshot import (
 from metadata_log.tools.history import State
 from metadata_log.voters import VoterSet, format_voter
 
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 _MANIFEST: Final = "manifest.json"
 _MAX_MANIFEST: Final = 1 << 20
 
@@ -46,7 +46,10 @@ class BackupError(MetadataLogError):
 
 
 class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a backup says of itself: `end_offset` is exclusive; `hash` is the image hash of FORMAT.md."""
+    """What a backup says of itself: `end_offset` is exclusive; `hash` is the image hash of FORMAT.md.
+
+    `manifest_sha256` is of this manifest itself, see `checksum`: nothing else covers the cluster id.
+    """
 
     format_version: int = FORMAT_VERSION
     cluster_id: str | None
@@ -65,6 +68,12 @@ class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint: str
     size: int
     sha256: str
+    manifest_sha256: str = ""
+
+    @property
+    def checksum(self) -> str:
+        """SHA-256 of the manifest as JSON without spaces, in the order of its fields, `manifest_sha256` empty."""
+        return hashlib.sha256(msgspec.json.encode(msgspec.structs.replace(self, manifest_sha256=""))).hexdigest()
 
     @property
     def end(self) -> OffsetAndEpoch:
@@ -116,6 +125,7 @@ def save_backup(state: State, target: Path, *, cluster_id: str | None, now_ms: i
         size=len(content),
         sha256=hashlib.sha256(content).hexdigest(),
     )
+    manifest = msgspec.structs.replace(manifest, manifest_sha256=manifest.checksum)
     text = msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"
     _write_tar(target, {_MANIFEST: text, manifest.checkpoint: content}, now_ms // 1000)
     return manifest
@@ -153,6 +163,8 @@ def read_backup(path: Path) -> Backup:
             manifest = msgspec.json.decode(_member(archive, _MANIFEST, path, _MAX_MANIFEST), type=BackupManifest)
             if manifest.format_version != FORMAT_VERSION:
                 raise BackupError(f"{path} is of version {manifest.format_version}, not {FORMAT_VERSION}")
+            if manifest.checksum != manifest.manifest_sha256:
+                raise BackupError(f"{path}: its manifest was changed after it was written: do not use it")
             if parse_checkpoint_name(manifest.checkpoint) != manifest.end:
                 raise BackupError(f"{path}: its checkpoint is called {manifest.checkpoint}, which is not its end")
             content = _member(archive, manifest.checkpoint, path, manifest.size)

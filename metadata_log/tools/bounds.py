@@ -20,8 +20,9 @@ from metadata_log.tools.contents import EpochSpan
 class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How far one replica reaches. `epochs` rise; `snapshot` is the end and epoch of its newest checkpoint.
 
-    `high_watermark` is the live one, where known. `committed_before`: the start of an epoch whose leader wrote metadata
-    records: a controller becomes active only once all before its epoch is committed.
+    `high_watermark` is the live one, where known. `committed_before`: the end of the first batch of an epoch whose
+    leader wrote metadata records: a controller becomes active only once that is committed. `proved_end`: up to where
+    its log once reached, by what stands beside it, if it does not any more; 0 where nothing says more.
     """
 
     key: ReplicaKey
@@ -31,6 +32,7 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     snapshot_epoch: int = -1
     high_watermark: int | None = None
     committed_before: int = 0
+    proved_end: int = 0
 
     @property
     def known_committed(self) -> int:
@@ -71,7 +73,7 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
             because = f"replica {replica.key.node_id} gave it as its high watermark"
         if replica.committed_before > lower:
             lower = replica.committed_before
-            because = f"the leader of an epoch that begins there wrote metadata (in the log of {replica.key.node_id})"
+            because = f"the leader of an epoch that began there wrote metadata (in the log of {replica.key.node_id})"
     by_voter = [[replica for replica in replicas if _is(replica.key, voter)] for voter in voters]
     majority = len(voters) // 2 + 1
     held = _held_by_majority(by_voter, majority) if voters else None
@@ -83,6 +85,9 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
                 certain,
                 f"a majority of the {len(voters)} voters holds records of epoch {epoch} up to there",
             )
+    once = _once_held(by_voter, majority)
+    if voters and once is not None and once > lower and not _forks(replicas, _last_epoch(replicas)):
+        lower, because = once, f"a majority of the {len(voters)} voters once held it, as files beside their logs prove"
     return CommittedBounds(lower=lower, upper=_upper(by_voter, majority, lower) if voters else None, because=because)
 
 
@@ -102,6 +107,22 @@ def _held_by_majority(by_voter: Sequence[Sequence[ReplicaExtent]], majority: int
         if len(ends) >= majority:
             return epoch, ends[majority - 1]
     return None
+
+
+def _once_held(by_voter: Sequence[Sequence[ReplicaExtent]], majority: int) -> int | None:
+    """Up to where a majority of logs once reached, if that is more than is left of any of them on a majority."""
+    ends = sorted((max(map(_once, copies), default=0) for copies in by_voter), reverse=True)
+    if not any(replica.proved_end > _end(replica) for copies in by_voter for replica in copies):
+        return None
+    return ends[majority - 1] if len(ends) >= majority else None
+
+
+def _once(replica: ReplicaExtent) -> int:
+    return max(_end(replica), replica.proved_end)
+
+
+def _last_epoch(replicas: Sequence[ReplicaExtent]) -> int:
+    return max((replica.epochs[-1].epoch for replica in replicas if replica.epochs), default=-1)
 
 
 def _forks(replicas: Sequence[ReplicaExtent], epoch: int) -> list[int]:

@@ -21,7 +21,7 @@ from metadata_log.tools.check_hashes import check_hashes, probes_of
 from metadata_log.tools.check_identity import check_identity
 from metadata_log.tools.check_partitions import check_partitions, newest_image
 from metadata_log.tools.check_votes import check_votes
-from metadata_log.tools.diff import diff_logs
+from metadata_log.tools.diff import diff_and_odd
 from metadata_log.tools.findings import Finding, sort_findings
 from metadata_log.tools.quorum_view import view_quorum
 from metadata_log.tools.sources import NodeSource, Sources, find_sources
@@ -83,23 +83,24 @@ def _check(sources: Sources) -> CheckReport:
     probes = probes_of(sources.nodes) if len(sources.nodes) > 1 else frozenset[int]()
     logs = [(node, verify_log(node, probes=probes)) for node in sources.nodes if node.metadata is not None]
     files = [verify_file(path) for path in sources.files]
-    view = view_quorum(logs)
+    view = view_quorum(logs, [node for node in sources.nodes if node.metadata is None])
     found = [finding for _, report in logs for finding in report.findings]
     found += [finding for report in files for finding in report.findings]
-    differences = diff_logs(view).findings
+    diff, odd = diff_and_odd(view)
+    differences = diff.findings
     found += differences
     if not any(difference.counts for difference in differences):
         found += check_hashes(view)
     found += check_votes(view)
-    found += check_identity(sources.nodes, view.voters, newest_image(view))
-    found += check_partitions(sources.nodes, view)
+    found += check_identity(sources.nodes, view.voters, newest_image(view, odd))
+    found += check_partitions(sources.nodes, view, odd)
     reports = {id(node): report for node, report in logs}
     voters = {id(replica.source) for replica in view.replicas if view.is_voter(replica)}
     return CheckReport(
         nodes=tuple(_checked(node, reports.get(id(node)), is_voter=id(node) in voters) for node in sources.nodes),
         files=tuple(map(str, sources.files)),
         voters=tuple(map(str, view.voters)),
-        bounds=view.bounds,
+        bounds=diff.bounds,
         findings=sort_findings(dict.fromkeys(found)),
     )
 

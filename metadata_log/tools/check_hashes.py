@@ -14,7 +14,7 @@ from metadata_log.tools.agreement import Judge
 from metadata_log.tools.findings import Finding, finding
 from metadata_log.tools.quorum_view import QuorumView
 from metadata_log.tools.sources import NodeSource
-from metadata_log.tools.verify_pass import metadata_hash
+from metadata_log.tools.verify_report import metadata_hash
 
 
 def probes_of(nodes: Sequence[NodeSource]) -> frozenset[int]:

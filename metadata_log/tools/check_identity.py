@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from metadata_log.directory import META_PROPERTIES_FILE, MetaProperties
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, ReplicaKey, id_text
 from metadata_log.image import MetadataImage
 from metadata_log.tools.findings import Finding, finding
 from metadata_log.tools.sources import LogDirectory, NodeSource
+
+_WITH_DIRECTORY_IDS: Final = 17
+"""3.7-IV2: from there on every node's software gives each log directory an id when it starts (KIP-858)."""
 
 
 def check_identity(
@@ -29,6 +33,7 @@ def check_identity(
         for broker_id, broker in sorted(image.cluster.brokers.items()):
             known |= {directory: int(broker_id) for directory in broker.directories}
     yield from _of_other_nodes(nodes, known)
+    yield from _without_id(nodes, voters, image)
     yield from _former_voters(nodes, voters)
 
 
@@ -96,6 +101,26 @@ def _of_other_nodes(nodes: Sequence[NodeSource], known: dict[DirectoryId, int]) 
                 f"one of node {owner}"
             )
             yield finding("foreign_node", what, node_id=node.node_id, file=_file(disk))
+
+
+def _without_id(
+    nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey], image: MetadataImage | None
+) -> Iterator[Finding]:
+    """Log directories without an id, once each must have one: a voter's (KIP-853), or all of them (KIP-858)."""
+    level = None if image is None else image.features.metadata_version
+    for node, disk, identity in _disks(nodes):
+        if identity.directory_id is not None:
+            continue
+        voter = next((voter for voter in voters if voter.node_id == identity.node_id), None)
+        is_voter = voter is not None and voter.directory_id != ZERO_DIRECTORY_ID
+        if is_voter and voter is not None and node.metadata is not None and node.metadata.parent == disk.path:
+            what = f"it has no directory.id; the log has node {identity.node_id} as a voter with one"
+            what += f", {id_text(voter.directory_id)}"
+        elif level is not None and level >= _WITH_DIRECTORY_IDS:
+            what = f"it has no directory.id, and at metadata.version {level} each log directory has one"
+        else:
+            continue
+        yield finding("missing_directory_id", what, node_id=node.node_id, file=_file(disk))
 
 
 def _former_voters(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]) -> Iterator[Finding]:

@@ -21,10 +21,13 @@ from metadata_log.tools.quorum_view import QuorumView
 from metadata_log.tools.sources import LogDirectory, NodeSource
 
 
-def check_partitions(nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[Finding]:
-    """What is wrong with the partition directories of these nodes, by the newest image that any log gives."""
-    image = newest_image(view)
+def check_partitions(
+    nodes: Sequence[NodeSource], view: QuorumView, odd: frozenset[int] = frozenset()
+) -> Iterator[Finding]:
+    """What is wrong with the partition directories of these nodes, by the image of `newest_image`."""
+    image = newest_image(view, odd)
     if image is None:
+        yield from _not_judged(nodes) if odd else ()
         return
     knowing = [replica.report.rules for replica in view.replicas if replica.report.rules.is_complete]
     for node in nodes:
@@ -61,11 +64,34 @@ def _twice(node: NodeSource) -> Iterator[Finding]:
                 yield finding("partition_twice", what, node_id=node.node_id, file=str(path), topic_id=topic_id)
 
 
-def newest_image(view: QuorumView) -> MetadataImage | None:
-    """The image of the most advanced log that can be replayed to its end."""
-    known = [replica for replica in view.replicas if replica.report.image is not None]
-    best = max(known, key=lambda replica: (replica.report.last_epoch, replica.reach), default=None)
+def newest_image(view: QuorumView, odd: frozenset[int] = frozenset()) -> MetadataImage | None:
+    """The image of the most advanced log that can be replayed to its end: of those that a majority of voters reaches.
+
+    None is by a replica that is `odd`: one that holds other records than others do. Where a tie leaves only logs that
+    end before what is committed, there is none.
+    """
+    known = [
+        replica for index, replica in enumerate(view.replicas) if replica.report.image is not None and index not in odd
+    ]
+    whole = [replica for replica in known if replica.reach >= view.bounds.lower]
+    if odd and not whole:
+        return None
+    upper = view.bounds.upper
+    held = [replica for replica in whole if upper is None or replica.reach <= upper]
+    best = max(held or whole or known, key=lambda replica: (replica.report.last_epoch, replica.reach), default=None)
     return None if best is None else best.report.image
+
+
+def _not_judged(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
+    for node in nodes:
+        count = sum(
+            facts.topic_name != METADATA_TOPIC_NAME
+            for disk in node.log_directories
+            for facts, _ in _partition_directories(disk)
+        )
+        if count:
+            what = f"its {count} partition directories: the logs part, and nothing says which of them is right"
+            yield finding("partitions_not_judged", what, node_id=node.node_id, file=str(node.path))
 
 
 def _directory_id(disk: LogDirectory) -> DirectoryId | None:

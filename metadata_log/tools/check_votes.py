@@ -10,12 +10,16 @@ quorum-state of the same epoch names another candidate, is proof of two.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.tools.agreement import join_names
-from metadata_log.tools.findings import Finding, finding
+from metadata_log.tools.findings import Finding, Severity, finding
 from metadata_log.tools.quorum_view import QuorumView, Replica
 from metadata_log.tools.verify_chain import Election
+
+_FAR_AHEAD: Final = 10
+"""Epochs. A voter that reaches nobody asks again and again: before pre-votes (KIP-996) each time in a new one."""
 
 
 def check_votes(view: QuorumView) -> Iterator[Finding]:
@@ -27,6 +31,33 @@ def check_votes(view: QuorumView) -> Iterator[Finding]:
             yield from _two_votes(replica, state, elections)
             yield from _two_leaders(replica, state, elections)
     yield from _among_states(view, elections)
+    yield from _far_ahead(view)
+
+
+def _far_ahead(view: QuorumView) -> Iterator[Finding]:
+    """Quorum-states of epochs that no log is anywhere near. Elections that fail use up epochs, one each."""
+    newest = max((replica.report.last_epoch for replica in view.replicas), default=-1)
+    present = {voter for voter in view.voters if any(replica.key.node_id == voter.node_id for replica in view.replicas)}
+    is_majority = 2 * len(present) > len(view.voters)
+    for replica in view.replicas:
+        state = replica.report.quorum_state
+        if state is None or newest < 0 or state.leader_epoch - newest < _FAR_AHEAD:
+            continue
+        what = (
+            f"it is of epoch {state.leader_epoch}, and the last epoch that any of these logs has a record of is "
+            f"{newest}: {state.leader_epoch - newest} elections elected nobody, or somebody who is not here; or the "
+            "file was changed"
+        )
+        severity = None if is_majority else Severity.NOTE
+        node_id = replica.source.node_id
+        yield finding(
+            "quorum_state_ahead",
+            what,
+            severity=severity,
+            node_id=node_id,
+            file=_file(replica),
+            epoch=state.leader_epoch,
+        )
 
 
 def _elections(view: QuorumView) -> dict[int, list[tuple[Replica, Election]]]:

@@ -21,7 +21,7 @@ from metadata_log.tools.agreement import Judge, leaders_of
 from metadata_log.tools.bounds import CommittedBounds
 from metadata_log.tools.compare import Conflict, compare
 from metadata_log.tools.findings import Finding, finding, sort_findings
-from metadata_log.tools.quorum_view import QuorumView, Replica, lost_commits, short_logs
+from metadata_log.tools.quorum_view import QuorumView, Replica, lost_commits, short_logs, voters_without_log
 from metadata_log.tools.scan import scan
 
 RECORDS_SHOWN: Final = 10
@@ -66,7 +66,7 @@ class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         common_end: the last common offset, exclusive: all replicas that reach it hold the same batches before it.
-        bounds: what is certainly, and possibly, committed.
+        bounds: what is certainly, and possibly, committed; certain is nothing past where replicas part in a tie.
     """
 
     replicas: tuple[ReplicaLine, ...]
@@ -83,22 +83,53 @@ def diff_logs(view: QuorumView, files: Files | None = None) -> DiffReport:
     Raises:
         OSError: a segment cannot be read.
     """
+    return diff_and_odd(view, files)[0]
+
+
+def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffReport, frozenset[int]]:
+    """`diff_logs`, with the replicas, by their number, whose logs go another way than others': nothing is to be judged
+    by them. In a tie these are all that part.
+
+    Raises:
+        OSError: a segment cannot be read.
+    """
     port = OsFiles() if files is None else files
     judge = Judge(view.views, len(view.voters), view.bounds)
     conflicts = compare(port, [replica.report.segments for replica in view.replicas])
-    found = [finding for conflict in conflicts for finding in judge.on_conflict(conflict)]
+    judged = [one for conflict in conflicts for one in judge.judged(conflict)]
+    found = [finding for _, finding in judged]
     found += _two_leaders(view, judge)
     found += lost_commits(view)
+    found += voters_without_log(view)
     found += short_logs(view)
     ends = [conflict.offset for conflict in conflicts] or [replica.report.end_offset for replica in view.replicas]
-    return DiffReport(
+    report = DiffReport(
         replicas=tuple(_line(view, replica) for replica in view.replicas),
         voters=tuple(map(str, view.voters)),
         common_end=min(ends, default=0),
-        bounds=view.bounds,
+        bounds=_certain(view.bounds, judge, conflicts),
         partings=tuple(_parting(port, view, judge, conflict) for conflict in conflicts),
         findings=sort_findings(found),
     )
+    return report, frozenset(index for index, _ in judged)
+
+
+def with_own_findings(report: DiffReport, view: QuorumView) -> DiffReport:
+    """The report with what is wrong with each replica by itself: it was compared as far as it can be read."""
+    own = (found for replica in view.replicas for found in replica.report.findings if found.counts)
+    return msgspec.structs.replace(report, findings=sort_findings(dict.fromkeys((*report.findings, *own))))
+
+
+def _certain(bounds: CommittedBounds, judge: Judge, conflicts: Sequence[Conflict]) -> CommittedBounds:
+    """No more is certain than where replicas part, if nothing says which of them is right."""
+    tie = min((conflict.offset for conflict in conflicts if judge.is_tie(conflict)), default=bounds.lower)
+    if tie >= bounds.lower:
+        return bounds
+    because = (
+        "there replicas part within one epoch, and neither side is held by a majority: what was committed from there "
+        "on cannot be known from these copies"
+    )
+    return msgspec.structs.replace(bounds, lower=tie, because=because)
 
 
 def _line(view: QuorumView, replica: Replica) -> ReplicaLine:

@@ -123,6 +123,11 @@ _RESTORE: Final = (
     "quorum whose other replicas are sound"
 )
 _ASK: Final = "restart nothing before the replicas are compared (kraft log diff); keep copies of all of them"
+_KEEP_PROOF: Final = (
+    "do not start this node, and remove nothing beside the log, no index either: these files are the proof. Look at "
+    "the other replicas first (kraft log diff, kraft recover inspect). Where a majority of them has what is missing "
+    "here, move the directory aside, whole, and let the replica fetch the log anew into an empty one"
+)
 _WRITER: Final = (
     "find out what wrote it before restarting any controller: one that replays it will stop or go wrong there"
 )
@@ -142,6 +147,8 @@ _ALL: Final = [
     *_kinds(
         Cause.BYTES,
         ("corrupt_batch", _E, "bytes that are no sound batch", _RESTORE),
+        ("log_missing", _E, "a log that is gone", _KEEP_PROOF),
+        ("log_cut", _E, "a log that ends before what it once reached", _KEEP_PROOF),
         ("torn_tail", _W, "an unfinished write at the end", "nothing: the next start cuts it off and fetches it again"),
         ("unsupported_batch", _E, "a compressed batch", "find out what wrote it: no controller compresses this log"),
         ("unreadable_file", _E, "a file that cannot be read", "look at its permissions, and at the disk under it"),
@@ -212,7 +219,8 @@ _ALL: Final = [
             "log_behind_checkpoint",
             _W,
             "a log that ends before its checkpoint",
-            "nothing, if the replica was fetching a checkpoint when it stopped; otherwise its log has lost its end",
+            "nothing, if the replica was sent a checkpoint when it stopped: it goes on from there. Otherwise its log "
+            "has lost its end: compare it with the other replicas before it starts (kraft log diff)",
         ),
     ),
     *_kinds(
@@ -223,19 +231,34 @@ _ALL: Final = [
             "index_wrong",
             _W,
             "an index that is not the log's",
-            "remove the file while the node is stopped: it is rebuilt",
+            "compare the log with the other replicas first (kraft log diff), for an index may prove what a log lost; "
+            "if it is whole, move the file aside while the node is stopped: it is rebuilt",
+        ),
+        ("index_remnant", _N, "index entries of a tail that was truncated", _NOTHING),
+        (
+            "producer_file_wrong",
+            _W,
+            "a producer state file that is not whole",
+            "nothing: it holds nothing for this log, and Kafka passes over it; ask what else the disk has damaged",
         ),
         (
             "epoch_file_wrong",
             _E,
             "a leader-epoch-checkpoint that is not the log's",
-            "compare with the other replicas; if the log is right, remove the file while the node is stopped",
+            "compare with the other replicas; if the log is right, move the file aside while the node is stopped",
         ),
         (
             "quorum_state_behind",
             _E,
             "a quorum-state older than the log",
             "do not start this replica: it may vote twice",
+        ),
+        (
+            "quorum_state_ahead",
+            _W,
+            "a quorum-state far ahead of every log",
+            "if the file was not changed by hand: look for the nodes that asked for votes in vain (kraft log timeline, "
+            "network, quorum configuration); when this one joins, the others move to its epoch with an election",
         ),
     ),
     *_kinds(
@@ -260,6 +283,13 @@ _ALL: Final = [
             "a directory of a voter's node that is not the voter",
             "nothing, if the voter's disk was replaced: add this one as a voter, and remove the old one",
         ),
+        (
+            "missing_directory_id",
+            _E,
+            "a log directory without its id",
+            "write the id that the log has for it back into meta.properties: at a start the node would make a new one, "
+            "which is no voter's, and has no replicas",
+        ),
         ("not_formatted", _W, "a directory without meta.properties", "look where its meta.properties went"),
     ),
     *_kinds(
@@ -268,6 +298,14 @@ _ALL: Final = [
         ("two_votes", _E, "two votes of one voter in one epoch", _ASK),
         ("leader_without_majority", _E, "a leader that no majority elected", _ASK),
         ("leader_not_voter", _E, "an election by or of somebody who has no vote", _ASK),
+        (
+            "voter_without_log",
+            _W,
+            "a voter that has nothing of the log",
+            "if it never ran, nothing: it fetches the log when it starts. Otherwise it has lost log and votes: do not "
+            "start it before the others are compared (kraft check on all of them), for it could elect a leader that "
+            "lacks commits; look for its disk, and name it too if the log is on another one",
+        ),
     ),
     *_kinds(
         Cause.REPLICAS,
@@ -307,6 +345,12 @@ _ALL: Final = [
             _E,
             "one partition on two disks of a broker",
             "a broker does not start with both: find out which one it wrote last, and set the other aside",
+        ),
+        (
+            "partitions_not_judged",
+            _N,
+            "partition directories that nothing can judge",
+            "name more copies of the log, until a majority tells which is right",
         ),
         ("partition_stale", _N, "a partition directory of a topic that is gone", "kraft storage audit says what to do"),
         (

@@ -13,7 +13,7 @@ import msgspec
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey
 from metadata_log.tools.agreement import ReplicaView, join_names
 from metadata_log.tools.bounds import CommittedBounds, ReplicaExtent, committed_bounds
-from metadata_log.tools.findings import Finding, finding
+from metadata_log.tools.findings import Finding, Severity, finding
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify import LogReport
 
@@ -56,6 +56,7 @@ class Replica(msgspec.Struct, frozen=True, kw_only=True):
             snapshot_epoch=-1 if newest is None else int(newest.epoch),
             high_watermark=self.source.high_watermark,
             committed_before=self.report.committed_before,
+            proved_end=self.report.proved_end,
         )
 
     @property
@@ -70,6 +71,8 @@ class QuorumView(msgspec.Struct, frozen=True, kw_only=True):
     replicas: tuple[Replica, ...]
     voters: tuple[ReplicaKey, ...]
     bounds: CommittedBounds
+    bare: tuple[NodeSource, ...] = ()
+    """Nodes whose directories hold no metadata log."""
 
     def is_voter(self, replica: Replica) -> bool:
         """Whether it votes; a static voter is known by its node id alone."""
@@ -90,12 +93,12 @@ class QuorumView(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
 
-def view_quorum(replicas: Sequence[tuple[NodeSource, LogReport]]) -> QuorumView:
-    """The quorum that these replicas are, or are a part of."""
+def view_quorum(replicas: Sequence[tuple[NodeSource, LogReport]], bare: Sequence[NodeSource] = ()) -> QuorumView:
+    """The quorum that these replicas are, or are a part of; `bare` are nodes that were named and have no log."""
     labelled = _labelled(replicas)
     voters = _voters_in_force(labelled)
     bounds = committed_bounds([replica.extent for replica in labelled], voters)
-    return QuorumView(replicas=labelled, voters=voters, bounds=bounds)
+    return QuorumView(replicas=labelled, voters=voters, bounds=bounds, bare=tuple(bare))
 
 
 def _labelled(replicas: Sequence[tuple[NodeSource, LogReport]]) -> tuple[Replica, ...]:
@@ -134,21 +137,28 @@ def _is(key: ReplicaKey, voter: ReplicaKey) -> bool:
 def lost_commits(view: QuorumView) -> Iterator[Finding]:
     """What was committed and can be on no majority any more: a finding for each voter that lacks it."""
     lower, voters = view.bounds.lower, view.voters
-    if not voters:
+    if not voters or not lower:
         return
     lacking: list[Replica] = []
+    bare: list[NodeSource] = []
     for voter in voters:
         copies = [replica for replica in view.replicas if _is(replica.key, voter)]
         if copies and all(replica.reach < lower for replica in copies):
             lacking.append(max(copies, key=lambda replica: replica.reach))
-    majority = len(voters) // 2 + 1
-    if len(voters) - len(lacking) >= majority:
+        if not copies:
+            bare += [node for node in view.bare if node.node_id == voter.node_id][:1]
+    majority, count = len(voters) // 2 + 1, len(lacking) + len(bare)
+    if len(voters) - count >= majority:
         return
-    names = join_names([replica.label for replica in lacking])
+    names = join_names([replica.label for replica in lacking] + [node.label for node in bare])
+    committed = f"all before offset {lower} was committed ({view.bounds.because})"
+    for node in bare:
+        meaning = f"{committed}, and there is no log here: {names} lack it, {count} of {len(voters)} voters"
+        yield finding("committed_lost", meaning, node_id=node.node_id, file=str(node.path), offset=0)
     for replica in lacking:
         meaning = (
-            f"all before offset {lower} was committed ({view.bounds.because}), but the log ends at "
-            f"{replica.report.end_offset}: {names} lack it, {len(lacking)} of {len(voters)} voters"
+            f"{committed}, but the log ends at {replica.report.end_offset}: {names} lack it, {count} of "
+            f"{len(voters)} voters"
         )
         yield finding(
             "committed_lost",
@@ -157,6 +167,32 @@ def lost_commits(view: QuorumView) -> Iterator[Finding]:
             file=replica.last_place,
             offset=replica.report.end_offset,
             epoch=replica.report.last_epoch,
+        )
+
+
+def voters_without_log(view: QuorumView) -> Iterator[Finding]:
+    """Voters whose directories have nothing of a log of which others have something."""
+    if not any(replica.reach for replica in view.replicas):
+        return
+    for node in view.bare:
+        if any(voter.node_id == node.node_id for voter in view.voters):
+            meaning = f"node {node.node_id} is a voter, and {node.path} holds no metadata log"
+            yield finding("voter_without_log", meaning, node_id=node.node_id, file=str(node.path))
+    for replica in view.replicas:
+        if replica.reach or not view.is_voter(replica):
+            continue
+        state = replica.report.quorum_state
+        knew = state is not None and state.leader_epoch > 0
+        meaning = f"{replica.label} is a voter, and its log holds nothing, while others have records" + (
+            f"; it took part in epoch {state.leader_epoch} by its quorum-state" if knew and state is not None else ""
+        )
+        yield finding(
+            "voter_without_log",
+            meaning,
+            severity=Severity.ERROR if knew else None,
+            node_id=replica.source.node_id,
+            file=replica.last_place,
+            offset=0,
         )
 
 

@@ -20,9 +20,11 @@ from metadata_log.files import Files
 from metadata_log.os_files import OsFiles
 from metadata_log.snapshot import CHECKPOINT_SUFFIX
 from metadata_log.tools.sources import NodeSource
-from metadata_log.tools.verify_pass import LogReport, Verification
+from metadata_log.tools.verify_depth import Depth
+from metadata_log.tools.verify_pass import Verification
+from metadata_log.tools.verify_report import LogReport
 
-__all__ = ["LogReport", "directory_signature", "verify_file", "verify_log"]
+__all__ = ["Depth", "LogReport", "directory_signature", "verify_file", "verify_log"]
 
 _TRIES: Final = 4
 _NAMED: Final = re.compile(r"\d{20}[.-].*|leader-epoch-checkpoint|quorum-state", re.ASCII)
@@ -31,13 +33,13 @@ _NAMED: Final = re.compile(r"\d{20}[.-].*|leader-epoch-checkpoint|quorum-state",
 def verify_log(
     source: NodeSource,
     *,
-    with_records: bool = True,
+    depth: Depth = Depth.REPLAY,
     probes: frozenset[int] = frozenset(),
     files: Files | None = None,
 ) -> LogReport:
-    """Check a node's metadata directory. Without records: bytes, order and indexes only, many times faster.
+    """Check a node's metadata directory.
 
-    `probes` are the offsets at which the report is to have a hash of the metadata.
+    `probes` are the offsets at which the report is to have a hash of the metadata; it has them at the depth of replay.
 
     Raises:
         OSError: the directory cannot be listed.
@@ -49,7 +51,7 @@ def verify_log(
     directory = str(source.metadata)
     for _ in range(_TRIES):
         before = directory_signature(source.metadata)
-        report = Verification(port, directory, source, with_records=with_records, probes=probes).run()
+        report = Verification(port, directory, source, depth=depth, probes=probes).run()
         if not report.findings or directory_signature(source.metadata) == before:
             break
     return report
@@ -68,7 +70,7 @@ def directory_signature(directory: Path) -> tuple[tuple[str, int, int], ...]:
     return tuple(found)
 
 
-def verify_file(path: Path, *, with_records: bool = True, files: Files | None = None) -> LogReport:
+def verify_file(path: Path, *, depth: Depth = Depth.REPLAY, files: Files | None = None) -> LogReport:
     """Check a single segment or checkpoint, by itself.
 
     Raises:
@@ -76,9 +78,10 @@ def verify_file(path: Path, *, with_records: bool = True, files: Files | None = 
     """
     port = OsFiles() if files is None else files
     source = NodeSource(path=path, node_id=None, metadata=path.parent)
-    check = Verification(port, str(path.parent), source, with_records=with_records, probes=frozenset())
+    check = Verification(port, str(path.parent), source, depth=depth, probes=frozenset())
     if path.name.endswith(CHECKPOINT_SUFFIX):
         check.read_checkpoint(path.name)
     else:
         check.read_segments([int(path.name[:20])])
+        check.check_reach(None)
     return check.report(None)

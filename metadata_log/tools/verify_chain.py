@@ -65,6 +65,8 @@ class ChainCheck:
         self.kraft_version: int | None = None
         self.last_data_epoch = -1
         """The last epoch with a metadata record: its leader had committed all before it."""
+        self.epoch_began: dict[int, int] = {}
+        """One past each epoch's first batch."""
         self.batches = 0
         self._accepted: tuple[int, ...] = ()
         self._epoch_before = -1
@@ -74,6 +76,16 @@ class ChainCheck:
     def end(self) -> int:
         """One past the last record."""
         return self.expected
+
+    @property
+    def committed_before(self) -> int:
+        """One past the first batch of the last epoch with metadata records.
+
+        A leader's high watermark is known once it is past its epoch's start, and a controller writes metadata once it
+        is known (Kafka: LeaderState.updateHighWatermark, maybeFireLeaderChange): the LeaderChange was committed.
+        """
+        start = next((span.start_offset for span in self.spans if span.epoch == self.last_data_epoch), 0)
+        return self.epoch_began.get(self.last_data_epoch, start)
 
     @property
     def last_seen(self) -> int:
@@ -210,6 +222,8 @@ class ChainCheck:
             return False
         self._epoch_before, self.epoch = -1, epoch
         self.starts[offset] = (self._file, batch.position)
+        if leader is not None:
+            self.epoch_began[epoch] = int(batch.header.next_offset)
         self._extend(epoch, offset, batch.header.next_offset)
         return True
 

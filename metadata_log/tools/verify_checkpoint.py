@@ -30,7 +30,10 @@ from metadata_log.tools.contents import voter_keys
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.scan import Damage, Fault
 from metadata_log.tools.verify_batch import inner_fault
-from metadata_log.tools.verify_records import Place, RecordRules
+from metadata_log.tools.verify_depth import Depth
+from metadata_log.tools.verify_forms import RecordForms
+from metadata_log.tools.verify_place import Place
+from metadata_log.tools.verify_records import RecordRules
 from metadata_log.tools.walk import Quiet, walk
 
 _BOOTSTRAP_EPOCH: Final = 0
@@ -38,24 +41,26 @@ _BOOTSTRAP_EPOCH: Final = 0
 
 
 class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A checkpoint. `end` None: that of no log (`bootstrap.checkpoint`). `image` None: it is not whole or not sound."""
+    """A checkpoint. `end` None: that of no log (`bootstrap.checkpoint`). `image` None: it is not whole or not sound, or
+    was not replayed."""
 
     path: str
     end: OffsetAndEpoch | None
     image: MetadataImage | None
+    is_whole: bool
     voters: tuple[ReplicaKey, ...] | None
     kraft_version: int
     records: int
     last_contained_ms: int | None
 
 
-def verify_checkpoint(files: Files, path: str, sink: FindingSink) -> CheckpointReport:
-    """Read a whole checkpoint; what is wrong goes to `sink`.
+def verify_checkpoint(files: Files, path: str, sink: FindingSink, depth: Depth = Depth.REPLAY) -> CheckpointReport:
+    """Read a whole checkpoint; what is wrong goes to `sink`. It has an image at the depth of replay only.
 
     Raises:
         OSError: it cannot be read.
     """
-    check = _Check(path, sink)
+    check = _Check(path, sink, depth)
     handle = files.open(path, read_only=True)
     try:
         check.read(handle)
@@ -68,20 +73,23 @@ def unread_checkpoint(path: str) -> CheckpointReport:
     """What is known of a checkpoint that could not be read: its name."""
     end = parse_checkpoint_name(path.rsplit("/", 1)[-1])
     return CheckpointReport(
-        path=path, end=end, image=None, voters=None, kraft_version=0, records=0, last_contained_ms=None
+        path=path, end=end, image=None, is_whole=False, voters=None, kraft_version=0, records=0, last_contained_ms=None
     )
 
 
 class _Check:
     """The state of reading one."""
 
-    def __init__(self, path: str, sink: FindingSink) -> None:
+    def __init__(self, path: str, sink: FindingSink, depth: Depth) -> None:
         self._path = path
+        self._depth = depth
         self._sink = sink
         self._end = parse_checkpoint_name(path.rsplit("/", 1)[-1])
         self._inner = FindingSink(sink.node_id)
         self._rules = RecordRules(self._inner)
         self._rules.start(MetadataImage.empty(), where=path)
+        self._forms = RecordForms(self._inner)
+        self._records = 0
         self._expected = 0
         self._batches = 0
         self._header: SnapshotHeaderRecord | None = None
@@ -119,10 +127,11 @@ class _Check:
         return CheckpointReport(
             path=self._path,
             end=self._end,
-            image=self._image() if is_whole else None,
+            image=self._image() if is_whole and self._depth is Depth.REPLAY else None,
+            is_whole=is_whole,
             voters=None if voters is None else voter_keys(voters),
             kraft_version=self._kraft_version,
-            records=self._rules.records,
+            records=self._records,
             last_contained_ms=None if self._header is None else self._header.last_contained_log_timestamp,
         )
 
@@ -184,6 +193,9 @@ class _Check:
 
     def _on_data(self, batch: LocatedBatch) -> None:
         header = batch.header
+        self._records += header.count
+        if self._depth is Depth.BYTES:
+            return
         place = Place(
             base_offset=header.base_offset,
             file=self._path,
@@ -199,4 +211,5 @@ class _Check:
         if fault is not None:
             self._found("malformed_record", fault, batch.position, header.base_offset)
             return
-        self._rules.on_values(values, header.base_offset, place)
+        judge = self._rules if self._depth is Depth.REPLAY else self._forms
+        judge.on_values(values, header.base_offset, place)

@@ -1,17 +1,25 @@
 """Whether a segment's `.index` and `.timeindex` are the log's.
 
-Decides: which entries fit the batches. Must not know: what the batches hold. An index only says where to begin to
-read, so that a wrong one makes reads fail or wrong without damage to the log.
+Decides: which entries fit the batches. Must not know: what the batches hold, and what an entry past the log's end
+proves (`verify_reach`). An index only says where to begin to read, so that a wrong one makes reads fail or wrong
+without damage to the log.
 
 Kafka writes an entry for each append, which may hold several batches (always, before 4.0): the position of the first,
-the last offset of the last. While it runs the files have zeros at their end.
+the last offset of the last. While it runs the files have their full size, with zeros at their end. It cuts an index by
+forgetting its last entries and does not overwrite them (`AbstractIndex.truncateToEntries0` in 4.3 sets the count and
+the position alone; `resize` changes nothing where the file has its full size already). So behind a truncation, as of
+an old leader's uncommitted tail, entries of what was cut off stand in the active segment's indexes until others are
+written over them or the node closes the files, which cuts them to what is valid; a start after a kill builds them anew.
 """
 
 from __future__ import annotations
 
 import struct
 from array import array
+from collections.abc import Iterator
 from typing import Final
+
+import msgspec
 
 from metadata_log.segment import LocatedBatch
 from metadata_log.tools.finding_sink import FindingSink
@@ -22,11 +30,55 @@ _INDEX_ENTRY: Final = struct.Struct(">ii")
 _TIME_ENTRY: Final = struct.Struct(">qi")
 
 
+class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """That the log once reached `reach` (exclusive), by an index.
+
+    Where it `is_open` still, it may be of a tail that was truncated; `is_older`: by its time it is.
+    """
+
+    file: str
+    reach: int
+    is_open: bool
+    is_older: bool = False
+
+
+class _Fault(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What is wrong with one entry, or with the bytes in its place."""
+
+    number: int
+    position: int
+    offset: int | None
+    what: str
+
+
+class _Index:
+    """One file's entries and what is wrong with them. `is_open`: it has its full size still, zeros at the end."""
+
+    def __init__(self, path: str, data: bytes, entry: struct.Struct) -> None:
+        self.path = path
+        self.is_open = len(data) >= entry.size and not any(data[-entry.size :])
+        self.size = entry.size
+        self.entries = 0
+        self.faults: list[_Fault] = []
+
+    def add(self, number: int, offset: int | None, what: str) -> None:
+        self.faults.append(_Fault(number=number, position=number * self.size, offset=offset, what=what))
+
+    def remnant_from(self) -> int:
+        """The entry from which on nothing fits any more; one past the last where the last one fits."""
+        wrong = {fault.number for fault in self.faults}
+        number = max(self.entries, *(fault + 1 for fault in wrong), 0) if wrong else self.entries
+        while number - 1 in wrong:
+            number -= 1
+        return number
+
+
 class IndexCheck:
     """The two indexes of one segment. Give it all that `walk` sees with its `marks`, then `finish`.
 
     Args:
         index, time_index: path and content; None where there is no such file.
+        is_last: of the last segment, which a node appends to and truncates.
     """
 
     def __init__(
@@ -35,25 +87,28 @@ class IndexCheck:
         base: int,
         index: tuple[str, bytes] | None,
         time_index: tuple[str, bytes] | None,
+        *,
+        is_last: bool = False,
     ) -> None:
         self._sink = sink
-        self._files = {"index": index, "time": time_index}
+        self._is_last = is_last
+        self._index = None if index is None else _Index(*index, _INDEX_ENTRY)
+        self._time_index = None if time_index is None else _Index(*time_index, _TIME_ENTRY)
         self._positions, self._offsets = array("q"), array("q")
         self._times, self._time_offsets = array("q"), array("q")
         self._at_position = self._at_offset = self._at_time = 0
         self._max_timestamp = -1
         self._is_broken = False
-        if index is not None:
-            self._read(index, _INDEX_ENTRY, self._offsets, self._positions, base)
-        if time_index is not None:
-            self._read(time_index, _TIME_ENTRY, self._times, self._time_offsets, 0)
+        if self._index is not None and index is not None:
+            self._read(self._index, index[1], _INDEX_ENTRY, self._offsets, self._positions, base)
+        if self._time_index is not None and time_index is not None:
+            self._read(self._time_index, time_index[1], _TIME_ENTRY, self._times, self._time_offsets, 0)
             self._time_offsets = array("q", (base + offset for offset in self._time_offsets))
 
     def _read(
-        self, file: tuple[str, bytes], entry: struct.Struct, first: array[int], second: array[int], base: int
+        self, file: _Index, data: bytes, entry: struct.Struct, first: array[int], second: array[int], base: int
     ) -> None:
         """The entries up to the zeros; each must be greater than the one before in both its numbers."""
-        path, data = file
         whole = len(data) - len(data) % entry.size
         previous = (-1, -1)
         for number, found in enumerate(entry.iter_unpack(memoryview(data)[:whole])):
@@ -63,7 +118,7 @@ class IndexCheck:
             is_rising = one > previous[0] and other > previous[1]
             if not is_rising and not (entry is _TIME_ENTRY and one > previous[0] and other == previous[1]):
                 what = f"entry {number} ({one}, {other}) comes after ({previous[0]}, {previous[1]})"
-                self._wrong(path, what, number * entry.size, None)
+                file.add(number, None, what)
                 break
             previous = (one, other)
             first.append(base + one)
@@ -71,7 +126,8 @@ class IndexCheck:
         else:
             if whole != len(data):
                 what = f"its {len(data)} bytes are not whole entries of {entry.size}"
-                self._wrong(path, what, whole, None)
+                file.add(whole // entry.size, None, what)
+        file.entries = len(first)
 
     @property
     def marks(self) -> Marks:
@@ -80,6 +136,31 @@ class IndexCheck:
             positions=array("q", sorted(set(self._positions))),
             offsets=array("q", sorted({*self._offsets, *self._time_offsets})),
         )
+
+    @property
+    def closed_reach(self) -> int:
+        """Up to where the log reached when indexes that were closed were closed; 0 where none was."""
+        reach = 0
+        for file, offsets in ((self._index, self._offsets), (self._time_index, self._time_offsets)):
+            if file is not None and not file.is_open and offsets:
+                reach = max(reach, offsets[-1] + 1)
+        return reach
+
+    def _claims(self, end_offset: int, end_position: int) -> Iterator[Claim]:
+        """That the log once went on past its end, by the last entry of each file."""
+        if self._index is not None and self._offsets and self._offsets[-1] >= end_offset:
+            if self._positions[-1] >= end_position:
+                yield Claim(file=self._index.path, reach=self._offsets[-1] + 1, is_open=self._index.is_open)
+            elif self._is_last:
+                what = f"entry {len(self._offsets) - 1} is for offset {self._offsets[-1]}; the log ends at {end_offset}"
+                self._wrong(self._index, len(self._offsets) - 1, self._offsets[-1], what)
+        if self._time_index is not None and self._time_offsets and self._time_offsets[-1] >= end_offset:
+            yield Claim(
+                file=self._time_index.path,
+                reach=self._time_offsets[-1] + 1,
+                is_open=self._time_index.is_open,
+                is_older=self._times[-1] < self._max_timestamp,
+            )
 
     def on_seen(self, seen: Seen) -> None:
         """Take the next of the segment. Behind damage nothing is judged."""
@@ -100,31 +181,62 @@ class IndexCheck:
         """The batches are out of order from here on: judge no more."""
         self._is_broken = True
 
-    def finish(self, end_position: int) -> None:
-        """The segment ends at this byte."""
-        for key, at, places in (("index", self._at_position, self._positions), ("time", self._at_time, self._times)):
-            file = self._files[key]
-            if file is None or self._is_broken or at >= len(places):
-                continue
-            size = _INDEX_ENTRY.size if key == "index" else _TIME_ENTRY.size
-            offsets = self._offsets if key == "index" else self._time_offsets
-            what = f"entry {at} is for offset {offsets[at]}, past the segment's end at position {end_position}"
-            self._wrong(file[0], what, at * size, offsets[at])
+    def finish(self, end_offset: int, end_position: int) -> list[Claim]:
+        """The segment ends there: say what is wrong, but for entries past the end of the last, which are claims."""
+        claims = list(self._claims(end_offset, end_position)) if self._is_last else []
+        if not self._is_broken and not self._is_last:
+            for file, at, offsets in (
+                (self._index, self._at_offset, self._offsets),
+                (self._time_index, self._at_time, self._time_offsets),
+            ):
+                for number in range(at, len(offsets) if file is not None else 0):
+                    what = f"entry {number} is for offset {offsets[number]}, past the segment's end at {end_offset}"
+                    self._wrong(file, number, offsets[number], what)
+        for file in (self._index, self._time_index):
+            if file is not None:
+                self._say(file)
+        return claims
+
+    def _say(self, file: _Index) -> None:
+        may_remain = self._is_last and file.is_open
+        remnant = file.remnant_from() if may_remain else file.entries + 1
+        left = [fault for fault in file.faults if fault.number >= remnant and may_remain]
+        for fault in file.faults:
+            if fault not in left:
+                self._sink.add(
+                    "index_wrong",
+                    fault.what,
+                    group=file.path,
+                    file=file.path,
+                    position=fault.position,
+                    offset=fault.offset,
+                )
+        if left:
+            what = f"from entry {remnant} on it is of records that a truncation cut off: {left[0].what}"
+            self._sink.add("index_remnant", what, file=file.path, position=left[0].position, offset=left[0].offset)
 
     def _check_positions(self, batch: LocatedBatch) -> None:
-        positions = self._positions
+        positions, offsets = self._positions, self._offsets
         while self._at_position < len(positions) and positions[self._at_position] <= batch.position:
             number = self._at_position
             self._at_position += 1
+            base = batch.header.base_offset
             if positions[number] != batch.position:
                 what = f"entry {number} points to position {positions[number]}, where no batch begins"
-                self._wrong_entry(number, what)
-            elif self._offsets[number] < batch.header.base_offset:
+                self._wrong(self._index, number, offsets[number], what)
+                continue
+            if offsets[number] < base:
                 what = (
-                    f"entry {number} has offset {self._offsets[number]} at position {batch.position}, where offset "
-                    f"{batch.header.base_offset} begins"
+                    f"entry {number} has offset {offsets[number]} at position {batch.position}, where offset {base} "
+                    "begins"
                 )
-                self._wrong_entry(number, what)
+                self._wrong(self._index, number, offsets[number], what)
+            if number and offsets[number - 1] >= base:  # an entry's append ends before the next one's begins
+                what = (
+                    f"entry {number - 1} has offset {offsets[number - 1]}, but offset {base} begins at position "
+                    f"{batch.position} already, where the next entry is"
+                )
+                self._wrong(self._index, number - 1, offsets[number - 1], what)
 
     def _check_offsets(self, first: int, last: int, position: int) -> None:
         offsets = self._offsets
@@ -133,27 +245,23 @@ class IndexCheck:
             self._at_offset += 1
             if offsets[number] != last:
                 what = f"entry {number} has offset {offsets[number]}, with which no batch ends"
-                self._wrong_entry(number, what)
+                self._wrong(self._index, number, offsets[number], what)
             elif self._positions[number] > position:
                 what = f"entry {number} has offset {last} at position {self._positions[number]}; it is at {position}"
-                self._wrong_entry(number, what)
+                self._wrong(self._index, number, offsets[number], what)
 
     def _check_times(self, last: int) -> None:
         while self._at_time < len(self._times) and self._time_offsets[self._at_time] <= last:
             number = self._at_time
             self._at_time += 1
-            file = self._files["time"]
-            if self._times[number] != self._max_timestamp and file is not None:
+            if self._times[number] != self._max_timestamp:
                 what = (
                     f"entry {number} says that up to offset {self._time_offsets[number]} the greatest timestamp is "
                     f"{self._times[number]}; it is {self._max_timestamp}"
                 )
-                self._wrong(file[0], what, number * _TIME_ENTRY.size, self._time_offsets[number])
+                self._wrong(self._time_index, number, self._time_offsets[number], what)
 
-    def _wrong_entry(self, number: int, what: str) -> None:
-        file = self._files["index"]
-        if file is not None:
-            self._wrong(file[0], what, number * _INDEX_ENTRY.size, self._offsets[number])
-
-    def _wrong(self, path: str, what: str, position: int, offset: int | None) -> None:
-        self._sink.add("index_wrong", what, group=path, file=path, position=position, offset=offset)
+    @staticmethod
+    def _wrong(file: _Index | None, number: int, offset: int | None, what: str) -> None:
+        if file is not None and all(fault.number != number for fault in file.faults[-2:]):
+            file.add(number, offset, what)

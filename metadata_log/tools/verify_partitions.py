@@ -9,11 +9,25 @@ the ISR).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
-from metadata_log.image import NO_LEADER, PartitionImage
+from metadata_log.image import NO_LEADER
 
 
-def broken_rules(partition: PartitionImage) -> dict[str, str]:
+class Assignment(Protocol):
+    """What is judged of a partition: broker ids."""
+
+    @property
+    def replicas(self) -> tuple[int, ...]: ...
+    @property
+    def isr(self) -> tuple[int, ...]: ...
+    @property
+    def leader(self) -> int: ...
+    @property
+    def elr(self) -> tuple[int, ...]: ...
+
+
+def broken_rules(partition: Assignment) -> dict[str, str]:
     """The finding kinds of the rules that it breaks, each with what it has instead, in words."""
     replicas, isr, leader = partition.replicas, partition.isr, partition.leader
     if leader in isr and (isr is replicas or isr == replicas) and not partition.elr and not _has_twice(replicas):

@@ -6,100 +6,75 @@ works, other replicas, and that a directory may change under the reader.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
-
-import msgspec
 
 from metadata_log.batch import batch_values
 from metadata_log.directory import QuorumState
+from metadata_log.epochs import EpochStart
 from metadata_log.errors import CorruptBatchError
 from metadata_log.files import FileHandle, Files, read_file
 from metadata_log.ids import NodeId, ReplicaKey, id_text
-from metadata_log.image import MetadataImage, UnwritableMetadataError
-from metadata_log.image.hash import image_hash
+from metadata_log.image import MetadataImage
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT, parse_checkpoint_name
-from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.finding_sink import FindingSink
-from metadata_log.tools.findings import Finding, sort_findings
+from metadata_log.tools.findings import sort_findings
 from metadata_log.tools.image_diff import described, differences
-from metadata_log.tools.scan import Damage
+from metadata_log.tools.scan import Damage, Fault
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify_batch import inner_fault
-from metadata_log.tools.verify_chain import ChainCheck, Election, Voting
+from metadata_log.tools.verify_chain import ChainCheck
 from metadata_log.tools.verify_checkpoint import CheckpointReport, unread_checkpoint, verify_checkpoint
-from metadata_log.tools.verify_index import IndexCheck
-from metadata_log.tools.verify_records import Place, RecordRules
+from metadata_log.tools.verify_depth import Depth
+from metadata_log.tools.verify_forms import RecordForms
+from metadata_log.tools.verify_index import Claim, IndexCheck
+from metadata_log.tools.verify_place import Place
+from metadata_log.tools.verify_producers import check_producers
+from metadata_log.tools.verify_reach import (
+    LogEnd,
+    Proof,
+    check_emptied,
+    check_own_state,
+    check_reach,
+    epochs_beside,
+    proofs_beside,
+)
+from metadata_log.tools.verify_records import RecordRules
+from metadata_log.tools.verify_report import LogReport, metadata_hash, voters_of
 from metadata_log.tools.verify_state import LogOutline, check_epoch_file, check_metadata_topic_id, check_quorum_state
+from metadata_log.tools.verify_tail import judged_tail
 from metadata_log.tools.walk import Marks, Quiet, walk
 
 _NO_STOP: Final = 1 << 62
 _DEPENDENT: Final = ("offset_gap", "offset_repeated", "missing_segment", "epoch_went_back", "epoch_without_leader")
 
 
-class LogReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What one replica's metadata directory amounts to.
-
-    Attributes:
-        findings: what is wrong with it, by itself.
-        start_offset, end_offset, epochs: of the records in its segments.
-        elections: its LeaderChange records, in order.
-        voters: the last voter set in its log, or its newest checkpoint's (offset -1); None where neither names any.
-        static_voters: of a quorum-state of version 0.
-        checkpoints: those that are whole, by their ends.
-        image: at the end of the log; None where what was before is not known.
-        rules: knows every topic id that the log ever gave.
-        committed_before: all before this offset was committed, since the leader of an epoch that begins there wrote
-            metadata records, which it does only then.
-        is_sound: nothing is wrong with bytes and order of its batches.
-        hashes: of the metadata that replay gives, at those of the offsets asked for that it has.
-    """
-
-    directory: str
-    findings: tuple[Finding, ...]
-    start_offset: int
-    end_offset: int
-    epochs: tuple[EpochSpan, ...]
-    elections: tuple[Election, ...]
-    voters: Voting | None
-    static_voters: tuple[ReplicaKey, ...]
-    checkpoints: tuple[CheckpointReport, ...]
-    quorum_state: QuorumState | None
-    image: MetadataImage | None
-    rules: RecordRules
-    committed_before: int
-    is_sound: bool
-    hashes: dict[int, str]
-    segments: tuple[str, ...]
-    batches: int
-    records: int
-    size_in_bytes: int
-
-    @property
-    def last_epoch(self) -> int:
-        """Of its last record; -1 in an empty log."""
-        return self.epochs[-1].epoch if self.epochs else -1
-
-
 class Verification:
     """One pass over one directory."""
 
     def __init__(
-        self, files: Files, directory: str, source: NodeSource, *, with_records: bool, probes: frozenset[int]
+        self, files: Files, directory: str, source: NodeSource, *, depth: Depth, probes: frozenset[int]
     ) -> None:
         self._files = files
         self._directory = directory
         self._source = source
-        self._with_records = with_records
+        self._depth = depth
         self._sink = FindingSink(source.node_id)
         self._chain = ChainCheck(self._sink)
         self._rules = RecordRules(self._sink)
+        self._forms = RecordForms(self._sink)
+        self._proofs: list[Proof] = []
+        self._epochs: tuple[EpochStart, ...] = ()
+        self._claims: list[Claim] = []
+        self._end_position = 0
         self._checkpoints: dict[str, CheckpointReport] = {}
         self._ends: dict[int, list[str]] = {}
         """Checkpoints that the walk is yet to come to, by their end offset."""
         self._probes = probes
         self._hashes: dict[int, str] = {}
         self._next_stop = -1
+        self._proved_end = 0
         self._segments: list[str] = []
         self._size = 0
 
@@ -111,14 +86,17 @@ class Verification:
             if end is not None:
                 self._ends.setdefault(int(end.offset), []).append(name)
         bases = segment_bases(names)
+        self._proofs = proofs_beside(self._files, self._directory, names)
+        self._epochs = epochs_beside(self._files, self._directory, names)
         self.read_segments([int(base) for base in bases])
         for pending in sorted(self._ends):
             for name in self._ends[pending]:
                 self.read_checkpoint(name)
-        self._check_ends(bool(bases))
         log = self._outline()
         check_epoch_file(self._files, self._directory, log, self._sink)
         state = check_quorum_state(self._files, self._directory, log, self._sink)
+        self._check_ends(state)
+        check_producers(self._files, self._directory, names, self._sink)
         check_metadata_topic_id(self._files, self._directory, self._sink)
         self._check_bootstrap()
         return self.report(state)
@@ -127,7 +105,7 @@ class Verification:
         """What was found so far."""
         chain, log = self._chain, self._outline()
         whole = sorted(
-            (found for found in self._checkpoints.values() if found.image is not None and found.end is not None),
+            (found for found in self._checkpoints.values() if found.is_whole and found.end is not None),
             key=lambda found: (found.end.offset, found.end.epoch) if found.end is not None else (-1, -1),
         )
         static = () if state is None else state.current_voters or ()
@@ -138,13 +116,14 @@ class Verification:
             end_offset=chain.end,
             epochs=tuple(chain.spans),
             elections=tuple(chain.elections),
-            voters=chain.voters or _voters_of(whole),
+            voters=chain.voters or voters_of(whole),
             static_voters=tuple(ReplicaKey(node_id=NodeId(voter)) for voter in static),
             checkpoints=tuple(whole),
             quorum_state=state,
             image=self._image(whole),
             rules=self._rules,
-            committed_before=_committed_before(chain),
+            committed_before=chain.committed_before,
+            proved_end=max(self._proved_end, chain.end),
             is_sound=log.is_sound,
             hashes=self._hashes,
             segments=tuple(self._segments),
@@ -171,7 +150,7 @@ class Verification:
 
     def read_segments(self, bases: list[int]) -> None:
         """Walk them in order."""
-        if bases and bases[0] == 0 and self._with_records:
+        if bases and bases[0] == 0 and self._depth is Depth.REPLAY:
             self._rules.start(MetadataImage.empty(), where="offset 0", is_complete=True)
         for number, base in enumerate(bases):
             self._read_segment(base, is_last=number == len(bases) - 1)
@@ -179,7 +158,8 @@ class Verification:
 
     def _read_segment(self, base: int, *, is_last: bool) -> None:
         path = f"{self._directory}/{segment_file(base)}"
-        index = IndexCheck(self._sink, base, self._beside(base, ".index"), self._beside(base, ".timeindex"))
+        beside = self._beside(base, ".index"), self._beside(base, ".timeindex")
+        index = IndexCheck(self._sink, base, *beside, is_last=is_last)
         handle: FileHandle | None = None
         try:
             handle = self._files.open(path, read_only=True)
@@ -187,7 +167,7 @@ class Verification:
             claimed = int.from_bytes(first, "big") if len(first) == 8 else None
             if not self._chain.begin_file(path, base, claimed, is_last=is_last):
                 self._rules.distrust()
-            self._walk_segment(handle, path, index)
+            self._walk_segment(handle, path, index, is_last=is_last)
             self._segments.append(path)
         except OSError as error:
             self._unreadable(path, error)
@@ -197,22 +177,36 @@ class Verification:
             if handle is not None:
                 handle.close()
 
-    def _walk_segment(self, handle: FileHandle, path: str, index: IndexCheck) -> None:
-        chain, end_position = self._chain, 0
-        self._size += handle.size()
+    def _walk_segment(self, handle: FileHandle, path: str, index: IndexCheck, *, is_last: bool) -> None:
+        chain, end_position, read_to = self._chain, 0, 0
+        size = handle.size()
+        self._size += size
         for seen in walk(handle, offset=chain.expected, epoch=chain.epoch, marks=self._marks(index.marks)):
             if isinstance(seen, LocatedBatch):
                 self._pass_checkpoints(int(seen.header.base_offset))
                 in_order = self._on_batch(seen, path)
-                end_position = seen.position + seen.header.size_in_bytes
-            else:
+                end_position = read_to = seen.position + seen.header.size_in_bytes
+            elif isinstance(seen, Quiet):
                 in_order = self._on_other(seen)
-                end_position = seen.end_position if isinstance(seen, Quiet) else end_position
+                end_position = read_to = seen.end_position
+            else:
+                in_order = self._on_other(self._judged(handle, seen, index, is_last=is_last))
+                read_to = seen.end
             if in_order:
                 index.on_seen(seen)
             else:
                 index.stop()
-        index.finish(end_position)
+        if read_to < size:  # zeros up to its end, which `walk` passes over
+            zeros = Damage(position=read_to, size=size - read_to, fault=Fault.TORN, what="zeros")
+            self._on_other(self._judged(handle, zeros, index, is_last=is_last))
+        self._claims = index.finish(chain.end, end_position)
+        self._end_position = end_position
+
+    def _judged(self, handle: FileHandle, damage: Damage, index: IndexCheck, *, is_last: bool) -> Damage:
+        """The damage; one at the end is torn only if nothing proves that more stood there."""
+        proven = max((index.closed_reach, *(proof.reach for proof in self._proofs)))
+        due, epoch = self._chain.expected, self._chain.epoch
+        return judged_tail(handle, damage, due, epoch, may_be_torn=is_last and proven <= due)
 
     def _beside(self, base: int, suffix: str) -> tuple[str, bytes] | None:
         """An index and its content; None where there is none to read."""
@@ -252,7 +246,7 @@ class Verification:
         if header.is_control:
             self._rules.records += header.count
             return
-        if not self._with_records:
+        if self._depth is Depth.BYTES:
             self._rules.records += header.count
             return
         place = Place(
@@ -274,7 +268,11 @@ class Verification:
             )
             self._rules.distrust()
             return
-        self._rules.on_values(values, header.base_offset, place)
+        if self._depth is Depth.REPLAY:
+            self._rules.on_values(values, header.base_offset, place)
+        else:
+            self._rules.records += header.count
+            self._forms.on_values(values, header.base_offset, place)
 
     def _pass_checkpoints(self, until: int) -> None:
         """Compare the checkpoints that end before the batch at `until`, or where it begins, with what was replayed."""
@@ -298,7 +296,7 @@ class Verification:
         """Check one by itself."""
         path = f"{self._directory}/{name}"
         try:
-            report = verify_checkpoint(self._files, path, self._sink)
+            report = verify_checkpoint(self._files, path, self._sink, self._depth)
         except OSError as error:
             self._unreadable(path, error)
             report = unread_checkpoint(path)
@@ -311,13 +309,13 @@ class Verification:
     def _compare(self, report: CheckpointReport) -> None:
         """A checkpoint at the very end of what was replayed: it must say the same, or is where replay begins."""
         chain, end = self._chain, report.end
-        if end is None or report.image is None or end.offset == 0:
+        if end is None or not report.is_whole or end.offset == 0:
             return
         if chain.spans and chain.end == end.offset and chain.epoch != end.epoch:
             self._disagrees(report, f"its name says epoch {end.epoch}, but the log has epoch {chain.epoch} before it")
         if chain.voters is not None and report.voters is not None and set(report.voters) != set(chain.voters.voters):
             self._disagrees(report, "its voters are not those of the log")
-        if not self._with_records:
+        if report.image is None:
             return
         if not self._rules.is_trusted:
             self._rules.start(report.image, where=report.path)
@@ -338,23 +336,51 @@ class Verification:
             topic_id=None if topic_id is None else id_text(topic_id),
         )
 
-    def _check_ends(self, has_segments: bool) -> None:
-        """The log goes back to offset 0 or to a checkpoint, and reaches its newest one."""
+    def _check_ends(self, state: QuorumState | None) -> None:
+        """The log goes back to offset 0 or to a checkpoint, and reaches its newest one, and what else proves more."""
         chain = self._chain
         covering = [
             report.end.offset
             for report in self._checkpoints.values()
-            if report.image is not None and report.end is not None and report.end.offset > 0
+            if report.is_whole and report.end is not None and report.end.offset > 0
         ]
         if chain.start and max(covering, default=0) < chain.start:
             what = f"the log starts at offset {chain.start}, and no whole checkpoint covers what was before it"
             first = self._segments[0] if self._segments else self._directory
             self._sink.add("missing_checkpoint", what, file=first, offset=chain.start)
         newest = max(covering, default=0)
-        if has_segments and newest > chain.end:
+        if self.check_reach(state) or not self._segments:
+            return
+        if newest > chain.end:
             what = f"the log ends at offset {chain.end}, but its newest checkpoint at {newest}"
             last = self._segments[-1] if self._segments else self._directory
             self._sink.add("log_behind_checkpoint", what, file=last, offset=chain.end)
+
+    def check_reach(self, state: QuorumState | None) -> bool:
+        """Hold the log's end against what proves more; whether it was found to end too early."""
+        chain = self._chain
+        has_segments = bool(self._segments) or self._sink.has("unreadable_file")
+        proofs = self._proofs
+        if not has_segments:
+            proofs = [*proofs, *(Proof(file=path, reach=end) for path, end in self._covered())]
+        file = self._segments[-1] if self._segments else self._directory if has_segments else None
+        end = LogEnd(offset=chain.end, last_epoch=chain.epoch, file=file, position=self._end_position)
+        ahead = state is not None and state.leader_epoch > chain.epoch
+        if has_segments and self._sink.has("unreadable_file"):
+            return False
+        self._proved_end = check_reach(end, proofs, self._claims, self._directory, self._sink, ahead=ahead)
+        if self._sink.has("log_cut", "log_missing"):
+            return True
+        check_emptied(self._epochs, end, self._sink)
+        if not self._sink.has("log_cut"):
+            is_sound = self._outline().is_sound
+            check_own_state(state, self._source.node_id, end, is_sound, self._directory, self._sink)
+        return False
+
+    def _covered(self) -> Iterator[tuple[str, int]]:
+        for report in self._checkpoints.values():
+            if report.end is not None and report.end.offset > 0:
+                yield report.path, int(report.end.offset)
 
     def _check_bootstrap(self) -> None:
         disk = self._source.metadata.parent if self._source.metadata is not None else None
@@ -362,25 +388,6 @@ class Verification:
         if disk is None or not self._files.exists(path):
             return
         try:
-            verify_checkpoint(self._files, path, self._sink)
+            verify_checkpoint(self._files, path, self._sink, self._depth)
         except OSError as error:
             self._unreadable(path, error)
-
-
-def metadata_hash(image: MetadataImage) -> str | None:
-    """The hash of an image without its quorum; None where it has none: not bootstrapped, or at an impossible level."""
-    try:
-        return image_hash(image, 0, None).hex
-    except UnwritableMetadataError:
-        return None
-
-
-def _voters_of(checkpoints: list[CheckpointReport]) -> Voting | None:
-    for report in reversed(checkpoints):
-        if report.voters is not None:
-            return Voting(offset=-1, voters=report.voters)
-    return None
-
-
-def _committed_before(chain: ChainCheck) -> int:
-    return next((span.start_offset for span in chain.spans if span.epoch == chain.last_data_epoch), 0)

@@ -39,6 +39,7 @@ from metadata_log.records import (
 from metadata_log.records.levels import FEATURE_NAME
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.verify_partitions import broken_rules
+from metadata_log.tools.verify_place import Place
 
 _TRANSACTION_RECORDS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
 _OF_A_TOPIC: Final = (PartitionRecord, PartitionChangeRecord, RemoveTopicRecord)
@@ -50,16 +51,6 @@ _OF_A_BROKER: Final = (
 )
 
 _OffsetAndRecord: TypeAlias = tuple[int, MetadataRecord]
-
-
-class Place(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where a batch is. `offsets_are_own`: it is in a checkpoint, whose offsets are not the log's."""
-
-    base_offset: int
-    file: str
-    position: int
-    epoch: int
-    offsets_are_own: bool = False
 
 
 class KnownTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):

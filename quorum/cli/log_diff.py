@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-from quorum.cli.errors import FAILED, say, wrong_use
+from quorum.cli.errors import wrong_use
 from quorum.cli.findings import counted, exit_with, finding_lines, sources_of, summary
 from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, table_lines
 
@@ -35,9 +35,9 @@ def run(
     Exit status 0: they agree, or differ harmlessly. 1: they contradict each other, or one is damaged. 2: there are no
     two logs.
     """
-    from metadata_log.tools.diff import diff_logs  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.diff import diff_logs, with_own_findings  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.quorum_view import view_quorum  # noqa: PLC0415
-    from metadata_log.tools.verify import verify_log  # noqa: PLC0415
+    from metadata_log.tools.verify import Depth, verify_log  # noqa: PLC0415
 
     sources = sources_of(paths)
     nodes = [node for node in sources.nodes if node.metadata is not None]
@@ -46,11 +46,9 @@ def run(
             "it takes two logs to compare: name the directories of two or more nodes (not single files; the same log "
             "named twice is one)"
         )
-    logs = [(node, verify_log(node, with_records=False)) for node in nodes]
-    damaged = [node for node, log in logs if any(found.counts for found in log.findings)]
-    for node in damaged:
-        say(f"kraft: {node.metadata} is damaged by itself, and compared as far as it can be read: kraft log verify")
-    report = diff_logs(view_quorum(logs))
+    logs = [(node, verify_log(node, depth=Depth.BYTES)) for node in nodes]
+    view = view_quorum(logs)
+    report = with_own_findings(diff_logs(view), view)
     if output is RowFormat.JSON:
         show_json(msgspec.to_builtins(report))
     elif output is RowFormat.JSONL:
@@ -60,8 +58,6 @@ def run(
         for line in _lines(report):
             print(line)
     exit_with(report.findings)
-    if damaged:
-        raise typer.Exit(FAILED)
 
 
 def _json_parts(report: DiffReport) -> Iterator[tuple[str, msgspec.Struct]]:

@@ -30,23 +30,36 @@ def run(
     output: FindingOutput = FindingFormat.TABLE,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Bytes, order and indexes only, not records: tens of times as fast."),
+        typer.Option("--quick", help="Bytes, order, indexes and the files beside the log; records are not decoded."),
+    ] = False,
+    replay: Annotated[
+        bool,
+        typer.Option(
+            "--replay",
+            help="Replay the records, too: judge each by those before it, and checkpoints by the log, as kraft check "
+            "does. Takes several times as long.",
+        ),
     ] = False,
 ) -> None:
     """Check metadata logs: checksums, framing, offsets, epochs, records, indexes, checkpoints, the files beside them.
 
-    Each log is checked by itself; kraft check compares nodes, too. Reads only and takes no lock: it may be used on the
-    directory of a running node. Exit status 0: nothing is wrong. 1: something was found. 2: there is no log to check.
+    Each record is decoded and judged by itself; --quick leaves that out, --replay judges it by those before it. Each
+    log is checked by itself; kraft check replays, and compares nodes, too. Reads only and takes no lock: it may be used
+    on the directory of a running node. Exit status 0: nothing is wrong. 1: something was found. 2: there is no log to
+    check.
     """
-    from metadata_log.tools.verify import verify_file, verify_log  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.verify import Depth, verify_file, verify_log  # noqa: PLC0415  (not needed for help)
 
+    if quick and replay:
+        raise wrong_use("--quick and --replay exclude each other: --quick does not look at records")
     sources = sources_of(paths)
     nodes = [node for node in sources.nodes if node.metadata is not None]
     if not nodes and not sources.files:
         named = " and ".join(str(node.path) for node in sources.nodes)
         raise wrong_use(f"{named} holds no metadata log: it may be another disk of a node that has one")
-    reports = [verify_log(node, with_records=not quick) for node in nodes]
-    reports += [verify_file(path, with_records=not quick) for path in sources.files]
+    depth = Depth.BYTES if quick else Depth.REPLAY if replay else Depth.RECORDS
+    reports = [verify_log(node, depth=depth) for node in nodes]
+    reports += [verify_file(path, depth=depth) for path in sources.files]
     found = [finding for report in reports for finding in report.findings]
     show_findings(output, found, _looked_at(reports, len(sources.files)))
     exit_with(found)

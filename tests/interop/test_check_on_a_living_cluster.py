@@ -44,12 +44,6 @@ def _check(nodes: list[KafkaNode]) -> tuple[int, list[dict[str, object]]]:
     return done.returncode, found
 
 
-def _is_old_time_index(one: dict[str, object]) -> bool:
-    """A time index whose entry has an older time than the record that it names. Real Kafka was seen to have one after a
-    start, in one run of many; why is not known yet. The log is sound, and Kafka does not look times up in it."""
-    return one["kind"] == "index_wrong" and str(one["file"]).endswith(".timeindex")
-
-
 def _serious(found: list[dict[str, object]]) -> list[dict[str, object]]:
     return [one for one in found if one["severity"] != "note"]
 
@@ -71,9 +65,8 @@ def test_it_is_silent_at_every_moment(living: KafkaCluster) -> None:
         writing = beside.submit(_make_and_delete_topics, living)
         while not writing.done():
             status, found = _check(list(living.nodes.values()))
-            said = [one for one in _serious(found) if not _is_old_time_index(one)]
-            assert said == []
-            assert status == bool(_serious(found))
+            assert _serious(found) == []
+            assert status == 0
             checks += 1
         writing.result()
     assert checks > 0
@@ -92,7 +85,7 @@ def test_after_kill_9_of_the_leader_and_of_a_broker(living: KafkaCluster) -> Non
     living.leader()
     living.start(leader.node_id, BROKER_KILLED)
     _, found = _check(list(living.nodes.values()))
-    assert [one for one in _serious(found) if not _is_old_time_index(one)] == []
+    assert _serious(found) == []
 
 
 def _make_and_delete_topics(cluster: KafkaCluster) -> None:

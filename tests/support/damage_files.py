@@ -129,7 +129,9 @@ def wrong_time_index(cluster: Cluster) -> Planted:
     return Planted("index_wrong", 1, path, offset, 0)
 
 
-def _epoch_file(change: Callable[[str], str], kind: str, offset: int | None) -> Callable[[Cluster], Planted]:
+def epoch_file_changed(change: Callable[[str], str], kind: str, offset: int | None) -> Callable[[Cluster], Planted]:
+    """The epoch file of one controller with another content."""
+
     def plant(cluster: Cluster) -> Planted:
         path = cluster.metadata(1) / EPOCH_FILE
         path.write_text(change(path.read_text()))
@@ -330,14 +332,16 @@ FILE_DAMAGE = [
     Damage(
         "epoch_file_shifted",
         "failovers",
-        _epoch_file(lambda text: text.replace("5 270", "5 271"), "epoch_file_wrong", 271),
+        epoch_file_changed(lambda text: text.replace("5 270", "5 271"), "epoch_file_wrong", 271),
     ),
     Damage(
         "epoch_file_lacks_one",
         "failovers",
-        _epoch_file(lambda text: text.replace("5 270\n", "").replace("0\n8\n", "0\n7\n"), "epoch_file_wrong", 270),
+        epoch_file_changed(
+            lambda text: text.replace("5 270\n", "").replace("0\n8\n", "0\n7\n"), "epoch_file_wrong", 270
+        ),
     ),
-    Damage("epoch_file_rubbish", "failovers", _epoch_file(lambda text: text[:-9], "corrupt_file", None)),
+    Damage("epoch_file_rubbish", "failovers", epoch_file_changed(lambda text: text[:-9], "corrupt_file", None)),
     Damage("quorum_state_old", "failovers", _quorum_state("quorum_state_behind", 2, leaderEpoch=6, leaderId=2)),
     Damage("quorum_state_other_leader", "basic", _quorum_state("two_leaders", 1, leaderId=1)),
     Damage("two_votes", "basic", _quorum_state("two_votes", 2, votedId=1)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
 from collections.abc import Callable
 
@@ -90,11 +91,21 @@ def zeroed_page(cluster: Cluster) -> Planted:
 
 
 def torn_tail(cluster: Cluster) -> Planted:
-    """A last batch of which half was written."""
+    """A batch after the last of which half was written: the one that the leader has."""
     path = cluster.segment(_HIT)
-    planted = _planted(cluster, "torn_tail", len(split(path)) - 1)
-    path.write_bytes(path.read_bytes()[: (planted.position or 0) + 40])
-    return planted
+    end = int(place_of(path, len(split(path)) - 1)[1].next_offset)
+    position = path.stat().st_size
+    path.write_bytes(path.read_bytes() + with_base(split(path)[quiet_batch(path)], end)[:40])
+    return Planted("torn_tail", _HIT, path, end, position)
+
+
+def unwritten_tail(cluster: Cluster) -> Planted:
+    """Zeros after the last batch: a power cut gave the file its length, and lost what was written."""
+    path = cluster.segment(_HIT)
+    end = int(place_of(path, len(split(path)) - 1)[1].next_offset)
+    position = path.stat().st_size
+    path.write_bytes(path.read_bytes() + bytes(3000))
+    return Planted("torn_tail", _HIT, path, end, position)
 
 
 def wrong_count(cluster: Cluster) -> Planted:
@@ -318,13 +329,25 @@ def lost_on_majority(cluster: Cluster) -> Planted:
     """Two of three voters' logs end before what the third one's next leader knew to be committed."""
     _cut(cluster, 2, 300)
     last = _cut(cluster, 1, 300)
-    return Planted("committed_lost", 1, cluster.segment(1, last), 300, also=frozenset({"index_wrong"}))
+    return Planted("committed_lost", 1, cluster.segment(1, last), 300, also=frozenset({"log_cut"}))
 
 
 def shorter_than_checkpoint(cluster: Cluster) -> Planted:
-    """A log that ends before its own checkpoint."""
+    """A log that ends before its own checkpoint, and before the start of an epoch that its epoch file has."""
     last = _cut(cluster, 1, 230)
-    return Planted("log_behind_checkpoint", 1, cluster.segment(1, last), 230, also=frozenset({"index_wrong"}))
+    return Planted("log_cut", 1, cluster.segment(1, last), 230)
+
+
+def behind_a_checkpoint(cluster: Cluster) -> Planted:
+    """A replica that was sent a checkpoint and stopped before it began its log anew."""
+    shutil.rmtree(cluster.disk(2))
+    shutil.copytree(cluster.root / "lagging-follower/node-2/data", cluster.disk(2))
+    checkpoint = max(cluster.metadata(11).glob("*.checkpoint"))
+    shutil.copyfile(checkpoint, cluster.metadata(2) / checkpoint.name)
+    last = max(cluster.metadata(2).glob("*.log"))
+    end = int(place_of(last, -1)[1].next_offset)
+    shutil.rmtree(cluster.root / "lagging-follower")
+    return Planted("log_behind_checkpoint", 2, last, end)
 
 
 LOG_DAMAGE = [
@@ -338,6 +361,7 @@ LOG_DAMAGE = [
             wrong_magic,
             zeroed_page,
             torn_tail,
+            unwritten_tail,
             wrong_count,
             compressed,
             wrong_delta,
@@ -363,6 +387,7 @@ LOG_DAMAGE = [
             checkpoints_missing,
             lost_on_majority,
             shorter_than_checkpoint,
+            behind_a_checkpoint,
         )
     ),
 ]

@@ -118,9 +118,12 @@ def test_diff_as_lines_has_the_same_parts(clusters: Path, capsys: pytest.Capture
 
 def test_diff_says_that_a_log_is_damaged_by_itself(damaged: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["log", "diff", str(damaged.node(1)), str(damaged.node(2))]) == 1
-    said = capsys.readouterr().err
+    said = capsys.readouterr().out
     assert str(damaged.node(2)) in said
-    assert "kraft log verify" in said
+    assert "corrupt_batch" in said
+    assert "Nothing is wrong" not in said
+    assert run(["log", "diff", str(damaged.node(1)), str(damaged.node(2)), "-o", "json"]) == 1
+    assert "corrupt_batch" in [one["kind"] for one in json.loads(capsys.readouterr().out)["findings"]]
 
 
 @pytest.mark.parametrize(

@@ -99,13 +99,36 @@ def test_no_flipped_byte_of_what_counts_is_taken(tmp_path: Path) -> None:
         read_backup(broken)
 
 
+def test_no_flipped_byte_of_the_manifest_changes_what_it_says(tmp_path: Path) -> None:
+    """It has the cluster id, which nothing else in the backup says."""
+    whole, broken = tmp_path / "backup", tmp_path / "broken"
+    manifest = save_backup(
+        open_history(SOURCE / "data" / "__cluster_metadata-0").state_at(), whole, cluster_id=NEW_CLUSTER, now_ms=1_000
+    )
+    with tarfile.open(whole) as archive:
+        member = archive.getmember("manifest.json")
+    data = whole.read_bytes()
+    for at in range(member.offset_data, member.offset_data + member.size):
+        broken.write_bytes(data[:at] + bytes((data[at] ^ 1,)) + data[at + 1 :])
+        try:
+            said = read_backup(broken).manifest
+        except BackupError:
+            continue
+        assert said == manifest, at  # a space between two fields
+    broken.write_bytes(data.replace(NEW_CLUSTER.encode(), NEW_CLUSTER[::-1].encode()))
+    with pytest.raises(BackupError, match="manifest was changed"):
+        read_backup(broken)
+
+
 def test_a_manifest_that_says_another_hash_is_refused(tmp_path: Path) -> None:
     whole, forged = tmp_path / "backup", tmp_path / "forged"
     manifest = save_backup(
         open_history(SOURCE / "data" / "__cluster_metadata-0").state_at(), whole, cluster_id=NEW_CLUSTER, now_ms=1_000
     )
     other = msgspec.structs.replace(manifest, hash="0" * 64)
-    forged.write_bytes(whole.read_bytes().replace(manifest.hash.encode(), other.hash.encode()))
+    other = msgspec.structs.replace(other, manifest_sha256=other.checksum)
+    content = whole.read_bytes().replace(manifest.hash.encode(), other.hash.encode())
+    forged.write_bytes(content.replace(manifest.manifest_sha256.encode(), other.manifest_sha256.encode()))
     with pytest.raises(BackupError, match="do not hash"):
         read_backup(forged)
 

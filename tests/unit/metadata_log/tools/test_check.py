@@ -134,10 +134,10 @@ def test_a_wrong_beginning_is_told_by_what_the_log_gives_later(clusters: Path, t
 
 
 def test_what_a_killed_node_leaves_ready_for_writing_is_no_damage(clusters: Path, tmp_path: Path) -> None:
-    """Indexes at their full size, a log with space claimed ahead, files on their way out or not finished."""
+    """Indexes at their full size, files on their way out or not finished."""
     cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
     for node_id in (1, 2):
-        for suffix in (".index", ".timeindex", ".log"):
+        for suffix in (".index", ".timeindex"):
             path = cluster.segment(node_id).with_suffix(suffix)
             path.write_bytes(path.read_bytes() + bytes(1 << 20))
     (cluster.metadata(1) / "00000000000000000000.log.deleted").write_bytes(b"rubbish")

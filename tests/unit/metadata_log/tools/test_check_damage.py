@@ -9,11 +9,13 @@ import pytest
 from metadata_log.tools.check import check_paths
 from metadata_log.tools.findings import KINDS, Finding
 from tests.support.damage import Damage, Planted, copy_cluster
+from tests.support.damage_beside import BESIDE_DAMAGE
 from tests.support.damage_files import FILE_DAMAGE
 from tests.support.damage_log import LOG_DAMAGE
+from tests.support.damage_reach import REACH_DAMAGE
 from tests.support.damage_records import RECORD_DAMAGE
 
-ALL_DAMAGE = [*LOG_DAMAGE, *RECORD_DAMAGE, *FILE_DAMAGE]
+ALL_DAMAGE = [*LOG_DAMAGE, *RECORD_DAMAGE, *FILE_DAMAGE, *REACH_DAMAGE, *BESIDE_DAMAGE]
 
 
 def _is(found: Finding, planted: Planted) -> bool:
@@ -44,7 +46,7 @@ def test_every_name_of_a_damage_is_its_own() -> None:
     names = [damage.name for damage in ALL_DAMAGE]
 
     assert len(set(names)) == len(names)
-    assert len(names) > 70
+    assert len(names) > 120
 
 
 def test_kinds_say_what_to_do() -> None:

@@ -9,14 +9,14 @@ import pytest
 from metadata_log.tools.diff import DiffReport, diff_logs
 from metadata_log.tools.quorum_view import view_quorum
 from metadata_log.tools.sources import find_sources
-from metadata_log.tools.verify import verify_log
+from metadata_log.tools.verify import Depth, verify_log
 from tests.support.clusters import SCENARIOS
 from tests.support.damage import copy_cluster, number_at, other_bytes, quiet_batch, split, with_epoch, write
 
 
 def _diff(*paths: Path) -> DiffReport:
     nodes = find_sources(paths).nodes
-    return diff_logs(view_quorum([(node, verify_log(node, with_records=False)) for node in nodes]))
+    return diff_logs(view_quorum([(node, verify_log(node, depth=Depth.BYTES)) for node in nodes]))
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

@@ -1,0 +1,80 @@
+"""What the verification of one replica amounts to.
+
+Decides: the shape. Must not know: how anything is found.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.directory import QuorumState
+from metadata_log.ids import ReplicaKey
+from metadata_log.image import MetadataImage, UnwritableMetadataError
+from metadata_log.image.hash import image_hash
+from metadata_log.tools.contents import EpochSpan
+from metadata_log.tools.findings import Finding
+from metadata_log.tools.verify_chain import Election, Voting
+from metadata_log.tools.verify_checkpoint import CheckpointReport
+from metadata_log.tools.verify_records import RecordRules
+
+
+class LogReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What one replica's metadata directory amounts to.
+
+    Attributes:
+        findings: what is wrong with it, by itself.
+        start_offset, end_offset, epochs: of the records in its segments.
+        elections: its LeaderChange records, in order.
+        voters: the last voter set in its log, or its newest checkpoint's (offset -1); None where neither names any.
+        static_voters: of a quorum-state of version 0.
+        checkpoints: those that are whole, by their ends.
+        image: at the end of the log; None where what was before is not known, or nothing was replayed.
+        rules: knows every topic id that the log ever gave.
+        committed_before: all before this offset was committed, since the leader of the epoch whose first batch ends
+            there wrote metadata records, which it does only then.
+        proved_end: up to where the log once reached, by what stands beside it; at least its end.
+        is_sound: nothing is wrong with bytes and order of its batches.
+        hashes: of the metadata that replay gives, at those of the offsets asked for that it has.
+    """
+
+    directory: str
+    findings: tuple[Finding, ...]
+    start_offset: int
+    end_offset: int
+    epochs: tuple[EpochSpan, ...]
+    elections: tuple[Election, ...]
+    voters: Voting | None
+    static_voters: tuple[ReplicaKey, ...]
+    checkpoints: tuple[CheckpointReport, ...]
+    quorum_state: QuorumState | None
+    image: MetadataImage | None
+    rules: RecordRules
+    committed_before: int
+    proved_end: int
+    is_sound: bool
+    hashes: dict[int, str]
+    segments: tuple[str, ...]
+    batches: int
+    records: int
+    size_in_bytes: int
+
+    @property
+    def last_epoch(self) -> int:
+        """Of its last record; -1 in an empty log."""
+        return self.epochs[-1].epoch if self.epochs else -1
+
+
+def metadata_hash(image: MetadataImage) -> str | None:
+    """The hash of an image without its quorum; None where it has none: not bootstrapped, or at an impossible level."""
+    try:
+        return image_hash(image, 0, None).hex
+    except UnwritableMetadataError:
+        return None
+
+
+def voters_of(checkpoints: list[CheckpointReport]) -> Voting | None:
+    """The voters that the newest of these, in the order of their ends, names."""
+    for report in reversed(checkpoints):
+        if report.voters is not None:
+            return Voting(offset=-1, voters=report.voters)
+    return None

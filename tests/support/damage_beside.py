@@ -1,0 +1,87 @@
+"""Damage to indexes, producer state, epoch files and identities that is easily passed over."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from metadata_log.batch import iter_batches
+from metadata_log.directory import META_PROPERTIES_FILE
+from tests.support.damage import Cluster, Damage, Planted, with_bytes
+from tests.support.damage_files import epoch_file_changed
+
+
+def index_too_high(cluster: Cluster) -> Planted:
+    """An .index entry with an offset of the batch that the next entry is for."""
+    path = cluster.segment(1).with_suffix(".index")
+    data = path.read_bytes()
+    bases = {position: header.base_offset for position, header in iter_batches(cluster.segment(1).read_bytes())}
+    entries = list(struct.iter_unpack(">ii", data))
+    number = next(n for n, (offset, position) in enumerate(entries) if n and bases[position] < offset) - 1
+    wrong, at = entries[number + 1][0] - 1, 8 * number
+    path.write_bytes(with_bytes(data, at, struct.pack(">ii", wrong, entries[number][1])))
+    return Planted("index_wrong", 1, path, wrong, at)
+
+
+def last_index_too_high(cluster: Cluster) -> Planted:
+    """The last .index entry with an offset that the log does not reach."""
+    path = cluster.segment(1).with_suffix(".index")
+    data = path.read_bytes()
+    _, position = struct.unpack_from(">ii", data, len(data) - 8)
+    path.write_bytes(with_bytes(data, len(data) - 8, struct.pack(">ii", 5000, position)))
+    return Planted("index_wrong", 1, path, 5000, len(data) - 8)
+
+
+def index_after_truncation(cluster: Cluster) -> Planted:
+    """An open .timeindex with an entry of a tail that a truncation cut off, as Kafka leaves one: it is no damage."""
+    path = cluster.segment(1).with_suffix(".timeindex")
+    data = path.read_bytes()
+    time, offset = struct.unpack_from(">qi", data, len(data) - 12)
+    old = struct.pack(">qi", time - 1, offset - 1)
+    path.write_bytes(data[:-12] + old + bytes(1200))
+    return Planted("index_remnant", 1, path, offset - 1, len(data) - 12, counts=False)
+
+
+def _producers(content: bytes) -> Callable[[Cluster], Planted]:
+    def plant(cluster: Cluster) -> Planted:
+        path = cluster.metadata(2) / "00000000000000000096.snapshot"
+        path.write_bytes(content)
+        return Planted("producer_file_wrong", 2, path, 96)
+
+    return plant
+
+
+def _without_directory_id(node_id: int) -> Callable[[Cluster], Planted]:
+    def plant(cluster: Cluster) -> Planted:
+        path = cluster.disk(node_id) / META_PROPERTIES_FILE
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if not line.startswith("directory.id")))
+        return Planted("missing_directory_id", node_id, path)
+
+    return plant
+
+
+BESIDE_DAMAGE = [
+    Damage("voter_without_directory_id", "basic", _without_directory_id(2)),
+    Damage("broker_without_directory_id", "basic", _without_directory_id(11)),
+    Damage("producers_flipped", "basic", _producers(bytes.fromhex("0001 48674bc6 00000000"))),
+    Damage("producers_cut", "basic", _producers(bytes.fromhex("0001 48674bc7"))),
+    Damage("producers_of_other_version", "basic", _producers(bytes.fromhex("0002 48674bc7 00000000"))),
+    Damage("producers_in_metadata", "basic", _producers(bytes.fromhex("0001 ba0cc8c4 00000001"))),
+    Damage("index_too_high", "every-record", index_too_high),
+    Damage("last_index_too_high", "basic", last_index_too_high),
+    Damage("index_after_truncation", "basic", index_after_truncation),
+    Damage(
+        "epoch_file_vertical_tab",
+        "failovers",
+        epoch_file_changed(lambda t: t.replace("\n", "\v\n", 3), "corrupt_file", None),
+    ),
+    Damage(
+        "epoch_file_spaces", "failovers", epoch_file_changed(lambda t: t.replace(" ", "  ", 1), "corrupt_file", None)
+    ),
+    Damage(
+        "epoch_file_underscore",
+        "failovers",
+        epoch_file_changed(lambda t: t.replace("9 309", "9 3_09"), "corrupt_file", None),
+    ),
+]

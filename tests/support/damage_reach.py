@@ -1,0 +1,202 @@
+"""Logs that vanished, were cut or emptied, beside files that prove that they reached further; and what is torn."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from random import Random
+
+from metadata_log.batch import parse_header
+from metadata_log.directory import METADATA_DIRECTORY, QUORUM_STATE_FILE
+from metadata_log.epoch_file import EPOCH_FILE
+from tests.support.damage import Cluster, Damage, Planted, place_of, split, write
+
+_HIT = 2
+"""The follower of `basic` that is damaged; its log is one segment of one epoch, closed cleanly."""
+_EMPTY_PRODUCERS = bytes.fromhex("0001 48674bc7 00000000")
+"""A producer state file as Kafka leaves it beside every metadata log."""
+_CUT = frozenset({"log_cut"})
+_ALONE = frozenset({"committed_lost"})
+"""The last record of `basic` is on nodes 2 and 3 alone, so that what node 2 loses a majority lacks."""
+_LOST = _ALONE | {"voter_without_log"}
+
+
+def _bare(cluster: Cluster, node_id: int, *suffixes: str) -> None:
+    """Remove files beside the log, by their suffixes or names."""
+    for path in cluster.metadata(node_id).iterdir():
+        if path.name.endswith(suffixes):
+            path.unlink()
+
+
+def _cut_at(cluster: Cluster, node_id: int, offset: int) -> tuple[int, int]:
+    """End the one segment before `offset`, between batches; the log's end and the file's then."""
+    path = cluster.segment(node_id)
+    write(path, [batch for batch in split(path) if parse_header(batch).base_offset < offset])
+    _, last = place_of(path, -1)
+    return int(last.next_offset), path.stat().st_size
+
+
+def segment_gone(cluster: Cluster) -> Planted:
+    """The segment is gone, its indexes stand there still."""
+    cluster.segment(_HIT).unlink()
+    return Planted("log_missing", _HIT, cluster.metadata(_HIT), 0, also=_LOST)
+
+
+def segment_and_indexes_gone(cluster: Cluster) -> Planted:
+    """Nothing but the small files is left."""
+    _bare(cluster, _HIT, ".log", ".index", ".timeindex")
+    return Planted("log_missing", _HIT, cluster.metadata(_HIT), 0, also=frozenset({"voter_without_log"}))
+
+
+def directory_gone(cluster: Cluster) -> Planted:
+    """The whole metadata directory is gone; meta.properties says whose it was."""
+    shutil.rmtree(cluster.disk(_HIT) / METADATA_DIRECTORY)
+    return Planted("voter_without_log", _HIT, cluster.node(_HIT))
+
+
+def log_emptied(cluster: Cluster) -> Planted:
+    """A segment of no bytes beside its indexes."""
+    path = cluster.segment(_HIT)
+    path.write_bytes(b"")
+    return Planted("log_cut", _HIT, path, 0, 0, _LOST)
+
+
+def log_and_proofs_emptied(cluster: Cluster) -> Planted:
+    """A segment of no bytes, and nothing beside it but the epoch's line."""
+    path = cluster.segment(_HIT)
+    path.write_bytes(b"")
+    _bare(cluster, _HIT, ".index", ".timeindex")
+    return Planted("voter_without_log", _HIT, path, 0, also=_CUT)
+
+
+def log_zeroed(cluster: Cluster) -> Planted:
+    """All of the segment reads as zeros."""
+    path = cluster.segment(_HIT)
+    path.write_bytes(bytes(path.stat().st_size))
+    return Planted("log_cut", _HIT, path, 0, 0, _LOST | {"corrupt_batch"})
+
+
+def cut_beside_time_index(cluster: Cluster) -> Planted:
+    """The second half of the log is gone, between two batches: the index that was closed with it knows its end."""
+    end, position = _cut_at(cluster, _HIT, 60)
+    return Planted("log_cut", _HIT, cluster.segment(_HIT), end, position, _ALONE)
+
+
+def cut_beside_producers(cluster: Cluster) -> Planted:
+    """As before, without indexes: a producer state file is named after the end."""
+    (cluster.metadata(_HIT) / "00000000000000000096.snapshot").write_bytes(_EMPTY_PRODUCERS)
+    _bare(cluster, _HIT, ".index", ".timeindex")
+    end, position = _cut_at(cluster, _HIT, 60)
+    return Planted("log_cut", _HIT, cluster.segment(_HIT), end, position, _ALONE)
+
+
+def cut_in_the_last_batch(cluster: Cluster) -> Planted:
+    """A few bytes less: torn, if the node had not been stopped cleanly, as its index proves."""
+    path = cluster.segment(_HIT)
+    position, header = place_of(path, -1)
+    path.write_bytes(path.read_bytes()[:-7])
+    return Planted("corrupt_batch", _HIT, path, int(header.base_offset), position, _CUT | _ALONE)
+
+
+def cut_beside_epochs(cluster: Cluster) -> Planted:
+    """A log that ends before an epoch that its epoch file knows, without indexes."""
+    _bare(cluster, 1, ".index", ".timeindex", ".trimmed")
+    path = cluster.segment(1, 294)
+    path.unlink()
+    last = cluster.segment(1, 207)
+    position = last.stat().st_size
+    return Planted("log_cut", 1, last, 294, position)
+
+
+def led_and_lost(cluster: Cluster) -> Planted:
+    """A log without a record of the epoch that its own node led."""
+    path = cluster.metadata(_HIT) / QUORUM_STATE_FILE
+    said = json.loads(path.read_text()) | {"leaderId": _HIT, "leaderEpoch": 3, "votedId": -1}
+    path.write_text(json.dumps(said, separators=(",", ":")))
+    segment = cluster.segment(_HIT)
+    return Planted("log_cut", _HIT, segment, 96, segment.stat().st_size)
+
+
+def random_log(cluster: Cluster) -> Planted:
+    """A segment of random bytes: no write that was interrupted."""
+    path = cluster.segment(_HIT)
+    path.write_bytes(Random(4).randbytes(path.stat().st_size))
+    _bare(cluster, _HIT, ".index", ".timeindex")
+    return Planted("corrupt_batch", _HIT, path, 0, 0, frozenset({"voter_without_log", "log_cut"}))
+
+
+def random_half(cluster: Cluster) -> Planted:
+    """The second half is random bytes, from a batch's beginning on; no index tells."""
+    path = cluster.segment(_HIT)
+    position, header = place_of(path, len(split(path)) // 2)
+    data = path.read_bytes()
+    path.write_bytes(data[:position] + Random(5).randbytes(len(data) - position))
+    _bare(cluster, _HIT, ".index", ".timeindex")
+    return Planted("corrupt_batch", _HIT, path, int(header.base_offset), position)
+
+
+def zeroed_half(cluster: Cluster) -> Planted:
+    """The second half is zeros, from within a batch on, not from a sector's start; no index tells."""
+    path = cluster.segment(_HIT)
+    position, header = place_of(path, len(split(path)) // 2)
+    data = path.read_bytes()
+    at = position + 30 if (position + 30) % 512 < 400 else position + 200
+    path.write_bytes(data[:at] + bytes(len(data) - at))
+    _bare(cluster, _HIT, ".index", ".timeindex")
+    return Planted("corrupt_batch", _HIT, path, int(header.base_offset), position)
+
+
+def cut_on_majority(cluster: Cluster) -> Planted:
+    """Two of three logs end, each soundly, where an index beside them says that they did not."""
+    for node_id in (1, _HIT):
+        end, _ = _cut_at(cluster, node_id, 60)
+    return Planted("committed_lost", _HIT, cluster.segment(_HIT), end, also=_CUT)
+
+
+def emptied_on_majority(cluster: Cluster) -> Planted:
+    """Two of three logs hold nothing, and nothing beside them says that they did."""
+    for node_id in (1, _HIT):
+        cluster.segment(node_id).write_bytes(b"")
+        _bare(cluster, node_id, ".index", ".timeindex", EPOCH_FILE, QUORUM_STATE_FILE)
+    return Planted("committed_lost", _HIT, cluster.segment(_HIT), 0, also=frozenset({"voter_without_log"}))
+
+
+def gone_on_majority(cluster: Cluster) -> Planted:
+    """Two of three metadata directories are gone."""
+    for node_id in (1, _HIT):
+        shutil.rmtree(cluster.disk(node_id) / METADATA_DIRECTORY)
+    return Planted("committed_lost", _HIT, cluster.node(_HIT), 0, also=frozenset({"voter_without_log"}))
+
+
+def far_ahead(cluster: Cluster) -> Planted:
+    """A quorum-state of an epoch that no log is near."""
+    path = cluster.metadata(_HIT) / QUORUM_STATE_FILE
+    path.write_text(path.read_text().replace('"leaderEpoch":1,', '"leaderEpoch":99,'))
+    return Planted("quorum_state_ahead", _HIT, path)
+
+
+REACH_DAMAGE = [
+    *(
+        Damage(plant.__name__, "basic", plant)
+        for plant in (
+            segment_gone,
+            segment_and_indexes_gone,
+            directory_gone,
+            log_emptied,
+            log_and_proofs_emptied,
+            log_zeroed,
+            cut_beside_time_index,
+            cut_beside_producers,
+            cut_in_the_last_batch,
+            led_and_lost,
+            random_log,
+            random_half,
+            zeroed_half,
+            cut_on_majority,
+            emptied_on_majority,
+            gone_on_majority,
+            far_ahead,
+        )
+    ),
+    Damage("cut_beside_epochs", "failovers", cut_beside_epochs),
+]
