@@ -16,6 +16,7 @@ from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.server.kafka.bounds import Limits
 from quorum.server.kafka.frames import MAX_FRAME_BYTES
 from quorum.server.kafka.offered import OFFERED
+from tests.support.kafka_requests import api_versions, describe_cluster, describe_quorum
 from tests.support.kafka_wire import KafkaClient, connected, kafka_door, request_bytes, requests_of, written
 from tests.support.loop import run, until
 from tests.support.scripted_node import NODE_ID, ScriptedNode
@@ -48,30 +49,12 @@ class _Node(ScriptedNode):
         )
 
 
-def _versions(version: int) -> object:
-    module = requests_of(18, version)
-    words = {} if version < 3 else {"client_software_name": "apache-kafka-java", "client_software_version": "4.3.0"}
-    return module.ApiVersionsRequest(**words)
-
-
-def _quorum(version: int, name: str = "__cluster_metadata", partition: int = 0) -> object:
-    module = requests_of(55, version)
-    topic = module.TopicData(topic_name=name, partitions=(module.PartitionData(partition_index=partition),))
-    return module.DescribeQuorumRequest(topics=(topic,))
-
-
-def _cluster(version: int, endpoint_type: int = 2, *, operations: bool = False) -> object:
-    words = {"endpoint_type": endpoint_type} if version > 0 else {}
-    words |= {"include_fenced_brokers": False} if version > 1 else {}
-    return requests_of(60, version).DescribeClusterRequest(include_cluster_authorized_operations=operations, **words)
-
-
 class TestApiVersions:
     @pytest.mark.parametrize("version", range(5))
     def test_it_offers_exactly_what_is_answered(self, version: int) -> None:
         async def main() -> None:
             async with kafka_door(_Node()) as door, connected(door.port) as client:
-                said = await client.ask(_versions(version))
+                said = await client.ask(api_versions(version))
             assert said.error_code.value == 0
             offered = {each.api_key: (each.min_version, each.max_version) for each in said.api_keys}
             assert offered == {key: (api.first, api.last) for key, api in OFFERED.items()}
@@ -81,7 +64,7 @@ class TestApiVersions:
     def test_features_are_those_of_the_log_and_of_this_software(self) -> None:
         async def main() -> None:
             async with kafka_door(_Node()) as door, connected(door.port) as client:
-                newest, older = await client.ask(_versions(4)), await client.ask(_versions(3))
+                newest, older = await client.ask(api_versions(4)), await client.ask(api_versions(3))
             levels = {each.name: each.max_version_level for each in newest.finalized_features}
             assert levels == {"kraft.version": 1, "metadata.version": 30, "group.version": 1}
             supported = {each.name: (each.min_version, each.max_version) for each in newest.supported_features}
@@ -99,7 +82,7 @@ class TestApiVersions:
                 said = await client.answer(18, 0, 77)
                 assert said.error_code.value == 35
                 assert [(each.api_key, each.min_version, each.max_version) for each in said.api_keys] == [(18, 0, 4)]
-                assert (await client.ask(_versions(4))).error_code.value == 0, "the connection goes on"
+                assert (await client.ask(api_versions(4))).error_code.value == 0, "the connection goes on"
 
         run(main())
 
@@ -118,7 +101,7 @@ class TestDescribing:
     def test_the_quorum_as_its_leader_sees_it(self, version: int) -> None:
         async def main() -> None:
             async with kafka_door(_Node()) as door, connected(door.port) as client:
-                said = await client.ask(_quorum(version))
+                said = await client.ask(describe_quorum(version))
             assert said.error_code.value == 0
             (partition,) = said.topics[0].partitions
             assert (partition.leader_id, partition.leader_epoch, partition.high_watermark) == (NODE_ID, 3, 12)
@@ -136,7 +119,7 @@ class TestDescribing:
             node = _Node()
             node.leader_id = NODE_ID + 1
             async with kafka_door(node) as door, connected(door.port) as client:
-                assert (await client.ask(_quorum(2))).error_code.value == 6
+                assert (await client.ask(describe_quorum(2))).error_code.value == 6
 
         run(main())
 
@@ -144,7 +127,7 @@ class TestDescribing:
     def test_another_partition_is_unknown(self, name: str, partition: int) -> None:
         async def main() -> None:
             async with kafka_door(_Node()) as door, connected(door.port) as client:
-                said = await client.ask(_quorum(2, name, partition))
+                said = await client.ask(describe_quorum(2, name, partition))
             assert said.topics[0].partitions[0].error_code.value == 3
 
         run(main())
@@ -153,7 +136,7 @@ class TestDescribing:
     def test_the_controllers_by_the_listener_that_was_asked(self, version: int) -> None:
         async def main() -> None:
             async with kafka_door(_Node()) as door, connected(door.port) as client:
-                said = await client.ask(_cluster(version, operations=True))
+                said = await client.ask(describe_cluster(version, operations=True))
             assert said.error_code.value == 0
             assert (said.endpoint_type, said.cluster_id, said.controller_id) == (2, "scripted", NODE_ID)
             assert [(at.broker_id, at.host, at.port) for at in said.brokers] == [(NODE_ID, "c7.example", 9093)]
@@ -165,7 +148,7 @@ class TestDescribing:
     def test_brokers_are_asked_for_elsewhere(self, version: int, endpoint_type: int, error: int) -> None:
         async def main() -> None:
             async with kafka_door(_Node()) as door, connected(door.port) as client:
-                said = await client.ask(_cluster(version, endpoint_type))
+                said = await client.ask(describe_cluster(version, endpoint_type))
             assert (said.error_code.value, said.brokers) == (error, ())
 
         run(main())
@@ -178,7 +161,7 @@ class TestOrder:
                 kinds = [(18, 4), (55, 2), (60, 2), (18, 0)] * 20
                 data = b""
                 for number, (key, version) in enumerate(kinds):
-                    entity = {18: _versions, 55: _quorum, 60: _cluster}[key](version)
+                    entity = {18: api_versions, 55: describe_quorum, 60: describe_cluster}[key](version)
                     data += request_bytes(key, version, written(entity), number)
                 await client.send_bytes(data)
                 for number, (key, version) in enumerate(kinds):
@@ -188,7 +171,7 @@ class TestOrder:
 
     def test_a_request_may_come_in_any_pieces(self) -> None:
         async def main() -> None:
-            data = request_bytes(18, 4, written(_versions(4)), 5)
+            data = request_bytes(18, 4, written(api_versions(4)), 5)
             async with kafka_door(_Node()) as door, connected(door.port) as client:
                 for at in range(len(data)):
                     await client.send_bytes(data[at : at + 1])
@@ -212,7 +195,7 @@ def _framed(data: bytes) -> bytes:
     return struct.pack(">i", len(data)) + data
 
 
-_QUORUM = request_bytes(55, 2, written(_quorum(2)))
+_QUORUM = request_bytes(55, 2, written(describe_quorum(2)))
 _HOSTILE = {
     "a negative length": struct.pack(">i", -1),
     "no length at all": struct.pack(">i", 0),
@@ -243,7 +226,7 @@ def test_hostile_bytes_end_their_connection_and_no_other(kind: str) -> None:
         async with kafka_door(_Node()) as door, connected(door.port) as other, connected(door.port) as client:
             await client.send_bytes(_HOSTILE[kind])
             assert await client.is_closed()
-            assert (await other.ask(_versions(4))).error_code.value == 0
+            assert (await other.ask(api_versions(4))).error_code.value == 0
 
     run(main())
 
@@ -257,11 +240,11 @@ class TestBounds:
                 connected(door.port) as known,
                 connected(door.port) as stranger,
             ):
-                assert (await known.ask(_versions(4))).error_code.value == 0
+                assert (await known.ask(api_versions(4))).error_code.value == 0
                 async with connected(door.port) as third, connected(door.port) as fourth:
                     assert await stranger.is_closed()
                     for client in (known, third, fourth):
-                        assert (await client.ask(_versions(4))).error_code.value == 0
+                        assert (await client.ask(api_versions(4))).error_code.value == 0
                     assert door.connections == 3
 
         run(main())
@@ -275,7 +258,7 @@ class TestBounds:
                 connected(door.port) as first,
                 connected(door.port) as second,
             ):
-                assert (await first.ask(_versions(4))).error_code.value == 0
+                assert (await first.ask(api_versions(4))).error_code.value == 0
                 await first.send_bytes(part)
                 await until(lambda: door.received_bytes >= len(part), what="the first part to be there")
                 await second.send_bytes(part)
@@ -290,7 +273,7 @@ class TestBounds:
             async with kafka_door(_Node(), limits) as door, connected(door.port) as slow, connected(door.port) as idle:
                 await slow.send_bytes(_QUORUM[:20])
                 assert await slow.is_closed()
-                assert (await idle.ask(_versions(4))).error_code.value == 0
+                assert (await idle.ask(api_versions(4))).error_code.value == 0
 
         run(main())
 
@@ -307,11 +290,11 @@ class TestBounds:
         async def main() -> None:
             limits = Limits(max_unsent_bytes=10)
             async with kafka_door(_Node(), limits) as door, connected(door.port) as other, connected(door.port) as deaf:
-                assert (await other.ask(_versions(4))).error_code.value == 0
+                assert (await other.ask(api_versions(4))).error_code.value == 0
                 _stop_reading(deaf)
                 asking = asyncio.get_running_loop().create_task(_ask_on(deaf))
                 await until(lambda: door.connections == 1, what="who does not read to go")
-                assert (await other.ask(_versions(4))).error_code.value == 0
+                assert (await other.ask(api_versions(4))).error_code.value == 0
                 asking.cancel()
 
         run(main())
@@ -339,6 +322,6 @@ def _stop_reading(client: KafkaClient) -> None:
 
 async def _ask_on(client: KafkaClient) -> None:
     """Ask for versions for as long as the connection takes it."""
-    request = request_bytes(18, 4, written(_versions(4))) * 1000
+    request = request_bytes(18, 4, written(api_versions(4))) * 1000
     while not client.writer.is_closing():
         await client.send_bytes(request)

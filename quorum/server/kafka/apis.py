@@ -11,8 +11,10 @@ from collections.abc import Callable
 from typing import Final
 
 from quorum.errors import Error
+from quorum.server.kafka.broker_apis import on_alter_partition, on_broker_heartbeat, on_broker_registration
 from quorum.server.kafka.connection import Connection, GiveUp
 from quorum.server.kafka.exchange import Exchange
+from quorum.server.kafka.fetches import Fetches
 from quorum.server.kafka.offered import OFFERED
 from quorum.server.kafka.quorum_apis import on_describe_cluster, on_describe_quorum
 from quorum.server.kafka.versions import on_api_versions, unsupported_version
@@ -25,16 +27,20 @@ Handler = Callable[[Exchange, Node], GiveUp | None]
 _HANDLERS: Final[dict[int, Handler]] = {
     18: on_api_versions,
     55: on_describe_quorum,
+    56: on_alter_partition,
     60: on_describe_cluster,
+    62: on_broker_registration,
+    63: on_broker_heartbeat,
 }
 
 
 class Apis:
     """Of one listener."""
 
-    def __init__(self, node: Node, listener: str) -> None:
+    def __init__(self, node: Node, listener: str, held_s: float) -> None:
         self._node = node
-        self._handlers = dict(_HANDLERS)
+        self._fetches = Fetches(node, listener, held_s)
+        self._handlers = {**_HANDLERS, 1: self._fetches.on_fetch, 59: self._fetches.on_fetch_snapshot}
 
     def serve(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
         """Answer a request on its connection, or close that; returns what to call when nobody waits any more."""
@@ -53,6 +59,7 @@ class Apis:
 
     def on_leader(self) -> None:
         """Somebody leads."""
+        self._fetches.on_leader()
 
     def _exchange(self, header: Header, frame: bytes, caller: Caller, sink: _ToConnection) -> Exchange:
         offered = OFFERED.get(header.key)

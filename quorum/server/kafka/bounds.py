@@ -31,6 +31,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     idle_s: float = 600.0
     """`connections.max.idle.ms` of Kafka."""
     sweep_s: float = 5.0
+    held_s: float = 1.0
+    """How long a Fetch is held at most while nobody is known to lead: a broker gives up after two seconds."""
 
 
 def limits_of_this_process() -> Limits:

@@ -142,7 +142,7 @@ class KafkaDoor:
 
     async def _load(self) -> None:
         apis = await self._loop.run_in_executor(None, _imported)
-        self._apis = apis(self._node, self.listener)
+        self._apis = apis(self._node, self.listener, self._bounds.limits.held_s)
         waiting, self._waiting = self._waiting, {}
         for connection in waiting:
             connection.advance()

@@ -1,6 +1,7 @@
 """Which of Kafka's APIs are answered here, in which versions: exactly what works, and ApiVersions says so.
 
-Source: the versions of Kafka 4.3's controllers (KIP-896 dropped the older ones).
+Source: the versions of Kafka 4.3's controllers (KIP-896 dropped the older ones); of Fetch those that tell where the
+leader is (KIP-853): a broker that is not told ends itself.
 """
 
 from __future__ import annotations
@@ -25,8 +26,13 @@ class Offered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 OFFERED: Final[dict[int, Offered]] = {
+    1: Offered(name="fetch", first=16, last=18),
     18: Offered(name="api_versions", first=0, last=4),
     55: Offered(name="describe_quorum", first=0, last=2, is_forwardable=True),
+    56: Offered(name="alter_partition", first=2, last=3),
+    59: Offered(name="fetch_snapshot", first=0, last=1),
     60: Offered(name="describe_cluster", first=0, last=2),
+    62: Offered(name="broker_registration", first=0, last=4),
+    63: Offered(name="broker_heartbeat", first=0, last=2),
 }
 """By key."""

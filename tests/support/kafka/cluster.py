@@ -137,6 +137,7 @@ class KafkaCluster:
         properties: Mapping[str, str] | None = None,
         ports: Mapping[int, int] | None = None,
         heap: str = "256m",
+        cluster_id: str = CLUSTER_ID,
     ) -> None:
         """`tools` are of the same version; `properties` go into every node's; `ports`, by node, when not just any."""
         self.root = root.absolute()
@@ -144,6 +145,7 @@ class KafkaCluster:
         self.version = version
         self.static_voters = static_voters
         self.heap = heap
+        self.cluster_id = cluster_id
         ids = (*controllers, *brokers)
         chosen = ports or dict(zip(ids, free_ports(len(ids)), strict=True))
         self.nodes = {node: KafkaNode(self.root / f"node-{node}", node, chosen[node]) for node in ids}
@@ -178,7 +180,7 @@ class KafkaCluster:
         """Write the node's configuration and format its directory; a controller as one of the first voters."""
         node = self.nodes[node_id]
         self.configure(node_id)
-        words = ["format", "-t", CLUSTER_ID, "-c", str(node.properties)]
+        words = ["format", "-t", self.cluster_id, "-c", str(node.properties)]
         if node.is_controller and not self.static_voters:
             voters = ",".join(f"{n.node_id}@{n.address}:{_directory_id(n.node_id)}" for n in self.controllers)
             words += ["--initial-controllers", voters]
@@ -253,6 +255,7 @@ class KafkaCluster:
             properties=self._properties,
             ports={node.node_id: node.port for node in self.nodes.values()},
             heap=self.heap,
+            cluster_id=self.cluster_id,
         )
         shutil.copytree(source or self.root, copy.root)
         for node_id in copy.nodes:

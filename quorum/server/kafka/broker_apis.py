@@ -1,0 +1,129 @@
+"""What brokers ask of the active controller for themselves: BrokerRegistration, BrokerHeartbeat, AlterPartition.
+
+Decides: nothing but the translation. Sources: KIP-631, KIP-858, KIP-966, KIP-1066; KIP-497, KIP-903.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from metadata_log.ids import DirectoryId, TopicId, Uuid
+from quorum.controller import requests as r
+from quorum.server.kafka.exchange import Exchange, ask_controller
+from quorum.server.node import Node
+from quorum.transport.kafka.wire import Answers, bytes_of, uuid_to
+
+
+def on_broker_registration(exchange: Exchange, node: Node) -> None:
+    """A broker's process introduces itself."""
+    body = exchange.body
+    request = r.RegisterBroker(
+        broker_id=body.broker_id,
+        cluster_id=body.cluster_id,
+        incarnation_id=Uuid(bytes_of(body.incarnation_id)),
+        listeners=tuple(
+            r.Listener(name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol)
+            for at in body.listeners
+        ),
+        features=tuple(
+            r.FeatureRange(
+                name=feature.name,
+                min_supported_version=feature.min_supported_version,
+                max_supported_version=feature.max_supported_version,
+            )
+            for feature in body.features
+        ),
+        rack=body.rack,
+        log_dirs=tuple(DirectoryId(bytes_of(each)) for each in getattr(body, "log_dirs", ())),
+        previous_broker_epoch=getattr(body, "previous_broker_epoch", -1),
+    )
+    ask_controller(
+        exchange,
+        node,
+        request,
+        lambda answers, said: answers.response(error_code=said.error, broker_epoch=said.broker_epoch),
+    )
+
+
+def on_broker_heartbeat(exchange: Exchange, node: Node) -> None:
+    """A broker lives, and wants something."""
+    body = exchange.body
+    cordoned = getattr(body, "cordoned_log_dirs", None)
+    request = r.BrokerHeartbeat(
+        broker_id=body.broker_id,
+        broker_epoch=body.broker_epoch,
+        current_metadata_offset=body.current_metadata_offset,
+        want_fence=body.want_fence,
+        want_shut_down=body.want_shut_down,
+        offline_log_dirs=tuple(DirectoryId(bytes_of(each)) for each in getattr(body, "offline_log_dirs", ())),
+        cordoned_log_dirs=None if cordoned is None else tuple(DirectoryId(bytes_of(each)) for each in cordoned),
+    )
+    ask_controller(exchange, node, request, _heartbeat_entity)
+
+
+def _heartbeat_entity(answers: Answers, said: r.BrokerHeartbeatResponse) -> Any:
+    return answers.response(
+        error_code=said.error,
+        is_caught_up=said.is_caught_up,
+        is_fenced=said.is_fenced,
+        should_shut_down=said.should_shut_down,
+    )
+
+
+def on_alter_partition(exchange: Exchange, node: Node) -> None:
+    """A leader proposes ISRs."""
+    body = exchange.body
+    request = r.AlterPartition(
+        broker_id=body.broker_id,
+        broker_epoch=body.broker_epoch,
+        topics=tuple(
+            r.TopicAlteration(
+                topic_id=TopicId(bytes_of(topic.topic_id)),
+                partitions=tuple(
+                    r.PartitionAlteration(
+                        partition_index=part.partition_index,
+                        leader_epoch=part.leader_epoch,
+                        new_isr=_isr(part),
+                        partition_epoch=part.partition_epoch,
+                        leader_recovery_state=part.leader_recovery_state,
+                    )
+                    for part in topic.partitions
+                ),
+            )
+            for topic in body.topics
+        ),
+    )
+    ask_controller(exchange, node, request, _altered_entity)
+
+
+def _isr(partition: Any) -> tuple[r.BrokerState, ...]:
+    with_epochs = getattr(partition, "new_isr_with_epochs", None)
+    if with_epochs is None:
+        return tuple(r.BrokerState(broker_id=broker_id) for broker_id in partition.new_isr)
+    return tuple(r.BrokerState(broker_id=each.broker_id, broker_epoch=each.broker_epoch) for each in with_epochs)
+
+
+def _altered_entity(answers: Answers, said: r.AlterPartitionResponse) -> Any:
+    return answers.response(
+        error_code=said.error,
+        topics=tuple(
+            answers.make(
+                "TopicData",
+                topic_id=uuid_to(topic.topic_id),
+                partitions=tuple(
+                    answers.make(
+                        "PartitionData",
+                        partition_index=part.partition_index,
+                        error_code=part.error,
+                        leader_id=part.leader_id,
+                        leader_epoch=part.leader_epoch,
+                        isr=part.isr,
+                        leader_recovery_state=part.leader_recovery_state,
+                        partition_epoch=part.partition_epoch,
+                    )
+                    for part in topic.partitions
+                ),
+            )
+            for topic in said.topics
+        ),
+    )

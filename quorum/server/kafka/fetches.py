@@ -1,0 +1,150 @@
+"""Fetch and FetchSnapshot of brokers and controllers that follow the log by Kafka's protocol.
+
+Decides: that nobody is told "no leader known" at once. A broker that is asks again without any pause, thousands of
+times a second, just when the controllers need their time to elect one. Such a request waits until somebody leads, for a
+second at most: a broker gives up after two. Must not know: the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final, cast
+
+import msgspec
+
+from metadata_log.voters import Endpoint
+from quorum.errors import Error
+from quorum.node.ports import PeerCall, PeerResponse
+from quorum.raft.messages import NO_LEADER, FetchResponse, FetchSnapshotResponse
+from quorum.server.kafka.connection import GiveUp
+from quorum.server.kafka.exchange import Exchange
+from quorum.server.kafka.places import place_in, place_of
+from quorum.server.node import Node
+from quorum.transport.kafka.fetch import (
+    fetch_call_from,
+    fetch_entity,
+    fetch_refused,
+    snapshot_call_from,
+    snapshot_entity,
+    snapshot_refused,
+)
+
+_MAY_CHANGE: Final = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH, Error.UNKNOWN_LEADER_EPOCH)
+_SPELT: Final = {
+    Error.UNKNOWN_TOPIC_ID: Error.INVALID_REQUEST,
+    Error.UNKNOWN_TOPIC_OR_PARTITION: Error.INVALID_REQUEST,
+}
+"""As Kafka refuses a Fetch that names another log (quorum/DESIGN.md 1.6)."""
+_OF_THE_WHOLE: Final = (Error.INCONSISTENT_CLUSTER_ID, Error.CLUSTER_AUTHORIZATION_FAILED, *_SPELT)
+
+
+class Fetches:
+    """Those of one listener."""
+
+    def __init__(self, node: Node, listener: str, held_s: float) -> None:
+        """`held_s`: how long a request waits at most while nobody is known to lead."""
+        self.held_s = held_s
+        self._node = node
+        self._listener = listener
+        self._held: dict[_Fetch, asyncio.TimerHandle] = {}
+
+    def on_fetch(self, exchange: Exchange, node: Node) -> GiveUp | None:
+        """Parked by the leader as long as it asks for; held here while nobody leads."""
+        call = fetch_call_from(exchange.body, exchange.caller.host)
+        if call is None:
+            exchange.send(lambda: fetch_refused(exchange.answers, Error.INVALID_REQUEST))
+            return None
+        fetch = _Fetch(self, exchange, call)
+        fetch.ask(may_hold=True)
+        return fetch.give_up
+
+    def on_fetch_snapshot(self, exchange: Exchange, node: Node) -> GiveUp | None:
+        """A piece of a snapshot."""
+        call, answers = snapshot_call_from(exchange.body, exchange.caller.host), exchange.answers
+        if call is None:
+            exchange.send(lambda: snapshot_refused(answers, Error.UNKNOWN_TOPIC_OR_PARTITION))
+            return None
+
+        def respond(response: PeerResponse) -> None:
+            answer = cast("FetchSnapshotResponse", response)
+            if answer.error in _OF_THE_WHOLE:
+                exchange.send(lambda: snapshot_refused(answers, answer.error))
+                return
+            leader = self.place_of_leader(answer)
+            exchange.send(lambda: snapshot_entity(answers, answer, exchange.body, leader))
+
+        request_id = node.peer_request(call, respond)
+        return lambda: node.peer_gone(request_id)
+
+    def on_leader(self) -> None:
+        """Somebody leads: ask again for all who wait for that."""
+        held, self._held = self._held, {}
+        for fetch, timer in held.items():
+            timer.cancel()
+            fetch.ask(may_hold=True)
+
+    def place_of_leader(self, response: FetchResponse | FetchSnapshotResponse) -> Endpoint | None:
+        """Where the leader that it names is reached; None for who has no listener of ours."""
+        if response.leader_id == NO_LEADER:
+            return None
+        at = place_in(response.leader_endpoints, self._listener)
+        return at if at is not None else place_of(response.leader_id, self._listener, self._node)
+
+    def ask_node(self, call: PeerCall, fetch: _Fetch) -> int:
+        """Hand it in."""
+        return self._node.peer_request(call, fetch.on_response)
+
+    def drop(self, fetch: _Fetch, request_id: int | None) -> None:
+        """Nobody waits for it any more."""
+        timer = self._held.pop(fetch, None)
+        if timer is not None:
+            timer.cancel()
+        elif request_id is not None:
+            self._node.peer_gone(request_id)
+
+    def hold(self, fetch: _Fetch, for_s: float) -> None:
+        """Ask again when somebody leads, or when that has taken too long."""
+        self._held[fetch] = asyncio.get_running_loop().call_later(for_s, self._let_go, fetch)
+
+    def _let_go(self, fetch: _Fetch) -> None:
+        self._held.pop(fetch, None)
+        fetch.ask(may_hold=False)
+
+
+class _Fetch:
+    """One request, until it is answered."""
+
+    def __init__(self, fetches: Fetches, exchange: Exchange, call: PeerCall) -> None:
+        self._fetches = fetches
+        self._exchange = exchange
+        self._call = call
+        self._request_id: int | None = None
+        self._may_hold = True
+        self._hold_until_s = asyncio.get_running_loop().time() + fetches.held_s
+
+    def ask(self, *, may_hold: bool) -> None:
+        """Hand it to the node."""
+        self._may_hold = may_hold
+        self._request_id = self._fetches.ask_node(self._call, self)
+
+    def give_up(self) -> None:
+        """The connection is gone."""
+        self._fetches.drop(self, self._request_id)
+        self._request_id = None
+
+    def on_response(self, response: PeerResponse) -> None:
+        """The node's answer, within its turn."""
+        answer, answers = cast("FetchResponse", response), self._exchange.answers
+        self._request_id = None
+        if answer.error in _OF_THE_WHOLE:
+            error = _SPELT.get(answer.error, answer.error)
+            self._exchange.send(lambda: fetch_refused(answers, error))
+            return
+        leader = self._fetches.place_of_leader(answer)
+        left_s = self._hold_until_s - asyncio.get_running_loop().time()
+        if leader is None and self._may_hold and left_s > 0 and answer.error in _MAY_CHANGE:
+            self._fetches.hold(self, left_s)
+            return
+        if leader is None and answer.error in _MAY_CHANGE:
+            answer = msgspec.structs.replace(answer, leader_id=NO_LEADER)
+        self._exchange.send(lambda: fetch_entity(answers, answer, self._call.topic_id, leader))

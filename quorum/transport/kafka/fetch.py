@@ -1,0 +1,143 @@
+"""Fetch and FetchSnapshot of the metadata log, between Kafka's protocol and the core's terms.
+
+Decides: the translation. Kafka names the topic by the sentinel in Fetch, by its name in FetchSnapshot.
+
+Sources: KIP-595, KIP-630, KIP-853 (directory ids, node endpoints), KIP-1166 (the replica's high watermark).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, DirectoryId, NodeId, ReplicaKey, TopicId
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.voters import Endpoint
+from quorum.errors import Error
+from quorum.node.ports import PeerCall
+from quorum.raft.messages import (
+    UNKNOWN_OFFSET,
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+)
+from quorum.transport.kafka.wire import Answers, bytes_of, milliseconds, uuid_to
+
+MAX_FETCH_BYTES: Final = 8 << 20
+"""As Kafka's controllers ask for among themselves; brokers ask for less."""
+_TELLS_NONE: Final = (1 << 63) - 1
+"""The high watermark of a replica that has no such field."""
+
+
+def fetch_call_from(body: Any, client_host: str) -> PeerCall | None:
+    """What a Fetch asks; None when it does not ask for one partition of one topic."""
+    if len(body.topics) != 1 or len(body.topics[0].partitions) != 1:
+        return None
+    topic, partition = body.topics[0], body.topics[0].partitions[0]
+    # A replica that says it knows none (-1) is behind any that the leader has, and hears of it at once.
+    told = getattr(partition, "high_watermark", _TELLS_NONE)
+    request = FetchRequest(
+        replica=ReplicaKey(
+            node_id=NodeId(body.replica_state.replica_id),
+            directory_id=DirectoryId(bytes_of(getattr(partition, "replica_directory_id", None))),
+        ),
+        current_leader_epoch=Epoch(partition.current_leader_epoch),
+        fetch_offset=Offset(partition.fetch_offset),
+        last_fetched_epoch=Epoch(partition.last_fetched_epoch),
+        max_bytes=min(max(body.max_bytes, 0), MAX_FETCH_BYTES),
+        max_wait_ms=milliseconds(body.max_wait),
+        high_watermark=UNKNOWN_OFFSET if told == _TELLS_NONE else Offset(max(told, 0)),
+    )
+    return PeerCall(
+        request=request,
+        cluster_id=body.cluster_id,
+        topic_id=TopicId(bytes_of(topic.topic_id)),
+        partition=partition.partition,
+        client_host=client_host,
+    )
+
+
+def fetch_refused(answers: Answers, error: Error) -> Any:
+    """The answer that refuses the whole Fetch."""
+    return answers.response(error_code=error, responses=())
+
+
+def fetch_entity(answers: Answers, response: FetchResponse, topic_id: TopicId, leader: Endpoint | None) -> Any:
+    """The answer, under the topic id that was asked for. Without a place the leader is not named."""
+    leader_id = response.leader_id if leader is not None else -1
+    values: dict[str, Any] = {}
+    if response.diverging is not None:
+        epoch, end = response.diverging.epoch, response.diverging.offset
+        values["diverging_epoch"] = answers.make("EpochEndOffset", epoch=epoch, end_offset=end)
+    if response.snapshot_id is not None:
+        epoch, end = response.snapshot_id.epoch, response.snapshot_id.offset
+        values["snapshot_id"] = answers.make("SnapshotId", epoch=epoch, end_offset=end)
+    partition = answers.make(
+        "PartitionData",
+        partition_index=0,
+        error_code=response.error,
+        high_watermark=response.high_watermark,
+        log_start_offset=response.log_start_offset,
+        current_leader=answers.make("LeaderIdAndEpoch", leader_id=leader_id, leader_epoch=response.leader_epoch),
+        aborted_transactions=(),
+        records=response.records,
+        **values,
+    )
+    topic = answers.make("FetchableTopicResponse", topic_id=uuid_to(topic_id), partitions=(partition,))
+    return answers.response(error_code=Error.NONE, responses=(topic,), node_endpoints=_node(answers, leader_id, leader))
+
+
+def snapshot_call_from(body: Any, client_host: str) -> PeerCall | None:
+    """What a FetchSnapshot asks; None when it does not ask for one partition of the metadata topic."""
+    if len(body.topics) != 1 or len(body.topics[0].partitions) != 1 or body.topics[0].name != METADATA_TOPIC_NAME:
+        return None
+    partition = body.topics[0].partitions[0]
+    asked = partition.snapshot_id
+    request = FetchSnapshotRequest(
+        replica=ReplicaKey(
+            node_id=NodeId(body.replica_id),
+            directory_id=DirectoryId(bytes_of(getattr(partition, "replica_directory_id", None))),
+        ),
+        current_leader_epoch=Epoch(partition.current_leader_epoch),
+        snapshot_id=OffsetAndEpoch(offset=Offset(asked.end_offset), epoch=Epoch(asked.epoch)),
+        position=partition.position,
+        max_bytes=min(max(body.max_bytes, 0), MAX_FETCH_BYTES),
+    )
+    return PeerCall(
+        request=request,
+        cluster_id=body.cluster_id,
+        topic_id=METADATA_TOPIC_ID,
+        partition=partition.partition,
+        client_host=client_host,
+    )
+
+
+def snapshot_refused(answers: Answers, error: Error) -> Any:
+    """The answer that refuses the whole FetchSnapshot."""
+    return answers.response(error_code=error, topics=())
+
+
+def snapshot_entity(answers: Answers, response: FetchSnapshotResponse, asked: Any, leader: Endpoint | None) -> Any:
+    """The answer; `asked` is the request's entity, whose snapshot is named again."""
+    wanted = asked.topics[0].partitions[0]
+    leader_id = response.leader_id if leader is not None else -1
+    partition = answers.make(
+        "PartitionSnapshot",
+        index=wanted.partition,
+        error_code=response.error,
+        snapshot_id=answers.make(
+            "SnapshotId", end_offset=wanted.snapshot_id.end_offset, epoch=wanted.snapshot_id.epoch
+        ),
+        current_leader=answers.make("LeaderIdAndEpoch", leader_id=leader_id, leader_epoch=response.leader_epoch),
+        size=response.size,
+        position=response.position,
+        unaligned_records=response.data,
+    )
+    topic = answers.make("TopicSnapshot", name=asked.topics[0].name, partitions=(partition,))
+    return answers.response(error_code=Error.NONE, topics=(topic,), node_endpoints=_node(answers, leader_id, leader))
+
+
+def _node(answers: Answers, leader_id: int, leader: Endpoint | None) -> tuple[Any, ...]:
+    if leader is None or not answers.has("NodeEndpoint"):
+        return ()
+    return (answers.make("NodeEndpoint", node_id=leader_id, host=leader.host, port=leader.port, rack=None),)

@@ -1,0 +1,102 @@
+"""Stock brokers of Apache Kafka on three controllers of ours: all real processes on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from quorum.cli.demo.cluster import LOOPBACK, Cluster, Node, wait_until
+from tests.support.kafka.cluster import KafkaCluster, KafkaNode
+from tests.support.kafka.tools import KafkaTools, ToolFailedError
+
+
+class KafkaOnOurs:
+    """As a context manager it leaves no process behind."""
+
+    def __init__(
+        self,
+        root: Path,
+        tools: KafkaTools,
+        *,
+        brokers: Sequence[int] = (11, 12),
+        properties: Mapping[str, str] | None = None,
+        broker_properties: Mapping[str, str] | None = None,
+    ) -> None:
+        """`properties` go to the controllers, `broker_properties` to the brokers."""
+        self.tools = tools
+        self.ours = Cluster(root / "ours", agents=(), properties=properties)
+        self.kafka = KafkaCluster(
+            root / "kafka",
+            tools,
+            controllers=(),
+            brokers=brokers,
+            properties={"controller.quorum.bootstrap.servers": self.addresses, **(broker_properties or {})},
+            cluster_id=self.ours.cluster_id,
+        )
+
+    @property
+    def addresses(self) -> str:
+        """The controllers' listeners of Kafka's protocol."""
+        return ",".join(f"{LOOPBACK}:{node.ports['CONTROLLER']}" for node in self.ours.controllers.values())
+
+    def start_controllers(self) -> None:
+        """Format and start them."""
+        self.ours.format()
+        self.ours.start()
+
+    def start_brokers(self, *broker_ids: int) -> None:
+        """Format these where that was not done, start them, and wait until they are unfenced and serve."""
+        for broker_id in broker_ids:
+            if not (self.kafka.nodes[broker_id].log_dir / "meta.properties").exists():
+                self.kafka.format(broker_id)
+            self.kafka.launch(broker_id)
+        for broker_id in broker_ids:
+            self.kafka.nodes[broker_id].wait_started()
+
+    def admin(self, tool: str, *words: str) -> str:
+        """Standard output of a tool that asks a running broker."""
+        return self.kafka.admin(tool, *words)
+
+    @property
+    def running_addresses(self) -> str:
+        """The same of those that run: a tool that meets a dead one may wait a minute for it."""
+        running = [node for node in self.ours.controllers.values() if node.is_running]
+        return ",".join(f"{LOOPBACK}:{node.ports['CONTROLLER']}" for node in running)
+
+    def quorum(self) -> dict[str, str]:
+        """`kafka-metadata-quorum describe --status`, by key; empty while no controller answers as leader."""
+        words = ("--bootstrap-controller", self.running_addresses, "describe", "--status")
+        try:
+            said = self.tools.run("metadata-quorum", *words)
+        except ToolFailedError:
+            return {}
+        return {key: value.strip() for key, _, value in (line.partition(":") for line in said.splitlines()) if key}
+
+    def leader(self, *, other_than: int = -1) -> Node:
+        """The controller that leads, once one (else) does."""
+
+        def found() -> Node | None:
+            leader = int(self.quorum().get("LeaderId", -1))
+            return None if leader in (-1, other_than) else self.ours.controllers.get(leader)
+
+        return wait_until("a leader", found, timeout_s=90, every_s=0.1)
+
+    def observers(self) -> set[int]:
+        """Brokers that fetch the log."""
+        words = ("--bootstrap-controller", self.running_addresses, "describe", "--replication")
+        rows = [line.split() for line in self.tools.run("metadata-quorum", *words).splitlines() if line]
+        return {int(row[0]) for row in rows[1:] if row[-1] == "Observer"}
+
+    def broker(self, broker_id: int) -> KafkaNode:
+        """One of the brokers."""
+        return self.kafka.nodes[broker_id]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> Any:
+        for node in self.kafka.nodes.values():
+            node.kill()
+        self.ours.kill_all()
