@@ -75,9 +75,9 @@ def step_lines(steps: Sequence[Step], title: str = "Recommended:") -> Iterator[s
 
 
 def _voters_text(known: Survey) -> str:
-    voters = known.best.voters
+    voters = known.told_by.voters
     if voters is not None:
-        return f"Voters (kraft.version {known.best.kraft_version}): {', '.join(map(str, voters))}."
+        return f"Voters (kraft.version {known.told_by.kraft_version}): {', '.join(map(str, voters))}."
     if known.voters:
         names = ", ".join(str(voter.node_id) for voter in known.voters)
         return f"Static voters (kraft.version 0, in the configuration): {names}."
@@ -105,7 +105,7 @@ def _row(known: Survey, copy: Copy) -> dict[str, object]:
 
 def role_of(known: Survey, copy: Copy) -> str:
     """What the node is, by the best copy's metadata."""
-    image = known.best.image
+    image = known.told_by.image
     if known.is_voter(copy):
         return "voter"
     if image is not None and copy.node_id in image.cluster.controllers:
@@ -118,7 +118,7 @@ def inspection_data(found: Inspection) -> dict[str, object]:
     known = found.survey
     return {
         "cluster_id": known.cluster_id,
-        "kraft_version": known.best.kraft_version,
+        "kraft_version": known.told_by.kraft_version,
         "voters": _voters_data(known),
         "committed": msgspec.to_builtins(known.bounds),
         "greatest_epoch": known.greatest_epoch,
@@ -134,7 +134,7 @@ def inspection_data(found: Inspection) -> dict[str, object]:
 
 
 def _voters_data(known: Survey) -> list[dict[str, object]]:
-    described = known.best.voters or VoterSet()
+    described = known.told_by.voters or VoterSet()
     if described:
         return [
             {

@@ -120,7 +120,7 @@ def _nothing_lost(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...])
     steps = [Step(text=f"Start controllers {names} as they are: they elect a leader by themselves")]
     steps += [_mend(copy) for copy in known.copies if known.is_voter(copy) and fault_of(copy) is not None]
     targets = [word for copy in sound for word in ("--dir", copy.place.log_dir)]
-    voters = known.best.voters
+    voters = known.told_by.voters
     if voters is not None:
         sets = [word for voter in voters for word in ("--set", f"{voter.key.node_id}@HOST:PORT")]
         steps.append(
@@ -148,17 +148,22 @@ def _mend(copy: Copy) -> Step:
 def _majority_lost(known: Survey, repairs: tuple[Repair, ...]) -> Plan:
     chosen = next((copy for copy, repair in zip(known.copies, repairs, strict=True) if repair.refused is None), None)
     voters = len(known.voters)
-    situation = f"No majority of the voters is here and sound: {voters} vote, {voters // 2 + 1} are needed" + (
-        f", {', '.join(map(str, known.absent_voters))} are absent." if known.absent_voters else "."
-    )
+    absent = f", {', '.join(map(str, known.absent_voters))} are absent." if known.absent_voters else "."
+    situation = f"No majority of the voters is here and sound: {voters} vote, {voters // 2 + 1} are needed{absent}"
+    if not known.voters:
+        situation = "No majority of the voters is known to be here and sound: no copy here says who votes."
     fence = Step(
         text="Make sure that no other controller of this cluster runs or can come back: an old majority that was only "
         "cut off would go on by itself. Power it off, or block its ports"
     )
     bring = Step(text="Bring a copy of every broker's metadata log here, and name it too: it may be the longest")
-    first = [fence, bring] if known.absent_brokers else [fence]
+    first = [fence, bring] if known.absent_brokers or chosen is None else [fence]
     if chosen is None:
-        last = Step(text="No copy can be made a controller's log: restore a backup", commands=(_RESTORE,))
+        last = Step(
+            text="No copy that is here can be made a controller's log. Where none of the brokers' can either: restore "
+            "a backup",
+            commands=(_RESTORE,),
+        )
         return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, last))
     return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, *_steps_for(known, chosen)))
 
@@ -183,7 +188,7 @@ def _steps_for(known: Survey, chosen: Copy) -> list[Step]:
         ]  # fmt: skip
     start = (
         "kraft controller start --config node.properties"
-        if is_ours(known.best.voters)
+        if is_ours(known.told_by.voters)
         else "bin/kafka-server-start.sh server.properties"
     )
     return [

@@ -85,6 +85,11 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         return self.copies[0]
 
     @property
+    def told_by(self) -> Copy:
+        """The best one whose metadata can be told; the best, where there is none."""
+        return next((copy for copy in self.copies if copy.state is not None), self.best)
+
+    @property
     def greatest_epoch(self) -> int:
         """Of any leader, vote, batch or checkpoint in any copy."""
         return max(copy.greatest_epoch for copy in self.copies)

@@ -62,7 +62,7 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
     problems = tuple(_together(known))
     steps: tuple[Step, ...] = ()
     if not problems and not any(one.problems for one in found):
-        steps = (bring_back(is_ours(known.best.voters), len(paths)),)
+        steps = (bring_back(is_ours(known.told_by.voters), len(paths)),)
     return Verification(directories=found, problems=problems, steps=steps)
 
 

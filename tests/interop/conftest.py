@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.kafka.life import KafkaLife, live_a_kafka_life
+from tests.support.kafka.lost import LostCluster
 from tests.support.kafka.tools import KafkaTools
 
 
@@ -21,3 +22,9 @@ def kafka_tools() -> Iterator[KafkaTools]:
 def kafka_life(tmp_path_factory: pytest.TempPathFactory, kafka_tools: KafkaTools) -> KafkaLife:
     """What a real cluster of this run left: 3 controllers, 2 brokers, kill -9 included. Its nodes are stopped."""
     return live_a_kafka_life(tmp_path_factory.mktemp("kafka"), kafka_tools)
+
+
+@pytest.fixture(scope="session")
+def lost(tmp_path_factory: pytest.TempPathFactory, kafka_tools: KafkaTools) -> LostCluster:
+    """What a real cluster of this run left when it was lost, at two moments; tests run copies of it."""
+    return LostCluster(tmp_path_factory.mktemp("lost"), kafka_tools)

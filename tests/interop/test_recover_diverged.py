@@ -65,7 +65,7 @@ def test_a_broker_and_a_stale_voter_with_other_records_rejoin(
         listed = set(cluster.admin("topics", "--list").split())
         assert {"early", "after"} <= listed
         assert not [name for name in listed if name.startswith("later")]
-        cluster.stop()
+        cluster.end()
         left = [path for path in directories(cluster) if path.exists()]
         assert len({line.hash for line in hash_logs(left)}) == 1
         assert run(["log", "diff", *map(str, left)]) == 0

@@ -3,61 +3,23 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from metadata_log.os_files import OsFiles
-from metadata_log.tools.hashes import hash_logs
 from quorum.cli.demo.cluster import free_ports
-from quorum.cli.main import run
 from quorum.recovery.copies import read_copy
 from quorum.recovery.places import find_place
-from tests.support.kafka.cluster import KafkaCluster, KafkaNode
-from tests.support.kafka.lost import LATE, NEVER, UNSEEN, LostCluster
+from tests.support.kafka.cluster import KafkaNode
+from tests.support.kafka.goes_on import check_it_goes_on, check_they_are_equal, destroy, flip
+from tests.support.kafka.lost import LATE, UNSEEN, LostCluster
 from tests.support.kafka.recovery import read_contents
 from tests.support.kafka.runbook import Player, blocks_of
-from tests.support.kafka.tools import KafkaTools
 
 NEW_CLUSTER_ID = "Y2xvbmVkLWZyb20tYmVmbw"
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(600)]
-
-
-@pytest.fixture(scope="module")
-def lost(tmp_path_factory: pytest.TempPathFactory, kafka_tools: KafkaTools) -> LostCluster:
-    return LostCluster(tmp_path_factory.mktemp("lost"), kafka_tools)
-
-
-def check_it_goes_on(cluster: KafkaCluster, lost: LostCluster, *, topics: set[str]) -> None:
-    """All is there, also after a second failover; every node then holds the same."""
-    assert read_contents(cluster, lost.contents) == lost.before
-    cluster.leader().kill()
-    cluster.admin("topics", "--create", "--topic", "second", "--partitions", "1", "--replication-factor", "2")
-    cluster.await_topics("second")
-    listed = {name for name in cluster.topics() if not name.startswith(("__", NEVER))}
-    assert listed == {*lost.contents.topics, "after-recovery", "second", *topics}
-    assert lost.never not in cluster.admin("topics", "--list").split()
-    assert read_contents(cluster, lost.contents) == lost.before
-    cluster.start(*(node.node_id for node in cluster.controllers if not node.is_running))
-    cluster.stop()
-    check_they_are_equal(cluster.nodes.values())
-
-
-def check_they_are_equal(nodes: Iterable[KafkaNode]) -> None:
-    """All image hashes at the shortest end, and every byte that two logs both have."""
-    log_dirs = [node.log_dir for node in nodes]
-    lines = hash_logs(log_dirs)
-    assert len({line.hash for line in lines}) == 1, lines
-    assert run(["log", "diff", *map(str, log_dirs)]) == 0
-    assert run(["check", *map(str, log_dirs)]) == 0
-
-
-def destroy(cluster: KafkaCluster, *node_ids: int) -> None:
-    for node_id in node_ids:
-        shutil.rmtree(cluster.nodes[node_id].log_dir)
 
 
 def test_all_controllers_lost(lost: LostCluster, tmp_path: Path) -> None:
@@ -112,7 +74,7 @@ def test_cloned_volume(lost: LostCluster, tmp_path: Path) -> None:
             "cloned-volume", changes={"NEW_CLUSTER_ID": NEW_CLUSTER_ID, "--missing 2,3": f"--missing {missing}"}
         )
         assert read_contents(cluster, lost.contents) == lost.before
-        cluster.stop()
+        cluster.end()
         for node in (cluster.nodes[first], *cluster.brokers):
             assert f"cluster.id={NEW_CLUSTER_ID}" in (node.log_dir / "meta.properties").read_text()
 
@@ -133,7 +95,7 @@ def test_corrupt_log(lost: LostCluster, tmp_path: Path) -> None:
         broken.kill()
         flip(max(broken.metadata_dir.glob("*.log")))
         player.run(replacing, changes={"DIRECTORY_ID": directory_id})
-        cluster.stop()
+        cluster.end()
         check_they_are_equal(cluster.controllers)
 
 
@@ -143,10 +105,3 @@ def tear_the_end(node: KafkaNode) -> int:
     os.truncate(log, log.stat().st_size - 7)
     files = OsFiles()
     return int(read_copy(files, find_place(files, str(node.log_dir))).end.offset)
-
-
-def flip(file: Path) -> None:
-    """Change a byte in the middle."""
-    data = bytearray(file.read_bytes())
-    data[len(data) // 2] ^= 1
-    file.write_bytes(data)

@@ -63,6 +63,6 @@ def test_a_surviving_controller_becomes_the_quorum(
         cluster.admin("topics", "--create", "--topic", "second", "--partitions", "1", "--replication-factor", "2")
         assert read_contents(cluster, contents) == before
         cluster.start(survivor.node_id)
-        cluster.stop()
+        cluster.end()
         assert len({line.hash for line in hash_logs([node.log_dir for node in cluster.nodes.values()])}) == 1
         assert run(["check", *(str(node.log_dir) for node in cluster.nodes.values())]) == 0

@@ -93,7 +93,7 @@ def test_a_survivor_with_static_voters_goes_on(old_tools: KafkaTools, tmp_path: 
         cluster.await_topics("after", "second")
         assert read_contents(cluster, contents) == before
         cluster.start(*(node.node_id for node in cluster.controllers if not node.is_running))
-        cluster.stop()
+        cluster.end()
         log_dirs = [node.log_dir for node in cluster.nodes.values()]
         assert len({line.hash for line in hash_logs(log_dirs)}) == 1
         kraft("log", "diff", *map(str, log_dirs))

@@ -12,11 +12,9 @@ from metadata_log.ids import DirectoryId
 from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.cluster_id import propose_cluster_id
-from quorum.recovery.copies import read_copy
 from quorum.recovery.drop_snapshot import propose_drop_snapshot
 from quorum.recovery.from_broker import NewController, propose_from_broker
 from quorum.recovery.journal import work_root_of
-from quorum.recovery.places import find_place
 from quorum.recovery.rebuild_indexes import propose_rebuild_indexes
 from quorum.recovery.request import Proposal
 from quorum.recovery.standalone import propose_standalone
@@ -55,7 +53,7 @@ def standalone(files: Files) -> Proposal:
 
 
 def cut_torn(files: Files) -> Proposal:
-    return propose_truncate(files, "/data", [], int(read_copy(files, find_place(files, "/data")).end.offset), request())
+    return propose_truncate(files, "/data", [], 380, request())
 
 
 def segments() -> SimulatedFiles:
@@ -177,20 +175,72 @@ def check_renamed(files: SimulatedFiles) -> None:
 
 
 CASES: Final = (
-    Interruptible(name="standalone", make=torn_survivor, propose=standalone),
-    Interruptible(name="from-broker", make=brokers_copies, propose=from_broker),
     Interruptible(
-        name="voters", make=three_voters, propose=move_voters, log_dirs=THREE, is_done=check_one_quorum
+        name="standalone",
+        make=torn_survivor,
+        propose=standalone,
+        words="standalone --dir /data --missing rest",
     ),
     Interruptible(
-        name="static-voters", make=static_voters, propose=three_static_voters, log_dirs=THREE, is_done=check_one_quorum
+        name="from-broker",
+        make=brokers_copies,
+        propose=from_broker,
+        words="from-broker --broker-dir /b11 --broker-dir /b12 --dir /data --node-id 1 --missing rest "
+        "--endpoint CONTROLLER://here:9093",
     ),
-    Interruptible(name="truncate a torn tail", make=torn, propose=cut_torn),
-    Interruptible(name="truncate whole segments", make=segments, propose=cut_segments),
-    Interruptible(name="drop-snapshot", make=with_damaged_checkpoint, propose=drop),
-    Interruptible(name="rebuild-indexes", make=with_wrong_indexes, propose=rebuild),
     Interruptible(
-        name="cluster-id", make=two_disks, propose=rename_cluster, log_dirs=("/data", "/other"), is_done=check_renamed
+        name="voters",
+        make=three_voters,
+        propose=move_voters,
+        words="voters --dir /n1 --dir /n2 --dir /n3 --set 1@host1:91 --set 2@host2:92 --set 3@host3:93 --missing rest",
+        log_dirs=THREE,
+        is_done=check_one_quorum,
     ),
-    Interruptible(name="undo", make=repaired, propose=undo),
-)  # fmt: skip
+    Interruptible(
+        name="static-voters",
+        make=static_voters,
+        propose=three_static_voters,
+        words="static-voters --dir /n2 --dir /n3 --dir /n1 --set 1@host1:93 --set 2@host2:93 --set 3@host3:93 "
+        "--missing rest",
+        log_dirs=THREE,
+        is_done=check_one_quorum,
+    ),
+    Interruptible(
+        name="truncate a torn tail",
+        make=torn,
+        propose=cut_torn,
+        words="truncate --dir /data --to 380 --missing rest",
+    ),
+    Interruptible(
+        name="truncate whole segments",
+        make=segments,
+        propose=cut_segments,
+        words="truncate --dir /data --to 294 --missing rest --accept-data-loss",
+    ),
+    Interruptible(
+        name="drop-snapshot",
+        make=with_damaged_checkpoint,
+        propose=drop,
+        words="drop-snapshot --dir /data --missing rest",
+    ),
+    Interruptible(
+        name="rebuild-indexes",
+        make=with_wrong_indexes,
+        propose=rebuild,
+        words="rebuild-indexes --dir /data",
+    ),
+    Interruptible(
+        name="cluster-id",
+        make=two_disks,
+        propose=rename_cluster,
+        words=f"cluster-id --dir /data --dir /other --to {NEW_CLUSTER}",
+        log_dirs=("/data", "/other"),
+        is_done=check_renamed,
+    ),
+    Interruptible(
+        name="undo",
+        make=repaired,
+        propose=undo,
+        words="undo --dir /data",
+    ),
+)

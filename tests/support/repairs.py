@@ -8,6 +8,7 @@ from __future__ import annotations
 import tarfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
 
 import msgspec
 
@@ -88,6 +89,14 @@ def leftovers(files: Files, directory: str) -> list[str]:
     ]
 
 
+def written_out(files: SimulatedFiles, root: Path) -> None:
+    """Write all files to a real disk, below `root`."""
+    for path in (path for top in files.listdir("/") for path in _files_below(files, f"/{top}")):
+        target = Path(f"{root}{path}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(files.content(path))
+
+
 def _files_below(files: Files, directory: str) -> Iterator[str]:
     if not files.exists(directory):
         return
@@ -138,6 +147,7 @@ class Interruptible(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         make: the directories as they are before.
         propose: the repair of `log_dirs`.
+        words: the same for `kraft recover`; paths are absolute.
         is_done: says what is wrong with what several directories have become; a repair of them that goes on in the
             middle begins one more epoch. One directory becomes what it becomes without an interruption.
     """
@@ -145,6 +155,7 @@ class Interruptible(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     make: Callable[[], SimulatedFiles]
     propose: Propose
+    words: str
     log_dirs: tuple[str, ...] = ("/data",)
     is_done: Callable[[SimulatedFiles], None] | None = None
 

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Final
 
 from quorum.cli.demo.cluster import LOOPBACK, free_ports, wait_until
-from tests.support.kafka.jars import class_path, kafka_jars
+from tests.support.kafka.archive import java
 from tests.support.kafka.tools import KafkaTools
 
 CLUSTER_ID = "TmV3bHlNYWRlQ2x1c3Rlcg"
@@ -240,6 +240,18 @@ class KafkaCluster:
             for node in wave:
                 node.stop()
 
+    def end(self) -> None:
+        """Stop the brokers cleanly, then all controllers at once, as a power cut does.
+
+        A leader that is asked to stop and has nobody to hand over to would wait 5 s for it.
+        """
+        for node in self.brokers:
+            node.ask_to_stop()
+        for node in self.brokers:
+            node.stop()
+        for node in self.controllers:
+            node.kill()
+
     def copied_to(self, root: Path, source: Path | None = None) -> KafkaCluster:
         """The same cluster, on a copy of its directories (or of `source`, an earlier copy of them).
 
@@ -270,11 +282,7 @@ class KafkaCluster:
             node.kill()
 
     def _java(self) -> list[str]:
-        return [
-            "java", f"-Xmx{self.heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-            "-Dorg.slf4j.simpleLogger.defaultLogLevel=info", "-cp", class_path(kafka_jars(self.version)),
-            "kafka.Kafka",
-        ]  # fmt: skip
+        return [*java(self.version, heap=self.heap), "kafka.Kafka"]
 
 
 def _directory_id(node_id: int) -> str:

@@ -25,7 +25,7 @@ FORKED_BROKER, OTHER_BROKER = 11, 12
 _TRIES = 5
 _PROPERTIES = {
     **Contents.PROPERTIES,
-    "metadata.log.max.record.bytes.between.snapshots": "3000",
+    "metadata.log.max.record.bytes.between.snapshots": "1200",
 }
 
 

@@ -35,7 +35,9 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
         "controller.quorum.fetch.timeout.ms": "4000",
         "controller.quorum.election.timeout.ms": "3000",
         "controller.quorum.request.timeout.ms": "4000",
-        "broker.session.timeout.ms": "30000",
+        # A broker that was killed is taken back once its old session has ended.
+        "broker.heartbeat.interval.ms": "1000",
+        "broker.session.timeout.ms": "10000",
     }
     topics: dict[str, int]
 

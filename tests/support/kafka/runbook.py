@@ -18,8 +18,8 @@ from pathlib import Path
 import msgspec
 
 from quorum.cli.demo.cluster import LOOPBACK, wait_until
+from tests.support.kafka.archive import java
 from tests.support.kafka.cluster import CLUSTER_ID, KafkaCluster, KafkaNode
-from tests.support.kafka.jars import class_path
 from tests.support.kafka.recovery import knows_its_vote
 
 RUNBOOKS = Path(__file__).resolve().parents[3] / "docs" / "runbooks"
@@ -159,10 +159,8 @@ class Player:
 
     def _write_scripts(self) -> None:
         self._bin.mkdir(exist_ok=True)
-        jars = class_path(self._cluster.tools.jars)
-        quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
-        java = f"exec java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 {quiet} -cp {shlex.quote(jars)}"
-        scripts = {name: f'{java} {main} "$@"' for name, main in _SCRIPTS.items()}
+        command = shlex.join(java(self._cluster.version, log_level="error"))
+        scripts = {name: f'exec {command} {main} "$@"' for name, main in _SCRIPTS.items()}
         scripts["scp"] = 'exec cp "$@"'
         for name, text in scripts.items():
             script = self._bin / name

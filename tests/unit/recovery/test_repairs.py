@@ -258,3 +258,59 @@ def test_a_static_quorums_controller_is_made_from_a_brokers_copy() -> None:
     made = copy_at(files, "/new")
     assert (made.kraft_version, made.static_voters, int(made.end.epoch)) == (0, (1,), 1003)
     assert verify_directories(files, ["/new"]).is_sound
+
+
+def damage_checkpoints(files: SimulatedFiles, log_dir: str, *, all_of_them: bool) -> str:
+    """Change a byte of the newest checkpoint, or of each; give the newest's name."""
+    metadata = f"{log_dir}/__cluster_metadata-0"
+    names = sorted(name for name in files.listdir(metadata) if name.endswith(".checkpoint"))
+    for name in names if all_of_them else names[-1:]:
+        files.rot(f"{metadata}/{name}", 200, 0x10)
+    return names[-1]
+
+
+def test_a_lone_survivor_with_a_corrupt_newest_checkpoint_goes_on_from_the_older_one() -> None:
+    files, whole = cluster("every-record", 1), copy_at(cluster("every-record", 1), "/n1")
+    newest = damage_checkpoints(files, "/n1", all_of_them=False)
+    found = inspect_copies(files, ["/n1"])
+    said = [command for step in found.plan.steps for command in step.commands]
+    assert "kraft recover standalone --dir /n1 --missing 2,3,11,12 --apply" in said
+    repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
+    after = copy_at(files, "/n1")
+    assert newest not in files.listdir("/n1/__cluster_metadata-0")
+    assert after.origin is not None
+    assert (int(after.origin.end.offset), int(after.end.offset)) == (139, int(whole.end.offset) + 2)
+    assert after.image is not None
+    assert whole.image is not None
+    assert after.image.says_the_same_as(whole.image)
+    assert verify_directories(files, ["/n1"]).is_sound
+
+
+def test_without_any_whole_checkpoint_the_log_from_offset_0_says_it_all() -> None:
+    files, whole = cluster("upgrade-path", 1), copy_at(cluster("upgrade-path", 1), "/n1")
+    damage_checkpoints(files, "/n1", all_of_them=True)
+    repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
+    after = copy_at(files, "/n1")
+    assert (after.origin, after.checkpoints) == (None, ())
+    assert after.image is not None
+    assert whole.image is not None
+    assert after.image.says_the_same_as(whole.image)
+
+
+def test_a_lone_survivor_that_cannot_tell_its_metadata_asks_for_the_brokers_copies() -> None:
+    files = cluster("failovers", 1, 11, 12)
+    damage_checkpoints(files, "/n1", all_of_them=True)
+    alone = inspect_copies(files, ["/n1"]).plan
+    assert alone.situation.endswith("no copy here says who votes.")
+    assert any("Bring a copy of every broker's metadata log" in step.text for step in alone.steps)
+    with pytest.raises(RefusedError, match=r"no whole checkpoint holds what was before.*kraft recover inspect"):
+        propose_standalone(files, "/n1", [], request())
+    found = inspect_copies(files, ["/n1", "/n11", "/n12"])
+    assert found.survey.told_by.kraft_version == 1
+    said = [command for step in found.plan.steps for command in step.commands]
+    assert any(word.startswith("kraft recover from-broker --broker-dir /n11 --copy /n1") for word in said)
+    repair(
+        files, lambda files: propose_from_broker(files, ["/n11", "/n12"], ["/n1"], new_controller(), request()), "/new"
+    )
+    assert common_end(copy_at(files, "/new"), copy_at(files, "/n12")) == copy_at(files, "/n12").end.offset
+    assert verify_directories(files, ["/new"]).is_sound

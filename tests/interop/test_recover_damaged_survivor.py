@@ -1,0 +1,106 @@
+"""One controller of a real cluster is left, and its disk is not whole: its own log or a broker's copy is taken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from metadata_log.os_files import OsFiles
+from metadata_log.segment import LocatedBatch, segment_file
+from metadata_log.tools.scan import scan
+from quorum.cli.main import run
+from quorum.recovery.copies import read_copy
+from quorum.recovery.places import find_place
+from tests.support.kafka.cluster import KafkaCluster, KafkaNode
+from tests.support.kafka.goes_on import check_it_goes_on, destroy, flip
+from tests.support.kafka.lost import LATE, UNSEEN, LostCluster
+from tests.support.kafka.runbook import Player
+
+pytestmark = [pytest.mark.campaign, pytest.mark.timeout(600)]
+
+
+def test_a_torn_tail_and_a_corrupt_newest_checkpoint(lost: LostCluster, tmp_path: Path) -> None:
+    """An older checkpoint and the log say the same; what is torn was acknowledged to nobody."""
+    survivor, other = (node for node in (1, 2, 3) if node != lost.forked)
+    with lost.copy(lost.divergent, tmp_path / "cluster") as cluster:
+        destroy(cluster, lost.forked, other)
+        node = cluster.nodes[survivor]
+        *_, older, newest = checkpoints(node)
+        flip(node.metadata_dir / newest)
+        tear(node)
+        player = Player(cluster, hosts={1: survivor, 2: lost.forked, 3: other})
+        player.play("majority-lost", changes={"--missing 2,3": f"--missing {lost.forked},{other}"})
+        inspected = next(printed for command, printed in player.said if command.startswith("kraft recover inspect"))
+        assert "its newest checkpoint is damaged" in inspected
+        assert f"kraft recover standalone --dir {node.log_dir}" in inspected
+        assert "a torn write is cut" in player.output
+        assert f"remove __cluster_metadata-0/{newest}" in player.output
+        assert older in checkpoints(node)
+        check_it_goes_on(cluster, lost, topics={UNSEEN, LATE})
+
+
+def test_no_whole_checkpoint_and_a_log_without_its_beginning(
+    lost: LostCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing can be made of it: a broker's copy is taken."""
+    survivor, other = (node for node in (1, 2, 3) if node != lost.forked)
+    with lost.copy(lost.divergent, tmp_path / "cluster") as cluster:
+        destroy(cluster, lost.forked, other)
+        node = cluster.nodes[survivor]
+        leave_only_what_followed(node)
+        for name in checkpoints(node):
+            flip(node.metadata_dir / name)
+        check_a_brokers_copy_is_recommended(cluster, node, capsys)
+        node.log_dir.rename(node.log_dir.with_name("data.damaged"))
+        player = Player(cluster, hosts={1: survivor, 2: lost.forked, 3: other})
+        missing = f"--copy /var/lib/kafka/data.damaged --missing {lost.forked},{other}"
+        player.play(
+            "all-controllers-lost", changes={"--missing 1,2,3": missing, "--node-id 1": f"--node-id {survivor}"}
+        )
+        check_it_goes_on(cluster, lost, topics={UNSEEN, LATE})
+
+
+def check_a_brokers_copy_is_recommended(
+    cluster: KafkaCluster, node: KafkaNode, capsys: pytest.CaptureFixture[str]
+) -> None:
+    brokers = [str(broker.log_dir) for broker in cluster.brokers]
+    capsys.readouterr()
+    assert run(["recover", "inspect", str(node.log_dir), *brokers, "-o", "json"]) == 1
+    seen = json.loads(capsys.readouterr().out)
+    said = [command for step in seen["steps"] for command in step["commands"]]
+    assert any(word.startswith(f"kraft recover from-broker --broker-dir {brokers[1]}") for word in said), said
+    assert (seen["kraft_version"], len(seen["voters"])) == (1, 3)
+    assert run(["recover", "standalone", "--dir", str(node.log_dir), "--missing", "rest"]) == 1
+    assert "no whole checkpoint holds what was before" in capsys.readouterr().err
+
+
+def checkpoints(node: KafkaNode) -> list[str]:
+    """The names, the newest last."""
+    return sorted(path.name for path in node.metadata_dir.glob("*.checkpoint"))
+
+
+def tear(node: KafkaNode) -> None:
+    """Append the beginning of a batch, as a crash in a write leaves it."""
+    files = OsFiles()
+    end = int(read_copy(files, find_place(files, str(node.log_dir))).end.offset)
+    with max(node.metadata_dir.glob("*.log")).open("r+b") as log:
+        header = log.read(61)
+        log.seek(0, 2)
+        log.write(end.to_bytes(8, "big") + header[8:])
+
+
+def leave_only_what_followed(node: KafkaNode) -> None:
+    """A checkpoint, and the log from its end on: as a controller has them that began with fetching that checkpoint."""
+    first = node.metadata_dir / segment_file(0)
+    handle = OsFiles().open(str(first), read_only=True)
+    batches = [found for found in scan(handle) if isinstance(found, LocatedBatch)]
+    handle.close()
+    positions = {int(batch.header.base_offset): batch.position for batch in batches}
+    fetched = [name for name in checkpoints(node) if int(name[:20]) in positions][-1]
+    base = int(fetched[:20])
+    (node.metadata_dir / segment_file(base)).write_bytes(first.read_bytes()[positions[base] :])
+    for path in [*node.metadata_dir.glob(f"{0:020d}.*"), *node.metadata_dir.glob("*.checkpoint")]:
+        if path.name < fetched:
+            path.unlink()

@@ -1,0 +1,53 @@
+"""What has to hold of a recovered cluster of Apache Kafka: all is there, and it goes on.
+
+Decides: what is asked of it. Must not know: how it was lost and repaired.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from metadata_log.tools.hashes import hash_logs
+from quorum.cli.main import run
+from tests.support.kafka.cluster import KafkaCluster, KafkaNode
+from tests.support.kafka.lost import NEVER, LostCluster
+from tests.support.kafka.recovery import read_contents
+
+
+def check_it_goes_on(cluster: KafkaCluster, lost: LostCluster, *, topics: set[str]) -> None:
+    """All is there, also after a second failover; every node then holds the same."""
+    assert read_contents(cluster, lost.contents) == lost.before
+    cluster.leader().kill()
+    cluster.admin("topics", "--create", "--topic", "second", "--partitions", "1", "--replication-factor", "2")
+    cluster.await_topics("second")
+    listed = {name for name in cluster.topics() if not name.startswith(("__", NEVER))}
+    assert listed == {*lost.contents.topics, "after-recovery", "second", *topics}
+    assert lost.never not in cluster.admin("topics", "--list").split()
+    assert read_contents(cluster, lost.contents) == lost.before
+    cluster.start(*(node.node_id for node in cluster.controllers if not node.is_running))
+    cluster.end()
+    check_they_are_equal(cluster.nodes.values())
+
+
+def check_they_are_equal(nodes: Iterable[KafkaNode]) -> None:
+    """All image hashes at the shortest end, and every byte that two logs both have."""
+    log_dirs = [node.log_dir for node in nodes]
+    lines = hash_logs(log_dirs)
+    assert len({line.hash for line in lines}) == 1, lines
+    assert run(["log", "diff", *map(str, log_dirs)]) == 0
+    assert run(["check", *map(str, log_dirs)]) == 0
+
+
+def destroy(cluster: KafkaCluster, *node_ids: int) -> None:
+    """Remove the log directories of these nodes."""
+    for node_id in node_ids:
+        shutil.rmtree(cluster.nodes[node_id].log_dir)
+
+
+def flip(file: Path) -> None:
+    """Change a byte in the middle."""
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)

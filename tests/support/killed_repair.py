@@ -1,0 +1,76 @@
+"""`kraft COMMAND...` in a process of its own that kill -9 ends just before its n-th call that changes a file.
+
+In that process the functions of `os` that change files count themselves; nothing of the program is replaced. Processes
+are forked off one that has loaded the program, so that each costs little.
+"""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from multiprocessing.context import ForkServerContext
+from typing import Final
+
+from quorum.cli.main import run
+
+KILLED: Final = -signal.SIGKILL
+_CHANGING: Final = ("pwrite", "ftruncate", "fdatasync", "fsync", "rename", "unlink", "mkdir", "rmdir", "chown")
+_LOADED: Final = (
+    "pytest", "quorum.cli.app", "quorum.cli.recover", "quorum.cli.recover_run", "quorum.cli.recover_probe",
+    "quorum.recovery.verify", "quorum.recovery.undo", "tests.support.killed_repair",
+)  # fmt: skip
+
+
+@lru_cache
+def _context() -> ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(_LOADED))
+    return context
+
+
+def status_of(words: Sequence[str], *, killed_at: int = 0, most_bytes: int | None = None) -> int:
+    """How `kraft words` ended: its status, or -9.
+
+    Args:
+        killed_at: which of its changing calls it does not live to make, from 1; 0: it lives.
+        most_bytes: the size above which the kernel lets none of its files grow (RLIMIT_FSIZE).
+    """
+    process = _context().Process(target=_live, args=(list(words), killed_at, most_bytes))
+    process.start()
+    process.join()
+    status = process.exitcode
+    process.close()
+    return -1 if status is None else status
+
+
+def _live(words: list[str], killed_at: int, most_bytes: int | None) -> None:
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    if most_bytes is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, resource.RLIM_INFINITY))
+    if killed_at:
+        _kill_at(killed_at)
+    sys.exit(run(words))
+
+
+def _kill_at(number: int) -> None:
+    """Let this process kill itself instead of making its changing call of this number."""
+    left = itertools.count(number - 1, -1)
+
+    def dying(call: Callable[..., object]) -> Callable[..., object]:
+        def called(*arguments: object, **named: object) -> object:
+            if next(left) == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*arguments, **named)
+
+        return called
+
+    for name in _CHANGING:
+        setattr(os, name, dying(getattr(os, name)))

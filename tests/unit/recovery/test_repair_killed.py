@@ -1,0 +1,113 @@
+"""kill -9 of `kraft recover ... --apply` processes on real files, and real disks that are full: run again, it finishes.
+
+Every moment is tried on simulated files, see `test_repair_interrupted`; here some, with LONG=1 all.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from metadata_log.os_files import OsFiles
+from quorum.recovery.copies import read_copy
+from quorum.recovery.journal import pending
+from quorum.recovery.places import find_place
+from quorum.recovery.plan import fault_of
+from quorum.recovery.verify import verify_directories
+from tests.support.killed_repair import KILLED, status_of
+from tests.support.repair_cases import CASES, torn_survivor
+from tests.support.repairs import Interruptible, leftovers, tree, written_out
+
+pytestmark = [pytest.mark.campaign, pytest.mark.timeout(600)]
+
+MOMENTS = 1_000_000 if os.environ.get("LONG") else 5
+"""At how many of its calls each repair is killed, at most."""
+
+every_repair = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+class Disk:
+    """The directories of a case, on a real disk."""
+
+    def __init__(self, case: Interruptible, root: Path) -> None:
+        self.case = case
+        self.root = root
+        self.log_dirs = [f"{root}{path}" for path in case.log_dirs]
+        self.words = [f"{root}{word}" if word.startswith("/") else word for word in f"recover {case.words}".split()]
+        if "--missing" in self.words:
+            self.words += ["--timeout", "0.3"]
+        self.words.append("--apply")
+        self._kept = root.with_name(f"{root.name}-kept")
+        if case.name == "undo":  # what is undone names its directory
+            written_out(torn_survivor(), root)
+            made = f"recover standalone --dir {root}/data --missing rest --timeout 0.3 --apply"
+            assert status_of(made.split()) == 0
+        else:
+            written_out(case.make(), root)
+        root.rename(self._kept)
+
+    def reset(self) -> None:
+        """As it was at first."""
+        shutil.rmtree(self.root, ignore_errors=True)
+        shutil.copytree(self._kept, self.root)
+
+    def trees(self) -> list[dict[str, bytes]]:
+        """What a node sees of each directory."""
+        return [tree(OsFiles(), path) for path in self.log_dirs]
+
+    def check_done(self, old: list[dict[str, bytes]]) -> None:
+        """All directories are new, and nothing is left behind."""
+        found = self.trees()
+        assert all(new != before for new, before in zip(found, old, strict=True))
+        assert not [name for path in self.log_dirs for name in leftovers(OsFiles(), path)]
+        if self.case.name in ("standalone", "from-broker", "voters", "static-voters"):
+            assert verify_directories(OsFiles(), self.log_dirs).is_sound
+
+    def check_between(self, old: list[dict[str, bytes]]) -> None:
+        """Each directory that a node would start from is old, or new and whole."""
+        for path, before, seen in zip(self.log_dirs, old, self.trees(), strict=True):
+            if seen != before and "meta.properties" not in seen:
+                assert pending(OsFiles(), path) is not None
+            elif seen != before and "__cluster_metadata-0/quorum-state" in seen and self.case.name != "undo":
+                assert fault_of(read_copy(OsFiles(), find_place(OsFiles(), path))) is None
+
+
+@every_repair
+def test_kill_9_at_any_call(case: Interruptible, tmp_path: Path) -> None:
+    disk = Disk(case, tmp_path / "disk")
+    disk.reset()
+    old = disk.trees()
+    step = -(-case.play().calls // MOMENTS)
+    for moment in range(step, case.play().calls, step):
+        assert status_of(disk.words, killed_at=moment) == KILLED
+        disk.check_between(old)
+        between = disk.trees()
+        assert status_of(disk.words) in (0, 1)
+        disk.check_done(old)
+        if len(old) == 1 and between != old and "meta.properties" in between[0]:
+            assert disk.trees() == between, "it was whole"
+        disk.reset()
+    assert status_of(disk.words) == 0
+    disk.check_done(old)
+    assert status_of(disk.words) == 1, "there is nothing to do"
+
+
+@every_repair
+def test_a_file_that_may_grow_no_further(case: Interruptible, tmp_path: Path) -> None:
+    """The kernel writes what fits and refuses the rest, as a full disk does."""
+    disk = Disk(case, tmp_path / "disk")
+    disk.reset()
+    old = disk.trees()
+    for most_bytes in (0, 100, 1000, 5000):
+        if status_of(disk.words, most_bytes=most_bytes) == 0:
+            break
+        disk.check_between(old)
+        assert status_of(disk.words) in (0, 1)
+        disk.check_done(old)
+        disk.reset()
+    else:
+        assert status_of(disk.words) == 0
+    disk.check_done(old)
