@@ -133,7 +133,7 @@ def on_fetch_failed(core: Core, node_id: int, correlation: int, *, disconnected:
     loop.correlation = None
     state = core.state
     if type(state) is Follower and node_id == core.leader_id:
-        if disconnected and core.may_stand and not core.is_shutting_down:
+        if disconnected and core.may_stand and not core.is_shutting_down and not state.leaves_it_to_others:
             become_prospective(core)
             return
         state.is_leader_out_of_reach = not core.may_stand
@@ -208,8 +208,9 @@ def _succeed(core: Core, state: Follower, request: EndQuorumEpochRequest) -> Non
     if place == 0:
         become_prospective(core)
         return
+    # The resigned leader refuses our Fetches, and soon its connections break: that says nothing of the successors.
     wait_ms = min(place * _STAGGER_FACTOR * core.config.suspicion_backoff_max_ms, core.config.election_backoff_max_ms)
-    state.leaves_it_to_others = place == len(successors)
+    state.leaves_it_to_others = True
     state.fetch_deadline_ms = min(state.fetch_deadline_ms, core.now_ms + wait_ms)
 
 

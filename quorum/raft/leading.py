@@ -13,7 +13,7 @@ from quorum.raft.core import Core
 from quorum.raft.log_state import EpochStartsAt
 from quorum.raft.messages import UNKNOWN_OFFSET, FetchResponse
 from quorum.raft.parking import answer_appended, tell_high_watermark
-from quorum.raft.read_barrier import maybe_begin_round, send_begin_to
+from quorum.raft.read_barrier import follow_voters, maybe_begin_round, send_begin_to
 from quorum.raft.ready import HighWatermarkAdvanced, VotersChanged
 from quorum.raft.states import Leader, Progress
 
@@ -62,6 +62,7 @@ def follow_membership(core: Core, leader: Leader) -> None:
     if own is not None and core.members.is_voter:
         own.log_end_offset = core.log.flushed_offset
     _arm_for_peers(core, leader)
+    follow_voters(core, leader)
 
 
 def _arm_for_peers(core: Core, leader: Leader) -> None:

@@ -72,6 +72,13 @@ def on_elapsed_barrier(core: Core, leader: Leader) -> None:
         _ask_silent_voters(core, leader)
 
 
+def follow_voters(core: Core, leader: Leader) -> None:
+    """The voters are others: those who have answered may be a majority of them, or others have to be asked."""
+    if leader.barrier.proving is not None:
+        _ask_silent_voters(core, leader)
+        _maybe_pass(core, leader)
+
+
 def _ask_silent_voters(core: Core, leader: Leader) -> None:
     """One question at a time to each: a voter that stays silent collects none."""
     barrier = leader.barrier

@@ -98,7 +98,7 @@ class Follower(msgspec.Struct, kw_only=True, gc=False):
     has_fetched: bool = False
     is_leader_out_of_reach: bool = False
     leaves_it_to_others: bool = False
-    """The leader has resigned and named others alone: until `fetch_deadline_ms` it is for them to stand."""
+    """The leader has resigned and named others first: until `fetch_deadline_ms` it is for them to stand."""
     voter_ask: int | None = None
     """The correlation of the one request about this replica's own vote that is under way."""
     voter_ask_due_ms: int = 0

@@ -102,7 +102,7 @@ VOTER_MUTANTS = (
         "voter_changes.py",
         "    expire_change(core, leader)\n    if leader.change is not None:\n",
         "    expire_change(core, leader)\n    if leader.change is not None and core.log.end_offset < 0:\n",
-        100,
+        300,
     ),
     Mutant(
         "the voters are changed while the latest are not committed",

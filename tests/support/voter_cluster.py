@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import msgspec
+
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet
@@ -18,7 +20,12 @@ from quorum.raft.inputs import Input, RequestReceived
 from quorum.raft.machine import RaftMachine
 from quorum.raft.messages import Request, Response
 from quorum.raft.ready import AppendBatches, Destination, Ready
-from quorum.raft.voter_messages import AddRaftVoterRequest, RemoveRaftVoterRequest, UpgradeKRaftVersionRequest
+from quorum.raft.voter_messages import (
+    AddRaftVoterRequest,
+    RemoveRaftVoterRequest,
+    UpdateRaftVoterRequest,
+    UpgradeKRaftVersionRequest,
+)
 from tests.support.raft_checkers import Broken
 from tests.support.raft_cluster import Cluster, Defects, Node
 from tests.support.raft_disk import Batch, Disk, split
@@ -222,6 +229,16 @@ class VoterCluster(Cluster):
         if leader is None:
             return None
         return self.ask(leader, AddRaftVoterRequest(voter=node.key, endpoints=node.endpoints))
+
+    def update(self, node_id: int, port: int) -> int | None:
+        """Tell the leader that this voter listens at another port."""
+        leader = self.leader()
+        machine = None if leader is None else self.nodes[leader].machine
+        voter = None if machine is None else machine.voters.get(NodeId(node_id))
+        if leader is None or machine is None or voter is None:
+            return None
+        moved = msgspec.structs.replace(voter, endpoints=(Endpoint(name="GRPC", host=f"n{node_id}", port=port),))
+        return self.ask(leader, UpdateRaftVoterRequest(current_leader_epoch=machine.epoch, voter=moved))
 
     def remove(self, node_id: int) -> int | None:
         """Ask the leader to remove that node, with the directory that votes."""

@@ -47,9 +47,12 @@ def _remove_leader(cluster: VoterCluster, pick: int) -> None:
 
 
 def _burst(cluster: VoterCluster, pick: int) -> None:
-    """Two changes at once."""
-    _remove(cluster, pick)
+    """Several changes at once."""
+    if pick % 2:
+        _remove(cluster, pick)
     _add_spare(cluster, pick >> 4)
+    node_ids = list(cluster.nodes)
+    cluster.update(node_ids[pick % len(node_ids)], 9094 + pick % 7)
     _remove(cluster, pick >> 8)
 
 
