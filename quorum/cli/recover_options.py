@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import getpass
+import inspect
 import os
 import re
 import shlex
@@ -11,12 +13,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
+import msgspec
 import typer
 
 from quorum.cli.errors import wrong_use
-from quorum.cli.output import OutputFormat
+from quorum.cli.output import Output, OutputFormat
 
 if TYPE_CHECKING:
     from metadata_log.files import Files
@@ -70,6 +73,67 @@ _ENDPOINT = re.compile(
     r"(?P<name>[A-Za-z0-9._-]+)://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]+):(?P<port>\d+)", re.ASCII
 )
 _ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]+):(?P<port>\d+)", re.ASCII)
+
+
+class Shared(msgspec.Struct, frozen=True, kw_only=True):
+    """What the options say that all repairs of a quorum have; see `with_shared_options`.
+
+    Attributes:
+        copies: further log directories, to be looked at.
+    """
+
+    copies: list[str]
+    request: Request
+    apply: bool
+    work: Path | None
+    output: OutputFormat
+
+    def run(
+        self,
+        propose: Callable[[Files], Proposal],
+        targets: list[Path],
+        *,
+        is_new: bool = False,
+        owner_of: Path | None = None,
+    ) -> None:
+        """Run a repair, see `recover_run`."""
+        run_proposed(propose, targets, self.apply, self.work, self.output, is_new=is_new, owner_of=owner_of)
+
+
+def _shared(
+    copy: Copies = None,
+    missing: Missing = None,
+    accept_data_loss: AcceptLoss = False,
+    epoch_gap: EpochGap = DEFAULT_GAP,
+    not_a_controller: NotController = None,
+    bootstrap_controller: BootstrapControllers = None,
+    timeout: ProbeTimeout = DEFAULT_TIMEOUT_S,
+    work: Work = None,
+    apply: Apply = False,
+    output: Output = OutputFormat.TABLE,
+) -> Shared:
+    request = request_of(
+        missing=missing, accept_data_loss=accept_data_loss, epoch_gap=epoch_gap, not_a_controller=not_a_controller,
+        bootstrap_controller=bootstrap_controller, timeout_s=timeout,
+    )  # fmt: skip
+    return Shared(copies=texts_of(copy), request=request, apply=apply, work=work, output=output)
+
+
+def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of `_shared` after its own; what they say it gets as `shared`."""
+    common = inspect.signature(_shared, eval_str=True).parameters
+    own = [one for one in inspect.signature(command, eval_str=True).parameters.values() if one.name != "shared"]
+
+    @functools.wraps(command)
+    def called(**named: Any) -> None:
+        said = {name: named.pop(name) for name in common}
+        command(**named, shared=_shared(**said))
+
+    parameters = [*own, *common.values()]
+    read_by_typer: Any = called
+    read_by_typer.__signature__ = inspect.Signature(parameters)
+    read_by_typer.__annotations__ = {one.name: one.annotation for one in parameters}
+    return called
 
 
 def request_of(

@@ -10,27 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorum.cli.output import Output, OutputFormat
 from quorum.cli.recover_options import (
-    DEFAULT_GAP,
-    DEFAULT_TIMEOUT_S,
-    AcceptLoss,
-    Apply,
-    BootstrapControllers,
-    Copies,
     Directories,
     Directory,
     Endpoints,
-    EpochGap,
-    Missing,
-    NotController,
-    ProbeTimeout,
-    Work,
+    Shared,
     endpoints_of,
-    request_of,
-    run_proposed,
     text_of,
     texts_of,
+    with_shared_options,
 )
 
 if TYPE_CHECKING:
@@ -57,39 +45,29 @@ STATIC_VOTERS_EXAMPLES = (
 )
 
 
+@with_shared_options
 def standalone(
     directory: Directory,
-    copy: Copies = None,
     endpoint: Endpoints = None,
-    missing: Missing = None,
-    accept_data_loss: AcceptLoss = False,
-    epoch_gap: EpochGap = DEFAULT_GAP,
-    not_a_controller: NotController = None,
-    bootstrap_controller: BootstrapControllers = None,
-    timeout: ProbeTimeout = DEFAULT_TIMEOUT_S,
-    work: Work = None,
-    apply: Apply = False,
-    output: Output = OutputFormat.TABLE,
+    *,
+    shared: Shared,
 ) -> None:
     """Make a surviving voter the only one: a majority of the controllers is lost for good.
 
     Before, fence the others: an old majority that was only cut off would go on by itself. Afterwards they join again as
     new ones; the command says how. Without --apply nothing is changed.
     """
-    request = request_of(
-        missing=missing, accept_data_loss=accept_data_loss, epoch_gap=epoch_gap, not_a_controller=not_a_controller,
-        bootstrap_controller=bootstrap_controller, timeout_s=timeout,
-    )  # fmt: skip
     endpoints = endpoints_of(endpoint)
 
     def propose(files: Files) -> Proposal:
         from quorum.recovery.standalone import propose_standalone  # noqa: PLC0415
 
-        return propose_standalone(files, text_of(directory), texts_of(copy), request, endpoints=endpoints)
+        return propose_standalone(files, text_of(directory), shared.copies, shared.request, endpoints=endpoints)
 
-    run_proposed(propose, [directory], apply, work, output)
+    shared.run(propose, [directory])
 
 
+@with_shared_options
 def from_broker(
     broker_dir: Annotated[
         list[Path],
@@ -100,26 +78,14 @@ def from_broker(
     ],
     node_id: Annotated[int, typer.Option("--node-id", min=0, help="Of the new controller; a lost one's will do.")],
     endpoint: Endpoints = None,
-    copy: Copies = None,
-    missing: Missing = None,
-    accept_data_loss: AcceptLoss = False,
-    epoch_gap: EpochGap = DEFAULT_GAP,
-    not_a_controller: NotController = None,
-    bootstrap_controller: BootstrapControllers = None,
-    timeout: ProbeTimeout = DEFAULT_TIMEOUT_S,
-    work: Work = None,
-    apply: Apply = False,
-    output: Output = OutputFormat.TABLE,
+    *,
+    shared: Shared,
 ) -> None:
     """Make a new controller's directory from a broker's copy of the metadata log: every controller is lost.
 
     Brokers may go on running; name the copies of all of them, since one may hold what no other has. The listener's name
     is that of the lost controllers. Without --apply nothing is changed.
     """
-    request = request_of(
-        missing=missing, accept_data_loss=accept_data_loss, epoch_gap=epoch_gap, not_a_controller=not_a_controller,
-        bootstrap_controller=bootstrap_controller, timeout_s=timeout,
-    )  # fmt: skip
     endpoints = endpoints_of(endpoint)
 
     def propose(files: Files) -> Proposal:
@@ -129,46 +95,38 @@ def from_broker(
 
         directory_id = DirectoryId(SystemEntropy().new_id())
         new = NewController(log_dir=text_of(directory), node_id=node_id, endpoints=endpoints, directory_id=directory_id)
-        return propose_from_broker(files, texts_of(broker_dir), texts_of(copy), new, request)
+        return propose_from_broker(files, texts_of(broker_dir), shared.copies, new, shared.request)
 
-    run_proposed(propose, [directory], apply, work, output, is_new=True, owner_of=broker_dir[0])
+    shared.run(propose, [directory], is_new=True, owner_of=broker_dir[0])
 
 
+@with_shared_options
 def voters(
     directory: Directories,
     members: Annotated[
         list[str],
         typer.Option("--set", help="A voter of the new set: id@host:port[/grpc-port][:directory-id]. Repeat it."),
     ],
-    copy: Copies = None,
-    missing: Missing = None,
-    accept_data_loss: AcceptLoss = False,
-    epoch_gap: EpochGap = DEFAULT_GAP,
-    not_a_controller: NotController = None,
-    bootstrap_controller: BootstrapControllers = None,
-    timeout: ProbeTimeout = DEFAULT_TIMEOUT_S,
-    work: Work = None,
-    apply: Apply = False,
-    output: Output = OutputFormat.TABLE,
+    *,
+    shared: Shared,
 ) -> None:
     """Rewrite who votes and where: addresses, directory ids or members, in the directories of all new voters at once.
 
     All of them must be stopped and here (bring those of other hosts, and take them back). Each gets the best of their
     logs with the new voters at its end. Without --apply nothing is changed.
     """
-    request = request_of(
-        missing=missing, accept_data_loss=accept_data_loss, epoch_gap=epoch_gap, not_a_controller=not_a_controller,
-        bootstrap_controller=bootstrap_controller, timeout_s=timeout,
-    )  # fmt: skip
 
     def propose(files: Files) -> Proposal:
         from quorum.recovery.voters import parse_named_voter, propose_voters  # noqa: PLC0415
 
-        return propose_voters(files, texts_of(directory), texts_of(copy), [*map(parse_named_voter, members)], request)
+        return propose_voters(
+            files, texts_of(directory), shared.copies, [*map(parse_named_voter, members)], shared.request
+        )
 
-    run_proposed(propose, directory, apply, work, output)
+    shared.run(propose, directory)
 
 
+@with_shared_options
 def static_voters(
     directory: Directories,
     members: Annotated[list[str], typer.Option("--set", help="A voter of the new set: id@host:port. Repeat it.")],
@@ -176,16 +134,8 @@ def static_voters(
         list[Path] | None,
         typer.Option("--config", help="A node's server.properties, to be checked.", exists=True, dir_okay=False),
     ] = None,
-    copy: Copies = None,
-    missing: Missing = None,
-    accept_data_loss: AcceptLoss = False,
-    epoch_gap: EpochGap = DEFAULT_GAP,
-    not_a_controller: NotController = None,
-    bootstrap_controller: BootstrapControllers = None,
-    timeout: ProbeTimeout = DEFAULT_TIMEOUT_S,
-    work: Work = None,
-    apply: Apply = False,
-    output: Output = OutputFormat.TABLE,
+    *,
+    shared: Shared,
 ) -> None:
     """Change the voters of a cluster at kraft.version 0 (Kafka 3.9 and older): what to configure, and what to rewrite.
 
@@ -195,16 +145,11 @@ def static_voters(
     """
     from quorum.cli.recover_config import check_configs  # noqa: PLC0415  (not needed for help)
 
-    request = request_of(
-        missing=missing, accept_data_loss=accept_data_loss, epoch_gap=epoch_gap, not_a_controller=not_a_controller,
-        bootstrap_controller=bootstrap_controller, timeout_s=timeout,
-    )  # fmt: skip
-
     def propose(files: Files) -> Proposal:
         from quorum.recovery.static_voters import parse_static_voter, propose_static_voters  # noqa: PLC0415
 
         named = [*map(parse_static_voter, members)]
-        proposal = propose_static_voters(files, texts_of(directory), texts_of(copy), named, request)
+        proposal = propose_static_voters(files, texts_of(directory), shared.copies, named, shared.request)
         return check_configs(proposal, config or [], named)
 
-    run_proposed(propose, directory, apply, work, output)
+    shared.run(propose, directory)

@@ -6,8 +6,9 @@ Decides: that order. Must not know: what a repair does.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -22,7 +23,7 @@ from quorum.cli.recover_options import author
 from quorum.cli.recover_show import step_lines
 from quorum.recovery.carry_out import carry_out, finish
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
-from quorum.recovery.journal import Record, pending, work_root_of
+from quorum.recovery.journal import JOURNAL_FILE, Record, pending, work_root_of
 from quorum.recovery.places import find_place
 from quorum.recovery.request import Proposal
 
@@ -48,7 +49,9 @@ def run_repair(
             if log_dir is not None:
                 _lock(files, log_dir, held, apply=apply)
             if log_dir is not None and apply:
-                held.callback(give_to_owner, log_dir, os.stat(log_dir))
+                held.callback(give_to_owner, log_dir, _owner(log_dir, owner_of))
+        if apply:
+            held.enter_context(_told_when_interrupted(files, [path for path in log_dirs if path is not None]))
         finished = [finish(files, record) for record in _interrupted(files, log_dirs)] if apply else []
         if finished:
             _show_records(output, finished, "Finished what was interrupted")
@@ -74,6 +77,29 @@ def run_repair(
     _show_records(output, records, "Done")
     for line in step_lines(proposal.steps, "Next:"):
         print(line)
+
+
+def _owner(log_dir: str, owner_of: Path | None) -> os.stat_result:
+    """Of a directory; a new one that an interrupted run as root has left gets that of `owner_of`."""
+    found = os.stat(log_dir)
+    return owner_of.stat() if owner_of is not None and found.st_uid == 0 else found
+
+
+@contextmanager
+def _told_when_interrupted(files: Files, log_dirs: Sequence[str]) -> Iterator[None]:
+    """Ctrl-C may come at any moment: say which directories wait to be finished."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        waiting = [log_dir for log_dir in log_dirs if files.exists(f"{log_dir}/{JOURNAL_FILE}")]
+        said = (
+            f"the repair of {', '.join(waiting)} is decided and not finished: run the same command again, and start "
+            "nothing before"
+            if waiting
+            else "each directory is as it was, or is repaired already: run the same command again"
+        )
+        print(f"kraft: interrupted: {said}", file=sys.stderr)
+        raise
 
 
 def _carry_out(

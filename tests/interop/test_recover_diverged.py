@@ -29,23 +29,13 @@ def test_a_broker_and_a_stale_voter_with_other_records_rejoin(
         _create(cluster, "early")
         leader = cluster.leader()
         survivor, stale = (node for node in cluster.controllers if node is not leader)
-        survivor.kill()
-        for number in range(5):
-            _create(cluster, f"later-{number}")
-        for node in cluster.nodes.values():
-            node.kill()
+        _leave_behind(cluster, survivor)
         shutil.rmtree(leader.log_dir)
         held = {node.node_id: copy_of(node) for node in (stale, *cluster.brokers)}
         assert all(copy.end.offset > copy_of(survivor).end.offset for copy in held.values())
 
-        words = [
-            "recover",
-            "standalone",
-            "--dir",
-            str(survivor.log_dir),
-            "--missing",
-            f"{leader.node_id},{stale.node_id}",
-        ]
+        missing = f"{leader.node_id},{stale.node_id}"
+        words = ["recover", "standalone", "--dir", str(survivor.log_dir), "--missing", missing]
         words += [word for broker in cluster.brokers for word in ("--copy", str(broker.log_dir))]
         assert run(words) == 1
         assert "later-4; which may have been committed" in capsys.readouterr().err
@@ -70,9 +60,22 @@ def test_a_broker_and_a_stale_voter_with_other_records_rejoin(
         assert len({line.hash for line in hash_logs(left)}) == 1
         assert run(["log", "diff", *map(str, left)]) == 0
         for node in (stale, *cluster.brokers):
-            both = sorted([copy_of(survivor), copy_of(node)], key=lambda copy: copy.end.offset)
-            assert common_end(*both) == both[0].end.offset, node.node_id
-            assert both[0].sums.first_difference(both[1].sums, int(both[0].end.offset)) is None
+            _check_same_bytes(copy_of(survivor), copy_of(node))
+
+
+def _leave_behind(cluster: KafkaCluster, survivor: KafkaNode) -> None:
+    """The others commit topics that the survivor has not; then all are killed."""
+    survivor.kill()
+    for number in range(5):
+        _create(cluster, f"later-{number}")
+    for node in cluster.nodes.values():
+        node.kill()
+
+
+def _check_same_bytes(one: Copy, other: Copy) -> None:
+    shorter, longer = sorted([one, other], key=lambda copy: copy.end.offset)
+    assert common_end(shorter, longer) == shorter.end.offset, other.node_id
+    assert shorter.sums.first_difference(longer.sums, int(shorter.end.offset)) is None
 
 
 def copy_of(node: KafkaNode) -> Copy:

@@ -34,14 +34,16 @@ def _context() -> ForkServerContext:
     return context
 
 
-def status_of(words: Sequence[str], *, killed_at: int = 0, most_bytes: int | None = None) -> int:
+def status_of(
+    words: Sequence[str], *, killed_at: int = 0, by: signal.Signals = signal.SIGKILL, most_bytes: int | None = None
+) -> int:
     """How `kraft words` ended: its status, or -9.
 
     Args:
-        killed_at: which of its changing calls it does not live to make, from 1; 0: it lives.
+        killed_at: before which of its changing calls it gets the signal `by`, from 1; 0: it gets none.
         most_bytes: the size above which the kernel lets none of its files grow (RLIMIT_FSIZE).
     """
-    process = _context().Process(target=_live, args=(list(words), killed_at, most_bytes))
+    process = _context().Process(target=_live, args=(list(words), killed_at, by, most_bytes))
     process.start()
     process.join()
     status = process.exitcode
@@ -49,25 +51,25 @@ def status_of(words: Sequence[str], *, killed_at: int = 0, most_bytes: int | Non
     return -1 if status is None else status
 
 
-def _live(words: list[str], killed_at: int, most_bytes: int | None) -> None:
+def _live(words: list[str], killed_at: int, by: signal.Signals, most_bytes: int | None) -> None:
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)
     if most_bytes is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, resource.RLIM_INFINITY))
     if killed_at:
-        _kill_at(killed_at)
+        _kill_at(killed_at, by)
     sys.exit(run(words))
 
 
-def _kill_at(number: int) -> None:
-    """Let this process kill itself instead of making its changing call of this number."""
+def _kill_at(number: int, by: signal.Signals) -> None:
+    """Let this process signal itself just before its changing call of this number."""
     left = itertools.count(number - 1, -1)
 
     def dying(call: Callable[..., object]) -> Callable[..., object]:
         def called(*arguments: object, **named: object) -> object:
             if next(left) == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), by)
             return call(*arguments, **named)
 
         return called

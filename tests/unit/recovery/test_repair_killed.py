@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,8 @@ pytestmark = [pytest.mark.campaign, pytest.mark.timeout(600)]
 
 MOMENTS = 1_000_000 if os.environ.get("LONG") else 5
 """At how many of its calls each repair is killed, at most."""
+
+INTERRUPTED = 130
 
 every_repair = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -111,3 +114,16 @@ def test_a_file_that_may_grow_no_further(case: Interruptible, tmp_path: Path) ->
     else:
         assert status_of(disk.words) == 0
     disk.check_done(old)
+
+
+def test_ctrl_c_at_any_call(tmp_path: Path) -> None:
+    case = CASES[0]
+    disk = Disk(case, tmp_path / "disk")
+    calls = case.play().calls
+    for moment in range(3, calls, calls // MOMENTS + 1):
+        disk.reset()
+        old = disk.trees()
+        assert status_of(disk.words, killed_at=moment, by=signal.SIGINT) == INTERRUPTED
+        disk.check_between(old)
+        assert status_of(disk.words) in (0, 1)
+        disk.check_done(old)
