@@ -13,7 +13,8 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from metadata_log.errors import MetadataLogError
 from metadata_log.os_files import OsFiles
-from metadata_log.tools.dump_pieces import Piece, pieces
+from metadata_log.tools.dump import first_offset_of
+from metadata_log.tools.dump_course import Course, Flaw
 from metadata_log.tools.dump_select import Selection
 from metadata_log.tools.dump_texts import TextRow, text_rows
 
@@ -33,37 +34,40 @@ _SCHEMA: Final = pa.schema(
 )
 
 
-def write_table(
-    paths: Sequence[str], selection: Selection, form: str, out: BinaryIO
-) -> Iterator[tuple[str, MetadataLogError]]:
+def write_table(paths: Sequence[str], selection: Selection, form: str, out: BinaryIO) -> Iterator[tuple[str, Flaw]]:
     """Write the records of these files to `out`, as `parquet` or as an Arrow stream (`arrow`), while being iterated.
 
     Yields:
-        each file that is damaged, with the error, after the records before the damage.
+        what is wrong with them, once all is written; what stands behind it is written as well.
     """
-    failed: list[tuple[str, MetadataLogError]] = []
+    found: list[tuple[str, Flaw]] = []
     with pq.ParquetWriter(out, _SCHEMA) if form == "parquet" else pa.ipc.new_stream(out, _SCHEMA) as writer:
         for path in paths:
-            handle = OsFiles().open(path, read_only=True)
-            try:
-                for piece in pieces(handle, handle.size()):
-                    writer.write_batch(_batch(path, _rows(piece, selection, path, failed)))
-            except MetadataLogError as error:
-                failed.append((path, error))
-            finally:
-                handle.close()
+            for rows in _rows_of(path, selection):
+                if isinstance(rows, Flaw):
+                    found.append((path, rows))
+                else:
+                    writer.write_batch(_batch(path, rows))
     out.flush()
-    yield from failed
+    yield from found
 
 
-def _rows(piece: Piece, selection: Selection, path: str, failed: list[tuple[str, MetadataLogError]]) -> list[TextRow]:
-    rows: list[TextRow] = []
+def _rows_of(path: str, selection: Selection) -> Iterator[list[TextRow] | Flaw]:
+    handle = OsFiles().open(path, read_only=True)
     try:
-        for row in text_rows(piece, selection):
-            rows.append(row)
-    except MetadataLogError as error:
-        failed.append((path, error))
-    return rows
+        course = Course(handle, handle.size(), first_offset_of(path))
+        while course.tail is None:
+            try:
+                for piece in course.pieces(course.position):
+                    yield list(text_rows(piece, selection, sealed=True))
+            except MetadataLogError:
+                pass  # the course stands where it was met, and tells of it
+            yield from course.past_trouble(
+                lambda piece: list(text_rows(piece, selection, sealed=True)),
+                lambda piece: list(text_rows(piece, selection)),
+            )
+    finally:
+        handle.close()
 
 
 def _batch(path: str, rows: list[TextRow]) -> pa.RecordBatch:

@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import BatchHeader, Record, batch_records, parse_header
+from metadata_log.batch import BatchHeader, Record, batch_records, computed_checksum, parse_header
 from metadata_log.errors import CorruptBatchError, MetadataLogError, RecordError, UnsupportedBatchError
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records.json_form import JsonValue, data_of, type_name
@@ -92,18 +92,25 @@ def dump_text(path: str, buffer: bytes, style: Style = Style.KAFKA_4_3) -> Itera
     yield from tail_lines(path, len(buffer) - end)
 
 
-def show_text(piece: Piece, style: Style = Style.KAFKA_4_3, selection: Selection = _EVERYTHING) -> Shown:
-    """The lines of a piece's batches as one text."""
+def show_text(
+    piece: Piece, style: Style = Style.KAFKA_4_3, selection: Selection = _EVERYTHING, *, sealed: bool = False
+) -> Shown:
+    """The lines of a piece's batches as one text. With `sealed`, a wrong checksum is an error, chosen or not."""
     lines: list[str] = []
     everything = selection.is_everything
     try:
         for at, header in batches_of(piece):
             chosen = None
             if not everything:
+                if sealed:
+                    require_sealed(piece, header, at)
                 chosen = selection.of_batch(header)
                 if chosen is None:
                     continue
+            first = len(lines)
             lines += batch_lines(piece.buffer, piece.position + at, header, at, style, chosen)
+            if sealed and everything and lines[first].endswith("false"):
+                require_sealed(piece, header, at)
     except (CorruptBatchError, UnsupportedBatchError) as error:
         return Shown(text=joined(lines), error=placed(error, piece))
     return Shown(text=joined(lines))
@@ -134,6 +141,18 @@ def batches_of(piece: Piece) -> Iterator[tuple[int, BatchHeader]]:
         at += header.size_in_bytes
 
 
+def require_sealed(piece: Piece, header: BatchHeader, at: int) -> None:
+    """Let a batch pass whose checksum is right.
+
+    Raises:
+        CorruptBatchError: it is not; at its position in the piece.
+    """
+    checksum = computed_checksum(piece.buffer, header, at)
+    if checksum != header.crc:
+        what = f"its checksum is {checksum:#010x}, but {header.crc:#010x} is written"
+        raise CorruptBatchError(what, position=at, base_offset=header.base_offset)
+
+
 def title_lines(path: str) -> Iterator[str]:
     """What is printed before the first batch of a file."""
     name = os.path.basename(path)
@@ -144,6 +163,14 @@ def title_lines(path: str) -> Iterator[str]:
         yield "KRaft bootstrap snapshot"
     elif checkpoint := _CHECKPOINT_NAME.fullmatch(name):
         yield f"Snapshot end offset: {int(checkpoint[1])}, epoch: {int(checkpoint[2])}"
+
+
+def first_offset_of(path: str) -> int | None:
+    """The offset that a file begins with, by its name."""
+    name = os.path.basename(path)
+    if segment := _SEGMENT_NAME.fullmatch(name):
+        return int(segment[1])
+    return 0 if name == _BOOTSTRAP_NAME or _CHECKPOINT_NAME.fullmatch(name) else None
 
 
 def tail_lines(path: str, size: int) -> Iterator[str]:

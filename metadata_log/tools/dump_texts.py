@@ -17,7 +17,7 @@ from metadata_log.records.json_form import type_name
 from metadata_log.records.json_values import string_text
 from metadata_log.records.printing import data_text
 from metadata_log.records.serde import decode_control, decode_versioned
-from metadata_log.tools.dump import Shown, batches_of, placed
+from metadata_log.tools.dump import Shown, batches_of, placed, require_sealed
 from metadata_log.tools.dump_lines import CONTROL_NAMES, key_of, require_uncompressed, value_of
 from metadata_log.tools.dump_pieces import Piece
 from metadata_log.tools.dump_select import Selection
@@ -45,19 +45,21 @@ class TextRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     error: str | None = None
 
 
-def text_rows(piece: Piece, selection: Selection) -> Iterator[TextRow]:
-    """The chosen records of a piece.
+def text_rows(piece: Piece, selection: Selection, *, sealed: bool = False) -> Iterator[TextRow]:
+    """The chosen records of a piece. With `sealed`, a wrong checksum is an error, chosen or not.
 
     Raises:
         CorruptBatchError, UnsupportedBatchError: as `dump_text`, after the rows before it.
     """
     try:
         for at, header in batches_of(piece):
+            if sealed:
+                require_sealed(piece, header, at)
             chosen = selection.of_batch(header)
             if chosen is None:
                 continue
             require_uncompressed(header, piece.position + at)
-            wrong = None if computed_checksum(piece.buffer, header, at) == header.crc else WRONG_CHECKSUM
+            wrong = None if sealed or computed_checksum(piece.buffer, header, at) == header.crc else WRONG_CHECKSUM
             for record in batch_records(piece.buffer, header, at):
                 if chosen(record):
                     yield _row(piece.position + at, header, record, wrong)
@@ -65,23 +67,25 @@ def text_rows(piece: Piece, selection: Selection) -> Iterator[TextRow]:
         raise placed(error, piece) from error
 
 
-def show_json_lines(piece: Piece, file: str, selection: Selection, separator: str = "\n") -> Shown:
+def show_json_lines(
+    piece: Piece, file: str, selection: Selection, separator: str = "\n", *, sealed: bool = False
+) -> Shown:
     """A JSON object for each record of a piece, each followed by `separator`."""
     head = f'{{"file":{json.dumps(file)},"position":'
-    return show_rows(piece, selection, lambda row: f"{head}{_json_rest(row)}{separator}")
+    return show_rows(piece, selection, lambda row: f"{head}{_json_rest(row)}{separator}", sealed=sealed)
 
 
-def show_csv(piece: Piece, file: str, selection: Selection) -> Shown:
+def show_csv(piece: Piece, file: str, selection: Selection, *, sealed: bool = False) -> Shown:
     """A line of CSV for each record of a piece, in the order of COLUMNS."""
     name = _cell(file)
-    return show_rows(piece, selection, lambda row: f"{name},{_csv_rest(row)}\n")
+    return show_rows(piece, selection, lambda row: f"{name},{_csv_rest(row)}\n", sealed=sealed)
 
 
-def show_rows(piece: Piece, selection: Selection, line: Callable[[TextRow], str]) -> Shown:
+def show_rows(piece: Piece, selection: Selection, line: Callable[[TextRow], str], *, sealed: bool = False) -> Shown:
     """The chosen records of a piece, each as `line` has it."""
     lines: list[str] = []
     try:
-        for row in text_rows(piece, selection):
+        for row in text_rows(piece, selection, sealed=sealed):
             lines.append(line(row))
     except (CorruptBatchError, UnsupportedBatchError) as error:
         return Shown(text="".join(lines), error=error)

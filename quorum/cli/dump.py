@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from metadata_log.errors import CorruptBatchError
+from metadata_log.os_files import OsFiles
+from metadata_log.tools.dump_course import Course
 from metadata_log.tools.dump_lines import Style
 from quorum.cli.dump_options import (
     As,
@@ -25,11 +27,12 @@ from quorum.cli.dump_options import (
     Until,
     selection_of,
 )
-from quorum.cli.dump_output import DumpFormat, Renderer, Writer, named, show_files
+from quorum.cli.dump_output import DumpFormat, Renderer, Writer, named, show_files, write_past_trouble
 from quorum.cli.errors import FAILED, CliError, say, wrong_use
 from quorum.cli.log_files import files_of, metadata_logs
 
 if TYPE_CHECKING:
+    from metadata_log.tools.dump_pieces import Piece
     from metadata_log.tools.dump_select import Selection
 
 EPILOG: Final = (
@@ -58,8 +61,9 @@ def run(
 ) -> None:
     """Print every batch and record of metadata logs and checkpoints, of ours or of Apache Kafka's.
 
-    Reads only and takes no lock: it may be used on the directory of a running node. Exit status 1: a file is damaged
-    so that it cannot be read on; what stands before the damage is printed.
+    Reads only and takes no lock: it may be used on the directory of a running node. Damaged bytes are passed over, and
+    standard error says which, and which offsets are missing for it. Exit status 0: all could be read. 1: something is
+    damaged, or the last write is not finished. 2: there is no log.
     """
     files = list(files_of(paths))
     selection = selection_of(files, first, end, since, until, epoch, kind, topic, broker)
@@ -77,7 +81,6 @@ def run(
 
 
 def _follow(paths: list[Path], renderer: Renderer) -> None:
-    from metadata_log.os_files import OsFiles  # noqa: PLC0415
     from metadata_log.tools.dump_follow import Added, CutBack, Follower, Opened  # noqa: PLC0415
 
     directories = [directory for path in paths for directory in metadata_logs(path)]
@@ -95,17 +98,29 @@ def _follow(paths: list[Path], renderer: Renderer) -> None:
                     case CutBack(path=path, position=position):
                         say(f"kraft: {path} was cut back, and goes on from byte {position}")
                     case Added(path=path, piece=piece):
-                        shown = renderer.show(piece, path)
-                        writer.write(shown.text)
-                        if shown.error is not None:
-                            writer.flush()
-                            raise CliError(named(shown.error, path))
+                        _write_added(piece, path, renderer, writer)
             writer.flush()
             time.sleep(_POLL_S)
     except CorruptBatchError as error:
         raise CliError(named(error, follower.path)) from error
     finally:
         follower.close()
+
+
+def _write_added(piece: Piece, path: str, renderer: Renderer, writer: Writer) -> None:
+    """Write what was added to the log; where it is not sound, past its damage."""
+    shown = renderer.show(piece, path, sealed=True)
+    if shown.error is None:
+        writer.write(shown.text)
+        return
+    handle = OsFiles().open(path, read_only=True)
+    try:
+        course = Course(handle, piece.end)
+        course.position = piece.position
+        while course.tail is None:
+            write_past_trouble(path, course, renderer, writer)
+    finally:
+        handle.close()
 
 
 def _write_table(files: list[Path], selection: Selection, form: DumpFormat) -> None:
@@ -119,6 +134,8 @@ def _write_table(files: list[Path], selection: Selection, form: DumpFormat) -> N
         from metadata_log.analysis.dump_tables import write_table  # noqa: PLC0415
 
         sys.stdout.flush()
-        for path, error in write_table([str(file) for file in files], selection, form.value, sys.stdout.buffer):
-            say(f"kraft: {named(error, path)}")
-            raise typer.Exit(FAILED)
+        flaws = list(write_table([str(file) for file in files], selection, form.value, sys.stdout.buffer))
+    for path, flaw in flaws:
+        say(f"kraft: {path}: {flaw}")
+    if flaws:
+        raise typer.Exit(FAILED)

@@ -5,19 +5,21 @@ Decides: the forms. Must not know: where files come from.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from metadata_log.errors import MetadataLogError
 from metadata_log.os_files import OsFiles
-from metadata_log.tools.dump import Shown, joined, show_text, tail_lines, title_lines
+from metadata_log.tools.dump import Shown, first_offset_of, joined, show_text, tail_lines, title_lines
+from metadata_log.tools.dump_course import Course, Flaw
 from metadata_log.tools.dump_lines import Style
-from metadata_log.tools.dump_pieces import Piece, pieces
+from metadata_log.tools.dump_pieces import Piece
 from metadata_log.tools.dump_select import Selection
 from metadata_log.tools.dump_turns import WORTH_IT, Rendered, processes, write_in_turns
-from quorum.cli.errors import FAILED, say
+from quorum.cli.errors import FAILED, CliError, exit_code_of, say, wrong_use
 
 if TYPE_CHECKING:
     from metadata_log.tools.dump_texts import TextRow
@@ -69,26 +71,33 @@ class Renderer:
             return f"{path}:\n" + _TABLE.format("offset", "epoch", "time", "type", "version", "data")
         return ""
 
-    def show(self, piece: Piece, path: str) -> Shown:
-        """A piece of a file."""
+    def show(self, piece: Piece, path: str, *, sealed: bool = False) -> Shown:
+        """A piece of a file. With `sealed`, a wrong checksum is an error."""
         if self.form is DumpFormat.TEXT:
-            return show_text(piece, self._style, self._selection)
+            return show_text(piece, self._style, self._selection, sealed=sealed)
         from metadata_log.tools.dump_texts import show_csv, show_json_lines, show_rows  # noqa: PLC0415
 
         if self.form is DumpFormat.TABLE:
-            return show_rows(piece, self._selection, _table_line)
+            return show_rows(piece, self._selection, _table_line, sealed=sealed)
         if self.form is DumpFormat.CSV:
-            return show_csv(piece, path, self._selection)
-        return show_json_lines(piece, path, self._selection, _SEPARATOR if self.form is DumpFormat.JSON else "\n")
+            return show_csv(piece, path, self._selection, sealed=sealed)
+        separator = _SEPARATOR if self.form is DumpFormat.JSON else "\n"
+        return show_json_lines(piece, path, self._selection, separator, sealed=sealed)
+
+    def text(self, piece: Piece, path: str, *, sealed: bool = False) -> str:
+        """The same, or its error.
+
+        Raises:
+            MetadataLogError: the piece is not sound.
+        """
+        shown = self.show(piece, path, sealed=sealed)
+        if shown.error is not None:
+            raise shown.error
+        return shown.text
 
     def tail(self, path: str, size: int) -> str:
-        """After a file's last batch, when `size` bytes follow that are none; for programs it goes to standard error."""
-        lines = list(tail_lines(path, size))
-        if self.form is DumpFormat.TEXT:
-            return joined(lines)
-        for line in lines:
-            say(f"kraft: {path}: {line[0].lower()}{line[1:]}")
-        return ""
+        """After a file's last batch, when `size` bytes follow that are none."""
+        return joined(list(tail_lines(path, size))) if self.form is DumpFormat.TEXT else ""
 
 
 class Writer:
@@ -130,54 +139,75 @@ class Writer:
 
 
 def show_files(files: Sequence[str], renderer: Renderer) -> int:
-    """Write all files; the exit status: 1 when one is damaged so that it cannot be read on."""
+    """Write all files; the exit status: 1 when one is damaged, 2 when one is no log at all."""
     writer, status = Writer(renderer), 0
     for file in files:
         try:
-            dump_file(file, renderer, writer)
-        except MetadataLogError as error:
+            status = max(status, dump_file(file, renderer, writer))
+        except (CliError, PermissionError) as error:
             writer.flush()
-            say(f"kraft: {named(error, file)}")
-            status = FAILED
+            status = max(status, exit_code_of(error) or FAILED)
     writer.end()
     return status
 
 
-def dump_file(path: str, renderer: Renderer, writer: Writer) -> None:
-    """Write one file.
+def dump_file(path: str, renderer: Renderer, writer: Writer) -> int:
+    """Write one file, past its damage; the exit status that it deserves.
 
     Raises:
-        MetadataLogError: it is damaged, after what stands before the damage.
+        CliError: it is no log.
     """
     handle = OsFiles().open(path, read_only=True)
     try:
-        size = handle.size()
+        first = first_offset_of(path)
+        course = Course(handle, handle.size(), first)
+        if first is None and course.is_rubbish():
+            raise wrong_use(f"{path} is no segment and no checkpoint, and holds no batch")
         writer.write(renderer.title(path))
-        end = 0
-        descriptor, count = writer.descriptor(), processes()
-
-        def open_pieces() -> Iterator[Piece]:
-            nonlocal end
-            for piece in pieces(handle, size):
-                yield piece
-                end = piece.end
-
-        def render(piece: Piece) -> Rendered:
-            shown = renderer.show(piece, path)
-            return Rendered(content=shown.text.encode(), error=shown.error)
-
-        if descriptor is not None and count > 1 and size >= WORTH_IT:
-            writer.flush()
-            write_in_turns(open_pieces, render, descriptor, count)
-        else:
-            for piece in open_pieces():
-                shown = renderer.show(piece, path)
-                writer.write(shown.text)
-                if shown.error is not None:
-                    raise shown.error
-        writer.write(renderer.tail(path, size - end))
+        status = 0
+        while course.tail is None:
+            with contextlib.suppress(MetadataLogError):  # the course stands where it was met, and tells of it
+                _write_sound(path, course, renderer, writer)
+            status = max(status, write_past_trouble(path, course, renderer, writer))
+        writer.write(renderer.tail(path, course.tail))
+        return status
     finally:
         handle.close()
+
+
+def write_past_trouble(path: str, course: Course, renderer: Renderer, writer: Writer) -> int:
+    """Write what is sound, batch by batch, up to where a damaged part ends, and tell of it; the exit status."""
+    status = 0
+    for found in course.past_trouble(
+        lambda piece: renderer.text(piece, path, sealed=True), lambda piece: renderer.text(piece, path)
+    ):
+        if isinstance(found, Flaw):
+            writer.flush()
+            say(f"kraft: {path}: {found}")
+            status = FAILED
+        else:
+            writer.write(found)
+    return status
+
+
+def _write_sound(path: str, course: Course, renderer: Renderer, writer: Writer) -> None:
+    """Write the pieces from where the course stands, by all processors where it is worth it.
+
+    Raises:
+        MetadataLogError: one is not sound; the course stands at its beginning.
+    """
+
+    def render(piece: Piece) -> Rendered:
+        shown = renderer.show(piece, path, sealed=True)
+        return Rendered(content=b"" if shown.error is not None else shown.text.encode(), error=shown.error)
+
+    start, descriptor, count = course.position, writer.descriptor(), processes()
+    if descriptor is not None and count > 1 and course.left >= WORTH_IT:
+        writer.flush()
+        write_in_turns(lambda: course.pieces(start), render, descriptor, count)
+        return
+    for piece in course.pieces(start):
+        writer.write(renderer.text(piece, path, sealed=True))
 
 
 def named(error: MetadataLogError, path: str) -> str:

@@ -24,7 +24,8 @@ from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import TopicRecord, encode_record
 from metadata_log.simulated_files import SimulatedFiles
-from metadata_log.tools.dump import dump_rows, dump_text
+from metadata_log.tools.dump import Shown, dump_rows, dump_text, show_text
+from metadata_log.tools.dump_course import Course
 from metadata_log.tools.dump_lines import Style
 from metadata_log.tools.dump_pieces import Piece
 from metadata_log.tools.dump_select import Selection
@@ -96,8 +97,34 @@ def _dump(content: bytes) -> None:
     for lines in (dump_text(NAME, content), dump_text(NAME, content, Style.KAFKA_3_9)):
         _to_the_end(lines)
     _to_the_end(dump_rows(content))
+    _course(content)
     piece = Piece(position=0, size=len(content), buffer=content)
     _to_the_end(text_rows(piece, Selection(types=frozenset({"topic"}), broker_id=11)))
+
+
+def _course(content: bytes) -> None:
+    """The dump that goes on behind damage comes to an end, and forward only."""
+    course = Course(_InMemory(content), len(content), 0)  # type: ignore[arg-type]
+    while course.tail is None:
+        before = course.position
+        _to_the_end(_sealed(piece) for piece in course.pieces(course.position))
+        _to_the_end(course.past_trouble(_sealed, _unsealed))
+        assert course.tail is not None or course.position > before
+    assert course.position + course.tail == len(content)
+
+
+def _sealed(piece: Piece) -> str:
+    return _text(show_text(piece, sealed=True))
+
+
+def _unsealed(piece: Piece) -> str:
+    return _text(show_text(piece))
+
+
+def _text(shown: Shown) -> str:
+    if shown.error is not None:
+        raise shown.error
+    return shown.text
 
 
 def _to_the_end(stream: Iterator[object]) -> None:

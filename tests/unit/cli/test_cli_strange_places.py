@@ -64,9 +64,6 @@ def no_place(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def test_where_there_is_no_log(command: str, no_place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     status = called(command, no_place, tmp_path / "target")
     out, err = capfd.readouterr()
-    if command.startswith("log dump") and no_place.suffix == ".txt":  # as Kafka's tool: any file may be a log
-        assert (status, out.splitlines()[-1]) == (0, "Found 5 invalid bytes at the end of notes.txt")
-        return
     assert status in (1, 2)
     assert str(no_place) in err or (command.startswith("storage info") and str(no_place) in out)
     assert status == 2 or command.startswith(("log export", "snapshot st", "snapshot restore", "storage info"))
