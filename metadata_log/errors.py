@@ -11,6 +11,10 @@ class MetadataLogError(Exception):
     """Bytes, files or directories that are not what they have to be."""
 
 
+class WrongUseError(MetadataLogError):
+    """What was named is not there, or cannot be what it is named for: a path, a target, an id; no data is to blame."""
+
+
 class CorruptBatchError(MetadataLogError):
     """A record batch that cannot be right: framing, checksum, counts, or its place in the log.
 

@@ -5,8 +5,10 @@ Decides: which system calls keep the port's promises. Must not know: which files
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import stat
 from _thread import allocate_lock
 from typing import Final
 
@@ -92,7 +94,14 @@ class OsFiles:
         """See the port."""
         flags = os.O_CLOEXEC | (os.O_RDONLY if read_only else os.O_RDWR)
         flags |= (os.O_CREAT if create else 0) | (os.O_EXCL if exclusive else 0)
-        return OsFileHandle(os.open(path, flags, _FILE_MODE))
+        descriptor = os.open(path, flags | os.O_NONBLOCK, _FILE_MODE)  # opening a pipe would wait for its other end
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            os.close(descriptor)
+            if stat.S_ISDIR(mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+            raise OSError(errno.EINVAL, "it is a pipe, a device or a socket, not a regular file", path)
+        return OsFileHandle(descriptor)
 
     def rename(self, source: str, target: str) -> None:
         """See the port."""

@@ -20,6 +20,10 @@ from metadata_log.offsets import Epoch
 QUORUM_STATE_FILE: Final = "quorum-state"
 NO_LEADER: Final = -1
 _NO_VOTE: Final = -1
+_ADVICE: Final = (
+    "Never remove it and start the node: it may then vote twice in an epoch. Leave the node out of the quorum, or give "
+    "it an empty directory and a new directory id; kraft recover brings a quorum back that lost its majority"
+)
 
 
 class QuorumState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -91,7 +95,22 @@ def parse_quorum_state(data: bytes, path: str) -> QuorumState:
             current_voters=None if voters is None else tuple(NodeId(int(voter["voterId"])) for voter in voters),
         )
     except (ValueError, KeyError, TypeError, AttributeError, InvalidIdError) as error:
-        raise CorruptFileError(path, f"it is no quorum state: {type(error).__name__}: {error}") from error
+        raise CorruptFileError(path, f"it is no quorum state: {_fault(error)}. {_ADVICE}") from error
+
+
+def _fault(error: Exception) -> str:
+    """What is wrong with it, in our words."""
+    match error:
+        case json.JSONDecodeError():
+            return f"no JSON from its byte {error.pos} on"
+        case UnicodeDecodeError():
+            return f"no text from its byte {error.start} on"
+        case KeyError():
+            return f"it lacks {error.args[0]}"
+        case InvalidIdError():
+            return str(error)
+        case _:
+            return "a field in it has a value of the wrong kind"
 
 
 def _voted_key(content: dict[str, Any], version: int) -> ReplicaKey | None:

@@ -138,6 +138,8 @@ def _read_place(place: Path) -> ReplicaInput:
 
 
 def _input_file(path: Path) -> InputFile:
+    if not path.is_file():
+        raise AnalysisError(f"{path} is a pipe, a device, a socket or a directory, not a regular file")
     checkpoint = parse_checkpoint_name(path.name)
     return InputFile(
         name=path.name,

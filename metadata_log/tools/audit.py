@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from metadata_log.directory import read_partition_metadata
-from metadata_log.errors import CorruptFileError, MetadataLogError
+from metadata_log.errors import CorruptFileError, MetadataLogError, WrongUseError
 from metadata_log.ids import DirectoryId, NodeId, TopicId
 from metadata_log.image import MetadataImage
 from metadata_log.os_files import OsFiles
@@ -29,6 +29,10 @@ from metadata_log.tools.verify import verify_log
 
 class AuditError(MetadataLogError):
     """An audit has nothing to look at, or nothing to judge it by."""
+
+
+class NoBrokerError(AuditError, WrongUseError):
+    """The directories that were named are not one broker's, or none of them says what a broker should hold."""
 
 
 class WhenKafkaStarts(enum.StrEnum):
@@ -98,16 +102,19 @@ def audit(log_dirs: Sequence[Path], image_from: Sequence[Path] = ()) -> Audit:
         image_from: nodes whose metadata is read, the most advanced of them counting; none: the broker's own copy.
 
     Raises:
-        AuditError: the directories are not those of one broker, there is no metadata that can be replayed, or the
-            nodes that are to judge contradict each other.
+        NoBrokerError: the directories are not those of one broker, or no node was named that has metadata.
+        AuditError: there is no metadata that can be replayed, or the nodes that are to judge contradict each other.
         SourceError: a path leads to nothing of the kind, or the paths to several clusters.
         OSError: a directory cannot be read.
     """
     nodes = find_sources(log_dirs).nodes
     ids = {node.node_id for node in nodes}
+    unread = [f"{disk.path}: {disk.complaint}" for node in nodes for disk in node.log_directories if disk.complaint]
+    if unread:
+        raise AuditError(f"{'; '.join(unread)}: without its meta.properties nobody knows whose log directory it is")
     if len(ids) != 1 or None in ids:
         shown = ", ".join(sorted(str(node_id) for node_id in ids)) or "none"
-        raise AuditError(
+        raise NoBrokerError(
             f"an audit is of one broker's log directories, told by their meta.properties; these are of nodes: {shown}"
         )
     broker_id = NodeId(nodes[0].node_id or 0)
@@ -136,7 +143,7 @@ def _image(nodes: Sequence[NodeSource]) -> tuple[MetadataImage, Replica, int]:
     """The image of the most advanced of these nodes, that replica, and up to where all is surely committed."""
     with_log = [node for node in nodes if node.metadata is not None]
     if not with_log:
-        raise AuditError("no metadata log is there to judge by: name a node that has one with --image")
+        raise NoBrokerError("no metadata log is there to judge by: name a node that has one with --image")
     view = view_quorum([(node, verify_log(node)) for node in with_log])
     diff, odd = diff_and_odd(view)
     parted = next((found for found in diff.findings if found.counts), None)

@@ -19,7 +19,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.errors import MetadataLogError
+from metadata_log.errors import MetadataLogError, WrongUseError
 from metadata_log.image import MetadataImage, image_of_checkpoint, records_of
 from metadata_log.image.hash import image_hash
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
@@ -34,15 +34,22 @@ from metadata_log.snapshot import (
     read_checkpoint,
 )
 from metadata_log.tools.history import State
+from metadata_log.tools.targets import TargetError
 from metadata_log.voters import VoterSet, format_voter
 
 FORMAT_VERSION: Final = 2
 _MANIFEST: Final = "manifest.json"
 _MAX_MANIFEST: Final = 1 << 20
+_TAR_MAGIC: Final = b"ustar"
+_TAR_MAGIC_AT: Final = 257
 
 
 class BackupError(MetadataLogError):
     """A backup cannot be written, read or restored; the message says why and what to do."""
+
+
+class NoBackupError(BackupError, WrongUseError):
+    """A path leads to something else than a backup."""
 
 
 class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +99,7 @@ def save_backup(state: State, target: Path, *, cluster_id: str | None, now_ms: i
     """Write the metadata of `state` to a file that is not there yet.
 
     Raises:
-        BackupError: the file exists.
+        TargetError: the file exists, or its directory does not.
         UnwritableMetadataError: there is no metadata.version yet.
         OSError: it cannot be written; nothing is left of it.
     """
@@ -134,8 +141,10 @@ def save_backup(state: State, target: Path, *, cluster_id: str | None, now_ms: i
 def _write_tar(target: Path, members: dict[str, bytes], mtime: int) -> None:
     try:
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileNotFoundError:
+        raise TargetError(f"{target}: there is no directory {target.parent}") from None
     except FileExistsError:
-        raise BackupError(f"{target} exists: a backup is not written over; name another file") from None
+        raise TargetError(f"{target} exists: a backup is not written over; name another file") from None
     try:
         with os.fdopen(descriptor, "wb") as file:
             with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
@@ -154,10 +163,14 @@ def read_backup(path: Path) -> Backup:
     """Read a backup and check all of it: the checkpoint's bytes, its records, and the hash of what they say.
 
     Raises:
-        BackupError: it is none, or is damaged.
+        NoBackupError: it is none.
+        BackupError: it is damaged.
     """
     if not path.is_file():
-        raise BackupError(f"{path} is no file: a backup is what `kraft snapshot save` wrote")
+        raise NoBackupError(f"{path} is no file: a backup is what `kraft snapshot save` wrote")
+    with path.open("rb") as file:
+        if not file.read(512).startswith(_TAR_MAGIC, _TAR_MAGIC_AT):
+            raise NoBackupError(f"{path} is no backup that `kraft snapshot save` wrote")
     try:
         with tarfile.open(path, mode="r:") as archive:
             manifest = msgspec.json.decode(_member(archive, _MANIFEST, path, _MAX_MANIFEST), type=BackupManifest)

@@ -166,7 +166,7 @@ class Course:
     def _may_be_cut_short(self, damage: Damage) -> bool:
         """Whether it begins as the batch that was due would, or with zeros that never were written over."""
         head = self._handle.pread(min(8, damage.size), damage.position)
-        return self._due is None or not any(head) or head == self._due.to_bytes(8, "big")[: len(head)]
+        return self._due is None or not any(head) or head == (self._due % 2**64).to_bytes(8, "big")[: len(head)]
 
     def _unsealed(self, damage: Damage) -> list[Piece]:
         """The batches that fill the damaged bytes, each with its length; none where lengths do not add up."""

@@ -12,24 +12,28 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from metadata_log.errors import DirectoryError, NotFormattedError
+from metadata_log.errors import DirectoryError, WrongUseError
 from metadata_log.ids import id_text
 from metadata_log.os_files import OsFiles
 from metadata_log.segment import segment_bases, segment_file
 from metadata_log.tools.contents import LogContents, data_files, metadata_directory, read_contents, read_identity
 from metadata_log.tools.manifest import MANIFEST_FILE, Manifest, ManifestFile, ManifestVoter, write_manifest
 from metadata_log.tools.scan import Damage, Fault, scan
-from metadata_log.tools.sources import SourceError, find_sources
+from metadata_log.tools.sources import find_sources
+from metadata_log.tools.targets import require_new_directory
+from metadata_log.tools.walk import walk
 
 _ATTEMPTS: Final = 5
 _COPY_BYTES: Final = 4 << 20
 
 
-class ExportError(DirectoryError):
-    """The directory cannot be exported, or not to there."""
+class ExportError(WrongUseError):
+    """The directory is none that can be exported."""
 
 
 def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | None = None) -> Manifest:
@@ -41,16 +45,17 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
         high_watermark: the live one, learned from the node *before* this call; None when unknown.
 
     Raises:
-        ExportError: there is no metadata log at `source_dir`, something is at `target_dir`, or the log kept changing.
-        NotFormattedError, CorruptFileError: meta.properties is absent or cannot be right.
+        ExportError: there is no metadata log at `source_dir`, or no meta.properties with it.
+        TargetError: something is at `target_dir`, or it is within a log directory.
+        DirectoryError: the log kept changing.
+        CorruptFileError: meta.properties cannot be right.
         OSError: a file cannot be read or written.
     """
     directory = metadata_to_export(source_dir)
-    if target_dir.exists() and (not target_dir.is_dir() or any(target_dir.iterdir())):
-        raise ExportError(f"{target_dir} exists and is not empty: give the export a directory of its own")
+    require_new_directory(target_dir, "give the export a directory of its own")
     identity = read_identity(directory)
     if identity is None:
-        raise NotFormattedError(
+        raise ExportError(
             f"there is no meta.properties beside {directory}, so that nobody knows whose log it is: give a node's log "
             "directory with both in it"
         )
@@ -82,21 +87,28 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
     return manifest
 
 
+def damage_in(export_dir: Path) -> Iterator[tuple[str, Damage]]:
+    """What is damaged in the files of an export, which are as the replica's: file names and ranges, in order."""
+    for name in data_files(os.listdir(export_dir)):
+        handle = OsFiles().open(str(export_dir / name), read_only=True)
+        try:
+            yield from ((name, found) for found in walk(handle) if isinstance(found, Damage))
+        finally:
+            handle.close()
+
+
 def metadata_to_export(source_dir: Path) -> Path:
     """The metadata log that `source_dir` means: itself, or that in a log directory, or in a node's.
 
     Raises:
-        ExportError: there is none, there are several, or it is an export.
+        SourceError, ExportError: there is none, there are several, or it is an export.
     """
     directory = metadata_directory(source_dir)
     if directory is not None:
         return directory
     if (source_dir / MANIFEST_FILE).is_file():
         raise ExportError(f"{source_dir} is an export already: copy it as it is, all that there was is in it")
-    try:
-        found = [node.metadata for node in find_sources([source_dir]).nodes if node.metadata is not None]
-    except SourceError as error:
-        raise ExportError(str(error)) from error
+    found = [node.metadata for node in find_sources([source_dir]).nodes if node.metadata is not None]
     if len(found) > 1:
         raise ExportError(f"{source_dir} holds {len(found)} metadata logs, and an export is of one: name one node's")
     if not found:
@@ -122,17 +134,22 @@ def _copy_until_stable(source: Path, target: Path) -> list[str]:
         after = _sizes(source)
         if all(after.get(name, -1) >= size for name, size in before.items()):
             return sorted(before)
-    raise ExportError(f"{source} changed during each of {_ATTEMPTS} attempts to copy it: try again when it is calmer")
+    raise DirectoryError(
+        f"{source} changed during each of {_ATTEMPTS} attempts to copy it: try again when it is calmer"
+    )
 
 
 def _sizes(directory: Path) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for name in data_files(os.listdir(directory)):
         try:
-            sizes[name] = (directory / name).stat().st_size
+            found = (directory / name).stat()
         except FileNotFoundError:
             # Deleted since it was listed: retention at work. The caller compares what it saw before and after.
             continue
+        if not stat.S_ISREG(found.st_mode):
+            raise ExportError(f"{directory / name} is a pipe, a device or a socket, not a regular file")
+        sizes[name] = found.st_size
     return sizes
 
 

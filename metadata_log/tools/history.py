@@ -30,6 +30,17 @@ class HistoryError(MetadataLogError):
     """The files do not hold what was asked for; the message says what they hold."""
 
 
+class DamagedLogError(HistoryError):
+    """Bytes before the end are damaged."""
+
+    def __init__(self, path: Path, damage: Damage, sound_end: int | None) -> None:
+        self.sound_end = sound_end
+        """Exclusive end of the last sound batch before it in its file."""
+        super().__init__(
+            f"{path}, position {damage.position}: {damage.what}; kraft log verify says how far the damage reaches"
+        )
+
+
 class Quorum(msgspec.Struct, frozen=True, kw_only=True):
     """What the control records say of the voters, as of some offset."""
 
@@ -88,7 +99,7 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
         """Whole batches from the one at offset `start` on; a torn tail is left out, as a node would.
 
         Raises:
-            HistoryError: bytes before the end are damaged.
+            DamagedLogError: bytes before the end are damaged.
         """
         for index, (_, path) in enumerate(self.segments):
             following = self.segments[index + 1][0] if index + 1 < len(self.segments) else None
@@ -97,6 +108,12 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
             for found in batches_of_file(OsFiles(), path, may_be_torn=following is None):
                 if found.header.base_offset >= start:
                     yield found
+
+    def readable(self) -> Iterator[LocatedBatch | tuple[Path, Damage]]:
+        """Whole batches, past what is damaged, which stands between them; a torn tail of the log is left out."""
+        for index, (_, path) in enumerate(self.segments):
+            for found in readable_batches(OsFiles(), path, may_be_torn=index + 1 == len(self.segments)):
+                yield (path, found) if isinstance(found, Damage) else found
 
     @property
     def start_offset(self) -> int:
@@ -155,6 +172,8 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
                 return
             state = state.after(batch)
             yield state
+            if batch.header.next_offset == end:  # what follows may be damaged
+                return
 
     def state_at(self, end: int | None = None) -> State:
         """The last state that ends at `end` or before (the log's end by default): see `State.end`.
@@ -244,20 +263,24 @@ def batches_of_file(files: Files, path: Path, *, may_be_torn: bool = True) -> It
     """The batches of one segment or checkpoint; a torn tail is left out where there may be one.
 
     Raises:
-        HistoryError: bytes are damaged.
+        DamagedLogError: bytes are damaged.
     """
+    end = None
+    for found in readable_batches(files, path, may_be_torn=may_be_torn):
+        if isinstance(found, Damage):
+            raise DamagedLogError(path, found, end)
+        yield found
+        end = found.header.next_offset
+
+
+def readable_batches(files: Files, path: Path, *, may_be_torn: bool = True) -> Iterator[LocatedBatch | Damage]:
+    """The same, with what is damaged between them."""
     handle = files.open(str(path), read_only=True)
     try:
         for found in scan(handle):
-            if not isinstance(found, Damage):
-                yield found
-            elif found.fault is Fault.TORN and may_be_torn and found.position > 0:
+            if isinstance(found, Damage) and found.fault is Fault.TORN and may_be_torn and found.position > 0:
                 return
-            else:
-                raise HistoryError(
-                    f"{path}, position {found.position}: {found.what}. See `kraft log verify`; --at names "
-                    "an earlier offset"
-                )
+            yield found
     finally:
         handle.close()
 

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY, MetaProperties, write_meta_properties, write_partition_metadata
+from metadata_log.errors import WrongUseError
 from metadata_log.files import Files
 from metadata_log.format import bootstrap_values
 from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId
@@ -19,10 +20,15 @@ from metadata_log.offsets import Epoch
 from metadata_log.records import VotersRecord
 from metadata_log.segment import segment_file
 from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint, write_checkpoint
-from metadata_log.tools.backup import Backup, BackupError
+from metadata_log.tools.backup import Backup
+from metadata_log.tools.targets import require_new_directory
 from metadata_log.voters import VoterSet
 
 _NO_MORE: Final = "the voters of a cluster at kraft.version 0 stand in its configuration, controller.quorum.voters"
+
+
+class NoVoterError(WrongUseError):
+    """The node has no place in the quorum that is restored, or the quorum takes no voters of its own."""
 
 
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,18 +55,25 @@ def restore_backup(
 ) -> Restored:
     """Make `target` a node's log directory that holds the backup. `voters` None: those of the backup stay.
 
-    A voter's directory gets the id that the voter set has for it; `new_directory_id` is for a node that is none.
+    A voter's directory gets the id that the voter set has for it; `new_directory_id` is for static voters, whom the
+    configuration names without one.
     meta.properties is written last: what a crash leaves half done counts as unformatted.
 
     Raises:
-        BackupError: `target` is not empty, or the voters do not fit.
+        TargetError: `target` is not empty, or within a log directory.
+        NoVoterError: the node is no voter, or the backup takes none.
         DirectoryError: it cannot be written.
     """
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise BackupError(f"{target} is there and not empty: nothing is restored over another, name a new directory")
+    require_new_directory(target, "nothing is restored over another, name a new directory")
     record = _voters_of(backup, voters)
     members = VoterSet() if record is None else VoterSet.from_record(record)
     own = members.get(node_id)
+    if own is None and len(members):
+        named = ", ".join(map(str, members))
+        raise NoVoterError(
+            f"node {node_id} is no voter ({named}): its directory would wait for a quorum that it is not in. Name one "
+            "of them, or a new quorum with --voters; a node that only joins is formatted with --no-initial-controllers"
+        )
     holder = new_directory_id if own is None else own.key.directory_id
     manifest = backup.manifest
     _write_log(files, backup, f"{target}/{METADATA_DIRECTORY}", record)
@@ -98,7 +111,7 @@ def _voters_of(backup: Backup, voters: VoterSet | None) -> VotersRecord | None:
     if voters is None:
         return backup.checkpoint.voters
     if backup.checkpoint.kraft_version == 0:
-        raise BackupError(f"the backup takes no voters: {_NO_MORE}")
+        raise NoVoterError(f"the backup takes no voters: {_NO_MORE}")
     return voters.to_record()
 
 

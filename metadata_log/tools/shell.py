@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
-from metadata_log.errors import MetadataLogError
+from metadata_log.errors import MetadataLogError, WrongUseError
 from metadata_log.image import ImageChanges
 from metadata_log.tools.history import LogHistory, State
+from metadata_log.tools.shell_globs import expanded
 from metadata_log.tools.shell_tree import (
+    LazyDirectory,
     NoSuchPathError,
     changed_lines,
     difference,
@@ -47,6 +49,10 @@ MANUAL: Final[Mapping[str, tuple[str, str]]] = {
 
 class ShellError(MetadataLogError):
     """A command cannot be carried out; the message is for the one who typed it."""
+
+
+class ShellUseError(ShellError, WrongUseError):
+    """There is no such command, or it does not take such words."""
 
 
 class Exit(Exception):
@@ -90,7 +96,7 @@ class Shell:
         try:
             words = shlex.split(line, comments=True)
         except ValueError as error:
-            raise ShellError(f"{line!r}: {error}") from error
+            raise ShellUseError(f"{line!r}: {error}") from error
         return self.call(words)
 
     def call(self, words: list[str]) -> Iterator[str]:
@@ -99,17 +105,17 @@ class Shell:
             return
         command = self._commands.get(words[0])
         if command is None:
-            raise ShellError(f"there is no command {words[0]!r}: help lists them")
+            raise ShellUseError(f"there is no command {words[0]!r}: help lists them")
         try:
             yield from command(words[1:])
         except NoSuchPathError as error:
             raise ShellError(str(error)) from error
 
     def complete(self, line: str) -> list[str]:
-        """What the last word of `line` can become."""
+        """What the last word of `line` can become: a directory ends with `/`, all else with a space."""
         before, _, word = line.rpartition(" ")
         if not before.strip():
-            return [name for name in sorted(MANUAL) if name.startswith(word)]
+            return [f"{name} " for name in sorted(MANUAL) if name.startswith(word)]
         directory, slash, start = word.rpartition("/")
         try:
             node = self._node(directory + slash or ".")
@@ -117,7 +123,10 @@ class Shell:
             return []
         if isinstance(node, str):
             return []
-        return [f"{directory}{slash}{name}" for name in sorted(node) if name.startswith(start)]
+        found = [name for name in sorted(node) if name.startswith(start)]
+        of_directories = isinstance(node, LazyDirectory)  # topics: to look at each would take long
+        ends = ["/" if of_directories or not isinstance(node[name], str) else " " for name in found]
+        return [f"{directory}{slash}{name}{end}" for name, end in zip(found, ends, strict=True)]
 
     def _here(self) -> View:
         if self._view is None:
@@ -128,6 +137,16 @@ class Shell:
         if self._root is None:
             self._root = shell_tree(self._here(), self._version)
         return self._root
+
+    def _paths(self, words: list[str]) -> list[str]:
+        """What the words mean: patterns stand for the paths that fit."""
+        return [path for word in words for path in expanded(self._tree_root(), word, self._place)]
+
+    def _only_path(self, word: str) -> str:
+        paths = self._paths([word])
+        if len(paths) > 1:
+            raise ShellUseError(f"{word} fits {len(paths)} paths ({paths[0]}, {paths[1]}...): name one")
+        return paths[0]
 
     def _node(self, path: str) -> Node:
         return node_at(self._tree_root(), parts_of(path, self._place))
@@ -146,11 +165,11 @@ class Shell:
         try:
             return self._history.end_at(parse_time_ms(text))
         except ValueError as error:
-            raise ShellError(f"{text!r} is neither an offset, start, end, nor a time: {error}") from error
+            raise ShellUseError(f"{text!r} is neither an offset, start, end, nor a time: {error}") from error
 
     def _at(self, words: list[str]) -> Iterator[str]:
         if len(words) > 1:
-            raise ShellError("at takes one offset or time")
+            raise ShellUseError("at takes one offset or time")
         if words:
             if self._reopen is not None:
                 self._history = self._reopen()
@@ -163,26 +182,28 @@ class Shell:
         yield f"offset {end.offset}, epoch {end.epoch}, {time_text(self._here().image.last_contained_timestamp_ms)}"
 
     def _ls(self, words: list[str]) -> Iterator[str]:
-        for path in words or ["."]:
-            node = self._node(path)
-            if len(words) > 1:
-                yield f"{path}:"
+        paths = self._paths(words or ["."])
+        nodes = [(path, self._node(path)) for path in paths]
+        for path, node in nodes:
             if isinstance(node, str):
-                yield parts_of(path, self._place)[-1]
-            else:
+                yield path if len(paths) > 1 else parts_of(path, self._place)[-1]
+        for path, node in nodes:
+            if not isinstance(node, str):
+                if len(paths) > 1:
+                    yield f"{path}:"
                 yield from sorted(node)
 
     def _cat(self, words: list[str]) -> Iterator[str]:
         if not words:
-            raise ShellError("cat takes paths: cat /image/features/metadataVersion")
-        for path in words:
+            raise ShellUseError("cat takes paths: cat /image/features/metadataVersion")
+        for path in self._paths(words):
             node = self._node(path)
             if not isinstance(node, str):
                 raise ShellError(f"{path} is a directory: tree {path} prints all of it")
             yield node
 
     def _cd(self, words: list[str]) -> Iterator[str]:
-        path = words[0] if words else "/"
+        path = self._only_path(words[0]) if words else "/"
         if isinstance(self._node(path), str):
             raise ShellError(f"{path} is a file")
         self._place = parts_of(path, self._place)
@@ -190,29 +211,30 @@ class Shell:
 
     def _pwd(self, words: list[str]) -> Iterator[str]:
         if words:
-            raise ShellError("pwd takes nothing")
+            raise ShellUseError("pwd takes nothing")
         yield self.place
 
     def _tree(self, words: list[str]) -> Iterator[str]:
-        for path in words or ["."]:
+        for path in self._paths(words or ["."]):
             yield from tree_lines(self._node(path))
 
     def _find(self, words: list[str]) -> Iterator[str]:
         if len(words) > 2:
-            raise ShellError("find takes a path and a pattern")
-        path, pattern = words[0] if words else ".", words[1] if len(words) > 1 else None
-        for found in paths_below(self._node(path), path):
-            if pattern is None or fnmatchcase(found.rpartition("/")[2], pattern):
-                yield found
+            raise ShellUseError("find takes a path and a pattern")
+        pattern = words[1] if len(words) > 1 else None
+        for path in self._paths(words[:1] or ["."]):
+            for found in paths_below(self._node(path), path):
+                if pattern is None or fnmatchcase(found.rpartition("/")[2], pattern):
+                    yield found
 
     def _hash(self, words: list[str]) -> Iterator[str]:
         if words:
-            raise ShellError("hash takes nothing: it is of the offset that `at` went to")
+            raise ShellUseError("hash takes nothing: it is of the offset that `at` went to")
         yield f"{self._here().hash}  offset {self.end}"
 
     def _diff(self, words: list[str]) -> Iterator[str]:
         if len(words) != 2:
-            raise ShellError("diff takes two offsets or times: diff 120 end")
+            raise ShellUseError("diff takes two offsets or times: diff 120 end")
         wanted = [self._offset(word) for word in words]
         one, other = (View(state) for state in self._around(*wanted))
         ends = (one.end, other.end)
@@ -231,7 +253,7 @@ class Shell:
 
     def _changes(self, words: list[str]) -> Iterator[str]:
         if len(words) != 1:
-            raise ShellError("history takes one path: history /topics/by-name/orders")
+            raise ShellUseError("history takes one path: history /topics/by-name/orders")
         parts = parts_of(words[0], self._place)
         state = self._history.first_state()
         before = self._leaves(state, parts)
@@ -259,11 +281,12 @@ class Shell:
     def _help(self, words: list[str]) -> Iterator[str]:
         for word in words:
             if word not in MANUAL:
-                raise ShellError(f"there is no command {word!r}: help lists them")
+                raise ShellUseError(f"there is no command {word!r}: help lists them")
         for name in words or MANUAL:
             usage, meaning = MANUAL[name]
             yield f"{usage:<24}{meaning}"
         if not words:
+            yield "Paths may have *, ?, [a-c] and {one,two} in them."
             yield "Offsets are exclusive ends; times are UTC (2026-01-31T12:00:00) or ms since 1970; also start, end."
 
     def _exit(self, words: list[str]) -> Iterator[str]:

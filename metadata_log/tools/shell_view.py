@@ -114,6 +114,8 @@ def _tail(history: LogHistory, start: int, end: int | None) -> Iterator[LocatedB
         if end is not None and batch.header.next_offset > end:
             return
         yield batch
+        if batch.header.next_offset == end:  # what follows may be damaged
+            return
 
 
 def _touched(lazy: LazyCheckpoint, tail: Iterable[LocatedBatch]) -> set[TopicId] | None:

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, read_meta_properties
-from metadata_log.errors import CorruptFileError, MetadataLogError
+from metadata_log.errors import CorruptFileError, WrongUseError
 from metadata_log.ids import NodeId, parse_directory_id
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.manifest import MANIFEST_FILE, read_manifest
@@ -26,7 +26,7 @@ _DATA_FILE: Final = re.compile(r"\d{20}(\.log|-\d{10}\.checkpoint)|bootstrap\.ch
 _DEPTH: Final = 4
 
 
-class SourceError(MetadataLogError):
+class SourceError(WrongUseError):
     """A path does not lead to a metadata log or a node's directory."""
 
 

@@ -6,12 +6,12 @@ Decides: which records are an event, and what is a gap. Must not know: files and
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
 from metadata_log.batch import batch_records, batch_values
-from metadata_log.errors import MalformedRecordError, UnknownRecordError
+from metadata_log.errors import MalformedRecordError, MetadataLogError, UnknownRecordError
 from metadata_log.records import (
     BrokerRegistrationChangeRecord,
     FeatureLevelRecord,
@@ -66,8 +66,12 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[Event, ...]
 
 
-def timeline_of(batches: Iterable[LocatedBatch], gap_ms: int) -> Timeline:
+def timeline_of(
+    batches: Iterable[LocatedBatch], gap_ms: int, on_unreadable: Callable[[MetadataLogError], None] | None = None
+) -> Timeline:
     """The events in these batches of one log, in order; a pause of more than `gap_ms` is a gap.
+
+    With `on_unreadable`, a record that cannot be read is told to it, and the rest of its batch passed over.
 
     Raises:
         UnknownRecordError, MalformedRecordError, CorruptBatchError: a record cannot be read.
@@ -80,7 +84,12 @@ def timeline_of(batches: Iterable[LocatedBatch], gap_ms: int) -> Timeline:
         start = header.base_timestamp if start < 0 else start
         if 0 <= last < header.base_timestamp - gap_ms:
             events.append(_gap(batch, header.base_timestamp - last))
-        events += _of_control(batch, epoch) if header.is_control else _of_records(batch)
+        try:
+            events.extend(_of_control(batch, epoch) if header.is_control else _of_records(batch))
+        except MetadataLogError as error:
+            if on_unreadable is None:
+                raise
+            on_unreadable(error)
         last = max(last, header.max_timestamp)
         end_offset, epoch = int(header.next_offset), int(header.partition_leader_epoch)
     return Timeline(start_ms=max(start, 0), end_ms=max(last, 0), end_offset=end_offset, events=tuple(events))

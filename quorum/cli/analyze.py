@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
     from metadata_log.analysis import Verdict
 
 EPILOG: Final = "Example:  kraft analyze exports/ --report verdict.html"
+_REMIND_S: Final = 10.0
 
 
 def run(
@@ -38,7 +43,8 @@ def run(
     from metadata_log.analysis import AnalysisError, run_analysis  # noqa: PLC0415  (not needed for help)
 
     try:
-        verdict = run_analysis(paths, report=report, tell=_tell)
+        with _progress() as tell:
+            verdict = run_analysis(paths, report=report, tell=tell)
     except AnalysisError as error:
         raise wrong_use(str(error)) from error
     except ModuleNotFoundError as error:
@@ -76,6 +82,23 @@ def advice_lines(verdict: Verdict) -> list[str]:
     return [f"What to do about {kind}: {text}." for kind, text in advice.items()]
 
 
-def _tell(step: str) -> None:
-    if sys.stderr.isatty():
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Say each step on standard error, and that it goes on, so that nobody takes a long one for a hang."""
+    ended, began, steps = threading.Event(), time.monotonic(), [""]
+
+    def tell(step: str) -> None:
+        steps.append(step)
         say(f"{step} ...")
+
+    def remind() -> None:
+        while not ended.wait(_REMIND_S):
+            say(f"{steps[-1]} ... ({time.monotonic() - began:.0f} s so far)")
+
+    reminder = threading.Thread(target=remind, daemon=True)
+    reminder.start()
+    try:
+        yield tell
+    finally:
+        ended.set()
+        reminder.join()

@@ -27,9 +27,9 @@ from quorum.cli.dump_options import (
     Until,
     selection_of,
 )
-from quorum.cli.dump_output import DumpFormat, Renderer, Writer, named, show_files, write_past_trouble
+from quorum.cli.dump_output import DumpFormat, Renderer, Writer, named, require_log, show_files, write_past_trouble
 from quorum.cli.errors import FAILED, CliError, say, wrong_use
-from quorum.cli.log_files import files_of, metadata_logs
+from quorum.cli.log_files import check_one_cluster_of, files_of, metadata_logs
 
 if TYPE_CHECKING:
     from metadata_log.tools.dump_pieces import Piece
@@ -66,6 +66,8 @@ def run(
     damaged, or the last write is not finished. 2: there is no log.
     """
     files = list(files_of(paths))
+    if len(paths) > 1:
+        check_one_cluster_of(paths)
     selection = selection_of(files, first, end, since, until, epoch, kind, topic, broker)
     if output in _BINARY:
         if follow:
@@ -130,6 +132,12 @@ def _write_table(files: list[Path], selection: Selection, form: DumpFormat) -> N
 
     if sys.stdout.isatty():
         raise wrong_use(f"{form} is not for a terminal: redirect it to a file")
+    for file in files:
+        handle = OsFiles().open(str(file), read_only=True)
+        try:
+            require_log(str(file), Course(handle, handle.size()))
+        finally:
+            handle.close()
     with needs_analysis():
         from metadata_log.analysis.dump_tables import write_table  # noqa: PLC0415
 

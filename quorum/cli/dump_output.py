@@ -159,10 +159,8 @@ def dump_file(path: str, renderer: Renderer, writer: Writer) -> int:
     """
     handle = OsFiles().open(path, read_only=True)
     try:
-        first = first_offset_of(path)
-        course = Course(handle, handle.size(), first)
-        if first is None and course.is_rubbish():
-            raise wrong_use(f"{path} is no segment and no checkpoint, and holds no batch")
+        course = Course(handle, handle.size(), first_offset_of(path))
+        require_log(path, course)
         writer.write(renderer.title(path))
         status = 0
         while course.tail is None:
@@ -173,6 +171,16 @@ def dump_file(path: str, renderer: Renderer, writer: Writer) -> int:
         return status
     finally:
         handle.close()
+
+
+def require_log(path: str, course: Course) -> None:
+    """Let a file pass that is a log by its name, or by anything in it.
+
+    Raises:
+        CliError: it is neither.
+    """
+    if first_offset_of(path) is None and course.is_rubbish():
+        raise wrong_use(f"{path} is no segment and no checkpoint, and holds no batch")
 
 
 def write_past_trouble(path: str, course: Course, renderer: Renderer, writer: Writer) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from metadata_log.errors import MetadataLogError
+from metadata_log.errors import MetadataLogError, WrongUseError
 from metadata_log.ids import InvalidIdError
 
 FAILED: Final = 1
@@ -39,7 +39,7 @@ def exit_code_of(error: Exception) -> int | None:
     if isinstance(error, CliError):
         say(f"kraft: {error}")
         return error.exit_code
-    if isinstance(error, InvalidIdError) or _is_source_error(error):
+    if isinstance(error, InvalidIdError | WrongUseError):
         say(f"kraft: {error}")
         return WRONG_USE
     if isinstance(error, MetadataLogError) or _is_client_error(error):
@@ -53,13 +53,6 @@ def exit_code_of(error: Exception) -> int | None:
         say(f"kraft: {where}{error.strerror or error}")
         return FAILED
     return None
-
-
-def _is_source_error(error: Exception) -> bool:
-    """Whether a path was named that leads to no log; asked by module, as below."""
-    sources = sys.modules.get("metadata_log.tools.sources")
-    kind = getattr(sources, "SourceError", None)
-    return kind is not None and isinstance(error, kind)
 
 
 def _is_client_error(error: Exception) -> bool:

@@ -10,10 +10,14 @@ import msgspec
 import typer
 
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
-from quorum.cli.errors import CliError, wrong_use
+from quorum.cli.errors import FAILED, CliError, say, wrong_use
 from quorum.cli.output import RowFormat, RowOutput, show_rows, table_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from metadata_log.segment import LocatedBatch
+    from metadata_log.tools.history import LogHistory
     from quorum.client.client import Client
 
 app = typer.Typer(no_args_is_help=True)
@@ -78,31 +82,65 @@ def check(
     """List the records that software at the target metadata.version could not read, in segments and checkpoints.
 
     Offsets in a checkpoint count from 0. Reads only and takes no lock.
-    Exit status 0: it could read all of them. 1: it could not. 2: there is no such level.
+    Exit status 0: it could read all of them. 1: it could not, or not all could be looked at. 2: there is no such level.
     """
-    from metadata_log.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
-    from metadata_log.records import UnknownLevelError, parse_metadata_version  # noqa: PLC0415
+    from metadata_log.records import UnknownLevelError, parse_metadata_version  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.feature_check import unreadable_records  # noqa: PLC0415
     from metadata_log.tools.hashes import histories  # noqa: PLC0415
-    from metadata_log.tools.history import batches_of_file  # noqa: PLC0415
 
     try:
         level = parse_metadata_version(target)
     except UnknownLevelError as error:
         raise wrong_use(f"--target: {error}") from error
     rows: list[dict[str, object]] = []
+    missed: list[str] = []
     for label, history in histories(paths):
         for path in [path for _, path in (*history.segments, *history.checkpoints)]:
-            batches = batches_of_file(OsFiles(), path)
-            found = unreadable_records(batches, level.level)
+            found = unreadable_records(_sound(path, missed), level.level)
             rows += [{"source": label, "file": path.name, **msgspec.to_builtins(one)} for one in found]
-    show_rows(output, _COLUMNS, rows, empty=f"{level} can read every record.")
+        missed += _not_seen(history)
+    for miss in missed:
+        say(f"kraft: {miss}")
+    everything = "every record" if not missed else "every record that is seen here, which is not all"
+    show_rows(output, _COLUMNS, rows, empty=f"{level} can read {everything}.")
     if rows and output is RowFormat.TABLE:
         print()
         for line in table_lines(("type", "version", "records", "first_offset", "reason"), _by_type(rows)):
             print(line)
     if rows:
         raise CliError(f"{level} could not read {len(rows)} record{'' if len(rows) == 1 else 's'} of this log")
+    if missed:
+        raise typer.Exit(FAILED)
+
+
+def _sound(path: Path, missed: list[str]) -> Iterator[LocatedBatch]:
+    """The sound batches of a file; what is damaged is told."""
+    from metadata_log.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
+    from metadata_log.segment import LocatedBatch  # noqa: PLC0415
+    from metadata_log.tools.history import readable_batches  # noqa: PLC0415
+
+    for found in readable_batches(OsFiles(), path):
+        if isinstance(found, LocatedBatch):
+            yield found
+        else:
+            missed.append(
+                f"{path}, position {found.position}: {found.size} bytes are damaged ({found.what}): what they said is "
+                "not seen"
+            )
+
+
+def _not_seen(history: LogHistory) -> Iterator[str]:
+    """What was before a log that begins late, and has no checkpoint to tell it."""
+    from metadata_log.tools.history import HistoryError  # noqa: PLC0415
+
+    try:
+        history.origin()
+    except HistoryError:
+        start = history.segments[0][0]
+        yield (
+            f"{history.path} begins at offset {start}, and no checkpoint tells what was before: records before offset "
+            f"{start} are not seen; name the directory of a replica that has one"
+        )
 
 
 def _by_type(rows: list[dict[str, object]]) -> list[dict[str, object]]:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-from quorum.cli.errors import FAILED, wrong_use
+from quorum.cli.errors import FAILED
 from quorum.cli.output import RowFormat, show_json
 
 if TYPE_CHECKING:
     from metadata_log.tools.findings import Finding
-    from metadata_log.tools.sources import Sources
+    from metadata_log.tools.sources import NodeSource, Sources
 
 _INDENT: Final = " " * 10
 
@@ -39,15 +39,23 @@ def sources_of(paths: Sequence[Path]) -> Sources:
     """The nodes and files that are meant.
 
     Raises:
-        CliError: a path leads to none.
+        SourceError: a path leads to none.
         OSError: it cannot be read.
     """
-    from metadata_log.tools.sources import SourceError, find_sources  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.sources import find_sources  # noqa: PLC0415  (not needed for help)
 
-    try:
-        return find_sources(paths)
-    except SourceError as error:
-        raise wrong_use(str(error)) from error
+    return find_sources(paths)
+
+
+def check_one_cluster(nodes: Sequence[NodeSource]) -> None:
+    """Let logs pass that may be one cluster's, however they were named.
+
+    Raises:
+        SourceError: they are of several.
+    """
+    from metadata_log.tools.sources import require_one_cluster  # noqa: PLC0415  (not needed for help)
+
+    require_one_cluster(nodes, "what was named")
 
 
 def show_findings(output: FindingFormat, findings: Sequence[Finding], looked_at: str) -> None:

@@ -11,12 +11,13 @@ import msgspec
 import typer
 
 from quorum.cli import dump, log_diff, log_hash, timeline, verify
-from quorum.cli.errors import CliError
+from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.extras import needs_analysis
 from quorum.cli.output import show_json
 
 if TYPE_CHECKING:
     from metadata_log.tools.decoded import Decoded
+    from metadata_log.tools.manifest import Manifest
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -63,13 +64,26 @@ def export(
     Reads only: it may be used on a running node's directory. With --live a copy that lacks committed records is found
     out; without, only bounds of what is committed can be told. With -o jsonl or -o parquet the directory decoded/ holds
     every batch, with its raw bytes and CRC, and the records in typed columns, a folder for each type.
+    Exit status 0: all is copied. 1: it is, and a part of it is damaged. 2: there is no log, or no place for the copy.
     """
-    from metadata_log.tools.export import export_replica  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.export import damage_in, export_replica  # noqa: PLC0415  (not needed for help)
 
     tables = _tables(output)
     high_watermark = None if live is None else _high_watermark(directory, live)
     manifest = export_replica(directory, target, high_watermark=high_watermark)
     decoded = None if tables is None else _write_tables(target, tables)
+    _show_export(output, target, manifest, decoded)
+    damaged = list(damage_in(target))
+    for name, damage in damaged:
+        say(
+            f"kraft: {directory}: {name}, position {damage.position}: {damage.size} damaged bytes, copied as they are"
+            f"{'' if tables is None else ', and in no table'}: {damage.what} (kraft log verify says more)"
+        )
+    if damaged:
+        raise typer.Exit(FAILED)
+
+
+def _show_export(output: ExportFormat, target: Path, manifest: Manifest, decoded: Decoded | None) -> None:
     if output is ExportFormat.JSON:
         show_json({"target": str(target), **msgspec.to_builtins(manifest)})
         return
@@ -115,7 +129,7 @@ def _high_watermark(directory: Path, live: str) -> int | None:
     node = node_at(live, DEFAULT_TIMEOUT_S)
     own = read_identity(place)
     if own is not None and (own.node_id, own.cluster_id) != (node.node_id, node.cluster_id):
-        raise CliError(
+        raise wrong_use(
             f"--live {live} is node {node.node_id} of cluster {node.cluster_id}, but {directory} belongs to node "
             f"{own.node_id} of cluster {own.cluster_id}: name the node whose directory it is"
         )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from metadata_log.directory import METADATA_DIRECTORY
 from quorum.cli.errors import wrong_use
+
+if TYPE_CHECKING:
+    from metadata_log.tools.sources import NodeSource
 
 _LOG_FILE: Final = re.compile(r"\d{20}\.log|\d{20}-\d{10}\.checkpoint|bootstrap\.checkpoint", re.ASCII)
 
@@ -26,11 +30,32 @@ def files_of(paths: Iterable[Path]) -> Iterator[Path]:
         if not path.exists():
             raise wrong_use(f"{path} does not exist")
         if not path.is_dir():
-            raise wrong_use(f"{path} is neither a file nor a directory: a pipe cannot be read twice, so save it first")
+            _regular(path)
         found = [file for directory in metadata_logs(path) for file in _logs_in(directory)]
         if not found:
             raise wrong_use(f"{path} holds neither segments (.log) nor checkpoints, nor a {METADATA_DIRECTORY}")
-        yield from found
+        yield from map(_regular, found)
+
+
+def _regular(path: Path) -> Path:
+    if not path.is_file():
+        raise wrong_use(f"{path} is neither a file nor a directory: a pipe cannot be read twice, so save it first")
+    return path
+
+
+def check_one_cluster_of(paths: Sequence[Path]) -> None:
+    """Let directories pass that may be of one cluster; files do not say.
+
+    Raises:
+        CliError: they are of several.
+    """
+    from metadata_log.tools.sources import SourceError, find_sources, require_one_cluster  # noqa: PLC0415
+
+    nodes: list[NodeSource] = []
+    for path in paths:
+        with contextlib.suppress(SourceError):  # what holds no log at all is told where its files are looked for
+            nodes += find_sources([path]).nodes if path.is_dir() else ()
+    require_one_cluster(nodes, "what was named")
 
 
 def metadata_logs(path: Path) -> list[Path]:
@@ -57,12 +82,9 @@ def metadata_logs(path: Path) -> list[Path]:
         nodes = find_sources([path]).nodes
     except SourceError:
         return []
-    try:
-        require_one_cluster(nodes, str(path))
-    except SourceError as error:
-        raise wrong_use(str(error)) from error
+    require_one_cluster(nodes, str(path))
     return [node.metadata for node in nodes if node.metadata is not None]
 
 
 def _logs_in(directory: Path) -> list[Path]:
-    return sorted(file for file in directory.iterdir() if _LOG_FILE.fullmatch(file.name) and file.is_file())
+    return sorted(file for file in directory.iterdir() if _LOG_FILE.fullmatch(file.name) and not file.is_dir())

@@ -9,6 +9,8 @@ import msgspec
 import typer
 
 from quorum.cli.errors import FAILED, CliError
+from quorum.cli.findings import check_one_cluster, sources_of
+from quorum.cli.history import an_earlier_offset_may_help
 from quorum.cli.output import RowFormat, RowOutput, show_rows
 
 EPILOG: Final = (
@@ -30,11 +32,13 @@ def run(
     """Hash the metadata at an offset: equal on all equal replicas, the same from a checkpoint and from the log.
 
     How it is computed stands in metadata_log/FORMAT.md. Reads only and takes no lock.
-    Exit status 0: all are equal. 1: they differ, or a copy has no state at that offset.
+    Exit status 0: all are equal. 1: they differ, a copy has no state at that offset, or is damaged. 2: there is no log.
     """
     from metadata_log.tools.hashes import hash_logs  # noqa: PLC0415  (not needed for help)
 
-    lines = hash_logs(paths, at)
+    check_one_cluster(sources_of(paths).nodes)
+    with an_earlier_offset_may_help():
+        lines = hash_logs(paths, at)
     show_rows(output, ("source", "end_offset", "epoch", "hash"), msgspec.to_builtins(lines))
     problems = [line.problem for line in lines if line.problem is not None]
     if problems:

@@ -83,9 +83,11 @@ def _dump(paths: Sequence[str]) -> int:
     else:
         from pathlib import Path  # noqa: PLC0415  (with what it imports, a tenth of a small dump)
 
-        from quorum.cli.log_files import files_of  # noqa: PLC0415
+        from quorum.cli.log_files import check_one_cluster_of, files_of  # noqa: PLC0415
 
         files = list(map(str, files_of(map(Path, paths))))
+        if len(paths) > 1:
+            check_one_cluster_of(list(map(Path, paths)))
     gc.enable()
     return show_files(files, Renderer())
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
+from metadata_log.tools.times import time_text
 from quorum.cli import voters
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
 from quorum.cli.errors import CliError
@@ -183,13 +183,7 @@ def _status_of_voter(found: QuorumStatus, node_id: int) -> str | None:
 
 def with_times_as_text(row: dict[str, object]) -> dict[str, object]:
     """A row of the replication table, for people."""
-    return {key: _time_text(value) if key in _TIMES else value for key, value in row.items()}
-
-
-def _time_text(value: object) -> str | None:
-    if not isinstance(value, int):
-        return None
-    return f"{datetime.fromtimestamp(value / 1000, UTC):%H:%M:%S}.{value % 1000:03d}Z"
+    return {key: time_text(value) if key in _TIMES and isinstance(value, int) else value for key, value in row.items()}
 
 
 def _members(found: QuorumStatus) -> dict[str, object]:

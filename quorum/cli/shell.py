@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from quorum.cli.errors import say, wrong_use
+from quorum.cli.errors import say
+from quorum.cli.history import an_earlier_offset_may_help, only_history
 
 if TYPE_CHECKING:
-    from metadata_log.tools.history import LogHistory
     from metadata_log.tools.shell import Shell
 
 EPILOG: Final = (
@@ -35,32 +35,28 @@ def run(
     """Walk through all that a metadata log says, at any moment that it still holds: help lists the commands.
 
     The paths are those of Kafka's metadata shell (/image/topics/byName/...), and shorter ones (/topics/by-name/...).
-    Reads only and takes no lock: it may be used on the directory of a running node.
+    Reads only and takes no lock: it may be used on the directory of a running node. Exit status, of a single command: 1
+    where nothing is at a path, or the log is damaged; 2 where there is no such command, or no log.
     """
     from importlib.metadata import version  # noqa: PLC0415  (50 ms)
 
-    from metadata_log.tools.hashes import histories  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.shell import Exit, Shell  # noqa: PLC0415
+    from metadata_log.tools.shell import Exit, Shell  # noqa: PLC0415  (not needed for help)
 
-    def only_one() -> LogHistory:
-        found = histories([path])
-        if len(found) > 1:
-            named = ", ".join(label for label, _ in found)
-            raise wrong_use(f"{path} holds several logs ({named}): name one of them")
-        return found[0][1]
-
-    shell = Shell(only_one(), version("kraft-quorum"), only_one)
-    if at is not None:
-        list(shell.call(["at", at]))
-    if not words and not commands:
-        _talk(shell)
-        return
-    try:
-        for command in commands or ():
-            _print(shell.run(command))
-        _print(shell.call(words or []))
-    except Exit:
-        return
+    shell = Shell(only_history(path), version("kraft-quorum"), lambda: only_history(path))
+    with an_earlier_offset_may_help():
+        if at is not None:
+            *notes, where = shell.call(["at", at])
+            for note in notes:
+                say(f"kraft: --at {at}: {note}: {where}")
+        if not words and not commands:
+            _talk(shell)
+            return
+        try:
+            for command in commands or ():
+                _print(shell.run(command))
+            _print(shell.call(words or []))
+        except Exit:
+            return
 
 
 def _print(lines: Iterable[str]) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from quorum.cli.errors import CliError, wrong_use
+from quorum.cli.errors import wrong_use
+from quorum.cli.history import an_earlier_offset_may_help, only_history
 from quorum.cli.output import Output, OutputFormat, show_object
 
 if TYPE_CHECKING:
@@ -40,13 +41,10 @@ def save(
     """
     from metadata_log.tools.backup import save_backup  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.contents import read_identity  # noqa: PLC0415
-    from metadata_log.tools.hashes import histories  # noqa: PLC0415
 
-    found = histories([source])
-    if len(found) > 1:
-        raise wrong_use(f"{source} holds several logs ({', '.join(label for label, _ in found)}): name one of them")
-    history = found[0][1]
-    state = history.state_at() if at is None else history.exact(at)
+    history = only_history(source)
+    with an_earlier_offset_may_help():
+        state = history.state_at() if at is None else history.exact(at)
     identity = read_identity(history.path if history.path.is_dir() else history.path.parent)
     cluster_id = None if identity is None else identity.cluster_id
     manifest = save_backup(state, target, cluster_id=cluster_id, now_ms=_now_ms())
@@ -75,7 +73,7 @@ def restore(
     ] = None,
     voters: Annotated[
         str | None,
-        typer.Option("--voters", help="The new quorum: id@host:port\\[/grpc-port]:directory-id, comma separated."),
+        typer.Option("--voters", help="The new quorum: id@host:port[/grpc-port]:directory-id, comma separated."),
     ] = None,
     output: Output = OutputFormat.TABLE,
 ) -> None:
@@ -94,17 +92,13 @@ def restore(
     backup = read_backup(file)
     named = cluster_id or backup.manifest.cluster_id
     if named is None:
-        raise CliError(f"{file} does not know its cluster's id: give --cluster-id")
+        raise wrong_use(f"{file} does not know its cluster's id: give --cluster-id")
     if cluster_id is not None:
         parse_id(cluster_id)
     try:
         members = None if voters is None else parse_voters(voters)
     except InvalidVoterError as error:
         raise wrong_use(f"--voters: {error}") from error
-    if members is not None and NodeId(node_id) not in members:
-        raise wrong_use(
-            f"--voters does not name node {node_id}: its directory would wait for a quorum that it is not in"
-        )
     done = restore_backup(
         OsFiles(), backup, target, cluster_id=named, node_id=NodeId(node_id),
         new_directory_id=DirectoryId(SystemEntropy().new_id()), now_ms=_now_ms(), voters=members,

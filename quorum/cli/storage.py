@@ -22,6 +22,7 @@ from quorum.cli import audit
 from quorum.cli.errors import FAILED, wrong_use
 from quorum.cli.output import RowFormat, RowOutput, show_rows
 from quorum.node.config import NodeConfig, load_config
+from quorum.node.properties import PropertiesError, parse_properties
 from quorum.node.system_ports import SystemEntropy
 
 app = typer.Typer(no_args_is_help=True)
@@ -49,7 +50,7 @@ InitialControllers = Annotated[
     typer.Option(
         "-I",
         "--initial-controllers",
-        help="The first voters: id@host:port\\[/grpc-port]:directory-id, comma separated.",
+        help="The first voters: id@host:port[/grpc-port]:directory-id, comma separated.",
     ),
 ]
 Standalone = Annotated[bool, typer.Option("-s", "--standalone", help="This controller is the only voter.")]
@@ -192,7 +193,9 @@ def info(
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option("-c", "--config", help="A node's .properties file, instead.", exists=True, dir_okay=False),
+        typer.Option(
+            "-c", "--config", help="A node's .properties file, ours or Kafka's, instead.", exists=True, dir_okay=False
+        ),
     ] = None,
     output: RowOutput = RowFormat.TABLE,
 ) -> None:
@@ -211,8 +214,25 @@ def info(
 
 
 def _rows_of_config(config: Path) -> list[dict[str, object]]:
-    settings = load_config(config)
-    return [_describe(path, settings.node_id) for path in _all_directories(settings)]
+    """What a node's file names, ours or Kafka's own: only the keys are looked at that say where its directories are.
+
+    Raises:
+        CliError: it names no node, or no directory.
+    """
+    try:
+        found = parse_properties(config.read_text(encoding="utf-8"), source=str(config))
+    except (PropertiesError, UnicodeDecodeError) as error:
+        raise wrong_use(f"--config {config}: {error}") from error
+    node_id = found.get("node.id") or found.get("broker.id") or ""
+    if not node_id.isdecimal():
+        raise wrong_use(f"--config {config}: node.id={node_id} is no node's id: name the .properties file of a node")
+    listed = found.get("log.dirs") or found.get("log.dir") or ""
+    disks = [path.strip() for path in listed.split(",") if path.strip()]
+    metadata = found.get("metadata.log.dir", "").strip()
+    paths = list(dict.fromkeys([*disks, *([metadata] if metadata else [])]))
+    if not paths:
+        raise wrong_use(f"--config {config}: it has neither log.dirs nor metadata.log.dir")
+    return [_describe(path, int(node_id)) for path in paths]
 
 
 def _rows_of(directories: list[Path]) -> list[dict[str, object]]:

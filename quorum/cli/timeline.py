@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 import typer
 
-from quorum.cli.errors import CliError, wrong_use
+from quorum.cli.errors import FAILED, say, wrong_use
+from quorum.cli.findings import check_one_cluster, sources_of
 from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, table_lines
 
 if TYPE_CHECKING:
+    from metadata_log.segment import LocatedBatch
+    from metadata_log.tools.history import LogHistory
     from metadata_log.tools.timeline import Timeline
 
 EPILOG: Final = (
@@ -33,38 +37,90 @@ def run(
 ) -> None:
     """Tell elections, leaders, epochs, brokers fenced and back, changes of voters and levels, and gaps, by time.
 
-    Several replicas give one story. Reads only and takes no lock. Times are those of the leaders' clocks.
+    Several replicas give one story; what is damaged in one is passed over and told. Reads only and takes no lock. Times
+    are those of the leaders' clocks. Exit status 0: all was read. 1: a part is damaged. 2: there is no log to read.
     """
-    from metadata_log.tools.hashes import histories  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.sources import SourceError, find_sources, require_one_cluster  # noqa: PLC0415
-    from metadata_log.tools.timeline import merged, timeline_of  # noqa: PLC0415
+    from metadata_log.tools.timeline import merged  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.times import time_text  # noqa: PLC0415
 
-    if picture is not None and picture.suffix not in (".svg", ".html"):
-        png = ": a browser, Inkscape or rsvg-convert make one of an .svg" if picture.suffix == ".png" else ""
-        raise wrong_use(f"--picture {picture}: its name must end in .svg or .html{png}")
-    try:
-        require_one_cluster(find_sources(paths).nodes, "what was named")
-    except SourceError as error:
-        raise wrong_use(str(error)) from error
-    logs = [history for _, history in histories(paths) if history.segments]
-    if not logs:
-        raise CliError(f"{', '.join(map(str, paths))}: a checkpoint does not say when: give segments")
-    found = merged(timeline_of(history.batches(), round(gap * 1000)) for history in logs)
+    if picture is not None:
+        _check_picture(picture)
+    logs, problems = _timelines(paths, round(gap * 1000))
+    for problem in problems:
+        say(f"kraft: {problem}")
+    found = merged(logs)
     if picture is not None:
         _draw(picture, found, f"Metadata log of {', '.join(map(str, paths))}")
     if output is RowFormat.JSON:
         show_json(msgspec.to_builtins(found))
-        return
-    if output is RowFormat.JSONL:
+    elif output is RowFormat.JSONL:
         for event in found.events:
             show_json_line(msgspec.to_builtins(event))
-        return
-    rows = [
-        {**msgspec.to_builtins(event), "time": time_text(event.time_ms), "what": event.text} for event in found.events
-    ]
-    for line in table_lines(("time", "offset", "epoch", "kind", "what"), rows):
-        print(line)
+    else:
+        rows = [
+            {**msgspec.to_builtins(event), "time": time_text(event.time_ms), "what": event.text}
+            for event in found.events
+        ]
+        for line in table_lines(("time", "offset", "epoch", "kind", "what"), rows):
+            print(line)
+    if problems:
+        raise typer.Exit(FAILED)
+
+
+def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str]]:
+    """That of each log, as far as it can be read, and what cannot be.
+
+    Raises:
+        CliError: no log is there.
+        SourceError: a path leads to none, or they are of several clusters.
+        OSError: the only one cannot be read.
+    """
+    from metadata_log.tools.history import HistoryError, file_history, open_history  # noqa: PLC0415
+
+    sources = sources_of(paths)
+    check_one_cluster(sources.nodes)
+    places: list[tuple[Callable[[Path], LogHistory], Path]]
+    places = [(open_history, node.metadata) for node in sources.nodes if node.metadata is not None]
+    places += [(file_history, file) for file in sources.files]
+    found: list[Timeline] = []
+    problems: list[str] = []
+    for opened, place in places:
+        try:
+            history = opened(place)
+            if history.segments:
+                found.append(_timeline(history, gap_ms, problems))
+        except (HistoryError, OSError) as error:
+            if len(places) == 1:
+                raise
+            problems.append(f"{place} is left out: {error}")
+    if not found and not problems:
+        raise wrong_use(f"{', '.join(map(str, paths))}: a checkpoint does not say when: give segments")
+    return found, problems
+
+
+def _timeline(history: LogHistory, gap_ms: int, problems: list[str]) -> Timeline:
+    """What one log tells, past its damage."""
+    from metadata_log.segment import LocatedBatch  # noqa: PLC0415
+    from metadata_log.tools.timeline import timeline_of  # noqa: PLC0415
+
+    def sound() -> Iterator[LocatedBatch]:
+        for found in history.readable():
+            if isinstance(found, LocatedBatch):
+                yield found
+                continue
+            path, damage = found
+            problems.append(
+                f"{path}, position {damage.position}: {damage.size} bytes are damaged ({damage.what}): events in them "
+                "are told only if another replica holds them"
+            )
+
+    return timeline_of(sound(), gap_ms, lambda error: problems.append(f"{history.path}: {error}"))
+
+
+def _check_picture(picture: Path) -> None:
+    if picture.suffix not in (".svg", ".html"):
+        png = ": a browser, Inkscape or rsvg-convert make one of an .svg" if picture.suffix == ".png" else ""
+        raise wrong_use(f"--picture {picture}: its name must end in .svg or .html{png}")
 
 
 def _draw(picture: Path, timeline: Timeline, title: str) -> None:

@@ -43,7 +43,7 @@ def no_controller_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         (["agent", "describe", "--agent", "nowhere"], 2, "write host:port"),
         (["agent", "describe", "--agent", "127.0.0.1:1", "--timeout", "1"], 1, "127.0.0.1:1"),
         (["log", "dump", "/does/not/exist"], 2, "does not exist"),
-        (["log", "export", "/does/not/exist", "/tmp/target"], 1, "does not exist"),
+        (["log", "export", "/does/not/exist", "/tmp/target"], 2, "does not exist"),
         (["controller", "start", "--config", "/does/not/exist"], 2, "--config"),
         (["demo", "--directory", "/dev/null"], 2, "--directory"),
     ],

@@ -74,7 +74,7 @@ def test_the_leader_tells_the_lag_of_everybody() -> None:
         (3, "Follower", 0),
         (11, "Observer", 20),
     ]
-    assert with_times_as_text(rows[0])["LastFetchTimestamp"] == "22:13:20.123Z"
+    assert with_times_as_text(rows[0])["LastFetchTimestamp"] == "2023-11-14T22:13:20.123Z"
 
 
 def test_without_the_leader_nothing_is_made_up() -> None:

@@ -76,7 +76,9 @@ def test_rows_as_lines_are_those_of_the_whole(command: str, capsys: pytest.Captu
     assert lines == (whole if command == "hash" else whole["events"])
 
 
-@pytest.mark.parametrize("words", [["log", "dump"], ["log", "timeline"]])
+@pytest.mark.parametrize(
+    "words", [["log", "dump"], ["log", "dump", "-o", "jsonl"], ["log", "timeline"], ["log", "hash"]]
+)
 def test_logs_of_two_clusters_are_not_taken_for_one(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,6 +92,107 @@ def test_logs_of_two_clusters_are_not_taken_for_one(
     said = capsys.readouterr().err
     assert "holds logs of 2 clusters (AnotherClustersOwnIdAA: " in said
     assert said.endswith("name those of one\n")
+    assert run([*words, str(tmp_path / "node-1"), str(tmp_path / "node-2")]) == 2
+    assert "what was named holds logs of 2 clusters" in capsys.readouterr().err
+
+
+def _copies_with_one_damaged(place: Path) -> Path:
+    for number in (1, 2):
+        shutil.copytree(BASIC / f"node-{number}", place / f"node-{number}")
+    log = place / "node-2" / "data" / "__cluster_metadata-0" / "00000000000000000000.log"
+    content = bytearray(log.read_bytes())
+    content[3000] ^= 1
+    log.write_bytes(content)
+    return log
+
+
+def test_a_timeline_goes_on_past_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = _copies_with_one_damaged(tmp_path)
+    assert run(["log", "timeline", str(tmp_path / "node-1"), "-o", "jsonl"]) == 0
+    whole = capsys.readouterr().out.splitlines()
+    assert run(["log", "timeline", str(tmp_path), "-o", "jsonl"]) == 1
+    out, err = capsys.readouterr()
+    assert set(whole) <= set(out.splitlines())
+    assert f"kraft: {log}, position 2944: " in err
+    assert "--at" not in err
+    assert run(["log", "timeline", str(tmp_path / "node-2"), "-o", "jsonl"]) == 1
+    alone = capsys.readouterr().out.splitlines()
+    assert {json.loads(line)["offset"] > 50 for line in alone} == {True, False}
+    log.write_bytes(b"rubbish" * 99)
+    assert run(["log", "timeline", str(tmp_path), "-o", "jsonl"]) == 1
+    assert capsys.readouterr().out.splitlines() == whole
+    log.unlink()
+    assert run(["log", "timeline", str(tmp_path), "-o", "jsonl"]) == 1
+    assert "node-2/data/__cluster_metadata-0 is left out: " in capsys.readouterr().err
+
+
+def test_features_check_says_what_it_does_not_see(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = _copies_with_one_damaged(tmp_path)
+    assert run(["features", "check", str(tmp_path / "node-2"), "--target", "4.3"]) == 1
+    out, err = capsys.readouterr()
+    assert out == "4.3-IV0 can read every record that is seen here, which is not all.\n"
+    assert f"{log}, position 2944: " in err
+    late = FIXTURES / "failovers" / "node-1" / "data" / "__cluster_metadata-0"
+    start = min(int(file.name[:20]) for file in late.glob("*.log"))
+    assert start > 0
+    copied = shutil.copytree(late, tmp_path / "late" / "__cluster_metadata-0")
+    assert run(["features", "check", str(copied), "--target", "4.3"]) == 0
+    capsys.readouterr()
+    for checkpoint in copied.glob("*.checkpoint"):
+        checkpoint.unlink()
+    assert run(["features", "check", str(copied), "--target", "4.3"]) == 1
+    assert f"records before offset {start} are not seen" in capsys.readouterr().err
+
+
+def test_the_shell_says_which_offset_it_took(capsys: pytest.CaptureFixture[str]) -> None:
+    node = str(BASIC / "node-1")
+    assert run(["shell", node, "--at", "4", "ls", "/quorum"]) == 0
+    assert "--at 4: no state ends at offset 4: this is the one before it: offset " in capsys.readouterr().err
+    assert run(["shell", node, "--at", "60", "ls", "/quorum"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_commands_that_take_an_offset_advise_one_before_the_damage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = _copies_with_one_damaged(tmp_path)
+    assert run(["shell", str(tmp_path / "node-2"), "ls", "/quorum"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"kraft: {log}, position 2944: ")
+    end = said.rpartition("--at ")[2].split()[0]
+    assert run(["shell", str(tmp_path / "node-2"), "--at", end, "ls", "/quorum"]) == 0
+    assert run(["log", "hash", str(tmp_path), "--at", end]) == 0
+
+
+def test_storage_info_takes_kafkas_own_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = FIXTURES / "static-3.9" / "node-1"
+    monkeypatch.chdir(node)
+    assert run(["storage", "info", "--config", "server.properties", "-o", "json"]) == 0
+    [row] = json.loads(capsys.readouterr().out)
+    assert (row["directory"], row["node_id"], row["problem"]) == ("data", 1, None)
+    other = tmp_path / "other.properties"
+    other.write_text(f"node.id=7\nlog.dirs={node / 'data'}\nnum.io.threads=8\n")
+    assert run(["storage", "info", "--config", str(other)]) == 1
+    other.write_text("node.id=7\n")
+    assert run(["storage", "info", "--config", str(other)]) == 2
+
+
+def test_a_broken_quorum_state_is_told_in_our_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = shutil.copytree(BASIC / "node-1", tmp_path / "node-1")
+    state = place / "data" / "__cluster_metadata-0" / "quorum-state"
+    for content, what in (
+        (b"{", "no JSON from its byte 1 on"),
+        (b'{"a":"\xff"}', "no text from its byte 6 on"),
+        (b"{}", "it lacks data_version"),
+        (b"[]", "a field in it has a value of the wrong kind"),
+    ):
+        state.write_bytes(content)
+        assert run(["storage", "info", str(place)]) == 1
+        said = capsys.readouterr().out
+        assert f"{state}: it is no quorum state: {what}. Never remove it" in said
+        assert "Error" not in said
 
 
 def test_the_shell_answers_one_command(capsys: pytest.CaptureFixture[str]) -> None:

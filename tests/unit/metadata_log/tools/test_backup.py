@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tarfile
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from metadata_log.tools.backup import BackupError, read_backup, save_backup
 from metadata_log.tools.hashes import hash_of
 from metadata_log.tools.history import open_history
 from metadata_log.tools.restore import restore_backup
-from metadata_log.voters import parse_voters
+from metadata_log.voters import VoterSet, parse_voters
 from quorum.cli.main import run
 from tests.support.image_logs import FIXTURES, log_directories
 
@@ -33,8 +34,10 @@ def test_every_log_comes_back_from_its_backup(directory: Path, tmp_path: Path) -
     assert manifest.hash == hash_of(state)
     backup = read_backup(tmp_path / "backup")
     assert backup.image.says_the_same_as(state.image) or not state.image.features.elr_enabled
+    members = () if backup.checkpoint.voters is None else VoterSet.from_record(backup.checkpoint.voters).voters
+    own = members[-1].key.node_id if members else NodeId(1)
     restore_backup(
-        OsFiles(), backup, tmp_path / "data", cluster_id=NEW_CLUSTER, node_id=NodeId(1), new_directory_id=OWN, now_ms=2
+        OsFiles(), backup, tmp_path / "data", cluster_id=NEW_CLUSTER, node_id=own, new_directory_id=OWN, now_ms=2
     )
     restored = open_history(tmp_path / "data" / "__cluster_metadata-0").state_at()
     assert (restored.end, hash_of(restored)) == (state.end, manifest.hash)
@@ -68,10 +71,10 @@ def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[s
     backup, target = tmp_path / "backup", tmp_path / "data"
     assert run(["snapshot", "save", str(SOURCE), str(backup)]) == 0
     before = backup.read_bytes()
-    assert run(["snapshot", "save", str(SOURCE), str(backup)]) == 1
+    assert run(["snapshot", "save", str(SOURCE), str(backup)]) == 2
     target.mkdir()
     (target / "mine").touch()
-    assert run(["snapshot", "restore", str(backup), str(target), "--node-id", "1"]) == 1
+    assert run(["snapshot", "restore", str(backup), str(target), "--node-id", "1"]) == 2
     assert "is there and not empty" in capsys.readouterr().err
     assert backup.read_bytes() == before
     assert [child.name for child in target.iterdir()] == ["mine"]
@@ -137,14 +140,35 @@ def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     backup = str(tmp_path / "backup")
     assert run(["snapshot", "save", str(FIXTURES / "basic"), backup]) == 2
     assert run(["snapshot", "save", str(tmp_path / "nowhere"), backup]) == 2
-    assert run(["snapshot", "status", str(tmp_path)]) == 1
+    assert run(["snapshot", "status", str(tmp_path)]) == 2
     assert run(["snapshot", "save", str(FIXTURES / "static-3.9" / "node-1"), backup]) == 0
     restore = ["snapshot", "restore", backup, str(tmp_path / "data"), "--node-id", "1"]
     assert run([*restore, "--voters", "2@localhost:9093:AAAAAAAAAAAAAAAAAAAx6g"]) == 2
     assert run([*restore, "--voters", "nobody"]) == 2
-    assert run([*restore, "--voters", "1@localhost:9093:AAAAAAAAAAAAAAAAAAAx6g"]) == 1
+    assert run([*restore, "--voters", "1@localhost:9093:AAAAAAAAAAAAAAAAAAAx6g"]) == 2
     assert "controller.quorum.voters" in capsys.readouterr().err
     assert not (tmp_path / "data").exists()
+
+
+def test_a_node_that_is_no_voter_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    backup, target = str(tmp_path / "backup"), tmp_path / "data"
+    assert run(["snapshot", "save", str(SOURCE), backup]) == 0
+    assert run(["snapshot", "restore", backup, str(target), "--node-id", "9"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("kraft: node 9 is no voter (1@")
+    assert "--no-initial-controllers" in said
+    assert not target.exists()
+
+
+def test_nothing_is_restored_into_a_log_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    backup = str(tmp_path / "backup")
+    assert run(["snapshot", "save", str(SOURCE), backup]) == 0
+    node = shutil.copytree(SOURCE, tmp_path / "node-1")
+    before = sorted(node.rglob("*"))
+    for target in (node / "data" / "new", node / "data" / "__cluster_metadata-0" / "new"):
+        assert run(["snapshot", "restore", backup, str(target), "--node-id", "1"]) == 2
+        assert f"is within the log directory {node / 'data'}" in capsys.readouterr().err
+    assert sorted(node.rglob("*")) == before
 
 
 def test_a_log_without_metadata_version_has_no_backup(tmp_path: Path) -> None:

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from metadata_log.batch import build_batch, parse_header
-from metadata_log.errors import CorruptFileError, NotFormattedError
+from metadata_log.errors import CorruptFileError
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.tools.export import ExportError, export_replica
 from metadata_log.tools.manifest import MANIFEST_FILE, read_manifest
+from metadata_log.tools.sources import SourceError
+from metadata_log.tools.targets import TargetError
 
 FIXTURE = Path(__file__).parents[3] / "fixtures" / "basic" / "node-1" / "data"
 SEGMENT = "00000000000000000000.log"
@@ -132,13 +134,16 @@ def test_of_several_logs_none_is_taken(source: Path, tmp_path: Path) -> None:
 
 def test_refuses_what_it_cannot_do(source: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
-    with pytest.raises(ExportError, match="holds no metadata log"):
+    with pytest.raises(SourceError, match="holds no metadata log"):
         export_replica(tmp_path / "taken", tmp_path / "out")
     (tmp_path / "taken" / "file").touch()
-    with pytest.raises(ExportError, match="is not empty"):
+    with pytest.raises(TargetError, match="is there and not empty"):
         export_replica(source, tmp_path / "taken")
+    for inside in (source / "copy", source / "__cluster_metadata-0" / "copy"):
+        with pytest.raises(TargetError, match="is within the log directory"):
+            export_replica(source, inside)
     (source / "meta.properties").unlink()
-    with pytest.raises(NotFormattedError, match=r"meta\.properties"):
+    with pytest.raises(ExportError, match=r"meta\.properties"):
         export_replica(source, tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["node-1", "taken"]
 

@@ -9,7 +9,8 @@ import pytest
 
 from metadata_log.image import MetadataImage
 from metadata_log.tools.history import HistoryError, open_history
-from metadata_log.tools.shell import Exit, Shell, ShellError
+from metadata_log.tools.shell import Exit, Shell, ShellError, ShellUseError
+from metadata_log.tools.shell_globs import expanded
 from metadata_log.tools.shell_view import view_at
 from tests.support.image_logs import FIXTURES, log_directories
 
@@ -60,6 +61,31 @@ def test_ls_cd_pwd_cat_find(shell: Shell) -> None:
     assert _say(shell, f"tree ../../byId/{topic_id}") == _say(shell, "tree .")
     assert _say(shell, "find /quorum/voters") == [f"/quorum/voters{end}" for end in ("", "/1", "/2", "/3")]
     assert _say(shell, "find /topics/by-name orders*") == ["/topics/by-name/orders-3"]
+
+
+def test_patterns(shell: Shell) -> None:
+    names = _say(shell, "ls /topics/by-name")
+    ids = [_say(shell, f"cat /topics/by-name/{name}/id")[0] for name in names]
+    assert len(names) > 1
+    assert _say(shell, "cat /topics/by-name/*/id") == ids
+    assert _say(shell, "cat /topics/by-n?me/[a-z]*/id") == ids
+    assert _say(shell, "ls /topics/*") == ["/topics/by-id:", *sorted(ids), "/topics/by-name:", *names]
+    assert _say(shell, f"cat /image/topics/byName/{{{names[0]},{names[1]}}}/name") == names[:2]
+    assert _say(shell, "find /quorum/voters/[12]") == ["/quorum/voters/1", "/quorum/voters/2"]
+    _say(shell, "cd /topics/by-nam*")
+    assert _say(shell, "pwd") == ["/topics/by-name"]
+    assert _say(shell, "cat */../orders-3/name") == ["orders-3"] * len(names)
+    for line in ("ls /nothing*", "cat /topics/*/orders-3/name/x*"):
+        with pytest.raises(ShellError, match="nothing fits"):
+            _say(shell, line)
+    with pytest.raises(ShellUseError, match="fits 2 paths"):
+        _say(shell, "cd /topics/*")
+
+
+def test_a_name_that_looks_like_a_pattern_is_that_name() -> None:
+    root = {"users": {"*": {"rate": "7"}, "ann": {"rate": "9"}}}
+    assert expanded(root, "/users/*/rate") == ["/users/*/rate"]
+    assert expanded(root, "users/?*/rate") == ["users/*/rate", "users/ann/rate"]
 
 
 def test_travel(shell: Shell) -> None:
@@ -114,9 +140,10 @@ def test_help_names_every_command(shell: Shell) -> None:
 
 
 def test_completion(shell: Shell) -> None:
-    assert shell.complete("hi") == ["history"]
-    assert shell.complete("ls /ima") == ["/image"]
-    assert shell.complete("cat /topics/by-name/ord") == ["/topics/by-name/orders-3"]
+    assert shell.complete("hi") == ["history "]
+    assert shell.complete("ls /ima") == ["/image/"]
+    assert shell.complete("cat /topics/by-name/ord") == ["/topics/by-name/orders-3/"]
+    assert shell.complete("cat /topics/by-name/orders-3/i") == ["/topics/by-name/orders-3/id "]
     assert shell.complete("cat /nowhere/") == []
 
 

@@ -1,0 +1,45 @@
+"""The one log that a command of states is about, and what is said where it is damaged."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quorum.cli.errors import CliError, wrong_use
+
+if TYPE_CHECKING:
+    from metadata_log.tools.history import LogHistory
+
+
+def only_history(path: Path) -> LogHistory:
+    """The one log at a path.
+
+    Raises:
+        CliError: there are several.
+        SourceError, HistoryError: there is none.
+    """
+    from metadata_log.tools.hashes import histories  # noqa: PLC0415  (not needed for help)
+
+    found = histories([path])
+    if len(found) > 1:
+        raise wrong_use(f"{path} holds several logs ({', '.join(label for label, _ in found)}): name one of them")
+    return found[0][1]
+
+
+@contextlib.contextmanager
+def an_earlier_offset_may_help() -> Iterator[None]:
+    """Around what reads states, in commands that take `--at`.
+
+    Raises:
+        CliError: the log is damaged before the state that was asked for, and where it ends before that.
+    """
+    from metadata_log.tools.history import DamagedLogError  # noqa: PLC0415  (not needed for help)
+
+    try:
+        yield
+    except DamagedLogError as error:
+        if error.sound_end is None:
+            raise
+        raise CliError(f"{error}; --at {error.sound_end} asks for the last state before it") from error
