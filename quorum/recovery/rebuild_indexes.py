@@ -59,7 +59,7 @@ def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
     return Proposal(
         action="rebuild-indexes",
         rewrites=(rewrite,),
-        says=(f"{len(changes)} files beside the log of {own.label} are made anew from it",),
+        says=(f"made anew from the log of {own.label}: {len(changes)} of the files beside it",),
         keeps="every byte of the log",
         steps=(Step(text="Start the node"),),
     )

@@ -8,8 +8,10 @@ from __future__ import annotations
 from metadata_log.files import Files
 from quorum.recovery.carry_out import last_repair
 from quorum.recovery.changes import Content, FileChange, Rewrite, sha256_of
+from quorum.recovery.copies import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.journal import BACKUP_DIRECTORY, ChangedFile, Record, refuse_pending
+from quorum.recovery.places import find_place
 from quorum.recovery.request import Proposal
 
 
@@ -27,6 +29,7 @@ def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:
         raise RefusedError(
             f"{work_root} holds no repair of {log_dir} that could be undone: if its backup is elsewhere, say --work"
         )
+    _refuse_grown(files, record)
     changes = tuple(_back(files, record, file) for file in record.files)
     facts: dict[str, object] = {"undone_action": record.action, "undone_at": record.at}
     rewrite = Rewrite(action="undo", log_dir=log_dir, changes=changes, facts=facts, undoes=record.work_dir)
@@ -36,6 +39,20 @@ def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:
         says=(f"`kraft recover {record.action}` of {record.at} by {record.who} is taken back",),
         warnings=(f"the directory is then as it was before {record.at}: what was wrong with it is wrong again",),
     )
+
+
+def _refuse_grown(files: Files, record: Record) -> None:
+    """A repair that appended nothing may have left the file alone that a node then wrote to: look at the log's end."""
+    left = record.facts.get("kept_end_offset")
+    if not isinstance(left, int) or record.facts.get("new_epoch") is not None:
+        return
+    end = int(read_copy(files, find_place(files, record.log_dir)).end.offset)
+    if end != left:
+        raise RefusedError(
+            f"the log of {record.log_dir} ends at offset {end}, and the repair left it at {left}: a node has run "
+            f"since, and undoing would take back what it wrote. The files from before are in {record.work_dir}/"
+            f"{BACKUP_DIRECTORY}, to be put back by hand"
+        )
 
 
 def _back(files: Files, record: Record, file: ChangedFile) -> FileChange:

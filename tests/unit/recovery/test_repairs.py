@@ -224,6 +224,19 @@ def test_an_undo_is_refused_once_a_node_has_run() -> None:
         propose_undo(files, "/n1", work_root_of("/n1"))
 
 
+def test_an_undo_is_refused_where_a_node_wrote_into_a_file_that_the_repair_left_alone() -> None:
+    files = cluster("failovers", 12)
+    cut = request(accept_data_loss=True)
+    repair(files, lambda files: propose_truncate(files, "/n12", [], 294, cut), "/n12")
+    assert propose_undo(files, "/n12", work_root_of("/n12")).rewrites
+    epoch = copy_at(files, "/n12").end.epoch
+    fetched = LeaderChangeMessage(leader_id=NodeId(2), voters=(), granting_voters=())
+    values = [encode_control(fetched)]
+    _append(files, "/n12", build_control_batch(base_offset=Offset(294), epoch=epoch, timestamp_ms=1, records=values))
+    with pytest.raises(RefusedError, match=r"ends at offset 295, and the repair left it at 294: a node has run since"):
+        propose_undo(files, "/n12", work_root_of("/n12"))
+
+
 def _append(files: SimulatedFiles, log_dir: str, data: bytes) -> None:
     metadata = f"{log_dir}/__cluster_metadata-0"
     last = max(name for name in files.listdir(metadata) if name.endswith(".log"))
