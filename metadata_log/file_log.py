@@ -226,7 +226,7 @@ class FileLog:
         self._end = place.base_offset
         self._cache.truncate(self._end)
         self._epochs = self._epochs.truncate_to(self._end)
-        cut = Truncate(remove_bases=tuple(removed), segment_base=segment.base_offset, size=segment.size)
+        cut = Truncate(remove_bases=tuple(removed), segment_base=segment.base_offset, size=segment.size, end=self._end)
         return WriteOp((cut, SaveEpochs(epochs=self._epochs)))
 
     def stage_trim(self, start_offset: Offset, obsolete: Sequence[str] = ()) -> WriteOp:

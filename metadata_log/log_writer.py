@@ -13,7 +13,9 @@ Index files are never synced: Kafka and we rebuild them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from metadata_log.epoch_file import EPOCH_FILE, format_epochs
 from metadata_log.errors import StorageFailedError
@@ -33,6 +35,8 @@ from metadata_log.write_ops import (
     Truncate,
     WriteOp,
 )
+
+_PRODUCER_STATE: Final = re.compile(r"\d{20}\.snapshot", re.ASCII)
 
 
 class LogWriter:
@@ -177,12 +181,27 @@ class LogWriter:
     def _truncate(self, step: Truncate) -> None:
         self._sync()
         self.close()
+        self._forget_end(step)
         for base in step.remove_bases:
             remove_segment(self._files, self._directory, base)
         handle = self._switch_to(step.segment_base)
         handle.truncate(step.size)
         handle.fdatasync()
         self.syncs += 1
+
+    def _forget_end(self, step: Truncate) -> None:
+        """Remove what says that the log went on: indexes that were closed with the segment, Kafka's producer state.
+
+        Left behind it would prove that the log has lost its end.
+        """
+        names = self._files.listdir(self._directory)
+        beyond = [name for name in names if _PRODUCER_STATE.fullmatch(name) and int(name[:20]) > step.end]
+        indexes = [segment_file(step.segment_base, suffix) for suffix in (".index", ".timeindex")]
+        stale = [*beyond, *(name for name in indexes if name in names)]
+        for name in stale:
+            self._files.unlink(self._path(name))
+        if stale:
+            self._files.fsync_dir(self._directory)
 
     def _save_indexes(self, base: Offset, index: bytes, time_index: bytes) -> None:
         for suffix, data in ((".index", index), (".timeindex", time_index)):
@@ -198,8 +217,8 @@ class LogWriter:
 
 
 def remove_segment(files: Files, directory: str, base: Offset) -> None:
-    """Remove a segment and its index files, durably."""
-    for suffix in (".log", ".index", ".timeindex"):
+    """Remove a segment and its index files, durably: the indexes first, which alone would tell of a lost segment."""
+    for suffix in (".timeindex", ".index", ".log"):
         path = f"{directory}/{segment_file(base, suffix)}"
         if files.exists(path):
             files.unlink(path)

@@ -32,11 +32,14 @@ class Roll(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Truncate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Remove whole segments, the newest first, then cut one to a size. Durable before the next step."""
+    """Remove whole segments, the newest first, then cut one to a size: the log ends at `end`. Durable before the next
+    step.
+    """
 
     remove_bases: tuple[Offset, ...]
     segment_base: Offset
     size: int
+    end: Offset
 
 
 class SaveEpochs(msgspec.Struct, frozen=True, kw_only=True, gc=False):

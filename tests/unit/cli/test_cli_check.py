@@ -133,6 +133,7 @@ def test_diff_says_that_a_log_is_damaged_by_itself(damaged: Cluster, capsys: pyt
         (["check", "/does/not/exist"], "does not exist"),
         (["log", "verify", "/does/not/exist"], "does not exist"),
         (["log", "diff", "/does/not/exist"], "does not exist"),
+        (["log", "verify", "--quick", "--replay", "/"], "exclude each other"),
         (["check", "/dev/null"], "a pipe cannot be read twice"),
         (["check", "/etc/hostname"], "by its name"),
     ],

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.records import RemoveTopicRecord
 from metadata_log.tools.check import check_paths
 from metadata_log.tools.export import export_replica
+from metadata_log.tools.history import open_history
 from metadata_log.tools.sources import SourceError, find_sources
 from tests.support.clusters import SCENARIOS, node_directories
-from tests.support.damage import copy_cluster
+from tests.support.damage import Cluster, append, copy_cluster, other_bytes, quiet_batch, split, write
 from tests.support.damage_files import other_first_checkpoint
 
 
@@ -142,6 +144,62 @@ def test_what_a_killed_node_leaves_ready_for_writing_is_no_damage(clusters: Path
             path.write_bytes(path.read_bytes() + bytes(1 << 20))
     (cluster.metadata(1) / "00000000000000000000.log.deleted").write_bytes(b"rubbish")
     (cluster.metadata(1) / "00000000000000000090-0000000001.checkpoint.part").write_bytes(b"rubbish")
+
+    assert check_paths([cluster.root]).findings == ()
+
+
+def _divergent(cluster: Cluster, node_id: int) -> None:
+    """One batch of other bytes, and at the end the removal of every topic, which nobody else has."""
+    path = cluster.segment(node_id)
+    batches = split(path)
+    number = quiet_batch(path)
+    batches[number] = other_bytes(batches[number])
+    write(path, batches)
+    image = open_history(cluster.metadata(3)).state_at().image
+    append(path, [RemoveTopicRecord(topic_id=topic_id) for topic_id in image.topics.by_id])
+    for suffix in (".index", ".timeindex"):
+        path.with_suffix(suffix).unlink()
+
+
+def test_partition_directories_are_not_judged_by_the_log_that_parts(clusters: Path, tmp_path: Path) -> None:
+    """The longest log of all has removed the topics, and a majority knows nothing of it."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    _divergent(cluster, 2)
+
+    report = check_paths([cluster.root])
+
+    assert {(found.kind, found.node_id) for found in report.findings} == {("log_mismatch", 2)}
+
+
+def test_partition_directories_are_not_judged_by_what_no_majority_has(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.segment(2)
+    image = open_history(cluster.metadata(2)).state_at().image
+    append(path, [RemoveTopicRecord(topic_id=topic_id) for topic_id in image.topics.by_id])
+
+    assert check_paths([cluster.root]).findings == ()
+
+
+def test_in_a_tie_partition_directories_are_not_judged(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    _divergent(cluster, 2)
+    shutil.rmtree(cluster.metadata(11))
+
+    report = check_paths([cluster.node(2), cluster.node(3), cluster.node(11)])
+
+    assert {(found.kind, found.node_id) for found in report.findings} == {
+        ("log_mismatch", 2),
+        ("log_mismatch", 3),
+        ("partitions_not_judged", 11),
+    }
+    assert "cannot be known" in report.bounds.because
+
+
+def test_a_quorum_state_that_is_a_little_ahead_is_no_finding(clusters: Path, tmp_path: Path) -> None:
+    """A quorum-state that is some epochs ahead, of a node that hears of a leader before it has fetched: nothing."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.metadata(2) / "quorum-state"
+    path.write_text(path.read_text().replace('"leaderEpoch":1,', '"leaderEpoch":6,'))
 
     assert check_paths([cluster.root]).findings == ()
 

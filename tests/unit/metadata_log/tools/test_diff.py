@@ -71,6 +71,24 @@ def test_in_a_tie_both_sides_are_named(clusters: Path, tmp_path: Path) -> None:
 
     assert [(found.kind, found.node_id) for found in report.findings] == [("log_mismatch", 1), ("log_mismatch", 2)]
     assert all("nothing says which is right" in found.meaning for found in report.findings)
+    assert all(found.advice.startswith("wipe neither") for found in report.findings)
+    (parting,) = report.partings
+    assert report.bounds.lower == parting.offset, "nobody can know what was committed from there on"
+    assert "cannot be known" in report.bounds.because
+
+
+def test_what_a_majority_holds_stays_certain_past_a_parting(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.segment(1)
+    number = quiet_batch(path)
+    batches = split(path)
+    batches[number] = other_bytes(batches[number])
+    write(path, batches)
+
+    report = _diff(cluster.root)
+
+    assert report.bounds.lower > report.partings[0].offset
+    assert [found.advice.startswith("wipe neither") for found in report.findings] == [False]
 
 
 def test_a_committed_record_of_another_epoch_is_lost(clusters: Path, tmp_path: Path) -> None:

@@ -17,9 +17,16 @@ from metadata_log.tools.sources import NodeSource, find_sources
 from metadata_log.tools.verify import Depth, LogReport, verify_file, verify_log
 from metadata_log.tools.walk import Marks, Quiet, walk
 from tests.support.clusters import node_directories
+from tests.support.damage import Damage as PlantedDamage
 from tests.support.damage import copy_cluster, split, with_bytes
+from tests.support.damage_records import RECORD_DAMAGE
 
 NOOP = b"\x01\x14\x00\x00"
+_BY_ITSELF = {
+    *("null_id", "sentinel_id", "isr_outside", "leader_outside", "leader_not_in_isr", "replica_twice", "elr_outside"),
+    *("future_type", "future_version", "cut_value", "no_frame"),
+}
+"""The planted records that are wrong whatever came before them."""
 
 
 def _node(path: Path) -> NodeSource:
@@ -45,15 +52,34 @@ def test_a_report_says_what_the_log_amounts_to(clusters: Path) -> None:
 
 def test_without_records_the_rest_is_the_same(clusters: Path) -> None:
     for directory in node_directories(clusters):
-        full, quick = verify_log(_node(directory)), verify_log(_node(directory), depth=Depth.BYTES)
+        full = verify_log(_node(directory))
+        for depth in (Depth.BYTES, Depth.RECORDS):
+            quick = verify_log(_node(directory), depth=depth)
 
-        assert quick.findings == ()
-        assert (quick.epochs, quick.elections, quick.batches, quick.records) == (
-            full.epochs,
-            full.elections,
-            full.batches,
-            full.records,
-        )
+            assert quick.findings == ()
+            assert (quick.epochs, quick.elections, quick.batches, quick.records, len(quick.checkpoints)) == (
+                full.epochs,
+                full.elections,
+                full.batches,
+                full.records,
+                len(full.checkpoints),
+            )
+
+
+@pytest.mark.parametrize("damage", RECORD_DAMAGE, ids=lambda damage: damage.name)
+def test_a_record_is_judged_by_itself_or_by_those_before_it(
+    damage: PlantedDamage, clusters: Path, tmp_path: Path
+) -> None:
+    """Of what is wrong with records, the depth of records names what each says alone; replay names all."""
+    cluster = copy_cluster(clusters / damage.scenario, tmp_path / damage.scenario)
+    planted = damage.plant(cluster)
+    node = _node(cluster.node(planted.node_id or 0))
+
+    alone = [found for found in verify_log(node, depth=Depth.RECORDS).findings if found.kind == planted.kind]
+
+    assert bool(alone) is (damage.name in _BY_ITSELF)
+    assert all((found.file, found.position) == (str(planted.file), planted.position) for found in alone)
+    assert verify_log(node, depth=Depth.BYTES).findings == ()
 
 
 def test_every_single_file_is_sound(clusters: Path) -> None:

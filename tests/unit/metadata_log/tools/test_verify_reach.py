@@ -1,0 +1,88 @@
+"""What stands beside a log and proves that it reached further; and what a truncation leaves, which proves nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from metadata_log.os_files import OsFiles
+from metadata_log.tools.check import check_paths
+from metadata_log.tools.export import export_replica
+from metadata_log.tools.sources import NodeSource
+from metadata_log.tools.verify import Depth, verify_log
+from tests.support.damage import copy_cluster, split, write
+from tests.unit.metadata_log.log_support import OpenLog, open_at
+
+_PRODUCERS = bytes.fromhex("0001 48674bc7 00000000")
+
+
+def _kinds(directory: Path) -> set[str]:
+    source = NodeSource(path=directory, node_id=1, metadata=directory)
+    return {found.kind for found in verify_log(source, depth=Depth.BYTES).findings}
+
+
+def _filled(directory: Path) -> OpenLog:
+    """A log of ours with several segments, whose indexes were closed with them."""
+    directory.mkdir()
+    opened = open_at(OsFiles(), str(directory), segment_bytes=20_000)
+    for _ in range(30):
+        opened.append((1, [b"x" * 3000]))
+    return opened
+
+
+def test_our_own_truncation_leaves_nothing_that_says_more(tmp_path: Path) -> None:
+    directory = tmp_path / "__cluster_metadata-0"
+    opened = _filled(directory)
+    indexes = sorted(directory.glob("*index"))
+    assert len(indexes) >= 4
+    for end in (2, 29):
+        (directory / f"{end:020d}.snapshot").write_bytes(_PRODUCERS)
+
+    opened.truncate(8)
+
+    assert not {"log_cut", "index_wrong", "index_remnant"} & _kinds(directory)
+    assert [path.name for path in sorted(directory.glob("*.snapshot"))] == [f"{2:020d}.snapshot"]
+    assert len(list(directory.glob("*.log"))) == 2
+    opened.append((2, [b"y" * 3000]))
+    opened.stop()
+    assert "log_cut" not in _kinds(directory)
+
+
+def test_the_same_log_without_its_end_is_named(tmp_path: Path) -> None:
+    directory = tmp_path / "__cluster_metadata-0"
+    opened = _filled(directory)
+    opened.stop()
+    assert "log_cut" not in _kinds(directory)
+
+    max(directory.glob("*.log")).unlink()
+
+    assert "log_cut" in _kinds(directory)
+
+
+def test_an_export_is_held_against_its_manifest(clusters: Path, tmp_path: Path) -> None:
+    export_replica(clusters / "basic/node-1/data", tmp_path / "export")
+    path = tmp_path / "export/00000000000000000000.log"
+    write(path, split(path)[:-4])
+
+    report = check_paths([tmp_path / "export"])
+
+    (found,) = report.findings
+    assert (found.kind, found.file) == ("log_cut", str(path))
+    assert "manifest.json" in found.meaning
+
+
+def test_what_is_left_of_a_truncation_in_an_open_index_is_a_note(clusters: Path, tmp_path: Path) -> None:
+    """An old leader's tail was cut off, and the node has not yet fetched as much as it lost."""
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    path = max(cluster.metadata(3).glob("*.log")).with_suffix(".timeindex")
+    base = int(path.name[:20])
+    report = check_paths([cluster.node(3)])
+    (end,) = [node.end_offset for node in report.nodes]
+    assert end is not None
+    entry = (1_000_000_000_000).to_bytes(8, "big") + (end + 4 - base).to_bytes(4, "big")
+    path.write_bytes(entry + bytes(1200))
+
+    found = [(one.kind, one.severity.value) for one in check_paths([cluster.node(3)]).findings]
+
+    assert found == [("index_remnant", "note")]
+    path.write_bytes(entry)
+    assert "log_cut" in {one.kind for one in check_paths([cluster.node(3)]).findings}, "it was closed with the log"
