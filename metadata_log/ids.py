@@ -25,6 +25,7 @@ NodeId = NewType("NodeId", int)
 ID_BYTES: Final = 16
 _TEXT_CHARACTERS: Final = 22
 _RESERVED_DIRECTORY_IDS: Final = 100
+_URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
 _DASH: Final = 62
 """The six bits that the text form writes as `-`."""
 
@@ -64,7 +65,7 @@ class ReplicaKey(msgspec.Struct, frozen=True, kw_only=True, gc=False, order=True
 
 def id_text(value: bytes) -> str:
     """Kafka's text form of any 16 byte id: URL-safe base64 without padding, 22 characters."""
-    return base64.urlsafe_b64encode(value).decode("ascii").rstrip("=")
+    return binascii.b2a_base64(value, newline=False).translate(_URL_SAFE).decode("ascii").rstrip("=")
 
 
 def parse_id(text: str) -> bytes:

@@ -10,19 +10,24 @@ Kafka shows them; raw batches are binary. Rows are written by the tens of thousa
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from functools import partial
+from functools import lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeAlias
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from metadata_log.ids import id_text
+from metadata_log.records import MetadataRecord
+from metadata_log.records.codec import READERS
+from metadata_log.records.printing import READ_ERRORS
+from metadata_log.records.registry import ControlRecord
 from metadata_log.records.wire import Field, schema_of
+from metadata_log.segment import LocatedBatch
 from metadata_log.tools.decoded import (
     BATCH_FIELDS,
     BATCHES,
@@ -32,7 +37,13 @@ from metadata_log.tools.decoded import (
     raw_bytes,
     sound_batches,
 )
+from metadata_log.tools.dump_lines import common_values
 
+_Row: TypeAlias = tuple[str, int, int, int, int, int, MetadataRecord | ControlRecord | None, bytes, str | None]
+"""File, position, offset, epoch, timestamp, version, record, and what stands for one that cannot be read."""
+_ONE_BYTE: Final = 0x80
+"""Types and versions from here on take two bytes in a value."""
+_known_id_text: Final = lru_cache(1 << 16)(id_text)
 _ROWS: Final = 50_000
 _RAW_BYTES: Final = 32 << 20
 _TYPES: Final = {
@@ -53,21 +64,64 @@ _BATCH_TYPES: Final = {
 
 def write_parquet(export: Path, target: Path) -> Decoded:
     """The tables as Parquet."""
-    batches = records = 0
+    batches = 0
     with ExitStack() as stack:
         batch_table = stack.enter_context(_BatchTable(target))
-        by_type: dict[str, _RecordTable] = {}
+        tables = _Tables(target, stack)
         for file, batch in sound_batches(export):
             batches += 1
             fields = [getattr(batch.header, name) for name in BATCH_FIELDS]
             batch_table.add([file, batch.position, *fields], raw_bytes(batch))
+            tables.add(file, batch)
+    return Decoded(batches=batches, records=tables.count)
+
+
+class _Tables:
+    """A table for each type of record, made when it is met first. `count`: how many records went into them."""
+
+    def __init__(self, target: Path, stack: ExitStack) -> None:
+        self.count = 0
+        self._target = target
+        self._stack = stack
+        self._by_type: dict[str, _RecordTable] = {}
+        self._by_frame: dict[bytes, _RecordTable] = {}
+        """Of the tables that took a record that began so."""
+
+    def add(self, file: str, batch: LocatedBatch) -> None:
+        """Take the records of a batch: quickly those of a common one, all else row by row."""
+        header = batch.header
+        values = common_values(batch.buffer, header, batch.at)
+        self.count += header.count
+        if values is None or not self._add_common(file, batch, values):
             for row in decoded_rows(file, batch):
-                records += 1
-                table = by_type.get(row.type)
-                if table is None:
-                    table = by_type[row.type] = stack.enter_context(_RecordTable(target, row))
-                table.add(row)
-    return Decoded(batches=batches, records=records)
+                self._add(row)
+
+    def _add_common(self, file: str, batch: LocatedBatch, values: list[bytes]) -> bool:
+        """False where a value is of a type that has no table yet, or cannot be read; then none was taken."""
+        header, by_frame = batch.header, self._by_frame
+        position, epoch, time_ms = batch.position, header.partition_leader_epoch, header.base_timestamp
+        rows: list[tuple[_RecordTable, _Row]] = []
+        try:
+            for offset, value in enumerate(values, header.base_offset):
+                frame = value[:3]
+                row: _Row = (file, position, offset, epoch, time_ms, frame[2], READERS[frame](value), b"", None)
+                rows.append((by_frame[frame], row))
+        except (*READ_ERRORS, KeyError):
+            return False
+        for table, row in rows:
+            table.add(row)
+        return True
+
+    def _add(self, row: DecodedRow) -> None:
+        table = self._by_type.get(row.type)
+        if table is None:
+            table = self._by_type[row.type] = self._stack.enter_context(_RecordTable(self._target, row))
+        if row.record is not None and 0 <= row.version < _ONE_BYTE:
+            key = getattr(type(row.record), "API_KEY", _ONE_BYTE)
+            if key < _ONE_BYTE:
+                self._by_frame[bytes((1, key, row.version))] = table
+        place = (row.file, row.position, row.offset, row.epoch, row.timestamp_ms, row.version)
+        table.add((*place, row.record, row.raw, row.error))
 
 
 class _Table(ABC):
@@ -120,19 +174,20 @@ class _RecordTable(_Table):
         named = [(_column_name(field), _arrow_type(field)) for field in fields]
         path = target / "records" / f"type={first.type}" / "records.parquet"
         super().__init__(path, pa.schema([*_PLACE, *named, *own]))
-        self._rows: list[DecodedRow] = []
-        self._columns: list[Callable[[DecodedRow], Any]] = [attrgetter(name) for name, _ in _PLACE]
-        self._columns += [_of_record(field) for field in fields]
-        self._columns += [attrgetter(name) for name, _ in own]
+        self._rows: list[_Row] = []
+        self._columns = list(map(_of_record, fields))
+        self._has_raw = bool(own)
 
-    def add(self, row: DecodedRow) -> None:
+    def add(self, row: _Row) -> None:
         self._rows.append(row)
         if len(self._rows) >= _ROWS:
             self.flush()
 
     def flush(self) -> None:
         if self._rows:
-            self.write([list(map(column, self._rows)) for column in self._columns])
+            *place, records, raw, error = map(list, zip(*self._rows, strict=True))
+            columns = [list(column(records)) for column in self._columns]
+            self.write([*place, *columns, *([raw, error] if self._has_raw else [])])
         self._rows = []
 
 
@@ -141,17 +196,19 @@ def _column_name(field: Field) -> str:
     return f"{field.name}_" if field.name in {name for name, _ in _PLACE} else field.name
 
 
-def _of_record(field: Field) -> Callable[[DecodedRow], Any]:
-    convert, path = _converter(field), f"record.{field.name}"
-    get = attrgetter(path)
-    return get if convert is None else lambda row: None if (value := get(row)) is None else convert(value)
+def _of_record(field: Field) -> Callable[[list[Any]], Iterable[Any]]:
+    """What makes a column of a field of all records."""
+    convert, get = _converter(field), attrgetter(field.name)
+    if convert is None:
+        return partial(map, get)
+    return lambda records: [None if (value := get(record)) is None else convert(value) for record in records]
 
 
 def _converter(field: Field) -> Callable[[Any], Any] | None:
     """What makes a field's value one of Arrow's; None where it is already."""
     one: Callable[[Any], Any] | None = None
     if field.wire_type == "uuid":
-        one = id_text
+        one = _known_id_text
     elif field.element is not None:
         inner = [(f.name, _converter(f)) for f in schema_of(field.element).fields]
         one = partial(_builtins, inner)

@@ -161,6 +161,7 @@ def camel_case(name: str) -> str:
     return head + "".join(part.capitalize() for part in rest)
 
 
+@functools.cache  # of few names
 def constant_case(name: str) -> str:
     """`NoOpRecord` as `NO_OP_RECORD`: how Kafka's tools name a record type."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()

@@ -142,6 +142,37 @@ def _add_common(lines: list[str], buffer: bytes, header: BatchHeader, at: int, k
     return at == end
 
 
+def common_values(buffer: bytes, header: BatchHeader, at: int) -> list[bytes] | None:
+    """The values of a data batch of the common shape, whose records have its own time; None where one is another."""
+    if header.attributes or not 0 < header.count <= header.size_in_bytes:
+        return None
+    end = at + header.size_in_bytes
+    at += HEADER_SIZE
+    values: list[bytes] = []
+    try:
+        for prefix in _prefixes(header.count):
+            length = buffer[at]
+            at += 1
+            if length >= 0x80:
+                length = length & 0x7F | buffer[at] << 7
+                at += 1
+            first = at + len(prefix)
+            if length & 1 or length >= 0x4000 or not buffer.startswith(prefix, at):
+                return None
+            at += length >> 1
+            size = buffer[first]
+            first += 1
+            if size >= 0x80:
+                size = size & 0x7F | buffer[first] << 7
+                first += 1
+            if size != (at - 1 - first) << 1 or buffer[at - 1] != 0 or at > end:
+                return None
+            values.append(buffer[first : at - 1])
+    except IndexError:
+        return None
+    return values if at == end else None
+
+
 def _prefixes(count: int) -> list[bytes]:
     if count > len(DELTAS):
         return [b"\x00\x00" + varint(delta) + b"\x01" for delta in range(count)]

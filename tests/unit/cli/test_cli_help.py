@@ -23,12 +23,21 @@ _COMMANDS = (
     "topics list",
     "topics describe",
     "quorum describe",
+    "quorum add-controller",
+    "quorum remove-controller",
+    "quorum transfer",
+    "storage random-uuid",
+    "storage audit",
+    "check",
     "log dump",
+    "log verify",
+    "log diff",
     "log export",
     "log hash",
     "log timeline",
     "shell",
     "features check",
+    "features upgrade",
     "snapshot save",
     "snapshot status",
     "snapshot restore",
@@ -55,6 +64,7 @@ def test_every_command_explains_itself_by_example(words: str, capsys: pytest.Cap
     assert run([*words.split(), "--help"]) == 0
     said = capsys.readouterr().out
     assert f"Usage: kraft {words}" in said
+    assert "\\" not in said
     _, *examples = said.partition("  Example")[2].splitlines()
     assert examples
     assert all(line.startswith("    kraft ") for line in examples)

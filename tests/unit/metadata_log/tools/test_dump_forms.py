@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import build_batch
+from metadata_log.batch import batch_records, build_batch
 from metadata_log.errors import CorruptBatchError
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.os_files import OsFiles
@@ -23,7 +23,7 @@ from metadata_log.records.printing import metadata_text
 from metadata_log.records.serde import decode_versioned
 from metadata_log.tools.dump import batches_of, dump_rows, dump_text, show_text
 from metadata_log.tools.dump_follow import Added, CutBack, Follower, Opened
-from metadata_log.tools.dump_lines import Style
+from metadata_log.tools.dump_lines import Style, common_values
 from metadata_log.tools.dump_pieces import PIECE_BYTES, Piece, pieces
 from metadata_log.tools.dump_select import Selection, ids_of, known_types, plain_type
 from metadata_log.tools.dump_texts import COLUMNS, CSV_HEAD, show_csv, show_json_lines, text_rows
@@ -77,6 +77,18 @@ def test_the_quick_way_and_the_long_way_print_alike(pairs: int) -> None:
     piece = Piece(position=0, size=len(content := batch(0, *values)), buffer=content)
     chosen_one_by_one = Selection(from_offset=0)
     assert show_text(piece).text == show_text(piece, Style.KAFKA_4_3, chosen_one_by_one).text
+
+
+@pytest.mark.parametrize("path", METADATA_FILES, ids=file_id)
+def test_values_of_the_common_shape_are_those_of_all_records(path: Path) -> None:
+    content = path.read_bytes()
+    for at, header in batches_of(only_piece(path)):
+        values = common_values(content, header, at)
+        records = batch_records(content, header, at)
+        plain = all(
+            (record.key, record.headers, record.timestamp_ms) == (None, (), header.base_timestamp) for record in records
+        )
+        assert values == ([record.value for record in records] if plain and not header.attributes else None)
 
 
 @pytest.mark.parametrize("path", METADATA_FILES, ids=file_id)
