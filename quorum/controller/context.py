@@ -21,6 +21,8 @@ CLUSTER_RESOURCE_NAME: Final = "kafka-cluster"
 class Operation(enum.Enum):
     """What is to be done, in the words of Kafka's access control."""
 
+    ALTER = "Alter"
+    ALTER_CONFIGS = "AlterConfigs"
     CREATE = "Create"
     DELETE = "Delete"
     DESCRIBE = "Describe"

@@ -21,20 +21,30 @@ from quorum.controller.activation import activation_records
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.fencing import fence_one_stale_broker
+from quorum.controller.handlers.allocate_producer_ids import handle_allocate_producer_ids
 from quorum.controller.handlers.alter_partition import handle_alter_partition
+from quorum.controller.handlers.assign_replicas_to_dirs import handle_assign_replicas_to_dirs
 from quorum.controller.handlers.broker_heartbeat import handle_broker_heartbeat, touch_session
+from quorum.controller.handlers.create_partitions import handle_create_partitions
 from quorum.controller.handlers.create_topics import handle_create_topics
 from quorum.controller.handlers.delete_topics import handle_delete_topics
 from quorum.controller.handlers.describe_topics import handle_describe_topics
+from quorum.controller.handlers.incremental_alter_configs import handle_incremental_alter_configs
+from quorum.controller.handlers.list_partition_reassignments import handle_list_partition_reassignments
 from quorum.controller.handlers.register_broker import handle_register_broker
 from quorum.controller.handlers.register_controller import handle_register_controller
 from quorum.controller.leadership import continue_clean_ups, continue_elections
 from quorum.controller.requests import (
+    AllocateProducerIds,
     AlterPartition,
+    AssignReplicasToDirs,
     BrokerHeartbeat,
+    CreatePartitions,
     CreateTopics,
     DeleteTopics,
     DescribeTopics,
+    IncrementalAlterConfigs,
+    ListPartitionReassignments,
     RegisterBroker,
     RegisterController,
     Request,
@@ -52,6 +62,11 @@ _HANDLERS: Final[dict[type[Request], Callable[[Any, Turn], ControllerResult]]] =
     BrokerHeartbeat: handle_broker_heartbeat,
     AlterPartition: handle_alter_partition,
     RegisterController: handle_register_controller,
+    AllocateProducerIds: handle_allocate_producer_ids,
+    AssignReplicasToDirs: handle_assign_replicas_to_dirs,
+    CreatePartitions: handle_create_partitions,
+    IncrementalAlterConfigs: handle_incremental_alter_configs,
+    ListPartitionReassignments: handle_list_partition_reassignments,
 }
 
 _NO_ONE: Final = RequestContext()

@@ -7,7 +7,7 @@ topic configs of Kafka 4.3.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from quorum.controller.requests.topics import CreatableConfig
@@ -102,8 +102,22 @@ _CHECKS: Final[dict[str, _Check]] = {
 }
 
 
+LISTS: Final[dict[str, str]] = {
+    "cleanup.policy": "delete",
+    "follower.replication.throttled.replicas": "",
+    "leader.replication.throttled.replicas": "",
+}
+"""Configs that are lists, to which one may append, with their defaults."""
+
+
+def why_invalid_values(values: Mapping[str, str]) -> str | None:
+    """What is wrong with the configs of a topic, all of them together; None when nothing is."""
+    return why_invalid(CreatableConfig(name=name, value=value) for name, value in values.items())
+
+
 def why_invalid(configs: Iterable[CreatableConfig]) -> str | None:
     """What is wrong with the configs of a new topic; None when nothing is."""
+    configs = tuple(configs)
     nulls = [config.name for config in configs if config.value is None]
     if nulls:
         return f"Null value not supported for topic configs: {','.join(nulls)}"

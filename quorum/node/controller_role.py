@@ -22,7 +22,7 @@ from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import MetadataRecord
 from quorum.controller.config import ControllerConfig
 from quorum.controller.machine import ControllerMachine
-from quorum.controller.requests import DescribeTopics, RegisterController
+from quorum.controller.requests import RegisterController
 from quorum.controller.result import ControllerResult
 from quorum.errors import Error
 from quorum.node.executor import Executor
@@ -34,7 +34,7 @@ from quorum.node.ports import (
     ControllerDeactivated,
 )
 from quorum.node.purgatory import CommitPurgatory, ReadPurgatory, WaitingAnswer
-from quorum.node.reads import PROVE_NOTHING, READS, ImageReader
+from quorum.node.reads import PROVE_NOTHING, READS, ImageReader, Read
 from quorum.node.registration import Registration
 from quorum.node.tail import Tail, TooLargeError
 from quorum.node.unproven import Unproven, UnprovenAnswers
@@ -311,9 +311,7 @@ class ControllerRole:
     def _read(self, call: ClientCall) -> None:
         executor = self._executor
         image = executor.image
-        response = self._reader.read(
-            cast("DescribeTopics", call.request), call.context, image, executor.clock.monotonic_ms
-        )
+        response = self._reader.read(cast("Read", call.request), call.context, image, executor.clock.monotonic_ms)
         call.respond(self._answer(response, image.offset_and_epoch.offset))
 
     # --- answers

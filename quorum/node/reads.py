@@ -6,24 +6,41 @@ Decides: which requests are such reads, and which need no proof. Must not know: 
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from metadata_log.image import MetadataImage
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.handlers.describe_topics import handle_describe_topics
+from quorum.controller.handlers.list_partition_reassignments import handle_list_partition_reassignments
 from quorum.controller.requests import (
+    AllocateProducerIds,
     AlterPartition,
+    AssignReplicasToDirs,
     BrokerHeartbeat,
     DescribeTopics,
+    ListPartitionReassignments,
     RegisterBroker,
     RegisterController,
 )
+from quorum.controller.result import ControllerResult
 from quorum.controller.turn import SoftState, Turn
 
-READS: Final = (DescribeTopics,)
+Read = DescribeTopics | ListPartitionReassignments
+READS: Final[dict[type[Read], Callable[[Any, Turn], ControllerResult]]] = {
+    DescribeTopics: handle_describe_topics,
+    ListPartitionReassignments: handle_list_partition_reassignments,
+}
 
-PROVE_NOTHING: Final = (RegisterBroker, BrokerHeartbeat, AlterPartition, RegisterController)
+PROVE_NOTHING: Final = (
+    RegisterBroker,
+    BrokerHeartbeat,
+    AlterPartition,
+    RegisterController,
+    AllocateProducerIds,
+    AssignReplicasToDirs,
+)
 """Requests of brokers and controllers: they come all the time, and what they are told is fenced by epochs of its own.
 Any other answer that wrote nothing tells how things are, and is given only by who has proven that it still leads."""
 
@@ -35,7 +52,7 @@ class ImageReader:
         self._config = config
         self._state = SoftState(config, MetadataImage.empty())
 
-    def read(self, request: DescribeTopics, context: RequestContext, image: MetadataImage, now_ms: int) -> object:
+    def read(self, request: Read, context: RequestContext, image: MetadataImage, now_ms: int) -> object:
         """The answer, of the image as it is."""
         turn = Turn(
             config=self._config,
@@ -47,4 +64,4 @@ class ImageReader:
             draw=0,
             new_ids=iter(()),
         )
-        return handle_describe_topics(request, turn).response
+        return READS[type(request)](request, turn).response

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from metadata_log.ids import DirectoryId, TopicId, Uuid
 from quorum.controller import requests as r
 from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, ClientCall
-from tests.support.kafka_requests import CLUSTER_ID, ID, alter_partition, broker_heartbeat, broker_registration
-from tests.support.kafka_wire import connected, kafka_door
-from tests.support.loop import run
-from tests.support.scripted_node import ScriptedNode
+from quorum.node.ports import ClientAnswer
+from tests.support.kafka_exchange import exchange
+from tests.support.kafka_requests import (
+    CLUSTER_ID,
+    ID,
+    allocate_producer_ids,
+    alter_partition,
+    assign_replicas_to_dirs,
+    broker_heartbeat,
+    broker_registration,
+)
 
 DIRECTORY = DirectoryId(ID.bytes)
-
-
-def exchange(request: Any, answer: ClientAnswer) -> tuple[ClientCall, Any]:
-    """What the controller was asked, and what came of its answer."""
-    node = ScriptedNode()
-    node.at_once = lambda call: answer
-
-    async def main() -> Any:
-        async with kafka_door(node) as door, connected(door.port) as client:
-            return await client.ask(request)
-
-    said = run(main())
-    (call,) = node.calls
-    assert (call.context.client_host, call.context.listener) == ("127.0.0.1", "CONTROLLER")
-    return call, said
 
 
 class TestBrokerRegistration:
@@ -121,3 +110,37 @@ class TestAlterPartition:
     def test_a_refusal_stands_at_the_top(self) -> None:
         _, said = exchange(alter_partition(3), ClientAnswer(error=Error.NOT_CONTROLLER))
         assert (said.error_code.value, said.topics) == (41, ())
+
+
+class TestAllocateProducerIds:
+    def test_each_field(self) -> None:
+        response = r.AllocateProducerIdsResponse(first_producer_id=3000, count=1000)
+        call, said = exchange(allocate_producer_ids(0), ClientAnswer(response=response))
+        assert call.request == r.AllocateProducerIds(broker_id=11, broker_epoch=110)
+        assert (said.error_code.value, said.producer_id_start, said.producer_id_len) == (0, 3000, 1000)
+
+    def test_a_refusal(self) -> None:
+        _, said = exchange(allocate_producer_ids(0), ClientAnswer(error=Error.NOT_CONTROLLER))
+        assert (said.error_code.value, said.producer_id_start, said.producer_id_len) == (41, -1, 0)
+
+
+class TestAssignReplicasToDirs:
+    def test_each_field(self) -> None:
+        topic_id = TopicId(ID.bytes)
+        answered = r.AssignedTopic(topic_id=topic_id, partitions=((4, Error.NOT_LEADER_OR_FOLLOWER),))
+        response = r.AssignReplicasToDirsResponse(
+            directories=(r.AssignedDirectory(directory_id=DIRECTORY, topics=(answered,)),)
+        )
+        call, said = exchange(assign_replicas_to_dirs(0), ClientAnswer(response=response))
+        asked = r.DirectoryAssignment(
+            directory_id=DIRECTORY, topics=(r.TopicInDirectory(topic_id=topic_id, partitions=(4,)),)
+        )
+        assert call.request == r.AssignReplicasToDirs(broker_id=11, broker_epoch=110, directories=(asked,))
+        (directory,) = said.directories
+        (topic,) = directory.topics
+        assert (directory.id_, topic.topic_id) == (ID, ID)
+        assert [(each.partition_index, each.error_code.value) for each in topic.partitions] == [(4, 6)]
+
+    def test_a_refusal(self) -> None:
+        _, said = exchange(assign_replicas_to_dirs(0), ClientAnswer(error=Error.NOT_CONTROLLER))
+        assert (said.error_code.value, said.directories) == (41, ())

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Final
 
-from tests.support.kafka_wire import requests_of
+from tests.support.kafka_wire import request_bytes, requests_of, written
 
 ID: Final = uuid.UUID(int=0x1234567890ABCDEF1234567890ABCDEF)
 SENTINEL: Final = uuid.UUID(int=1)
@@ -131,13 +131,94 @@ def broker_heartbeat(version: int) -> Any:
     )
 
 
+def create_topics(version: int, timeout_ms: int = 5000) -> Any:
+    module = requests_of(19, version)
+    topic = module.CreatableTopic(
+        name="t",
+        num_partitions=-1,
+        replication_factor=-1,
+        assignments=(module.CreatableReplicaAssignment(partition_index=0, broker_ids=(11, 12)),),
+        configs=(
+            module.CreatableTopicConfig(name="flush.ms", value="1"),
+            module.CreatableTopicConfig(name="x", value=None),
+        ),
+    )
+    return module.CreateTopicsRequest(topics=(topic,), timeout=timedelta(milliseconds=timeout_ms), validate_only=True)
+
+
+def delete_topics(version: int) -> Any:
+    module = requests_of(20, version)
+    topics = ()
+    if version > 5:
+        topics = (module.DeleteTopicState(name="t", topic_id=None), module.DeleteTopicState(name=None, topic_id=ID))
+    return only(module.DeleteTopicsRequest, topics=topics, topic_names=("t", "u"), timeout=timedelta(milliseconds=5000))
+
+
+def create_partitions(version: int) -> Any:
+    module = requests_of(37, version)
+    by_hand = (module.CreatePartitionsAssignment(broker_ids=(11, 12)),)
+    topics = (
+        module.CreatePartitionsTopic(name="t", count=3, assignments=by_hand),
+        module.CreatePartitionsTopic(name="u", count=4, assignments=None),
+    )
+    return module.CreatePartitionsRequest(topics=topics, timeout=timedelta(milliseconds=5000), validate_only=True)
+
+
+def incremental_alter_configs(version: int) -> Any:
+    module = requests_of(44, version)
+    configs = (
+        module.AlterableConfig(name="flush.ms", config_operation=0, value="1"),
+        module.AlterableConfig(name="x", config_operation=1, value=None),
+    )
+    resource = module.AlterConfigsResource(resource_type=2, resource_name="t", configs=configs)
+    return module.IncrementalAlterConfigsRequest(resources=(resource,), validate_only=True)
+
+
+def list_partition_reassignments(version: int, *, everything: bool = False) -> Any:
+    module = requests_of(46, version)
+    topic = module.ListPartitionReassignmentsTopics(name="t", partition_indexes=(0, 1))
+    return module.ListPartitionReassignmentsRequest(
+        timeout=timedelta(milliseconds=5000), topics=None if everything else (topic,)
+    )
+
+
+def allocate_producer_ids(version: int) -> Any:
+    return requests_of(67, version).AllocateProducerIdsRequest(broker_id=11, broker_epoch=110)
+
+
+def assign_replicas_to_dirs(version: int) -> Any:
+    module = requests_of(73, version)
+    topic = module.TopicData(topic_id=ID, partitions=(module.PartitionData(partition_index=4),))
+    directory = module.DirectoryData(id_=ID, topics=(topic,))
+    return module.AssignReplicasToDirsRequest(broker_id=11, broker_epoch=110, directories=(directory,))
+
+
+def envelope(version: int = 0, **changes: Any) -> Any:
+    """CreateTopics of User:ANONYMOUS at 10.1.2.3; as a client numbers it, 42."""
+    words: dict[str, Any] = {
+        "request_data": request_bytes(19, 7, written(create_topics(7)), 42)[4:],
+        "request_principal": b"\0\0\5User\nANONYMOUS\0\0",
+        "client_host_address": bytes((10, 1, 2, 3)),
+        **changes,
+    }
+    return requests_of(58, version).EnvelopeRequest(**words)
+
+
 SAMPLES: Final[dict[int, Callable[[int], Any]]] = {
     1: fetch,
     18: api_versions,
+    19: create_topics,
+    20: delete_topics,
+    37: create_partitions,
+    44: incremental_alter_configs,
+    46: list_partition_reassignments,
     55: describe_quorum,
     56: alter_partition,
+    58: envelope,
     59: fetch_snapshot,
     60: describe_cluster,
     62: broker_registration,
     63: broker_heartbeat,
+    67: allocate_producer_ids,
+    73: assign_replicas_to_dirs,
 }

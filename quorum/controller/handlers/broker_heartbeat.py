@@ -23,6 +23,7 @@ from quorum.controller.leadership import (
 from quorum.controller.requests import BrokerHeartbeat, BrokerHeartbeatResponse
 from quorum.controller.result import ControllerResult
 from quorum.controller.sessions import BrokerSession
+from quorum.controller.stale import why_stale
 from quorum.controller.turn import Turn
 from quorum.errors import Error
 
@@ -44,8 +45,9 @@ def handle_broker_heartbeat(request: BrokerHeartbeat, turn: Turn) -> ControllerR
     if error is not Error.NONE:
         return ControllerResult(response=request.refused(error, "Authorization failed."))
     broker = turn.image.cluster.brokers.get(NodeId(request.broker_id))
-    if broker is None or broker.epoch != request.broker_epoch:
-        return ControllerResult(response=request.refused(Error.STALE_BROKER_EPOCH, _why_stale(request, broker)))
+    why = why_stale(request.broker_id, request.broker_epoch, turn.image)
+    if broker is None or why is not None:
+        return ControllerResult(response=request.refused(Error.STALE_BROKER_EPOCH, why))
     session = turn.state.sessions.of(broker)
     turn.state.sessions.touch(session, turn.now_ms)
     current = _current_state(broker, session)
@@ -75,12 +77,6 @@ def touch_session(request: BrokerHeartbeat, turn: Turn) -> None:
     broker = turn.image.cluster.brokers.get(NodeId(request.broker_id))
     if broker is not None and broker.epoch == request.broker_epoch:
         turn.state.sessions.touch(turn.state.sessions.of(broker), turn.now_ms)
-
-
-def _why_stale(request: BrokerHeartbeat, broker: BrokerRegistration | None) -> str:
-    if broker is None:
-        return f"No broker registration found for broker id {request.broker_id}"
-    return f"Expected broker epoch {broker.epoch}, but got broker epoch {request.broker_epoch}"
 
 
 def _current_state(broker: BrokerRegistration, session: BrokerSession) -> _State:

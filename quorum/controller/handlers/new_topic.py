@@ -45,6 +45,31 @@ def partitions_of(topic: CreatableTopic, turn: Turn, draw: int) -> list[NewParti
     return _placed(topic, turn, draw)
 
 
+def added_partitions(
+    first: int, count: int, factor: int, assignments: tuple[tuple[int, ...], ...] | None, turn: Turn, draw: int
+) -> list[NewPartition]:
+    """Partitions of a topic that there is, from `first` on, with the replication factor that it has.
+
+    Raises:
+        Refused: with the error that the topic is to be answered with.
+    """
+    if assignments is None:
+        try:
+            return _build(place(turn.brokers, count, factor, draw), turn)
+        except PlacementError as error:
+            why = f"Unable to replicate the partition {factor} time(s): {error}."
+            raise Refused(Error.INVALID_REPLICATION_FACTOR, why) from error
+    if len(assignments) != count:
+        why = f"Attempted to add {count} additional partition(s), but only {len(assignments)} assignment(s) were given."
+        raise Refused(Error.INVALID_REPLICA_ASSIGNMENT, why)
+    like = CreatableReplicaAssignment(partition_index=0, broker_ids=tuple(range(factor)))
+    given = [
+        CreatableReplicaAssignment(partition_index=first + index, broker_ids=replicas)
+        for index, replicas in enumerate(assignments)
+    ]
+    return _build([_checked_replicas(assignment, like, turn) for assignment in given], turn)
+
+
 def _placed(topic: CreatableTopic, turn: Turn, draw: int) -> list[NewPartition]:
     config, factor, partitions = turn.config, topic.replication_factor, topic.num_partitions
     if factor < -1 or factor == 0:

@@ -15,7 +15,33 @@ from quorum.controller.requests.brokers import (
     RegisterBroker,
     RegisterBrokerResponse,
 )
+from quorum.controller.requests.configs import (
+    AlterableConfig,
+    AlterableResource,
+    AlteredResource,
+    ConfigOperation,
+    IncrementalAlterConfigs,
+    IncrementalAlterConfigsResponse,
+)
 from quorum.controller.requests.controllers import RegisterController, RegisterControllerResponse
+from quorum.controller.requests.directories import (
+    AssignedDirectory,
+    AssignedTopic,
+    AssignReplicasToDirs,
+    AssignReplicasToDirsResponse,
+    DirectoryAssignment,
+    TopicInDirectory,
+)
+from quorum.controller.requests.growth import (
+    CreatePartitions,
+    CreatePartitionsResponse,
+    GrowingTopic,
+    GrownTopic,
+    ListPartitionReassignments,
+    ListPartitionReassignmentsResponse,
+    OngoingReassignment,
+    OngoingTopic,
+)
 from quorum.controller.requests.partitions import (
     AlteredPartition,
     AlteredTopic,
@@ -25,6 +51,7 @@ from quorum.controller.requests.partitions import (
     PartitionAlteration,
     TopicAlteration,
 )
+from quorum.controller.requests.producer_ids import AllocateProducerIds, AllocateProducerIdsResponse
 from quorum.controller.requests.topics import (
     CreatableConfig,
     CreatableReplicaAssignment,
@@ -50,6 +77,11 @@ Request = (
     | BrokerHeartbeat
     | AlterPartition
     | RegisterController
+    | AllocateProducerIds
+    | AssignReplicasToDirs
+    | CreatePartitions
+    | IncrementalAlterConfigs
+    | ListPartitionReassignments
 )
 Response = (
     CreateTopicsResponse
@@ -59,20 +91,37 @@ Response = (
     | BrokerHeartbeatResponse
     | AlterPartitionResponse
     | RegisterControllerResponse
+    | AllocateProducerIdsResponse
+    | AssignReplicasToDirsResponse
+    | CreatePartitionsResponse
+    | IncrementalAlterConfigsResponse
+    | ListPartitionReassignmentsResponse
 )
 
 __all__ = [
+    "AllocateProducerIds",
+    "AllocateProducerIdsResponse",
     "AlterPartition",
     "AlterPartitionResponse",
+    "AlterableConfig",
+    "AlterableResource",
     "AlteredPartition",
+    "AlteredResource",
     "AlteredTopic",
+    "AssignReplicasToDirs",
+    "AssignReplicasToDirsResponse",
+    "AssignedDirectory",
+    "AssignedTopic",
     "BrokerHeartbeat",
     "BrokerHeartbeatResponse",
     "BrokerState",
+    "ConfigOperation",
     "CreatableConfig",
     "CreatableReplicaAssignment",
     "CreatableTopic",
     "CreatableTopicResult",
+    "CreatePartitions",
+    "CreatePartitionsResponse",
     "CreateTopics",
     "CreateTopicsResponse",
     "DeletableTopicResult",
@@ -83,8 +132,17 @@ __all__ = [
     "DescribeTopicsResponse",
     "DescribedPartition",
     "DescribedTopic",
+    "DirectoryAssignment",
     "FeatureRange",
+    "GrowingTopic",
+    "GrownTopic",
+    "IncrementalAlterConfigs",
+    "IncrementalAlterConfigsResponse",
+    "ListPartitionReassignments",
+    "ListPartitionReassignmentsResponse",
     "Listener",
+    "OngoingReassignment",
+    "OngoingTopic",
     "PartitionAlteration",
     "RegisterBroker",
     "RegisterBrokerResponse",
@@ -93,4 +151,5 @@ __all__ = [
     "Request",
     "Response",
     "TopicAlteration",
+    "TopicInDirectory",
 ]

@@ -11,12 +11,26 @@ from collections.abc import Callable
 from typing import Final
 
 from quorum.errors import Error
-from quorum.server.kafka.broker_apis import on_alter_partition, on_broker_heartbeat, on_broker_registration
+from quorum.server.kafka.broker_apis import (
+    on_allocate_producer_ids,
+    on_alter_partition,
+    on_assign_replicas_to_dirs,
+    on_broker_heartbeat,
+    on_broker_registration,
+)
 from quorum.server.kafka.connection import Connection, GiveUp
-from quorum.server.kafka.exchange import Exchange
+from quorum.server.kafka.envelope import on_envelope
+from quorum.server.kafka.exchange import Exchange, Sink
 from quorum.server.kafka.fetches import Fetches
 from quorum.server.kafka.offered import OFFERED
 from quorum.server.kafka.quorum_apis import on_describe_cluster, on_describe_quorum
+from quorum.server.kafka.topic_apis import (
+    on_create_partitions,
+    on_create_topics,
+    on_delete_topics,
+    on_incremental_alter_configs,
+    on_list_partition_reassignments,
+)
 from quorum.server.kafka.versions import on_api_versions, unsupported_version
 from quorum.server.node import Caller, Node
 from quorum.transport.kafka.reader import BadFrame
@@ -26,11 +40,18 @@ Handler = Callable[[Exchange, Node], GiveUp | None]
 
 _HANDLERS: Final[dict[int, Handler]] = {
     18: on_api_versions,
+    19: on_create_topics,
+    20: on_delete_topics,
+    37: on_create_partitions,
+    44: on_incremental_alter_configs,
+    46: on_list_partition_reassignments,
     55: on_describe_quorum,
     56: on_alter_partition,
     60: on_describe_cluster,
     62: on_broker_registration,
     63: on_broker_heartbeat,
+    67: on_allocate_producer_ids,
+    73: on_assign_replicas_to_dirs,
 }
 
 
@@ -40,7 +61,12 @@ class Apis:
     def __init__(self, node: Node, listener: str, held_s: float) -> None:
         self._node = node
         self._fetches = Fetches(node, listener, held_s)
-        self._handlers = {**_HANDLERS, 1: self._fetches.on_fetch, 59: self._fetches.on_fetch_snapshot}
+        self._handlers = {
+            **_HANDLERS,
+            1: self._fetches.on_fetch,
+            58: self._on_envelope,
+            59: self._fetches.on_fetch_snapshot,
+        }
 
     def serve(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
         """Answer a request on its connection, or close that; returns what to call when nobody waits any more."""
@@ -55,13 +81,19 @@ class Apis:
         except BadFrame as bad:
             connection.fail(str(bad))
             return None
-        return self._handlers[header.key](exchange, self._node)
+        return self._handle(exchange, self._node)
 
     def on_leader(self) -> None:
         """Somebody leads."""
         self._fetches.on_leader()
 
-    def _exchange(self, header: Header, frame: bytes, caller: Caller, sink: _ToConnection) -> Exchange:
+    def _on_envelope(self, exchange: Exchange, node: Node) -> GiveUp | None:
+        return on_envelope(exchange, node, self._exchange, self._handle)
+
+    def _handle(self, exchange: Exchange, node: Node) -> GiveUp | None:
+        return self._handlers[exchange.header.key](exchange, node)
+
+    def _exchange(self, header: Header, frame: bytes, caller: Caller, sink: Sink) -> Exchange:
         offered = OFFERED.get(header.key)
         if offered is None:
             raise BadFrame(f"API {header.key} is not answered here")

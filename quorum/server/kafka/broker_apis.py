@@ -1,6 +1,7 @@
-"""What brokers ask of the active controller for themselves: BrokerRegistration, BrokerHeartbeat, AlterPartition.
+"""What brokers ask of the active controller for themselves: BrokerRegistration, BrokerHeartbeat, AlterPartition,
+AllocateProducerIds, AssignReplicasToDirs.
 
-Decides: nothing but the translation. Sources: KIP-631, KIP-858, KIP-966, KIP-1066; KIP-497, KIP-903.
+Decides: nothing but the translation. Sources: KIP-631, KIP-858, KIP-966, KIP-1066; KIP-497, KIP-903; KIP-730.
 """
 
 from __future__ import annotations
@@ -125,5 +126,65 @@ def _altered_entity(answers: Answers, said: r.AlterPartitionResponse) -> Any:
                 ),
             )
             for topic in said.topics
+        ),
+    )
+
+
+def on_allocate_producer_ids(exchange: Exchange, node: Node) -> None:
+    """A block of producer ids."""
+    request = r.AllocateProducerIds(broker_id=exchange.body.broker_id, broker_epoch=exchange.body.broker_epoch)
+    ask_controller(
+        exchange,
+        node,
+        request,
+        lambda answers, said: answers.response(
+            error_code=said.error, producer_id_start=said.first_producer_id, producer_id_len=said.count
+        ),
+    )
+
+
+def on_assign_replicas_to_dirs(exchange: Exchange, node: Node) -> None:
+    """In which directories a broker's replicas are."""
+    body = exchange.body
+    request = r.AssignReplicasToDirs(
+        broker_id=body.broker_id,
+        broker_epoch=body.broker_epoch,
+        directories=tuple(
+            r.DirectoryAssignment(
+                directory_id=DirectoryId(bytes_of(directory.id_)),
+                topics=tuple(
+                    r.TopicInDirectory(
+                        topic_id=TopicId(bytes_of(topic.topic_id)),
+                        partitions=tuple(part.partition_index for part in topic.partitions),
+                    )
+                    for topic in directory.topics
+                ),
+            )
+            for directory in body.directories
+        ),
+    )
+    ask_controller(exchange, node, request, _assigned_entity)
+
+
+def _assigned_entity(answers: Answers, said: r.AssignReplicasToDirsResponse) -> Any:
+    return answers.response(
+        error_code=said.error,
+        directories=tuple(
+            answers.make(
+                "DirectoryData",
+                id_=uuid_to(directory.directory_id),
+                topics=tuple(
+                    answers.make(
+                        "TopicData",
+                        topic_id=uuid_to(topic.topic_id),
+                        partitions=tuple(
+                            answers.make("PartitionData", partition_index=index, error_code=error)
+                            for index, error in topic.partitions
+                        ),
+                    )
+                    for topic in directory.topics
+                ),
+            )
+            for directory in said.directories
         ),
     )

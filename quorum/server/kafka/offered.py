@@ -28,11 +28,19 @@ class Offered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 OFFERED: Final[dict[int, Offered]] = {
     1: Offered(name="fetch", first=16, last=18),
     18: Offered(name="api_versions", first=0, last=4),
+    19: Offered(name="create_topics", first=2, last=7, is_forwardable=True),
+    20: Offered(name="delete_topics", first=1, last=6, is_forwardable=True),
+    37: Offered(name="create_partitions", first=0, last=3, is_forwardable=True),
+    44: Offered(name="incremental_alter_configs", first=0, last=1, is_forwardable=True),
+    46: Offered(name="list_partition_reassignments", first=0, last=0, is_forwardable=True),
     55: Offered(name="describe_quorum", first=0, last=2, is_forwardable=True),
     56: Offered(name="alter_partition", first=2, last=3),
+    58: Offered(name="envelope", first=0, last=0),
     59: Offered(name="fetch_snapshot", first=0, last=1),
     60: Offered(name="describe_cluster", first=0, last=2),
     62: Offered(name="broker_registration", first=0, last=4),
     63: Offered(name="broker_heartbeat", first=0, last=2),
+    67: Offered(name="allocate_producer_ids", first=0, last=0),
+    73: Offered(name="assign_replicas_to_dirs", first=0, last=0),
 }
 """By key."""

@@ -1,0 +1,114 @@
+"""AssignReplicasToDirs: a broker's replicas come into the log with the directory that they are in (KIP-858).
+
+Decides: nothing by itself that a directory of the broker, online, is told; a replica in one that is lost leaves ISR and
+leadership at once, as if the directory had been lost with the replica in it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.ids import DirectoryId, NodeId
+from metadata_log.image import PartitionImage, TopicImage
+from metadata_log.records import MetadataRecord, PartitionChangeRecord
+from quorum.controller.brokers import has_online_directory
+from quorum.controller.context import CLUSTER, Operation, authorize
+from quorum.controller.gates import DIRECTORY_ASSIGNMENT, level_of
+from quorum.controller.leadership import BrokerEvent, election_rules
+from quorum.controller.partition_change import change_of
+from quorum.controller.requests import (
+    AssignedDirectory,
+    AssignedTopic,
+    AssignReplicasToDirs,
+    AssignReplicasToDirsResponse,
+    DirectoryAssignment,
+    TopicInDirectory,
+)
+from quorum.controller.result import ControllerResult
+from quorum.controller.stale import why_stale
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+
+def handle_assign_replicas_to_dirs(request: AssignReplicasToDirs, turn: Turn) -> ControllerResult:
+    """A PartitionChangeRecord for each replica whose directory is another than was known; not one atomic batch."""
+    error = authorize(turn.context, Operation.CLUSTER_ACTION, CLUSTER, turn.image)
+    if error is not Error.NONE:
+        return ControllerResult(response=request.refused(error, "Authorization failed."))
+    if level_of(turn.image) < DIRECTORY_ASSIGNMENT:
+        why = "Directory assignment is not supported yet: metadata.version 3.7-IV2 is needed."
+        return ControllerResult(response=request.refused(Error.UNSUPPORTED_VERSION, why))
+    stale = why_stale(request.broker_id, request.broker_epoch, turn.image)
+    if stale is not None:
+        return ControllerResult(response=request.refused(Error.STALE_BROKER_EPOCH, stale))
+    assignment = _Assignment(NodeId(request.broker_id), turn)
+    directories = tuple(assignment.of_directory(each) for each in request.directories)
+    return ControllerResult(
+        records=tuple(assignment.records + assignment.departures),
+        response=AssignReplicasToDirsResponse(directories=directories),
+        is_atomic=False,
+    )
+
+
+class _Assignment:
+    """What one broker says of its replicas."""
+
+    def __init__(self, broker_id: NodeId, turn: Turn) -> None:
+        self._broker_id = broker_id
+        self._broker = turn.image.cluster.brokers[broker_id]
+        self._turn = turn
+        self.records: list[MetadataRecord] = []
+        self.departures: list[MetadataRecord] = []
+        """Of replicas in directories that are lost: from ISRs and leadership."""
+
+    def of_directory(self, asked: DirectoryAssignment) -> AssignedDirectory:
+        """One directory's replicas."""
+        return AssignedDirectory(
+            directory_id=asked.directory_id,
+            topics=tuple(self._of_topic(topic, asked.directory_id) for topic in asked.topics),
+        )
+
+    def _of_topic(self, asked: TopicInDirectory, directory: DirectoryId) -> AssignedTopic:
+        topic = self._turn.image.topics.topic(asked.topic_id)
+        return AssignedTopic(
+            topic_id=asked.topic_id,
+            partitions=tuple(
+                (index, Error.UNKNOWN_TOPIC_ID if topic is None else self._of_partition(topic, index, directory))
+                for index in asked.partitions
+            ),
+        )
+
+    def _of_partition(self, topic: TopicImage, index: int, directory: DirectoryId) -> Error:
+        partition = topic.partition(index)
+        if partition is None:
+            return Error.UNKNOWN_TOPIC_OR_PARTITION
+        if self._broker_id not in partition.replicas:
+            return Error.NOT_LEADER_OR_FOLLOWER
+        record = self._moved(topic, partition, directory)
+        if record is not None:
+            self.records.append(record)
+        if not has_online_directory(self._broker, directory):
+            self._depart(topic, partition)
+        return Error.NONE
+
+    def _moved(
+        self, topic: TopicImage, partition: PartitionImage, directory: DirectoryId
+    ) -> PartitionChangeRecord | None:
+        if partition.directory_of(self._broker_id) == directory:
+            return None
+        change = change_of(topic.topic_id, partition, election_rules(self._turn, topic), isr=partition.isr)
+        if change is None:
+            change = PartitionChangeRecord(topic_id=topic.topic_id, partition_id=partition.partition_id)
+        replicas = partition.replicas if change.replicas is None else change.replicas
+        known = partition.directories if change.directories is None else change.directories
+        directories = tuple(
+            directory if replica == self._broker_id else at for replica, at in zip(replicas, known, strict=True)
+        )
+        return msgspec.structs.replace(change, directories=directories)
+
+    def _depart(self, topic: TopicImage, partition: PartitionImage) -> None:
+        rules = election_rules(self._turn, topic, BrokerEvent(removed=self._broker_id))
+        isr = tuple(replica for replica in partition.isr if replica != self._broker_id)
+        record = change_of(topic.topic_id, partition, rules, isr=isr)
+        if record is not None:
+            self.departures.append(record)

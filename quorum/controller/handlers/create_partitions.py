@@ -1,0 +1,77 @@
+"""CreatePartitions: topics grow, each for itself; all that grow stand in one batch (KIP-195).
+
+A topic keeps its replication factor. New partitions are placed as those of a new topic, or by hand.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from metadata_log.ids import METADATA_TOPIC_NAME
+from metadata_log.records import MetadataRecord, PartitionRecord
+from quorum.controller.context import Operation, Resource, ResourceType, authorize
+from quorum.controller.handlers.new_topic import Refused, added_partitions
+from quorum.controller.requests import CreatePartitions, CreatePartitionsResponse, GrowingTopic, GrownTopic
+from quorum.controller.result import ControllerResult
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+_NEXT_DRAW = 0x9E3779B97F4A7C15
+
+
+def handle_create_partitions(request: CreatePartitions, turn: Turn) -> ControllerResult:
+    """PartitionRecords for the topics that can grow, and what became of each."""
+    times_named = Counter(topic.name for topic in request.topics)
+    records: list[MetadataRecord] = []
+    results: list[GrownTopic] = []
+    draw = turn.draw
+    for topic in {topic.name: topic for topic in request.topics}.values():
+        draw += _NEXT_DRAW
+        try:
+            if times_named[topic.name] > 1:
+                raise Refused(Error.INVALID_REQUEST, "Duplicate topic name.")
+            records += _grown(topic, turn, draw, turn.config.max_records_per_batch - len(records))
+        except Refused as refusal:
+            results.append(GrownTopic(name=topic.name, error=refusal.error, error_message=refusal.message))
+        else:
+            results.append(GrownTopic(name=topic.name))
+    return ControllerResult(
+        records=() if request.validate_only else tuple(records),
+        response=CreatePartitionsResponse(topics=tuple(results)),
+    )
+
+
+def _grown(asked: GrowingTopic, turn: Turn, draw: int, most: int) -> list[MetadataRecord]:
+    resource = Resource(resource_type=ResourceType.TOPIC, name=asked.name)
+    if authorize(turn.context, Operation.ALTER, resource, turn.image) is not Error.NONE:
+        raise Refused(Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+    if asked.name == METADATA_TOPIC_NAME:
+        raise Refused(Error.INVALID_REQUEST, f"Alteration of internal topic {METADATA_TOPIC_NAME} is prohibited.")
+    topic = turn.image.topics.named(asked.name)
+    if topic is None:
+        raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
+    first = len(topic.partitions)
+    if asked.count == first:
+        raise Refused(Error.INVALID_PARTITIONS, f"Topic already has {first} partition(s).")
+    if asked.count < first:
+        why = f"The topic {asked.name} currently has {first} partition(s); {asked.count} would not be an increase."
+        raise Refused(Error.INVALID_PARTITIONS, why)
+    if asked.count - first > most:
+        raise Refused(Error.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
+    factor = len(topic.partitions[0].replicas)
+    added = added_partitions(first, asked.count - first, factor, asked.assignments, turn, draw)
+    return [
+        PartitionRecord(
+            partition_id=first + index,
+            topic_id=topic.topic_id,
+            replicas=partition.replicas,
+            isr=partition.isr,
+            removing_replicas=(),
+            adding_replicas=(),
+            leader=partition.isr[0],
+            leader_epoch=0,
+            partition_epoch=0,
+            directories=partition.directories,
+        )
+        for index, partition in enumerate(added)
+    ]

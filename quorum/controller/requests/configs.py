@@ -1,0 +1,66 @@
+"""IncrementalAlterConfigs and its answer (KIP-339)."""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+from quorum.errors import Error
+
+
+class ConfigOperation(enum.IntEnum):
+    """What is to be done to one config, with Kafka's numbers."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class AlterableConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One config; `operation` is a plain number, since anybody may send any."""
+
+    name: str
+    operation: int
+    value: str | None
+
+
+class AlterableResource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What the configs are of: 2 a topic, 4 a broker (without a name: all brokers)."""
+
+    resource_type: int
+    name: str
+    configs: tuple[AlterableConfig, ...]
+
+
+class IncrementalAlterConfigs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Change configs. One refused resource leaves the others be; one refused config leaves its resource as it is."""
+
+    resources: tuple[AlterableResource, ...]
+    validate_only: bool = False
+
+    def refused(self, error: Error, message: str | None = None) -> IncrementalAlterConfigsResponse:
+        """The answer that refuses each resource for the same reason."""
+        resources = tuple(
+            AlteredResource(resource_type=each.resource_type, name=each.name, error=error, error_message=message)
+            for each in self.resources
+        )
+        return IncrementalAlterConfigsResponse(resources=resources, error=error, error_message=message)
+
+
+class AlteredResource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What became of one resource."""
+
+    resource_type: int
+    name: str
+    error: Error = Error.NONE
+    error_message: str | None = None
+
+
+class IncrementalAlterConfigsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """In the order of the request; a resource that was named twice is answered once."""
+
+    resources: tuple[AlteredResource, ...] = ()
+    error: Error = Error.NONE
+    error_message: str | None = None

@@ -1,0 +1,80 @@
+"""CreatePartitions and ListPartitionReassignments with their answers (KIP-195, KIP-455)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from quorum.errors import Error
+
+
+class GrowingTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A topic and how many partitions it shall have in all. `assignments`: replicas of each new one; None to place."""
+
+    name: str
+    count: int
+    assignments: tuple[tuple[int, ...], ...] | None = None
+
+
+class CreatePartitions(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Add partitions to topics, each for itself: one refused leaves the others be."""
+
+    topics: tuple[GrowingTopic, ...]
+    timeout_ms: int = 60_000
+    validate_only: bool = False
+
+    def refused(self, error: Error, message: str | None = None) -> CreatePartitionsResponse:
+        """The answer that refuses each topic for the same reason."""
+        names = dict.fromkeys(topic.name for topic in self.topics)
+        topics = tuple(GrownTopic(name=name, error=error, error_message=message) for name in names)
+        return CreatePartitionsResponse(topics=topics, error=error, error_message=message)
+
+
+class GrownTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What became of one topic."""
+
+    name: str
+    error: Error = Error.NONE
+    error_message: str | None = None
+
+
+class CreatePartitionsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """In the order of the request; a topic that was named twice is answered once."""
+
+    topics: tuple[GrownTopic, ...] = ()
+    error: Error = Error.NONE
+    error_message: str | None = None
+
+
+class ListPartitionReassignments(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Which partitions are being moved: of these topics, `(name, partitions)`; of all where it is None."""
+
+    topics: tuple[tuple[str, tuple[int, ...]], ...] | None = None
+    timeout_ms: int = 60_000
+
+    def refused(self, error: Error, message: str | None = None) -> ListPartitionReassignmentsResponse:
+        """The answer that refuses the whole request."""
+        return ListPartitionReassignmentsResponse(error=error, error_message=message)
+
+
+class OngoingReassignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A partition on its way: all its replicas, and which of them come and go."""
+
+    partition_index: int
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+
+
+class OngoingTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The partitions of one topic that are on their way; at least one."""
+
+    name: str
+    partitions: tuple[OngoingReassignment, ...]
+
+
+class ListPartitionReassignmentsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to ListPartitionReassignments, in the order of names where all were asked for."""
+
+    error: Error = Error.NONE
+    topics: tuple[OngoingTopic, ...] = ()
+    error_message: str | None = None

@@ -1,0 +1,109 @@
+"""Envelope: a client's whole request, passed on by a broker with the client's principal and address (KIP-590).
+
+Decides: what may be passed on, and which answer the broker has to act upon itself: NOT_CONTROLLER, upon which it asks
+the next controller. Must not know: what the request within asks. The answer within has the client's correlation id.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import struct
+from collections.abc import Callable
+from typing import Final
+
+from kio.schema.default_principal_data.v0.data import DefaultPrincipalData
+
+from quorum.errors import Error
+from quorum.server.kafka.connection import GiveUp
+from quorum.server.kafka.exchange import Exchange, Sink
+from quorum.server.kafka.offered import OFFERED
+from quorum.server.node import Caller, Node
+from quorum.transport.kafka.reader import BadFrame, Cursor, reader_of
+from quorum.transport.kafka.wire import Header, read_header
+
+Open = Callable[[Header, bytes, Caller, Sink], Exchange]
+"""What makes an exchange of a frame; raises BadFrame."""
+_PRINCIPAL_VERSION: Final = 0
+_ADDRESS_BYTES: Final = (4, 16)
+
+
+class Refused(Exception):
+    """The envelope cannot be opened; the error is the envelope's own."""
+
+    def __init__(self, error: Error) -> None:
+        super().__init__(error.name)
+        self.error = error
+
+
+def on_envelope(
+    exchange: Exchange, node: Node, open_frame: Open, serve: Callable[[Exchange, Node], GiveUp | None]
+) -> GiveUp | None:
+    """Serve the request within as if the client had come here itself."""
+    try:
+        inner = open_frame(*_opened(exchange), _InEnvelope(exchange))
+    except Refused as refused:
+        error = refused.error
+        exchange.send(lambda: exchange.answers.response(error_code=error, response_data=None))
+        return None
+    except BadFrame:
+        exchange.send(lambda: exchange.answers.response(error_code=Error.INVALID_REQUEST, response_data=None))
+        return None
+    return serve(inner, node)
+
+
+def _opened(exchange: Exchange) -> tuple[Header, bytes, Caller]:
+    body = exchange.body
+    header = read_header(body.request_data)
+    offered = OFFERED.get(header.key)
+    if offered is None or header.version not in offered.versions:
+        raise Refused(Error.UNSUPPORTED_VERSION)
+    if not offered.is_forwardable:
+        raise Refused(Error.INVALID_REQUEST)
+    client_id = exchange.header.client_id or ""
+    caller = Caller(
+        host=_address(body.client_host_address),
+        listener=exchange.caller.listener,
+        principal=_principal(body.request_principal),
+        forwarded_by=int(client_id) if client_id.isascii() and client_id.isdecimal() else None,
+    )
+    return header, body.request_data, caller
+
+
+def _address(value: bytes) -> str:
+    if len(value) not in _ADDRESS_BYTES:
+        raise Refused(Error.INVALID_REQUEST)
+    return str(ipaddress.ip_address(value))
+
+
+def _principal(value: bytes | None) -> str:
+    """`User:name`, of what Kafka's default serialisation of principals gives."""
+    cursor = Cursor(value or b"")
+    try:
+        (version,) = struct.unpack(">h", cursor.take(2))
+        if version != _PRINCIPAL_VERSION:
+            raise Refused(Error.PRINCIPAL_DESERIALIZATION_FAILURE)
+        principal = reader_of(DefaultPrincipalData)(cursor)
+    except BadFrame as bad:
+        raise Refused(Error.PRINCIPAL_DESERIALIZATION_FAILURE) from bad
+    return f"{principal.type_}:{principal.name}"
+
+
+class _InEnvelope:
+    """Puts the answer to the request within into the envelope's."""
+
+    __slots__ = ("_outer",)
+
+    def __init__(self, outer: Exchange) -> None:
+        self._outer = outer
+
+    def answer(self, data: bytes, error: Error) -> None:
+        """See `exchange.Sink`."""
+        answers = self._outer.answers
+        if error is Error.NOT_CONTROLLER:
+            self._outer.send(lambda: answers.response(error_code=error, response_data=None))
+        else:
+            self._outer.send(lambda: answers.response(error_code=Error.NONE, response_data=data))
+
+    def fail(self, why: str) -> None:
+        """See `exchange.Sink`."""
+        self._outer.sink.fail(why)

@@ -1,0 +1,199 @@
+"""What clients ask at the Kafka door about topics, themselves and in an Envelope."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from kio.schema.create_topics.v7.response import CreateTopicsResponse
+from kio.serial import entity_reader
+
+from metadata_log.ids import ZERO_TOPIC_ID, TopicId
+from quorum.controller import requests as r
+from quorum.errors import Error
+from quorum.node.ports import ClientAnswer
+from tests.support.kafka_exchange import exchange, only_answer
+from tests.support.kafka_requests import (
+    ID,
+    alter_partition,
+    create_partitions,
+    create_topics,
+    delete_topics,
+    describe_quorum,
+    envelope,
+    incremental_alter_configs,
+    list_partition_reassignments,
+)
+from tests.support.kafka_wire import request_bytes, written
+
+TOPIC_ID = TopicId(ID.bytes)
+CREATED = r.CreateTopicsResponse(
+    topics=(
+        r.CreatableTopicResult(name="t", error=Error.NONE, topic_id=TOPIC_ID, num_partitions=3, replication_factor=2),
+    )
+)
+ASKED = r.CreateTopics(
+    topics=(
+        r.CreatableTopic(
+            name="t",
+            assignments=(r.CreatableReplicaAssignment(partition_index=0, broker_ids=(11, 12)),),
+            configs=(r.CreatableConfig(name="flush.ms", value="1"), r.CreatableConfig(name="x", value=None)),
+        ),
+    ),
+    timeout_ms=5000,
+    validate_only=True,
+)
+
+
+class TestCreateTopics:
+    @pytest.mark.parametrize("version", range(2, 8))
+    def test_each_field(self, version: int) -> None:
+        call, said = exchange(create_topics(version), ClientAnswer(response=CREATED))
+        assert call.request == ASKED
+        assert call.context.deadline_ms is not None
+        (topic,) = said.topics
+        assert (topic.name, topic.error_code.value, topic.error_message) == ("t", 0, None)
+        if version > 4:
+            assert (topic.num_partitions, topic.replication_factor) == (3, 2)
+            assert topic.configs == (), "Kafka's Admin fails where it is null"
+        if version > 6:
+            assert topic.topic_id == ID
+
+    def test_a_refusal_stands_at_each_topic(self) -> None:
+        _, said = exchange(create_topics(7), ClientAnswer(error=Error.NOT_CONTROLLER, message="why"))
+        assert [(each.name, each.error_code.value, each.error_message) for each in said.topics] == [("t", 41, "why")]
+
+    def test_no_time_is_no_deadline_but_a_refusal_of_the_controller(self) -> None:
+        call, _ = exchange(create_topics(7, timeout_ms=-1), ClientAnswer(response=CREATED))
+        assert call.request.timeout_ms == -1  # type: ignore[attr-defined]
+        assert call.context.deadline_ms is None
+
+
+class TestDeleteTopics:
+    @pytest.mark.parametrize("version", range(1, 7))
+    def test_by_name_and_by_id(self, version: int) -> None:
+        response = r.DeleteTopicsResponse(
+            topics=(
+                r.DeletableTopicResult(error=Error.NONE, name="t", topic_id=TOPIC_ID),
+                r.DeletableTopicResult(error=Error.UNKNOWN_TOPIC_ID, name="u", topic_id=ZERO_TOPIC_ID),
+            )
+        )
+        call, said = exchange(delete_topics(version), ClientAnswer(response=response))
+        states = (r.DeleteTopicState(name="t"), r.DeleteTopicState(name="u"))
+        if version > 5:
+            states = (
+                r.DeleteTopicState(name="t", topic_id=ZERO_TOPIC_ID),
+                r.DeleteTopicState(name=None, topic_id=TOPIC_ID),
+            )
+        assert call.request == r.DeleteTopics(topics=states, timeout_ms=5000)
+        assert [(each.name, each.error_code.value) for each in said.responses] == [("t", 0), ("u", 100)]
+        if version > 5:
+            assert [each.topic_id for each in said.responses] == [ID, None]
+
+
+class TestCreatePartitions:
+    @pytest.mark.parametrize("version", range(4))
+    def test_each_field(self, version: int) -> None:
+        grown = (r.GrownTopic(name="t"), r.GrownTopic(name="u", error=Error.INVALID_PARTITIONS, error_message="why"))
+        call, said = exchange(
+            create_partitions(version), ClientAnswer(response=r.CreatePartitionsResponse(topics=grown))
+        )
+        assert call.request == r.CreatePartitions(
+            topics=(
+                r.GrowingTopic(name="t", count=3, assignments=((11, 12),)),
+                r.GrowingTopic(name="u", count=4, assignments=None),
+            ),
+            timeout_ms=5000,
+            validate_only=True,
+        )
+        results = [(each.name, each.error_code.value, each.error_message) for each in said.results]
+        assert results == [("t", 0, None), ("u", 37, "why")]
+
+
+class TestIncrementalAlterConfigs:
+    @pytest.mark.parametrize("version", range(2))
+    def test_each_field(self, version: int) -> None:
+        altered = r.AlteredResource(resource_type=2, name="t", error=Error.INVALID_CONFIG, error_message="why")
+        response = r.IncrementalAlterConfigsResponse(resources=(altered,))
+        call, said = exchange(incremental_alter_configs(version), ClientAnswer(response=response))
+        configs = (
+            r.AlterableConfig(name="flush.ms", operation=0, value="1"),
+            r.AlterableConfig(name="x", operation=1, value=None),
+        )
+        resource = r.AlterableResource(resource_type=2, name="t", configs=configs)
+        assert call.request == r.IncrementalAlterConfigs(resources=(resource,), validate_only=True)
+        (answered,) = said.responses
+        assert (answered.resource_type, answered.resource_name) == (2, "t")
+        assert (answered.error_code.value, answered.error_message) == (40, "why")
+
+
+class TestListPartitionReassignments:
+    def test_each_field(self) -> None:
+        moving = r.OngoingReassignment(partition_index=1, replicas=(12, 11), adding=(12,), removing=(11,))
+        response = r.ListPartitionReassignmentsResponse(topics=(r.OngoingTopic(name="t", partitions=(moving,)),))
+        call, said = exchange(list_partition_reassignments(0), ClientAnswer(response=response))
+        assert call.request == r.ListPartitionReassignments(topics=(("t", (0, 1)),), timeout_ms=5000)
+        (topic,) = said.topics
+        (part,) = topic.partitions
+        assert (said.error_code.value, topic.name, part.partition_index) == (0, "t", 1)
+        assert (part.replicas, part.adding_replicas, part.removing_replicas) == ((12, 11), (12,), (11,))
+
+    def test_all_of_them(self) -> None:
+        answer = ClientAnswer(response=r.ListPartitionReassignmentsResponse())
+        call, _ = exchange(list_partition_reassignments(0, everything=True), answer)
+        assert call.request == r.ListPartitionReassignments(topics=None, timeout_ms=5000)
+
+    def test_a_read_that_came_too_late_timed_out(self) -> None:
+        _, said = exchange(list_partition_reassignments(0), ClientAnswer(error=Error.OFFSET_NOT_AVAILABLE))
+        assert said.error_code.value == Error.REQUEST_TIMED_OUT
+
+
+class TestEnvelope:
+    def test_the_request_within_is_the_clients(self) -> None:
+        call, said = exchange(envelope(), ClientAnswer(response=CREATED), host="10.1.2.3")
+        assert call.request == ASKED
+        assert (call.context.principal, call.context.forwarded_by) == ("User:ANONYMOUS", None)
+        assert said.error_code.value == 0
+        assert struct.unpack(">ib", said.response_data[:5]) == (42, 0), "the client's own number, and no tags"
+        within, size = entity_reader(CreateTopicsResponse)(said.response_data, 5)
+        assert size == len(said.response_data) - 5
+        assert (within.topics[0].name, within.topics[0].topic_id) == ("t", ID)
+
+    def test_an_address_of_sixteen_bytes_and_another_principal(self) -> None:
+        request = envelope(request_principal=b"\0\0\5User\4eve\1\0", client_host_address=bytes(15) + b"\1")
+        call, _ = exchange(request, ClientAnswer(response=CREATED), host="::1")
+        assert call.context.principal == "User:eve"
+
+    def test_not_controller_is_for_the_broker(self) -> None:
+        _, said = exchange(envelope(), ClientAnswer(error=Error.NOT_CONTROLLER), host="10.1.2.3")
+        assert (said.error_code.value, said.response_data) == (41, None)
+
+    def test_other_refusals_are_for_the_client(self) -> None:
+        _, said = exchange(envelope(), ClientAnswer(error=Error.REQUEST_TIMED_OUT), host="10.1.2.3")
+        within, _ = entity_reader(CreateTopicsResponse)(said.response_data, 5)
+        assert (said.error_code.value, within.topics[0].error_code.value) == (0, 7)
+
+    def test_describing_the_quorum(self) -> None:
+        data = request_bytes(55, 2, written(describe_quorum(2)), 42)[4:]
+        said = only_answer(envelope(request_data=data))
+        assert said.error_code.value == 0
+        assert said.response_data
+
+    @pytest.mark.parametrize(
+        ("changes", "error"),
+        [
+            ({"request_data": b""}, Error.INVALID_REQUEST),
+            ({"request_data": request_bytes(19, 7, b"\7")[4:]}, Error.INVALID_REQUEST),
+            ({"request_data": request_bytes(56, 3, written(alter_partition(3)))[4:]}, Error.INVALID_REQUEST),
+            ({"request_data": request_bytes(58, 0, written(envelope()))[4:]}, Error.INVALID_REQUEST),
+            ({"request_data": struct.pack(">hhih", 19, 99, 1, -1)}, Error.UNSUPPORTED_VERSION),
+            ({"request_data": struct.pack(">hhih", 999, 0, 1, -1)}, Error.UNSUPPORTED_VERSION),
+            ({"request_principal": b"\0\1\5User\nANONYMOUS\0\0"}, Error.PRINCIPAL_DESERIALIZATION_FAILURE),
+            ({"request_principal": b"\0\0\5Us"}, Error.PRINCIPAL_DESERIALIZATION_FAILURE),
+            ({"request_principal": None}, Error.PRINCIPAL_DESERIALIZATION_FAILURE),
+            ({"client_host_address": b"\1\2\3"}, Error.INVALID_REQUEST),
+        ],
+    )
+    def test_what_cannot_be_opened(self, changes: dict[str, bytes], error: Error) -> None:
+        said = only_answer(envelope(**changes))
+        assert (said.error_code.value, said.response_data) == (error, None)

@@ -1,0 +1,38 @@
+"""One request to the Kafka door whose node answers as the test says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quorum.node.ports import ClientAnswer, ClientCall
+from tests.support.kafka_wire import connected, kafka_door
+from tests.support.loop import run
+from tests.support.scripted_node import ScriptedNode
+
+
+def exchange(request: Any, answer: ClientAnswer, *, host: str = "127.0.0.1") -> tuple[ClientCall, Any]:
+    """What the controller was asked, and what came of its answer; `host` is where it is said to come from."""
+    node = ScriptedNode()
+    node.at_once = lambda call: answer
+
+    async def main() -> Any:
+        async with kafka_door(node) as door, connected(door.port) as client:
+            return await client.ask(request)
+
+    said = run(main())
+    (call,) = node.calls
+    assert (call.context.client_host, call.context.listener) == (host, "CONTROLLER")
+    return call, said
+
+
+def only_answer(request: Any) -> Any:
+    """The answer to a request that no controller sees."""
+
+    async def main() -> Any:
+        node = ScriptedNode()
+        async with kafka_door(node) as door, connected(door.port) as client:
+            said = await client.ask(request)
+        assert node.calls == []
+        return said
+
+    return run(main())

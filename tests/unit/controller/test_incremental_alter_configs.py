@@ -1,0 +1,195 @@
+"""IncrementalAlterConfigs, and what ListPartitionReassignments reads."""
+
+from __future__ import annotations
+
+import pytest
+
+from metadata_log.ids import METADATA_TOPIC_NAME
+from metadata_log.image import ResourceType
+from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord, PartitionChangeRecord
+from quorum.controller.context import RequestContext
+from quorum.controller.requests import (
+    AlterableConfig,
+    AlterableResource,
+    AlteredResource,
+    ConfigOperation,
+    IncrementalAlterConfigs,
+    IncrementalAlterConfigsResponse,
+    ListPartitionReassignments,
+    ListPartitionReassignmentsResponse,
+    OngoingReassignment,
+    OngoingTopic,
+)
+from quorum.errors import Error
+from tests.support.controller import ControlledCluster
+
+SET, DELETE, APPEND, SUBTRACT = ConfigOperation
+TOPIC, BROKER = int(ResourceType.TOPIC), int(ResourceType.BROKER)
+
+
+@pytest.fixture
+def cluster() -> ControlledCluster:
+    cluster = ControlledCluster()
+    cluster.start(11)
+    cluster.create("t")
+    return cluster
+
+
+def resource(*configs: tuple[str, int, str | None], kind: int = TOPIC, name: str = "t") -> AlterableResource:
+    return AlterableResource(
+        resource_type=kind,
+        name=name,
+        configs=tuple(AlterableConfig(name=key, operation=operation, value=value) for key, operation, value in configs),
+    )
+
+
+def alter(
+    cluster: ControlledCluster, *resources: AlterableResource, context: RequestContext | None = None, **kw: bool
+) -> tuple[list[AlteredResource], list[MetadataRecord]]:
+    before = cluster.next_offset
+    response = cluster.ask(IncrementalAlterConfigs(resources=resources, **kw), context).response
+    assert isinstance(response, IncrementalAlterConfigsResponse)
+    return list(response.resources), cluster.log[before:]
+
+
+def test_set_and_delete(cluster: ControlledCluster) -> None:
+    (altered,), records = alter(cluster, resource(("retention.ms", SET, "1000"), ("flush.ms", SET, "5")))
+    assert altered == AlteredResource(resource_type=TOPIC, name="t")
+    assert records == [
+        ConfigRecord(resource_type=2, resource_name="t", name="retention.ms", value="1000"),
+        ConfigRecord(resource_type=2, resource_name="t", name="flush.ms", value="5"),
+    ]
+    _, records = alter(cluster, resource(("retention.ms", DELETE, None)))
+    assert records == [ConfigRecord(resource_type=2, resource_name="t", name="retention.ms", value=None)]
+    assert dict(cluster.image.configs.of_topic("t").items()) == {"flush.ms": "5"}
+
+
+def test_a_value_that_a_topic_has_is_not_written_again(cluster: ControlledCluster) -> None:
+    alter(cluster, resource(("retention.ms", SET, "1000")))
+    (altered,), records = alter(cluster, resource(("retention.ms", SET, "1000"), ("flush.ms", DELETE, None)))
+    assert (altered.error, records) == (Error.NONE, [])
+
+
+def test_lists_grow_and_shrink_from_their_default(cluster: ControlledCluster) -> None:
+    def value() -> str | None:
+        return cluster.image.configs.of_topic("t").get("cleanup.policy")
+
+    alter(cluster, resource(("cleanup.policy", APPEND, "compact")))
+    assert value() == "delete,compact"
+    alter(cluster, resource(("cleanup.policy", APPEND, "compact")))
+    assert value() == "delete,compact"
+    alter(cluster, resource(("cleanup.policy", SUBTRACT, "delete,unknown")))
+    assert value() == "compact"
+
+
+@pytest.mark.parametrize(
+    ("asked", "error"),
+    [
+        (resource(("no.such.config", SET, "1")), Error.INVALID_CONFIG),
+        (resource(("retention.ms", SET, "soon")), Error.INVALID_CONFIG),
+        (resource(("cleanup.policy", APPEND, "burn")), Error.INVALID_CONFIG),
+        (resource(("retention.ms", APPEND, "1")), Error.INVALID_CONFIG),
+        (resource(("leader.replication.throttled.replicas", SET, "1:2," * 9000)), Error.INVALID_CONFIG),
+        (resource(("retention.ms", SET, None)), Error.INVALID_REQUEST),
+        (resource(("retention.ms", 4, "1")), Error.INVALID_REQUEST),
+        (resource(("retention.ms", -1, "1")), Error.INVALID_REQUEST),
+        (resource(("retention.ms", SET, "1"), ("retention.ms", SET, "2")), Error.INVALID_REQUEST),
+        (resource(("retention.ms", SET, "1"), name="unknown"), Error.UNKNOWN_TOPIC_OR_PARTITION),
+        (resource(("retention.ms", SET, "1"), name=METADATA_TOPIC_NAME), Error.INVALID_REQUEST),
+        (resource(("x", SET, "1"), kind=BROKER, name="99"), Error.BROKER_ID_NOT_REGISTERED),
+        (resource(("x", SET, "1"), kind=BROKER, name="eleven"), Error.INVALID_REQUEST),
+        (resource(("x", SET, "1"), kind=BROKER, name="011"), Error.INVALID_REQUEST),
+        (resource(("x", SET, "1"), kind=16, name="client"), Error.INVALID_REQUEST),
+        (resource(("min.insync.replicas", SET, "1"), kind=BROKER, name="11"), Error.INVALID_CONFIG),
+        (resource(("min.insync.replicas", DELETE, None), kind=BROKER, name=""), Error.INVALID_CONFIG),
+    ],
+)
+def test_what_is_refused_leaves_the_others_be(
+    cluster: ControlledCluster, asked: AlterableResource, error: Error
+) -> None:
+    cluster.create("other")
+    other = resource(("retention.ms", SET, "1"), name="other")
+    (refused, done), records = alter(cluster, asked, other)
+    assert (refused.resource_type, refused.name, refused.error) == (asked.resource_type, asked.name, error)
+    assert refused.error_message
+    assert done.error is Error.NONE
+    assert [record.resource_name for record in records if isinstance(record, ConfigRecord)] == ["other"]
+
+
+def test_a_resource_changes_as_a_whole_or_not_at_all(cluster: ControlledCluster) -> None:
+    (refused,), records = alter(cluster, resource(("retention.ms", SET, "1"), ("flush.ms", SET, "never")))
+    assert (refused.error, records) == (Error.INVALID_CONFIG, [])
+
+
+def test_named_twice_is_refused_once(cluster: ControlledCluster) -> None:
+    (refused,), records = alter(cluster, resource(("flush.ms", SET, "1")), resource(("flush.ms", SET, "2")))
+    assert (refused.error, records) == (Error.INVALID_REQUEST, [])
+
+
+def test_only_validated_nothing_is_written(cluster: ControlledCluster) -> None:
+    (altered,), records = alter(cluster, resource(("flush.ms", SET, "1")), validate_only=True)
+    assert (altered.error, records) == (Error.NONE, [])
+
+
+@pytest.mark.parametrize("name", ["11", ""])
+def test_a_brokers_value_is_written_also_where_nothing_changes(cluster: ControlledCluster, name: str) -> None:
+    asked = resource(("log.cleaner.threads", SET, "2"), kind=BROKER, name=name)
+    for _ in range(2):
+        _, records = alter(cluster, asked)
+        assert records == [ConfigRecord(resource_type=4, resource_name=name, name="log.cleaner.threads", value="2")]
+
+
+def test_another_minimum_of_replicas_in_sync_empties_elrs(cluster: ControlledCluster) -> None:
+    _, records = alter(cluster, resource(("min.insync.replicas", SET, "2")))
+    assert records[1:] == [ClearElrRecord(topic_name="t")]
+    _, records = alter(cluster, resource(("min.insync.replicas", SET, "2"), kind=BROKER, name=""))
+    assert records[1:] == [ClearElrRecord(topic_name="")]
+    without = ControlledCluster(elr=False)
+    without.start(11)
+    without.create("t")
+    _, records = alter(without, resource(("min.insync.replicas", SET, "2")))
+    assert len(records) == 1
+    (altered,), _ = alter(without, resource(("min.insync.replicas", SET, "2"), kind=BROKER, name="11"))
+    assert altered.error is Error.NONE
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "error"),
+    [(TOPIC, "t", Error.TOPIC_AUTHORIZATION_FAILED), (BROKER, "11", Error.CLUSTER_AUTHORIZATION_FAILED)],
+)
+def test_who_may_not(cluster: ControlledCluster, kind: int, name: str, error: Error) -> None:
+    asked = resource(("flush.ms", SET, "1"), kind=kind, name=name)
+    (refused,), records = alter(cluster, asked, context=RequestContext(principal="User:eve"))
+    assert (refused.error, records) == (error, [])
+
+
+class TestListPartitionReassignments:
+    def listed(self, cluster: ControlledCluster, *topics: tuple[str, tuple[int, ...]]) -> tuple[OngoingTopic, ...]:
+        response = cluster.ask(ListPartitionReassignments(topics=topics or None)).response
+        assert isinstance(response, ListPartitionReassignmentsResponse)
+        assert response.error is Error.NONE
+        return response.topics
+
+    def test_only_what_is_on_its_way(self, cluster: ControlledCluster) -> None:
+        cluster.start(12)
+        topic_id = cluster.place("moving", (11,), (11,))
+        assert self.listed(cluster) == ()
+        change = PartitionChangeRecord(
+            topic_id=topic_id,
+            partition_id=1,
+            replicas=(12, 11),  # type: ignore[arg-type]
+            adding_replicas=(12,),  # type: ignore[arg-type]
+            removing_replicas=(11,),  # type: ignore[arg-type]
+            directories=cluster.partition(topic_id, 1).directories * 2,
+        )
+        cluster.append((change,))
+        moving = OngoingReassignment(partition_index=1, replicas=(12, 11), adding=(12,), removing=(11,))
+        expected = (OngoingTopic(name="moving", partitions=(moving,)),)
+        assert self.listed(cluster) == expected
+        assert self.listed(cluster, ("moving", (0, 1, 9)), ("t", (0,)), ("unknown", (0,))) == expected
+        assert self.listed(cluster, ("moving", (0,))) == ()
+
+    def test_who_may_not(self, cluster: ControlledCluster) -> None:
+        response = cluster.ask(ListPartitionReassignments(), RequestContext(principal="User:eve")).response
+        assert isinstance(response, ListPartitionReassignmentsResponse)
+        assert response.error is Error.CLUSTER_AUTHORIZATION_FAILED
