@@ -96,7 +96,7 @@ class OsFiles:
         flags |= (os.O_CREAT if create else 0) | (os.O_EXCL if exclusive else 0)
         descriptor = os.open(path, flags | os.O_NONBLOCK, _FILE_MODE)  # opening a pipe would wait for its other end
         mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode):
+        if not stat.S_ISREG(mode) and (read_only or not stat.S_ISCHR(mode)):  # /dev/full is written to as a full disk
             os.close(descriptor)
             if stat.S_ISDIR(mode):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)

@@ -37,8 +37,9 @@ def run(
 ) -> None:
     """Say what is wrong with a cluster's directories: the command to run first.
 
-    Checks every log by itself (as kraft log verify), replicas against each other (as kraft log diff), votes, whose
-    directories they are, and brokers' partition directories. Reads only and takes no lock: the nodes may be running.
+    Checks every log by itself (as kraft log verify --replay), replicas against each other (as kraft log diff), votes,
+    whose directories they are, and brokers' partition directories. Reads only and takes no lock: the nodes may be
+    running.
     Exit status 0: nothing is wrong, or notes only. 1: something was found. 2: there is nothing to check.
     """
     from metadata_log.tools.check import check_paths  # noqa: PLC0415  (not needed for help)
