@@ -5,15 +5,18 @@ Help is plain text: drawing it with rich took half of its time.
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib
 import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final
 
 import typer
 from typer.main import get_command
+
+from quorum.cli.reader import ReaderGone
 
 _HELP: Final = """A KRaft quorum whose metadata log is Apache Kafka's own, byte for byte.
 
@@ -73,13 +76,31 @@ def build_app(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]])
     for name, (module, help_text) in commands.items():
         loaded = importlib.import_module(module) if name == called else None
         if loaded is not None and not hasattr(loaded, "app"):
-            app.command(name, epilog=_a_line_each(loaded.EPILOG), short_help=help_text)(loaded.run)
+            app.command(name, epilog=_a_line_each(loaded.EPILOG), short_help=help_text)(_told_apart(loaded.run))
             continue
+        if loaded is not None:
+            for info in loaded.app.registered_commands:
+                info.callback = None if info.callback is None else _told_apart(info.callback)
         if loaded is not None and _COMPLETE not in os.environ:  # a shell shows one line, which click cuts to fit
             _spell_out(loaded.app)
         group = typer.Typer() if loaded is None else loaded.app
         app.add_typer(group, name=name, help=help_text, short_help=help_text)
     return app
+
+
+def _told_apart(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, with a reader of its output who has left told apart from what else click takes for a failure."""
+    if hasattr(command, "__wrapped__"):  # done in an earlier call of this process
+        return command
+
+    @functools.wraps(command)
+    def carry_out(*arguments: Any, **options: Any) -> Any:
+        try:
+            return command(*arguments, **options)
+        except BrokenPipeError as error:
+            raise ReaderGone from error
+
+    return carry_out
 
 
 def _spell_out(app: typer.Typer) -> None:

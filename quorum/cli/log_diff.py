@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from quorum.cli.errors import wrong_use
-from quorum.cli.findings import counted, exit_with, finding_lines, sources_of, summary
+from quorum.cli.findings import check_one_cluster, counted, exit_with, finding_lines, sources_of, summary
 from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, table_lines
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def run(
     from metadata_log.tools.verify import Depth, verify_log  # noqa: PLC0415
 
     sources = sources_of(paths)
+    check_one_cluster(sources.nodes)
     nodes = [node for node in sources.nodes if node.metadata is not None]
     if len(nodes) < 2 or sources.files:
         raise wrong_use(

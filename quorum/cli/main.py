@@ -12,6 +12,8 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from quorum.cli.reader import ReaderGone
+
 # name -> (module that holds `app`, or the one command `run` with its EPILOG; what the list of commands says of it)
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "demo": (
@@ -53,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader of our output, `head` say, has seen enough
+    except (BrokenPipeError, ReaderGone):  # `head`, say, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except Exception as error:

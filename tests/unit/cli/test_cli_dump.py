@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -162,6 +163,24 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
         dumping.stdout.close()
         assert dumping.stderr.read() == b""
     assert dumping.returncode in (0, 1, 141)
+
+
+@pytest.mark.parametrize("words", [["log", "dump", "-o", "jsonl"], ["log", "timeline"], ["shell"]])
+def test_any_command_whose_reader_leaves_ends_alike(words: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [
+        sys.executable,
+        "-u",
+        "-m",
+        "quorum.cli.main",
+        *words,
+        str(NODE),
+        *(["tree", "/"] * (words == ["shell"])),
+    ]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def _command(path: Path) -> list[str]:

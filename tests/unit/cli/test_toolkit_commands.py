@@ -77,7 +77,7 @@ def test_rows_as_lines_are_those_of_the_whole(command: str, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize(
-    "words", [["log", "dump"], ["log", "dump", "-o", "jsonl"], ["log", "timeline"], ["log", "hash"]]
+    "words", [["log", "dump"], ["log", "dump", "-o", "jsonl"], ["log", "timeline"], ["log", "hash"], ["log", "diff"]]
 )
 def test_logs_of_two_clusters_are_not_taken_for_one(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
