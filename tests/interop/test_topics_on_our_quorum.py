@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from metadata_log.ids import parse_topic_id
+from metadata_log.tools.dump import dump_text
 from quorum.cli.demo.cluster import wait_until
 from tests.support.kafka.on_ours import KafkaOnOurs
 from tests.support.kafka.tools import KafkaTools, ToolFailedError
@@ -20,7 +21,7 @@ RECORDS = 300
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory, kafka_tools: KafkaTools) -> Iterator[KafkaOnOurs]:
     settings = {"offsets.topic.num.partitions": "3"}
-    with KafkaOnOurs(tmp_path_factory.mktemp("topics"), kafka_tools, broker_properties=settings) as cluster:
+    with KafkaOnOurs(tmp_path_factory.mktemp("topics"), kafka_tools, broker_properties=settings, jbod=True) as cluster:
         cluster.start_controllers()
         cluster.start_brokers(11, 12)
         yield cluster
@@ -40,6 +41,19 @@ def _partitions(cluster: KafkaOnOurs, name: str) -> list[str]:
     return [
         line for line in cluster.admin("topics", "--describe", "--topic", name).splitlines() if "Partition:" in line
     ]
+
+
+def _directories(cluster: KafkaOnOurs, broker_id: int) -> set[str]:
+    return {entry.name for path in cluster.kafka.log_dirs(broker_id) for entry in path.iterdir()}
+
+
+def _placed(cluster: KafkaOnOurs) -> set[int]:
+    """Partitions of which a record in the log says a directory that no controller could know."""
+    (log,) = cluster.ours.controllers[1].metadata_dir.glob("*.log")
+    lines = [line for line in dump_text(str(log), log.read_bytes()) if "PARTITION_CHANGE_RECORD" in line]
+    return {
+        int(found) for line in lines if '"directories"' in line for found in re.findall(r'"partitionId":(\d+)', line)
+    }
 
 
 def _produce(cluster: KafkaOnOurs, name: str) -> None:
@@ -67,14 +81,14 @@ def test_a_topic_is_made_described_by_id_and_grows(cluster: KafkaOnOurs) -> None
     cluster.admin("topics", "--alter", "--topic", "orders", "--partitions", "5")
     wait_until("five partitions", lambda: len(_partitions(cluster, "orders")) == 5)
     for broker_id in (11, 12):
-        names = {f"orders-{index}" for index in range(5)}
         wait_until(
             f"the directories on broker {broker_id}",
-            lambda broker_id=broker_id, names=names: (
-                names  # type: ignore[misc]
-                <= {entry.name for entry in cluster.broker(broker_id).log_dir.iterdir()}
-            ),
+            lambda broker_id=broker_id: {f"orders-{index}" for index in range(5)} <= _directories(cluster, broker_id),  # type: ignore[misc]
         )
+
+
+def test_brokers_tell_in_which_of_their_directories_replicas_are(cluster: KafkaOnOurs) -> None:
+    wait_until("each partition's directories", lambda: _placed(cluster) == set(range(5)), timeout_s=60)
 
 
 def test_refusals_are_kafkas(cluster: KafkaOnOurs) -> None:

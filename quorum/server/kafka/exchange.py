@@ -50,12 +50,16 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def send(self, make: Callable[[], Any], error: Error = Error.NONE) -> None:
         """Answer, with the entity that `make` gives; soon, not now."""
+        self.send_frame(lambda: self.answers.frame(self.header.correlation_id, make()), error)
+
+    def send_frame(self, make: Callable[[], bytes], error: Error = Error.NONE) -> None:
+        """Answer, with the bytes that `make` gives, the header's among them; soon, not now."""
         asyncio.get_running_loop().call_soon(self._send, make, error)
 
-    def _send(self, make: Callable[[], Any], error: Error) -> None:
+    def _send(self, make: Callable[[], bytes], error: Error) -> None:
         data: bytes | None = None
         try:
-            data = self.answers.frame(self.header.correlation_id, make())
+            data = make()
         finally:
             if data is None:  # a bug of ours, which the loop logs
                 self.sink.fail("its answer could not be made")

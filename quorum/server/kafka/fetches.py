@@ -22,12 +22,12 @@ from quorum.server.kafka.places import place_in, place_of
 from quorum.server.node import Node
 from quorum.transport.kafka.fetch import (
     fetch_call_from,
-    fetch_entity,
     fetch_refused,
     snapshot_call_from,
     snapshot_entity,
     snapshot_refused,
 )
+from quorum.transport.kafka.fetch_frame import fetch_frame
 
 _MAY_CHANGE: Final = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH, Error.UNKNOWN_LEADER_EPOCH)
 _SPELT: Final = {
@@ -147,4 +147,5 @@ class _Fetch:
             return
         if leader is None and answer.error in _MAY_CHANGE:
             answer = msgspec.structs.replace(answer, leader_id=NO_LEADER)
-        self._exchange.send(lambda: fetch_entity(answers, answer, self._call.topic_id, leader))
+        number, topic_id = self._exchange.header.correlation_id, self._call.topic_id
+        self._exchange.send_frame(lambda: fetch_frame(number, answer, topic_id, leader))

@@ -17,11 +17,10 @@ from quorum.node.ports import PeerCall
 from quorum.raft.messages import (
     UNKNOWN_OFFSET,
     FetchRequest,
-    FetchResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
 )
-from quorum.transport.kafka.wire import Answers, bytes_of, milliseconds, uuid_to
+from quorum.transport.kafka.wire import Answers, bytes_of, milliseconds
 
 MAX_FETCH_BYTES: Final = 8 << 20
 """As Kafka's controllers ask for among themselves; brokers ask for less."""
@@ -60,31 +59,6 @@ def fetch_call_from(body: Any, client_host: str) -> PeerCall | None:
 def fetch_refused(answers: Answers, error: Error) -> Any:
     """The answer that refuses the whole Fetch."""
     return answers.response(error_code=error, responses=())
-
-
-def fetch_entity(answers: Answers, response: FetchResponse, topic_id: TopicId, leader: Endpoint | None) -> Any:
-    """The answer, under the topic id that was asked for. Without a place the leader is not named."""
-    leader_id = response.leader_id if leader is not None else -1
-    values: dict[str, Any] = {}
-    if response.diverging is not None:
-        epoch, end = response.diverging.epoch, response.diverging.offset
-        values["diverging_epoch"] = answers.make("EpochEndOffset", epoch=epoch, end_offset=end)
-    if response.snapshot_id is not None:
-        epoch, end = response.snapshot_id.epoch, response.snapshot_id.offset
-        values["snapshot_id"] = answers.make("SnapshotId", epoch=epoch, end_offset=end)
-    partition = answers.make(
-        "PartitionData",
-        partition_index=0,
-        error_code=response.error,
-        high_watermark=response.high_watermark,
-        log_start_offset=response.log_start_offset,
-        current_leader=answers.make("LeaderIdAndEpoch", leader_id=leader_id, leader_epoch=response.leader_epoch),
-        aborted_transactions=(),
-        records=response.records,
-        **values,
-    )
-    topic = answers.make("FetchableTopicResponse", topic_id=uuid_to(topic_id), partitions=(partition,))
-    return answers.response(error_code=Error.NONE, responses=(topic,), node_endpoints=_node(answers, leader_id, leader))
 
 
 def snapshot_call_from(body: Any, client_host: str) -> PeerCall | None:

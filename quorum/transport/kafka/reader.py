@@ -51,6 +51,9 @@ class Cursor:
 
     def uvarint(self) -> int:
         """An unsigned number of at most 32 bits."""
+        if self.at < self.end and (first := self.data[self.at]) < 0x80:
+            self.at += 1
+            return first
         value = 0
         for shift in range(0, 35, 7):
             byte = self.take(1)[0]
@@ -95,15 +98,11 @@ def _milliseconds(form: str) -> Read:
     return lambda cursor: datetime.timedelta(milliseconds=number(cursor))
 
 
+_NUMBERS: Final = {
+    "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H", "uint32": "I", "float64": "d", "bool": "?"
+}  # fmt: skip
 _FIXED: Final[dict[str, Read]] = {
-    "int8": _number(">b"),
-    "int16": _number(">h"),
-    "int32": _number(">i"),
-    "int64": _number(">q"),
-    "uint16": _number(">H"),
-    "uint32": _number(">I"),
-    "float64": _number(">d"),
-    "bool": _number(">?"),
+    **{name: _number(f">{form}") for name, form in _NUMBERS.items()},
     "uuid": _uuid,
     "timedelta_i32": _milliseconds(">i"),
 }
@@ -196,20 +195,55 @@ def reader_of(entity: type[Any]) -> Read:
 
 def _make_reader(entity: type[Any]) -> Read:
     is_flexible = entity.__flexible__
-    plain: list[tuple[str, Read]] = []
+    steps: list[_Step] = []
+    numbers: list[dataclasses.Field[Any]] = []
     tagged: dict[int, tuple[str, Read]] = {}
     for field in dataclasses.fields(entity):
-        read_field = _field(field, is_flexible=is_flexible)
         if "tag" in field.metadata:
-            tagged[field.metadata["tag"]] = (field.name, read_field)
+            tagged[field.metadata["tag"]] = (field.name, _field(field, is_flexible=is_flexible))
+        elif _is_number(field):
+            numbers.append(field)
         else:
-            plain.append((field.name, read_field))
+            steps += _at_once(numbers)
+            numbers = []
+            steps.append(_one(field.name, _field(field, is_flexible=is_flexible)))
+    steps += _at_once(numbers)
 
     def read(cursor: Cursor) -> Any:
-        values = {name: read_one(cursor) for name, read_one in plain}
+        values: dict[str, Any] = {}
+        for step in steps:
+            step(cursor, values)
         if is_flexible:
             _read_tags(cursor, tagged, values)
         return entity(**values)
+
+    return read
+
+
+_Step = Callable[[Cursor, dict[str, Any]], None]
+
+
+def _is_number(field: dataclasses.Field[Any]) -> bool:
+    kind, is_optional = _without_none(field.type)
+    return not is_optional and typing.get_origin(kind) is not tuple and field.metadata.get("kafka_type") in _NUMBERS
+
+
+def _at_once(fields: list[dataclasses.Field[Any]]) -> list[_Step]:
+    """What reads numbers that stand side by side."""
+    if not fields:
+        return []
+    form = struct.Struct(">" + "".join(_NUMBERS[field.metadata["kafka_type"]] for field in fields))
+    names, unpack, size = [field.name for field in fields], form.unpack, form.size
+
+    def read(cursor: Cursor, values: dict[str, Any]) -> None:
+        values.update(zip(names, unpack(cursor.take(size)), strict=True))
+
+    return [read]
+
+
+def _one(name: str, read_field: Read) -> _Step:
+    def read(cursor: Cursor, values: dict[str, Any]) -> None:
+        values[name] = read_field(cursor)
 
     return read
 

@@ -138,14 +138,17 @@ class KafkaCluster:
         ports: Mapping[int, int] | None = None,
         heap: str = "256m",
         cluster_id: str = CLUSTER_ID,
+        jbod: bool = False,
     ) -> None:
-        """`tools` are of the same version; `properties` go into every node's; `ports`, by node, when not just any."""
+        """`tools` are of the same version; `properties` go into every node's; `ports`, by node, when not just any;
+        `jbod` gives brokers two log directories."""
         self.root = root.absolute()
         self.tools = tools
         self.version = version
         self.static_voters = static_voters
         self.heap = heap
         self.cluster_id = cluster_id
+        self.jbod = jbod
         ids = (*controllers, *brokers)
         chosen = ports or dict(zip(ids, free_ports(len(ids)), strict=True))
         self.nodes = {node: KafkaNode(self.root / f"node-{node}", node, chosen[node]) for node in ids}
@@ -199,13 +202,19 @@ class KafkaCluster:
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
             "controller.quorum." + ("voters" if self.static_voters else "bootstrap.servers"): ",".join(at),
-            "log.dirs": str(node.log_dir),
+            "log.dirs": ",".join(map(str, self.log_dirs(node_id))),
             "offsets.topic.replication.factor": "1",
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
             **self._properties,
         }
         node.properties.write_text("".join(f"{key}={value}\n" for key, value in config.items()))
+
+    def log_dirs(self, node_id: int) -> list[Path]:
+        """All log directories of a node; the metadata log is in the first."""
+        node = self.nodes[node_id]
+        more = [node.directory / "data-2"] if self.jbod and not node.is_controller else []
+        return [node.log_dir, *more]
 
     def admin(self, tool: str, *words: str) -> str:
         """Standard output of a tool that asks a running broker."""
@@ -268,6 +277,7 @@ class KafkaCluster:
             ports={node.node_id: node.port for node in self.nodes.values()},
             heap=self.heap,
             cluster_id=self.cluster_id,
+            jbod=self.jbod,
         )
         shutil.copytree(source or self.root, copy.root)
         for node_id in copy.nodes:

@@ -23,8 +23,9 @@ class KafkaOnOurs:
         brokers: Sequence[int] = (11, 12),
         properties: Mapping[str, str] | None = None,
         broker_properties: Mapping[str, str] | None = None,
+        jbod: bool = False,
     ) -> None:
-        """`properties` go to the controllers, `broker_properties` to the brokers."""
+        """`properties` go to the controllers, `broker_properties` to the brokers. `jbod`: two directories each."""
         self.tools = tools
         self.ours = Cluster(root / "ours", agents=(), properties=properties)
         self.kafka = KafkaCluster(
@@ -34,6 +35,7 @@ class KafkaOnOurs:
             brokers=brokers,
             properties={"controller.quorum.bootstrap.servers": self.addresses, **(broker_properties or {})},
             cluster_id=self.ours.cluster_id,
+            jbod=jbod,
         )
 
     @property
