@@ -144,6 +144,16 @@ class TestDescribing:
 
         run(main())
 
+    @pytest.mark.parametrize(("role", "told"), [("follower", NODE_ID), ("prospective", -1), ("candidate", -1)])
+    def test_a_leader_that_is_held_for_dead_is_not_named(self, role: str, told: int) -> None:
+        async def main() -> None:
+            node = _Node()
+            node.role = role
+            async with kafka_door(node) as door, connected(door.port) as client:
+                assert (await client.ask(describe_cluster(2))).controller_id == told
+
+        run(main())
+
     @pytest.mark.parametrize(("version", "endpoint_type", "error"), [(0, 1, 114), (2, 1, 114), (2, 3, 115)])
     def test_brokers_are_asked_for_elsewhere(self, version: int, endpoint_type: int, error: int) -> None:
         async def main() -> None:

@@ -34,6 +34,7 @@ class ScriptedNode:
         self.at_once: Callable[[ClientCall], ClientAnswer] | None = None
         self.failure: str | None = None
         self.leader_id: int | None = NODE_ID
+        self.role = "leader"
         self.image = MetadataImage.empty()
         self.kraft_version = 1
         self._next_id = 0
@@ -75,7 +76,7 @@ class ScriptedNode:
         return NodeView(
             node_id=NODE_ID,
             cluster_id="scripted",
-            role="leader",
+            role=self.role,
             epoch=Epoch(3),
             leader_id=self.leader_id,
             log_start_offset=Offset(0),

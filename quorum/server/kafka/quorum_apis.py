@@ -21,6 +21,8 @@ from quorum.transport.kafka.wire import Answers, uuid_to
 CONTROLLERS: Final = 2
 """Endpoint type of DescribeCluster; 1 are brokers, who answer that themselves."""
 _NO_LEADER: Final = -1
+_SURE: Final = ("leader", "follower")
+"""Roles of Raft in which the leader that is known is believed to live."""
 _NOT_ASKED: Final = -(1 << 31)
 _ALL_OF_A_CLUSTER: Final = sum(1 << operation for operation in (5, 7, 8, 9, 10, 11, 12))
 """Operations that ANONYMOUS may do to the cluster: Create, Alter, Describe, ClusterAction, DescribeConfigs,
@@ -115,6 +117,9 @@ def on_describe_cluster(exchange: Exchange, node: Node) -> None:
     view, asked_type = node.view(), getattr(body, "endpoint_type", 1)
     found = controllers(exchange.caller.listener, node)
     may = _ALL_OF_A_CLUSTER if body.include_cluster_authorized_operations else _NOT_ASKED
+    # Who suspects the leader it knows names none: a tool that is sent to a dead one may wait a minute for it.
+    is_sure = view.leader_id is not None and view.role in _SURE
+    leader_id = view.leader_id if is_sure else _NO_LEADER
     error, why = Error.NONE, None
     if asked_type != CONTROLLERS:
         error = Error.MISMATCHED_ENDPOINT_TYPE if asked_type == 1 else Error.UNSUPPORTED_ENDPOINT_TYPE
@@ -126,7 +131,7 @@ def on_describe_cluster(exchange: Exchange, node: Node) -> None:
             error_message=why,
             endpoint_type=CONTROLLERS,
             cluster_id=view.cluster_id,
-            controller_id=_NO_LEADER if view.leader_id is None else view.leader_id,
+            controller_id=leader_id,
             brokers=tuple(
                 answers.make(
                     "DescribeClusterBroker", broker_id=node_id, host=at.host, port=at.port, rack=None, is_fenced=False
