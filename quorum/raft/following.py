@@ -13,6 +13,7 @@ from quorum.errors import Error
 from quorum.raft.control_batches import Fetched, check_fetched
 from quorum.raft.core import Core
 from quorum.raft.elections import is_addressed
+from quorum.raft.fetch_answers import awaited
 from quorum.raft.fetching import fetch_loop_of, maybe_send_fetch, retry_failed_fetch, retry_fetch
 from quorum.raft.leading import take_voters
 from quorum.raft.messages import (
@@ -22,7 +23,7 @@ from quorum.raft.messages import (
     EndQuorumEpochResponse,
     FetchResponse,
 )
-from quorum.raft.peers import News, learn, learn_leader, told_leader, validate_leader_request
+from quorum.raft.peers import News, learn_leader, told_leader, validate_leader_request
 from quorum.raft.ready import HighWatermarkAdvanced, LogTruncated, VotersChanged
 from quorum.raft.roles import become_follower, become_prospective
 from quorum.raft.snapshots import note_snapshot
@@ -36,13 +37,10 @@ _STAGGER_FACTOR = 5
 
 def on_fetch_response(core: Core, node_id: int, correlation: int, response: FetchResponse) -> None:
     """Take what the leader sent, or go and look for it elsewhere."""
-    loop = fetch_loop_of(core)
-    if loop is None or loop.correlation != correlation:
+    found = awaited(core, node_id, correlation, response)
+    if found is None:
         return
-    loop.correlation = None
-    news = learn(core, node_id, response)
-    if news is News.CHANGED:
-        return
+    loop, news = found
     state = core.state
     if news is News.STALE or type(state) is not Follower or node_id != core.leader_id:
         if type(state) is Follower and news is News.CURRENT and response.leader_id == core.leader_id:

@@ -60,7 +60,7 @@ def answer_appended(core: Core, leader: Leader) -> None:
         else:
             leader.parked[request_id] = fetch
             fetch.hurry(due_ms)
-    leader.parked_deadline_ms = min((fetch.deadline_ms for fetch in leader.parked.values()), default=None)
+    _rearm(leader)
 
 
 def answer_parked(core: Core, leader: Leader) -> None:
@@ -106,9 +106,13 @@ def answer_overdue(core: Core, leader: Leader) -> None:
     overdue = [request_id for request_id, fetch in leader.parked.items() if fetch.deadline_ms <= core.now_ms]
     for request_id in overdue:
         answer_fetch(core, leader, request_id, leader.parked.pop(request_id).request)
-    leader.parked_deadline_ms = min((fetch.deadline_ms for fetch in leader.parked.values()), default=None)
+    _rearm(leader)
 
 
 def _wake_at(leader: Leader, due_ms: int) -> None:
     if leader.parked_deadline_ms is None or due_ms < leader.parked_deadline_ms:
         leader.parked_deadline_ms = due_ms
+
+
+def _rearm(leader: Leader) -> None:
+    leader.parked_deadline_ms = min((fetch.deadline_ms for fetch in leader.parked.values()), default=None)

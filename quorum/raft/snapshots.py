@@ -18,9 +18,10 @@ from metadata_log.voters import VoterSet
 from quorum.errors import Error
 from quorum.raft.config import Snapshot
 from quorum.raft.core import MAX_EPOCH, Core
+from quorum.raft.fetch_answers import awaited
 from quorum.raft.fetching import fetch_loop_of, maybe_send_fetch, retry_failed_fetch, retry_fetch
 from quorum.raft.messages import FetchSnapshotRequest, FetchSnapshotResponse
-from quorum.raft.peers import News, learn, told_leader
+from quorum.raft.peers import News, told_leader
 from quorum.raft.ready import (
     CheckSnapshot,
     HighWatermarkAdvanced,
@@ -105,13 +106,10 @@ def note_snapshot(core: Core, snapshot_id: OffsetAndEpoch) -> bool:
 
 def on_fetch_snapshot_response(core: Core, node_id: int, correlation: int, response: FetchSnapshotResponse) -> None:
     """Take a piece, or begin anew with a Fetch."""
-    loop = fetch_loop_of(core)
-    if loop is None or loop.correlation != correlation:
+    found = awaited(core, node_id, correlation, response)
+    if found is None:
         return
-    loop.correlation = None
-    news = learn(core, node_id, response)
-    if news is News.CHANGED:
-        return
+    loop, news = found
     state, receiving = core.state, core.current_receiving
     if news is News.STALE or type(state) is not Follower or node_id != core.leader_id or receiving is None:
         retry_failed_fetch(core, loop)
