@@ -24,6 +24,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, help="fresh seeds for so long")
     parser.add_argument("--workers", type=int, default=1, help="processes side by side")
     parser.add_argument("--first", type=int, help="where fresh seeds begin; anywhere by default")
+    parser.add_argument("--statistics", action="store_true", help="how often each fault came, and what came of it")
     parser.add_argument("--quiet", action="store_true", help="no timeline of a seed that is clean")
     return parser.parse_args()
 
@@ -55,6 +56,8 @@ def main() -> int:
         tally = run_for(60 * (arguments.minutes or 1), workers=arguments.workers, first=arguments.first)
     if tally.failed is not None:
         print(report(tally.failed))
+    if arguments.statistics:
+        print(tally.statistics())
     print(tally)
     return tally.failed is not None
 

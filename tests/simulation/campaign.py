@@ -30,6 +30,18 @@ class Tally(msgspec.Struct, kw_only=True):
     virtual_ms: int = 0
     cpu_s: float = 0.0
     failed: Outcome | None = None
+    happened: dict[str, int] = msgspec.field(default_factory=dict)
+    """How often each fault was done, and what of `happened.EFFECTS` came of them."""
+
+    def add(self, happened: dict[str, int]) -> None:
+        """Count these too."""
+        for what, count in happened.items():
+            self.happened[what] = self.happened.get(what, 0) + count
+
+    def statistics(self) -> str:
+        """One line each: effects first, then faults."""
+        lines = [(what.startswith("fault: "), what, count) for what, count in self.happened.items()]
+        return "\n".join(f"{count:9}  {what}" for _, what, count in sorted(lines))
 
     def __str__(self) -> str:
         rate = self.events / self.cpu_s if self.cpu_s else 0
@@ -53,6 +65,7 @@ def run_seeds(seeds: Iterable[int]) -> Tally:
         tally.seeds += 1
         tally.events += outcome.events
         tally.virtual_ms += outcome.virtual_ms
+        tally.add(outcome.happened)
         tally.cpu_s += time.process_time() - begun
         if not outcome.is_clean:
             tally.failed = outcome
@@ -77,6 +90,7 @@ def _gather(parts: Iterator[Tally]) -> Tally:
         whole.events += part.events
         whole.virtual_ms += part.virtual_ms
         whole.cpu_s += part.cpu_s
+        whole.add(part.happened)
         whole.failed = whole.failed or part.failed
     return whole
 

@@ -19,13 +19,16 @@ from tests.simulation.world import US_PER_MS
 
 if TYPE_CHECKING:
     from tests.simulation.cluster import Cluster
+    from tests.simulation.node import Node
 
 _NOTHING_DONE: Final = (Error.NOT_CONTROLLER, Error.THROTTLING_QUOTA_EXCEEDED)
 _RETRY_MS: Final = 15
 _GIVE_UP_AFTER: Final = 400
 _ANYTHING: Final = ("create", "create", "create", "delete", "describe", "read")
-_READS: Final = ("describe",)
-"""Without "read", which goes to anybody: so that it stays with whoever answers, a deposed leader for one."""
+_READS: Final = ("describe", "probe")
+"""Without "read", which goes to anybody: so that it stays with whoever answers, a deposed leader for one. A probe asks
+whether a topic could be created, and creates none."""
+_ANSWERED_BY_READING: Final = ("describe", "read", "probe")
 _READ_EVERY_MS: Final = 20
 UNKNOWN: Final = "unknown"
 """The outcome of a request that may have been done, or may yet be."""
@@ -46,9 +49,12 @@ class Operation(msgspec.Struct, kw_only=True):
 
 
 class Client:
-    """One of them. `busy` is the operation under way."""
+    """One of them. `busy` is the operation under way; while it is `pinned` it asks that node alone."""
 
-    def __init__(self, cluster: Cluster, client_id: int, *, only_reads: bool = False) -> None:
+    def __init__(self, cluster: Cluster, client_id: int, *, only_reads: bool = False, is_private: bool = False) -> None:
+        self.only_reads = only_reads
+        self.pinned: Node | None = None
+        self._is_private = is_private
         self._kinds = _READS if only_reads else _ANYTHING
         self._think_ms = max(cluster.setup.think_ms, _READ_EVERY_MS) if only_reads else cluster.setup.think_ms
         self._cluster = cluster
@@ -73,7 +79,15 @@ class Client:
             return
         world = self._world
         kind = self._kinds[world.up_to(len(self._kinds))]
-        self.ask(kind, f"t{world.up_to(self._cluster.setup.topics)}")
+        self.ask(kind, self._any_topic())
+
+    def _any_topic(self) -> str:
+        """Everybody's, or a private client's own; who only reads looks at all of them."""
+        setup, world = self._cluster.setup, self._world
+        owner = self.client_id if self._is_private else 0
+        if self.only_reads and setup.private_clients and world.up_to(2):
+            owner = self._cluster.clients[1].client_id
+        return f"own{owner}-{world.up_to(min(2, setup.topics))}" if owner else f"t{world.up_to(setup.topics)}"
 
     def ask(self, kind: str, topic: str) -> None:
         """Begin an operation."""
@@ -95,7 +109,7 @@ class Client:
         self._attempts += 1
         self._cluster.network.call(
             self.client_id,
-            voters[self._guess],
+            voters[self._guess] if self.pinned is None else self.pinned,
             _request(operation, self._world.up_to(1 << 20), self._cluster.broker_count),
             lambda answer: self._take(operation, answer),
             at_least_offset=operation.at_least_offset,
@@ -103,7 +117,7 @@ class Client:
         )
 
     def _take(self, operation: Operation, answer: ClientAnswer | None) -> None:
-        is_read = operation.kind in ("describe", "read")
+        is_read = operation.kind in _ANSWERED_BY_READING
         if answer is not None and (answer.error in _NOTHING_DONE or (is_read and answer.error is not Error.NONE)):
             hint = answer.leader_id
             if 1 <= hint <= len(self._cluster.voters):
@@ -111,6 +125,8 @@ class Client:
             else:
                 self._guess = (self._guess + 1) % len(self._cluster.voters)
             self._again(operation)
+        elif answer is None and self.pinned is not None:
+            self._done(operation, UNKNOWN)
         elif answer is None and is_read:
             self._guess = (self._guess + 1) % len(self._cluster.voters)
             self._again(operation)
@@ -122,7 +138,7 @@ class Client:
             operation.image_offset = answer.image_offset
             response: Any = answer.response
             result = response.topics[0] if response.topics else response
-            if result.error is Error.NONE:
+            if result.error is Error.NONE and operation.kind != "probe":
                 operation.topic_id = result.topic_id
             self._done(operation, result.error.name)
 
@@ -143,9 +159,9 @@ class Client:
 
 def _request(operation: Operation, draw: int, brokers: int) -> object:
     name = operation.topic
-    if operation.kind == "create":
+    if operation.kind in ("create", "probe"):
         topic = CreatableTopic(name=name, num_partitions=1 + draw % 3, replication_factor=1 + (draw >> 4) % brokers)
-        return CreateTopics(topics=(topic,))
+        return CreateTopics(topics=(topic,), validate_only=operation.kind == "probe")
     if operation.kind == "delete":
         return DeleteTopics(topics=(DeleteTopicState(name=name),))
     return DescribeTopics(names=(name,))

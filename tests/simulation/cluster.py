@@ -49,11 +49,14 @@ class Cluster:
         self.voters = [Node(self, each.key, each.endpoints) for each in controllers]
         """All controllers, voting or not."""
         self.disks_replaced = 0
+        self.asked_by_operators: dict[int, dict[int, tuple[int, str]]] = {node.node_id: {} for node in self.voters}
+        """By node: request id → the process and the request that it has not answered."""
         self.agents = [self._agent(FIRST_AGENT + n) for n in range(setup.observers)]
         self.nodes: list[Node] = [*self.voters, *self.agents]
         self.by_host = {endpoint.host: node for node in self.nodes for endpoint in node.endpoints}
         self.clients = [
-            Client(self, FIRST_CLIENT + n, only_reads=n >= setup.clients) for n in range(setup.clients + setup.readers)
+            Client(self, FIRST_CLIENT + n, only_reads=n >= setup.clients, is_private=0 < n <= setup.private_clients)
+            for n in range(setup.clients + setup.readers)
         ]
         self._format(voters)
 
@@ -84,6 +87,7 @@ class Cluster:
             node.end(power=True)
         self.checkers.voters.on_disk_gone(node)
         self.disks_replaced += 1
+        self.world.note("a disk is replaced")
         directory_id = DirectoryId(bytes(13) + bytes([7]) + self.disks_replaced.to_bytes(2, "big"))
         node.new_disk(ReplicaKey(node_id=node.key.node_id, directory_id=directory_id))
         self.format(node, None)

@@ -19,6 +19,7 @@ from tests.simulation import world as w
 if TYPE_CHECKING:
     from tests.simulation.node import Node
 
+_LONG_US: Final = 100_000
 _TOLD_US: Final = 30
 """From the sync's return to the turn that hears of it: a death may lie between."""
 
@@ -31,6 +32,7 @@ class NodeDisk:
         self._boot = node.boot
         self._disk = node.opened.disk
         self._jobs: list[DiskJob] = []
+        self._under_way: list[DiskJob] = []
         self._is_busy = False
         self._work: list[CheckpointJob] = []
 
@@ -66,7 +68,7 @@ class NodeDisk:
         try:
             result = job.op.run()
         except SimulatedCrash:
-            node.end(power=node.dies_by_power)
+            node.dies_in_a_call()
             return
         except (MetadataLogError, OSError) as error:
             node.disk_failed(self._boot, error)
@@ -79,7 +81,12 @@ class NodeDisk:
             node.world.after(self._latency_us(), self._work_on)
 
     def _begin(self) -> None:
-        self._node.world.after(self._latency_us(), self._run)
+        """What comes while a sync is under way waits for the next one."""
+        self._under_way, self._jobs = self._jobs, []
+        latency_us = self._latency_us()
+        if latency_us > _LONG_US:
+            self._node.world.note("a sync takes more than 100 ms")
+        self._node.world.after(latency_us, self._run)
 
     def _latency_us(self) -> int:
         node = self._node
@@ -88,7 +95,7 @@ class NodeDisk:
         return latency_us if node.stalled_until_us <= now_us else node.stalled_until_us - now_us + latency_us
 
     def _run(self) -> None:
-        """Everything that waits becomes durable together; `DiskDone` is another event, so that a death may lie between.
+        """All that is under way becomes durable together; `DiskDone` is another event, so that a death may lie between.
 
         A frozen process's writer thread stands still too.
         """
@@ -98,12 +105,12 @@ class NodeDisk:
         if node.is_frozen or node.stalled_until_us > node.world.now_us:
             node.world.after(1000 + self._latency_us(), self._run)
             return
-        jobs, self._jobs = self._jobs, []
+        jobs, self._under_way = self._under_way, []
         node.world.count(w.WRITTEN, node.node_id, len(jobs))
         try:
             sequence = self._disk.execute(jobs)
         except SimulatedCrash:
-            node.end(power=node.dies_by_power)
+            node.dies_in_a_call()
             return
         except MetadataLogError as error:
             node.disk_failed(self._boot, error)

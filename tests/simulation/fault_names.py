@@ -36,14 +36,21 @@ SNAPSHOT_FAULTS: Final = ("snapshot", "left behind", "left behind", "left behind
 """Those of stories that take snapshots, as often as they stand here."""
 
 VOTER_FAULTS: Final = ("add voter", "remove voter", "remove leader", "replace disk")
-"""Those of the stories in which the voters change (`setup.story_of`), where the others come too."""
+"""Those of the stories in which the voters change, where the others come too."""
 
-FIRST_OF_CHANGING_VOTERS: Final = 10_000
-LAST_OF_CHANGING_VOTERS: Final = 19_999
-"""Among these seeds one story in three changes its voters; all others are as they were."""
+VOTER_PLANS: Final = ("two changes", "early change", "change unheard", "replaced and counted")
+"""Changes of the voters at the worst moment; `faults_voters` does them."""
 
-LEADER_FAULTS: Final = ("hand over", "depose", "rival leaders", "rot ahead")
-"""What is done to leaders on purpose; `faults_leader` does them, and `setup` draws them from chance of their own."""
+LEADER_FAULTS: Final = (
+    "hand over",
+    "depose",
+    "late proof",
+    "rival leaders",
+    "old tail",
+    "rot ahead",
+    "slow leader's disk",
+)
+"""What is done to leaders on purpose; `faults_leader` and `faults_rivals` do them."""
 
-FIRST_WITH_PLANS: Final = 20_000
-"""From this seed on every second story has them; those before are as they were."""
+ROT: Final = ("bit rot", "snapshot rot", "rot ahead")
+"""Those that flip bits."""

@@ -15,8 +15,10 @@ from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.snapshot import checkpoint_name, newest_checkpoint
 from tests.simulation.clock import TRUE_RATE
 from tests.simulation.cluster import Cluster
-from tests.simulation.fault_names import FAULTS, LEADER_FAULTS, SNAPSHOT_FAULTS, VOTER_FAULTS
-from tests.simulation.faults_leader import depose, hand_over, rival_leaders, rot_ahead
+from tests.simulation.fault_names import FAULTS, LEADER_FAULTS, SNAPSHOT_FAULTS, VOTER_FAULTS, VOTER_PLANS
+from tests.simulation.faults_leader import depose, hand_over, late_proof, rot_ahead, slow_leaders_disk
+from tests.simulation.faults_rivals import old_tail, rival_leaders
+from tests.simulation.faults_voters import change_unheard, early_change, replaced_and_counted, two_changes
 from tests.simulation.node import DATA, Node
 from tests.simulation.operators import add_voter, remove_leader, remove_voter, replace_disk
 from tests.simulation.world import US_PER_MS
@@ -273,17 +275,20 @@ def _clock_rate(cluster: Cluster, pick: Pick) -> None:
     """Up to a twentieth too fast or too slow."""
     node = pick.node(cluster)
     node.clock.run_at(TRUE_RATE + (pick.of(100_001) - 50_000))
+    cluster.world.note("a clock runs at another rate")
     node.rearm()
 
 
 def _clock_leap(cluster: Cluster, pick: Pick) -> None:
     node = pick.node(cluster)
     node.clock.leap(pick.ms())
+    cluster.world.note("a clock leaps")
     node.rearm()
 
 
 def _wall_clock_set(cluster: Cluster, pick: Pick) -> None:
     pick.node(cluster).clock.set_wall((-86_400_000, -5_000, 5_000, 86_400_000)[pick.of(4)])
+    cluster.world.note("a wall clock is set")
 
 
 _DO: Final[dict[str, Callable[[Cluster, Pick], None]]] = {
@@ -317,6 +322,9 @@ _DO: Final[dict[str, Callable[[Cluster, Pick], None]]] = {
     "depose": lambda cluster, pick: depose(cluster, pick.of(1 << 20)),
     "rival leaders": lambda cluster, pick: rival_leaders(cluster, pick.of(1 << 20)),
     "rot ahead": lambda cluster, pick: rot_ahead(cluster, pick.of(1 << 20)),
+    "late proof": lambda cluster, pick: late_proof(cluster, pick.of(1 << 20)),
+    "old tail": lambda cluster, pick: old_tail(cluster, pick.of(1 << 20)),
+    "slow leader's disk": lambda cluster, pick: slow_leaders_disk(cluster, pick.of(1 << 20)),
     "clock rate": _clock_rate,
     "clock leap": _clock_leap,
     "wall clock set": _wall_clock_set,
@@ -324,15 +332,20 @@ _DO: Final[dict[str, Callable[[Cluster, Pick], None]]] = {
     "remove voter": lambda cluster, pick: remove_voter(cluster, pick.of(1 << 16)),
     "remove leader": lambda cluster, pick: remove_leader(cluster),
     "replace disk": lambda cluster, pick: replace_disk(cluster, pick.of(1 << 16)),
+    "two changes": lambda cluster, pick: two_changes(cluster, pick.of(1 << 20)),
+    "early change": lambda cluster, pick: early_change(cluster, pick.of(1 << 20)),
+    "change unheard": lambda cluster, pick: change_unheard(cluster, pick.of(1 << 20)),
+    "replaced and counted": lambda cluster, pick: replaced_and_counted(cluster, pick.of(1 << 20)),
 }
 
-if set(_DO) != {*FAULTS, *SNAPSHOT_FAULTS, *VOTER_FAULTS, *LEADER_FAULTS}:
+if set(_DO) != {*FAULTS, *SNAPSHOT_FAULTS, *VOTER_FAULTS, *VOTER_PLANS, *LEADER_FAULTS}:
     raise AssertionError("every named fault is done here, and no other")
 
 
 def inject(cluster: Cluster, fault: str, bits: int) -> None:
     """Do one."""
     cluster.world.tell(0, f"fault: {fault}")
+    cluster.world.note(f"fault: {fault}")
     _DO[fault](cluster, Pick(bits))
 
 
@@ -342,6 +355,10 @@ def make_peace(cluster: Cluster) -> None:
     cluster.world.tell(0, "peace")
     network = cluster.network
     network.cut.clear()
+    network.refused.clear()
+    network.late_us.clear()
+    for client in cluster.clients:
+        client.pinned = None
     network.manners = msgspec.structs.replace(cluster.setup.link, drop=0.0, duplicate=0.0)
     for node in cluster.nodes:
         node.fuse = node.dies_installing = None

@@ -1,17 +1,17 @@
-"""Faults that need a plan: leadership handed over, rival leaders whose logs part again and again, rot where a follower
-still has to read.
+"""What is done to leaders on purpose: handed over, deposed unawares, slowed down, rot where others still have to read.
 
 Decides: what each does, step by step. Must not know: what must hold. Each gives up where a step does not come about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from metadata_log.directory import METADATA_DIRECTORY
+from quorum.errors import Error
 from quorum.node.ports import PeerCall, PeerRequested, PeerResponse
 from quorum.raft.transfer_messages import TransferLeadershipRequest
+from tests.simulation.plans import Plan
 from tests.simulation.world import US_PER_MS
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tests.simulation.node import Node
 
 _REQUEST_IDS: Final = 1 << 50
-_LOOK_US: Final = 40
-_PATIENCE_US: Final = 700 * US_PER_MS
 
 
 def hand_over(cluster: Cluster, bits: int) -> None:
@@ -32,28 +30,89 @@ def hand_over(cluster: Cluster, bits: int) -> None:
     to = None if not others or bits % 4 == 0 else others[bits // 4 % len(others)].key.node_id
     timeout_ms = (50, 500, 3_000)[bits // 64 % 3]
 
+    wait_ms = 0
     if bits // 256 % 2:  # its own disk is the last to be done
         leader.stalled_until_us = cluster.world.now_us + 100 * US_PER_MS
+        wait_ms = bits // 512 % 12
 
     def respond(response: PeerResponse) -> None:
         leader.burn()
+        if response.error is Error.NONE:
+            cluster.world.note("leadership is handed over")
         cluster.world.tell(0, f"handed over: {response.error.name}, {response.leader_id} leads")
 
     call = PeerCall(request=TransferLeadershipRequest(to=to, timeout_ms=timeout_ms), cluster_id=cluster.cluster_id)
-    request_id = _REQUEST_IDS + cluster.world.events
-    leader.deliver(leader.boot, PeerRequested(request_id=request_id, call=call, respond=respond))
+    asked = PeerRequested(request_id=_REQUEST_IDS + cluster.world.events, call=call, respond=respond)
+    cluster.world.after(wait_ms * US_PER_MS, leader.deliver, leader.boot, asked)
 
 
 def depose(cluster: Cluster, bits: int) -> None:
-    """The leader is cut off from the others, not from the clients, for long enough that there is another."""
+    """The leader is cut off from the others, not from the clients: for long enough that there is another, or for a
+    moment in which all connections to it break, so that there is another at once. At times only those that read still
+    reach it, so that nothing that it cannot commit is in their way; at times it is deaf first, so that others have what
+    it does not know to be committed."""
     leader = cluster.active
     if leader is None:
         return
-    others = [node.node_id for node in cluster.nodes if node is not leader]
-    fresh = {(leader.node_id, other) for other in others} | {(other, leader.node_id) for other in others}
-    fresh -= cluster.network.cut
-    cluster.network.cut |= fresh
-    cluster.world.after((2_200 + bits % 2_000) * US_PER_MS, cluster.network.cut.difference_update, fresh)
+    plan, is_quick = Plan(cluster), bits % 4 > 0
+    stay_ms = (20, 60, 200, 1_000)[bits // 4 % 4] if is_quick else 2_200 + bits // 4 % 2_000
+    _visit(cluster, leader, max(stay_ms, 1_000))
+    if bits // 16 % 2:
+        plan.cut({(client.client_id, leader.node_id) for client in cluster.clients if not client.only_reads})
+    elif bits // 32 % 2:
+        plan.cut({(node.node_id, leader.node_id) for node in cluster.nodes if node is not leader})
+    plan.after(20, lambda: _part(plan, leader, with_reset=is_quick))
+    plan.after(20 + stay_ms, plan.over)
+
+
+def _part(plan: Plan, leader: Node, *, with_reset: bool) -> None:
+    if leader.is_up:
+        plan.part(leader, with_reset=with_reset)
+
+
+def _visit(cluster: Cluster, node: Node, for_ms: int) -> None:
+    """Clients that only read ask this one alone for a while."""
+    for client in cluster.clients:
+        if client.only_reads:
+            client.pinned = node
+            cluster.world.after(for_ms * US_PER_MS, setattr, client, "pinned", None)
+
+
+def late_proof(cluster: Cluster, bits: int) -> None:
+    """What others answer the leader is late; meanwhile it is deposed unawares, and another one commits. Then the late
+    answers come, to a leader that is asked for reads all the time."""
+    leader = cluster.active
+    if leader is None:
+        return
+    late = cluster.network.late_us
+    pairs = [(node.node_id, leader.node_id) for node in cluster.nodes if node is not leader]
+    late_us = (200, 500, 800, 900)[bits % 4] * US_PER_MS
+    late.update({pair: late_us + at * 3_000 for at, pair in enumerate(pairs)})
+    plan, stay_ms = Plan(cluster), 1_200
+    _visit(cluster, leader, stay_ms)
+
+    def undo() -> None:
+        for pair in pairs:
+            late.pop(pair, None)
+        plan.over()
+
+    plan.after((20, 60, 120)[bits // 7 % 3], lambda: _part(plan, leader, with_reset=True))
+    cluster.world.after(stay_ms * US_PER_MS, undo)
+
+
+def slow_leaders_disk(cluster: Cluster, bits: int) -> None:
+    """The leader's disk is far behind all others, and then the leader loses its power."""
+    leader = cluster.active
+    if leader is None:
+        return
+    leader.disk_factor = (10, 40, 300)[bits % 3]
+
+    def end() -> None:
+        leader.disk_factor = 1
+        if not cluster.is_peaceful and bits // 3 % 2 and leader.is_up:
+            leader.end(power=True)
+
+    cluster.world.after((20, 100, 600)[bits // 6 % 3] * US_PER_MS, end)
 
 
 def rot_ahead(cluster: Cluster, bits: int) -> None:
@@ -81,130 +140,3 @@ def rot_ahead(cluster: Cluster, bits: int) -> None:
             leader.files.rot(path, start + bits % (stop - start), 1 << bits % 8)
 
     cluster.world.after((200 + bits % 800) * US_PER_MS, rot)
-
-
-def rival_leaders(cluster: Cluster, bits: int) -> None:
-    """Two voters lead in turn, each unheard by the rest, and each dies with a tail that nobody else has; the one that
-    was last comes back to the one that has the others' votes. Every second time the first leads twice."""
-    first = cluster.active
-    if first is None or not 3 <= len(cluster.voters) <= 4 or any(node.is_held for node in cluster.voters):
-        return
-    _Rivals(cluster, first, leads_twice=bool(bits % 2), is_cut_short=bool(bits // 2 % 2)).begin()
-
-
-class _Rivals:
-    """One such story within the story."""
-
-    def __init__(self, cluster: Cluster, first: Node, *, leads_twice: bool, is_cut_short: bool) -> None:
-        self._cluster = cluster
-        self._first = first
-        self._second: Node | None = None
-        self._leads_twice = leads_twice
-        self._is_cut_short = is_cut_short
-        self._muted: set[tuple[int, int]] = set()
-
-    def begin(self) -> None:
-        self._mute(self._first)
-        base = self._first.executor.machine.log_end_offset
-        self._when(lambda: self._first.durable.end > base, self._first_has_tail)
-
-    def _first_has_tail(self) -> None:
-        self._take_down(self._first)
-        self._when(lambda: self._new_leader(self._first) is not None, self._second_leads)
-
-    def _second_leads(self) -> None:
-        second = self._second = self._new_leader(self._first)
-        if second is None:
-            self._over()
-            return
-        self._mute(second)
-        self._when(lambda: second.durable.end >= second.executor.machine.log_end_offset, self._second_has_tail)
-
-    def _second_has_tail(self) -> None:
-        second = self._second
-        if second is None:
-            return
-        self._take_down(second)
-        self._bring_back(self._first)
-        self._when(lambda: self._new_leader(second) is self._first, self._first_leads_again)
-
-    def _first_leads_again(self) -> None:
-        first = self._first
-        if not self._leads_twice or self._second is None:
-            self._bring_back_last(self._second)
-            return
-        self._mute(first)
-        self._when(lambda: first.durable.end >= first.executor.machine.log_end_offset, self._first_is_last)
-
-    def _first_is_last(self) -> None:
-        second = self._second
-        if second is None:
-            return
-        self._take_down(self._first)
-        self._bring_back(second)
-        self._when(lambda: self._new_leader(self._first) is second, lambda: self._bring_back_last(self._first))
-
-    def _bring_back_last(self, last: Node | None) -> None:
-        if last is None:
-            self._over()
-            return
-        before = last.durable.end
-        self._bring_back(last)
-        self._over()
-        if self._is_cut_short:  # its power fails when it has cut its log, and has begun to write another one
-            self._when(lambda: last.durable.end < before, lambda: self._blink_when_it_grows(last))
-
-    def _blink_when_it_grows(self, node: Node) -> None:
-        self._when(lambda: bool(node.durable.added), lambda: self._blink(node))
-
-    def _blink(self, node: Node) -> None:
-        if node.is_up:
-            node.end(power=True)
-            node.start()
-
-    # --- the means
-
-    def _mute(self, node: Node) -> None:
-        """Nothing that it sends arrives."""
-        fresh = {(node.node_id, other.node_id) for other in self._cluster.nodes if other is not node}
-        self._muted |= fresh
-        self._cluster.network.cut |= fresh
-
-    def _take_down(self, node: Node) -> None:
-        node.is_held = True
-        self._unmute()
-        if node.is_up:
-            node.end(power=False)
-
-    def _bring_back(self, node: Node) -> None:
-        node.is_held = False
-        node.start()
-
-    def _unmute(self) -> None:
-        self._cluster.network.cut.difference_update(self._muted)
-        self._muted.clear()
-
-    def _new_leader(self, old: Node) -> Node | None:
-        leading = (node for node in self._cluster.voters if node is not old and node.is_up)
-        return next((node for node in leading if node.executor.machine.is_leader), None)
-
-    def _over(self) -> None:
-        self._unmute()
-        for node in (self._first, self._second):
-            if node is not None and node.is_held:
-                self._bring_back(node)
-
-    def _when(self, holds: Callable[[], bool], then: Callable[[], None]) -> None:
-        """As soon as it holds; else, or in peace, the story is over."""
-        world = self._cluster.world
-        end_us = world.now_us + _PATIENCE_US
-
-        def look() -> None:
-            if self._cluster.is_peaceful or world.now_us > end_us:
-                self._over()
-            elif holds():
-                then()
-            else:
-                world.after(_LOOK_US, look)
-
-        look()

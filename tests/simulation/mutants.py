@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.simulation.mutants_leader import LEADER_MUTANTS, NOT_FOUND_OF_LEADERS
+from tests.simulation.mutants_leader import LEADER_MUTANTS
 from tests.simulation.planting import Mutant
 from tests.simulation.snapshot_mutants import SNAPSHOT_MUTANTS
+from tests.simulation.voter_mutants import VOTER_MUTANTS
 
 _CORE: Final = (
     Mutant(
@@ -159,7 +160,6 @@ _LOG: Final = (
         module="metadata_log.log_writer",
         was="        handle.truncate(step.size)\n        handle.fdatasync()\n",
         becomes="        handle.truncate(step.size)\n",
-        seeds=400,
     ),
     Mutant(
         name="a new segment's name is not synced",
@@ -190,7 +190,6 @@ _LOG: Final = (
         module="metadata_log.tail_cache",
         was="        while self._size > self._limit_bytes and self._ops[self._first].executed:\n",
         becomes="        while self._size > self._limit_bytes and len(self._ops) > self._first + 1:\n",
-        seeds=400,
     ),
     Mutant(
         name="a torn tail is accepted",
@@ -203,7 +202,6 @@ _LOG: Final = (
         module="metadata_log.recovery",
         was="        _make_durable(files, directory, scan)\n",
         becomes="",
-        seeds=400,
     ),
     Mutant(
         name="a cold read begins after its offset",
@@ -291,46 +289,36 @@ _DEEP: Final = (
         module="quorum.raft.log_state",
         was="leader_end.offset) if own.epoch == leader_end.epoch else own.offset\n",
         becomes="leader_end.offset)\n",
-        seeds=60,
-        fault="rival leaders",
     ),
     Mutant(
         name="the epoch history is not cut with the log",
         module="metadata_log.file_log",
         was="        return WriteOp((cut, SaveEpochs(epochs=self._epochs)))\n",
         becomes="        return WriteOp((cut,))\n",
-        seeds=60,
-        fault="rival leaders",
     ),
     Mutant(
         name="rotten bytes are served",
         module="metadata_log.cold_read",
         was="                check_batch(data, position)\n",
         becomes="",
-        seeds=60,
-        fault="rot ahead",
     ),
     Mutant(
         name="what the disk reads for a Fetch is never sent",
         module="quorum.node.effects",
         was="        data = self.read(effect.read_from, effect.max_bytes, take)\n        if data is not None:\n",
         becomes='        data = self.read(effect.read_from, effect.max_bytes, take) or b""\n        if True:\n',
-        seeds=60,
-        fault="rot ahead",
     ),
 )
 """Met only by faults with a plan (`faults_leader`), or by a history that has refusals in it."""
 
-MUTANTS: Final = (*_CORE, *_EXECUTOR, *_LOG, *_DIRECTORY, *_CONTROLLER, *SNAPSHOT_MUTANTS, *_DEEP, *LEADER_MUTANTS)
-
-NOT_YET_CAUGHT: Final = (
-    Mutant(
-        name="who waits for what is trimmed is served",
-        module="quorum.raft.snapshots",
-        was="        turn_back(core, core.state)\n",
-        becomes="",
-    ),
-    *NOT_FOUND_OF_LEADERS,
+MUTANTS: Final = (
+    *_CORE,
+    *_EXECUTOR,
+    *_LOG,
+    *_DIRECTORY,
+    *_CONTROLLER,
+    *SNAPSHOT_MUTANTS,
+    *_DEEP,
+    *LEADER_MUTANTS,
+    *VOTER_MUTANTS,
 )
-"""Bugs that no seed has noticed, of the first 45 (the first) or 60: what meets them is too rare yet. They stand here,
-lest the table say more than was seen."""

@@ -12,66 +12,49 @@ LEADER_MUTANTS: Final = (
         module="quorum.raft.read_barrier",
         was="    if others + core.members.is_voter < core.members.majority:\n",
         becomes="    if others < 0:\n",
-        seeds=60,
-        fault="depose",
     ),
     Mutant(
         name="a read barrier before the epoch's first commit",
         module="quorum.raft.read_barrier",
         was="    if barrier.waiting is None or barrier.proving is not None or not leader.has_committed:\n",
         becomes="    if barrier.waiting is None or barrier.proving is not None:\n",
-        seeds=60,
-        fault="rival leaders",
     ),
     Mutant(
         name="a leader reads an image that is behind the barrier",
         module="quorum.node.controller_role",
         was="            elif offset <= self._executor.image.offset_and_epoch.offset:\n",
         becomes="            elif offset >= 0:\n",
-        seeds=400,
     ),
     Mutant(
         name="a handover to one that lacks records",
         module="quorum.raft.transfer",
         was="    return progress.log_end_offset == core.log.end_offset == core.log.high_watermark\n",
         becomes="    return core.log.end_offset == core.log.high_watermark\n",
-        seeds=60,
-        fault="hand over",
     ),
     Mutant(
         name="a handover before all is committed",
         module="quorum.raft.transfer",
         was="    return progress.log_end_offset == core.log.end_offset == core.log.high_watermark\n",
         becomes="    return progress.log_end_offset == core.log.end_offset\n",
-        seeds=60,
-        fault="hand over",
     ),
-)
-
-NOT_FOUND_OF_LEADERS: Final = (
     Mutant(
         name="an unknown outcome is told as nothing done",
         module="quorum.node.controller_role",
         was="is_unknown = answer.writes_from is not None and answer.writes_from < appended_end\n",
         becomes="is_unknown = False\n",
-        seeds=60,
-        fault="depose",
+        seeds=600,
     ),
     Mutant(
         name="a refusal is told without proof",
         module="quorum.node.controller_role",
         was="        needs_proof = not result.records and type(call.request) not in PROVE_NOTHING\n",
         becomes="        needs_proof = not result.records and call.request is None\n",
-        seeds=60,
-        fault="depose",
     ),
     Mutant(
         name="an answer of an older round counts for the read barrier",
         module="quorum.raft.read_barrier",
         was="    barrier.acknowledged[asked.key] = max(asked.round, barrier.acknowledged.get(asked.key, 0))\n",
         becomes="    barrier.acknowledged[asked.key] = barrier.round\n",
-        seeds=60,
-        fault="depose",
     ),
     Mutant(
         name="a read takes part in the round that is out already",
@@ -79,10 +62,11 @@ NOT_FOUND_OF_LEADERS: Final = (
         was="    state.barrier.waiting = asked.token\n    maybe",
         becomes="    if state.barrier.proving is not None:\n        state.barrier.proving = asked.token\n"
         "    else:\n        state.barrier.waiting = asked.token\n    maybe",
-        seeds=60,
-        fault="depose",
+    ),
+    Mutant(
+        name="a read barrier waits for who votes no more",
+        module="quorum.raft.leading",
+        was="    follow_voters(core, leader)\n",
+        becomes="",
     ),
 )
-"""Bugs that no seed among the first sixty has noticed, planned or not: an answer of a round must be on its way while
-another leader commits, or a client must ask again what was done. The transcripts of the core and the tests of the node
-find the first three. They stand here, lest the table say more than was seen."""

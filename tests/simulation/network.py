@@ -61,7 +61,12 @@ class SimulatedNetwork:
         self._world = cluster.world
         self.manners: LinkManners = cluster.setup.link
         self.cut: set[tuple[int, int]] = set()
+        self.refused: set[tuple[int, int]] = set()
+        """Of these pairs the one is told at once that the other cannot be reached."""
+        self.late_us: dict[tuple[int, int], int] = {}
+        """By how much answers of one machine to another come later than they would."""
         self._last_id = 0
+        self._latest: dict[tuple[int, int, int], int] = {}
 
     def delay_us(self) -> int:
         """How long one message is under way."""
@@ -71,9 +76,13 @@ class SimulatedNetwork:
     def is_lost(self, source: int, target: int) -> bool:
         """Whether a message that leaves now never arrives."""
         if (source, target) in self.cut:
+            self._world.note("a message is cut off")
             return True
         drop = self.manners.drop
-        return drop > 0 and self._world.chance.random() < drop
+        if drop <= 0 or self._world.chance.random() >= drop:
+            return False
+        self._world.note("a message is dropped")
+        return True
 
     # --- requests
 
@@ -86,10 +95,15 @@ class SimulatedNetwork:
         world.after(request.timeout_ms * w.US_PER_MS, self._expire, flight)
         if type(request.request) is FetchRequest:
             self._replace_fetch(node, flight)
+        if self.refused and (node.node_id, target.node_id) in self.refused:
+            world.note("a connection is refused")
+            world.after(self.delay_us(), self._fail, flight, True)
+            return
         if self.is_lost(node.node_id, target.node_id):
             return
         world.after(self.delay_us(), self._arrive, flight)
         if self.manners.duplicate and world.chance.random() < self.manners.duplicate:
+            world.note("a message comes twice")
             world.after(self.delay_us(), self._arrive, flight)
 
     def _replace_fetch(self, node: Node, flight: Flight) -> None:
@@ -103,6 +117,11 @@ class SimulatedNetwork:
     def _arrive(self, flight: Flight) -> None:
         target, node = flight.target, flight.node
         self._world.count(w.ARRIVED, target.node_id, flight.request.correlation)
+        way = (node.node_id, flight.boot, target.node_id)
+        if flight.request.correlation < self._latest.get(way, 0):
+            self._world.note("a message overtakes another")
+        else:
+            self._latest[way] = flight.request.correlation
         if flight.is_done:
             return
         if not target.is_up:
@@ -130,7 +149,8 @@ class SimulatedNetwork:
             return  # the connection is there still: if it breaks, the asker hears of it
         target.pending.pop(request_id, None)
         if not is_lost:
-            self._world.after(self.delay_us(), self._answered, flight, response)
+            late_us = self.late_us.get((target.node_id, node.node_id), 0) if self.late_us else 0
+            self._world.after(self.delay_us() + late_us, self._answered, flight, response)
 
     def _answered(self, flight: Flight, response: PeerResponse) -> None:
         self._world.count(w.ANSWERED, flight.node.node_id, flight.request.correlation)
@@ -172,6 +192,11 @@ class SimulatedNetwork:
                 del target.pending[request_id]
                 if not self.is_lost(flight.node.node_id, target.node_id):
                     self._world.after(self.delay_us(), target.deliver, boot, PeerGone(request_id=request_id))
+
+    def reset(self, node: Node, target: Node) -> None:
+        """The connection from one machine to another breaks: the asker is told, the asked one is not."""
+        for flight in [flight for flight in node.flights.values() if flight.target is target]:
+            self._world.after(self.delay_us(), self._fail, flight, True)
 
     def on_end(self, node: Node, *, reset: bool) -> None:
         """A process has ended. With `reset` its machine lives, and closes its connections."""

@@ -38,6 +38,8 @@ from tests.simulation import world as w
 from tests.simulation.clock import NodeClock
 from tests.simulation.disk import NodeDisk
 from tests.simulation.durable import DurableLog
+from tests.simulation.entropy import Entropy
+from tests.simulation.happened import cut_power
 from tests.simulation.network import Flight, NodePort
 
 if TYPE_CHECKING:
@@ -74,6 +76,7 @@ class Node:
         self.clock = NodeClock(cluster.world)
         self.is_up = False
         self.is_frozen = False
+        self.frozen_at_us = 0
         self.is_powered = True
         self.is_lost = False
         self.is_held = False
@@ -116,12 +119,13 @@ class Node:
         try:
             self.opened = open_replica(self.files, self._config(), cluster_id=self.cluster.cluster_id)
         except SimulatedCrash:
-            self.end(power=self.dies_by_power)
+            self.dies_in_a_call()
             return
         except (CorruptBatchError, CorruptFileError, InvalidVoterError) as error:
             if not self.is_rotten:
                 raise
             self.world.tell(self.node_id, f"refuses its log: {error}")
+            self.world.note("rot is refused at the start")
             self.is_lost = True
             return
         except (OSError, StorageFailedError, DirectoryError) as error:
@@ -136,6 +140,7 @@ class Node:
         self.high_watermark = -1
         self._wake_at = NEVER
         self.executor = self._executor()
+        self.cluster.checkers.voters.on_start(self)
         self._guarded(self._start_process)
 
     def _start_process(self) -> None:
@@ -195,11 +200,12 @@ class Node:
     def end(self, *, power: bool) -> None:
         """kill -9, and with `power` a power cut: whatever was not durable may be gone too."""
         self.world.tell(self.node_id, "loses its power" if power else "is killed")
+        self.world.note("a machine loses its power" if power else "a process is killed")
         was_up, self.is_up = self.is_up, False
         self._forget_process()
         if power:
             self.is_powered = False
-            self.files.crash(self.world.chance.getrandbits(64))
+            cut_power(self)
             self.look_at_disk()
         elif was_up:
             self.files.crash_at = None
@@ -213,6 +219,11 @@ class Node:
         self.fuse = None
         self.files.crash_at = None
 
+    def dies_in_a_call(self) -> None:
+        """The process ends within a call of its files."""
+        self.world.note("a process dies within a call of its files")
+        self.end(power=self.dies_by_power)
+
     def _fail(self) -> None:
         """Its disk failed: the process has ended by itself. The machine is restarted: after a failed sync nobody can
         tell what a second one would be worth."""
@@ -220,7 +231,7 @@ class Node:
         self._forget_process()
         self.files.free_bytes = None
         self.cluster.network.on_end(self, reset=True)
-        self.files.crash(self.world.chance.getrandbits(64))
+        cut_power(self)
         self.look_at_disk()
         self.cluster.restart_later(self)
 
@@ -228,6 +239,7 @@ class Node:
         """The process stands still: nothing is taken, no timer runs."""
         if self.is_up and not self.is_frozen:
             self.is_frozen = True
+            self.frozen_at_us = self.world.now_us
             self.world.tell(self.node_id, "freezes")
 
     def thaw(self) -> None:
@@ -236,6 +248,8 @@ class Node:
             return
         self.is_frozen = False
         self.world.tell(self.node_id, "wakes up")
+        if self.world.now_us - self.frozen_at_us > 1_000 * w.US_PER_MS:
+            self.world.note("a process wakes up after more than a second")
         events, self.backlog = self.backlog, []
         self.turn(events)
 
@@ -264,8 +278,12 @@ class Node:
     def _guarded(self, action: Callable[[], None]) -> None:
         try:
             action()
-        except (Died, SimulatedCrash):
+        except Died:
+            self.world.note("a process dies between two effects")
             self.end(power=self.dies_by_power)
+            return
+        except SimulatedCrash:
+            self.dies_in_a_call()
             return
         except (MetadataLogError, OSError) as error:
             self.world.tell(self.node_id, f"fails: {error}")
@@ -288,6 +306,7 @@ class Node:
     def _shut(self) -> None:
         """A clean stop is done."""
         self.world.tell(self.node_id, "has stopped")
+        self.world.note("a process stops cleanly")
         self.is_up = False
         self._forget_process()
         try:
@@ -351,8 +370,10 @@ class Node:
             self._note_high_watermark()
         elif type(event) is SnapshotLoaded:
             self.world.tell(self.node_id, f"installs snapshot {event.end}")
+            self.world.note("a snapshot is installed")
         elif type(event) is SnapshotGenerated:
             self.world.tell(self.node_id, f"has taken snapshot {event.end}")
+            self.world.note("a snapshot is taken")
         self.cluster.checkers.on_event(self, event)
 
     def look_at_disk(self) -> None:
@@ -368,16 +389,3 @@ class Node:
 
 def _is_of_the_disk(error: Exception) -> bool:
     return isinstance(error, OSError | StorageFailedError) or isinstance(error.__cause__, OSError)
-
-
-class Entropy:
-    """Implements the port; ids are never taken twice."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._chance = cluster.world.chance
-
-    def draw(self) -> int:
-        return self._chance.getrandbits(64)
-
-    def new_id(self) -> bytes:
-        return b"\x10" + self._chance.randbytes(15)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from metadata_log.ids import ReplicaKey
 from metadata_log.voters import VoterSet
 from quorum.node.ports import PeerCall, PeerRequested, PeerResponse
 from quorum.raft.messages import Request
 from quorum.raft.states import Leader
-from quorum.raft.voter_messages import AddRaftVoterRequest, RemoveRaftVoterRequest
+from quorum.raft.voter_messages import AddRaftVoterRequest, RemoveRaftVoterRequest, UpdateRaftVoterRequest
 
 if TYPE_CHECKING:
     from tests.simulation.cluster import Cluster
@@ -21,17 +23,21 @@ if TYPE_CHECKING:
 _OPERATOR = 1 << 50
 
 
-def _leader(cluster: Cluster) -> Node | None:
+def leader_of(cluster: Cluster) -> Node | None:
     """Who leads the highest epoch and can hear of it at once."""
     leading = [node for node in cluster.voters if node.is_up and not node.is_frozen and node.executor.machine.is_leader]
     return max(leading, key=lambda node: node.executor.machine.epoch, default=None)
 
 
 def _ask(cluster: Cluster, leader: Node, request: Request) -> None:
+    asked = cluster.asked_by_operators[leader.node_id]
+    request_id = _OPERATOR + cluster.world.events
+    asked[request_id] = (leader.boot, type(request).__name__)
+
     def respond(response: PeerResponse) -> None:
+        asked.pop(request_id, None)
         cluster.world.tell(leader.node_id, f"answers {type(request).__name__}: {response.error.name}")
 
-    request_id = _OPERATOR + cluster.world.events
     call = PeerCall(request=request, cluster_id=cluster.cluster_id)
     leader.turn((PeerRequested(request_id=request_id, call=call, respond=respond),))
 
@@ -43,7 +49,7 @@ def _has_majority(cluster: Cluster, voters: VoterSet, *, without: ReplicaKey | N
 
 def add_voter(cluster: Cluster, pick: int) -> None:
     """Any controller that does not vote."""
-    leader = _leader(cluster)
+    leader = leader_of(cluster)
     if leader is None:
         return
     voters = leader.executor.machine.voters
@@ -55,15 +61,28 @@ def add_voter(cluster: Cluster, pick: int) -> None:
 
 def remove_voter(cluster: Cluster, pick: int) -> None:
     """Any voter, also one whose directory is gone."""
-    leader = _leader(cluster)
+    leader = leader_of(cluster)
     if leader is not None:
         keys = leader.executor.machine.voters.keys
         _remove(cluster, leader, keys[pick % len(keys)])
 
 
+def move_voter(cluster: Cluster, pick: int) -> None:
+    """Any voter, told to the leader as it tells it itself where it listens: at another port."""
+    leader = leader_of(cluster)
+    if leader is None:
+        return
+    voters, epoch = leader.executor.machine.voters, leader.executor.machine.epoch
+    voter = voters.get(voters.keys[pick % len(voters)].node_id)
+    if voter is not None and voter.key != leader.key:
+        moved = tuple(msgspec.structs.replace(at, port=9093 + pick % 7) for at in voter.endpoints)
+        voter = msgspec.structs.replace(voter, endpoints=moved)
+        _ask(cluster, leader, UpdateRaftVoterRequest(current_leader_epoch=epoch, voter=voter))
+
+
 def remove_leader(cluster: Cluster) -> None:
     """The leader itself."""
-    leader = _leader(cluster)
+    leader = leader_of(cluster)
     if leader is not None:
         _remove(cluster, leader, leader.key)
 
@@ -74,16 +93,18 @@ def _remove(cluster: Cluster, leader: Node, key: ReplicaKey) -> None:
         _ask(cluster, leader, RemoveRaftVoterRequest(voter=key))
 
 
-def replace_disk(cluster: Cluster, pick: int) -> None:
+def replace_disk(cluster: Cluster, pick: int) -> Node | None:
     """Of any controller, if those that are left can go on: no change is under way, and what the voters are is committed
-    by a leader of today, so that no other set can come back."""
-    leader = _leader(cluster)
+    by a leader of today, so that no other set can come back. Whose disk it was."""
+    leader = leader_of(cluster)
     if leader is None:
-        return
+        return None
     node, machine = cluster.voters[pick % len(cluster.voters)], leader.executor.machine
     state = machine._core.state
     is_calm = isinstance(state, Leader) and state.change is None and state.has_committed
     if not is_calm or machine.voters_offset >= machine.high_watermark:
-        return
-    if _has_majority(cluster, machine.voters, without=node.key):
-        cluster.replace_disk(node)
+        return None
+    if not _has_majority(cluster, machine.voters, without=node.key):
+        return None
+    cluster.replace_disk(node)
+    return node

@@ -17,16 +17,13 @@ import msgspec
 
 
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
-    """`was` stands in `module` exactly once and becomes `becomes`; one of the `seeds` seeds from `first` on notices."""
+    """`was` stands in `module` exactly once and becomes `becomes`; one of the first `seeds` seeds notices."""
 
     name: str
     module: str
     was: str
     becomes: str
-    seeds: int = 200
-    first: int = 0
-    fault: str = ""
-    """Where it is met too rarely otherwise: its seeds are those of `planned_story` with this fault."""
+    seeds: int = 400
 
     @property
     def package(self) -> str:

@@ -7,6 +7,7 @@ how a fault is done. `story_of` is the only place that turns a seed into a story
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -14,15 +15,7 @@ import msgspec
 from metadata_log.file_log import LogConfig
 from quorum.node.retention import SnapshotConfig
 from quorum.raft.config import RaftConfig
-from tests.simulation.fault_names import (
-    FAULTS,
-    FIRST_OF_CHANGING_VOTERS,
-    FIRST_WITH_PLANS,
-    LAST_OF_CHANGING_VOTERS,
-    LEADER_FAULTS,
-    SNAPSHOT_FAULTS,
-    VOTER_FAULTS,
-)
+from tests.simulation.fault_names import FAULTS, LEADER_FAULTS, ROT, SNAPSHOT_FAULTS, VOTER_FAULTS, VOTER_PLANS
 
 _CHANGES: Final = ("add voter", *VOTER_FAULTS)
 CALM_MS: Final = 400
@@ -81,39 +74,87 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     auto_join: bool = False
     readers: int = 0
     """Clients besides that only read."""
+    private_clients: int = 0
+    """Of the clients, those that have topics of their own, which nobody else asks for."""
     patience_ms: int = 3_000
     """How long a client waits for an answer."""
 
 
 def story_of(seed: int) -> Setup:
-    """The story of a seed; of those from 10,000 to 19,999, one in three changes its voters."""
-    setup = _story_of(seed)
-    chance = random.Random(seed ^ 0x0_7E25_0F_C0DE)
-    if not FIRST_OF_CHANGING_VOTERS <= seed <= LAST_OF_CHANGING_VOTERS or chance.randrange(3):
+    """The story of a seed. Each part of the mix is drawn from chance of its own, so that none follows from another."""
+    setup = _base(random.Random(seed ^ 0x5EED_0F_5708135), seed)
+    setup = _with_waits(setup, random.Random(seed ^ 0x3A1_75))
+    setup = _with_snapshots(setup, random.Random(seed ^ 0x5A_9540_7))
+    setup = _with_plans(setup, random.Random(seed ^ 0x1EAD_E25))
+    setup = _with_other_voters(setup, random.Random(seed ^ 0x0_7E25_0F_C0DE))
+    return _with_one_plan(setup, random.Random(seed ^ 0xF0C_05))
+
+
+def _with_other_voters(setup: Setup, chance: random.Random) -> Setup:
+    """In one story in four operators add and remove voters and disks are replaced, while all else goes on. No bits rot:
+    how many copies of what is committed may be lost depends on who votes."""
+    if chance.randrange(4):
         return setup
-    return _changing_voters(setup, chance)
-
-
-def _changing_voters(setup: Setup, chance: random.Random) -> Setup:
-    """Operators add and remove voters and disks are replaced, while all else goes on. No bits rot: how many copies of
-    what is committed may be lost depends on who votes."""
-    steps, at_ms = [step for step in setup.steps if step.fault not in ("bit rot", "snapshot rot")], CALM_MS
+    steps, at_ms = [step for step in setup.steps if step.fault not in ROT], CALM_MS
+    kinds = (*_CHANGES, *(fault for fault in VOTER_PLANS if chance.randrange(2)))
     every_ms = chance.choice((80, 200, 600))
     while at_ms < setup.duration_ms:
         at_ms += 1 + int(chance.expovariate(1 / every_ms))
-        steps.append(Step(at_ms=at_ms, fault=chance.choice(_CHANGES), pick=chance.getrandbits(48)))
+        steps.append(Step(at_ms=at_ms, fault=chance.choice(kinds), pick=chance.getrandbits(48)))
     return msgspec.structs.replace(
         setup,
         voters=chance.choice((1, 2, 3, 3, 3, 4)),
         spares=chance.choice((1, 1, 2)),
         changes_voters=True,
         auto_join=chance.randrange(3) == 0,
-        steps=tuple(sorted((step for step in steps if step.at_ms < setup.duration_ms), key=lambda step: step.at_ms)),
+        steps=_sorted(step for step in steps if step.at_ms < setup.duration_ms),
     )
 
 
-def _story_of(seed: int) -> Setup:
-    chance = random.Random(seed ^ 0x5EED_0F_5708135)
+def _with_one_plan(setup: Setup, chance: random.Random) -> Setup:
+    """Two stories in five are about one kind of plan alone, which other faults would mostly cut short."""
+    if chance.randrange(5) < 3:
+        return setup
+    return planned(setup, chance.choice((*LEADER_FAULTS, *VOTER_PLANS, "depose", "two changes")), chance)
+
+
+def planned(setup: Setup, fault: str, chance: random.Random) -> Setup:
+    """Three voters, busy and impatient clients, and four times this plan."""
+    changes = fault in VOTER_PLANS
+    return msgspec.structs.replace(
+        setup,
+        voters=3,
+        spares=int(changes),
+        changes_voters=changes,
+        auto_join=changes and setup.auto_join,
+        observers=0,
+        paper_brokers=1,
+        clients=3,
+        private_clients=1,
+        readers=2,
+        patience_ms=chance.choice((300, 6_000)),
+        think_ms=2,
+        topics=chance.choice((1, 8)),
+        duration_ms=6_000,
+        steps=tuple(Step(at_ms=500 + 1300 * at, fault=fault, pick=chance.getrandbits(48)) for at in range(4)),
+    )
+
+
+def _with_waits(setup: Setup, chance: random.Random) -> Setup:
+    """How long a leader keeps Fetches waiting: also far longer than anybody would configure."""
+    raft = msgspec.structs.replace(
+        setup.raft,
+        high_watermark_wait_ms=chance.choice((0, 2, 10, 10, 80)),
+        spare_fetch_wait_ms=chance.choice((0, 2, 5, 5, 80)),
+    )
+    return msgspec.structs.replace(setup, raft=raft, private_clients=chance.choice((0, 0, min(1, setup.clients - 1))))
+
+
+def _sorted(steps: Iterable[Step]) -> tuple[Step, ...]:
+    return tuple(sorted(steps, key=lambda step: step.at_ms))
+
+
+def _base(chance: random.Random, seed: int) -> Setup:
     voters = chance.choice((1, 2, 3, 3, 3, 3, 4, 5))
     observers = chance.choice((0, 0, 1, 1, 2))
     duration_ms = chance.choice((2_000, 4_000, 8_000))
@@ -136,8 +177,6 @@ def _story_of(seed: int) -> Setup:
         snapshots=SnapshotConfig(max_new_record_bytes=1 << 40, max_interval_ms=0),
         raft=RaftConfig(
             fetch_max_bytes=chance.choice((1, 400, 1 << 20)),
-            high_watermark_wait_ms=chance.choice((0, 2, 10)),
-            spare_fetch_wait_ms=(0, 2, 5, 5)[seed % 4],
             max_parked_fetches=chance.choice((1, 10_000)),
         ),
         drift=chance.choice((0, 200, 20_000)),
@@ -146,34 +185,12 @@ def _story_of(seed: int) -> Setup:
         batches_in_flight=chance.choice((1, 1, 4)),
         steps=_steps(chance, duration_ms),
     )
-    setup = setup if chance.randrange(4) else _elections(setup, chance)
-    setup = _with_snapshots(setup, random.Random(seed ^ 0x5A_9540_7))
-    return _with_plans(setup, random.Random(seed ^ 0x1EAD_E25))
-
-
-def planned_story(seed: int, fault: str) -> Setup:
-    """A story of three voters, busy and impatient clients, and this one fault of `faults_leader`, four times."""
-    chance = random.Random(seed)
-    steps = tuple(Step(at_ms=500 + 1300 * at, fault=fault, pick=chance.getrandbits(48)) for at in range(4))
-    return msgspec.structs.replace(
-        story_of(seed),
-        voters=3,
-        observers=0,
-        paper_brokers=1,
-        clients=3,
-        readers=1,
-        patience_ms=300,
-        think_ms=2,
-        topics=8,
-        duration_ms=6_000,
-        steps=steps,
-    )
+    return setup if chance.randrange(4) else _elections(setup, chance)
 
 
 def _with_plans(setup: Setup, chance: random.Random) -> Setup:
-    """Every second story, of late seeds, has clients that only read, and faults that are done to leaders on purpose;
-    from chance of its own, as snapshots."""
-    if setup.seed < FIRST_WITH_PLANS or chance.randrange(2) == 0:
+    """Every second story has clients that only read, and faults that are done to leaders on purpose."""
+    if chance.randrange(2) == 0:
         return setup
     kinds = [kind for kind in LEADER_FAULTS if chance.randrange(2)]
     count = chance.choice((1, 3, 8)) if kinds else 0
@@ -187,15 +204,12 @@ def _with_plans(setup: Setup, chance: random.Random) -> Setup:
         setup,
         readers=chance.choice((0, 1, 2)),
         patience_ms=chance.choice((300, 3_000)),
-        steps=tuple(sorted((*setup.steps, *steps), key=lambda step: step.at_ms)),
+        steps=_sorted((*setup.steps, *steps)),
     )
 
 
 def _with_snapshots(setup: Setup, chance: random.Random) -> Setup:
-    """Two stories in three take snapshots, most of them far too often, and trim; the rest are as if there were none.
-
-    Drawn from chance of its own, so that what else a seed draws does not follow from it.
-    """
+    """Two stories in three take snapshots, most of them far too often, and trim; the rest are as if there were none."""
     if chance.randrange(3) == 0:
         return setup
     sizes = (200, 1_000, 4_000, 1 << 30)
@@ -213,7 +227,7 @@ def _with_snapshots(setup: Setup, chance: random.Random) -> Setup:
         snapshots=snapshots,
         log=msgspec.structs.replace(setup.log, segment_ms=chance.choice((50, 2_000, 1 << 40))),
         raft=msgspec.structs.replace(setup.raft, fetch_snapshot_max_bytes=chance.choice((300, 2_000, 1 << 20))),
-        steps=tuple(sorted(steps, key=lambda step: step.at_ms)),
+        steps=_sorted(steps),
     )
 
 

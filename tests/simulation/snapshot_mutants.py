@@ -130,4 +130,10 @@ SNAPSHOT_MUTANTS: Final = (
         was="    if end.offset > log.log_end_offset:\n        return True\n",
         becomes="    if end.offset > log.log_end_offset:\n        return False\n",
     ),
+    Mutant(
+        name="who waits for what is trimmed is served",
+        module="quorum.raft.snapshots",
+        was="        turn_back(core, core.state)\n",
+        becomes="",
+    ),
 )

@@ -31,6 +31,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     events: int
     virtual_ms: int
     digest: str
+    happened: dict[str, int] = msgspec.field(default_factory=dict)
     checker: str | None = None
     what: str = ""
     where: str = ""
@@ -65,6 +66,7 @@ def tell(setup: Setup, watch: Callable[[int, int, str], None] | None = None) -> 
         events=world.events,
         virtual_ms=world.now_us // w.US_PER_MS,
         digest=world.digest,
+        happened=world.happened,
         checker=checker,
         what=what,
         where=where,

@@ -1,13 +1,9 @@
-"""Planted bugs of voter sets (KIP-853). Stories on the core alone find such bugs (`tests.support.raft_mutants`).
-
-How many seeds the simulator needs for these is not measured yet, so that they do not stand in its table.
-"""
+"""Planted bugs of voter sets (KIP-853). Stories on the core alone find such bugs (`tests.support.raft_mutants`)."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from tests.simulation.fault_names import FIRST_OF_CHANGING_VOTERS
 from tests.simulation.planting import Mutant
 
 VOTER_MUTANTS: Final = (
@@ -16,31 +12,24 @@ VOTER_MUTANTS: Final = (
         module="quorum.raft.voter_changes",
         was="    expire_change(core, leader)\n    if leader.change is not None:\n",
         becomes="    expire_change(core, leader)\n    if leader.change is not None and core.log.end_offset < 0:\n",
-        first=FIRST_OF_CHANGING_VOTERS,
-        seeds=400,
     ),
     Mutant(
         name="the voters are changed before the epoch has a committed record",
         module="quorum.raft.voter_changes",
         was="    if not leader.has_committed:\n",
         becomes="    if leader.epoch_start_offset < 0:\n",
-        first=FIRST_OF_CHANGING_VOTERS,
-        seeds=400,
     ),
     Mutant(
         name="the majority is taken from the voters before the latest",
         module="quorum.raft.membership",
         was="        self.majority: int = self.latest.majority\n",
         becomes="        self.majority: int = min(history.before_latest.majority, self.latest.majority)\n",
-        first=FIRST_OF_CHANGING_VOTERS,
     ),
     Mutant(
         name="a truncated voter set is kept",
         module="quorum.raft.following",
         was="core.members.take(core.members.history.truncate_to(target))",
         becomes="core.members.take(core.members.history)",
-        first=FIRST_OF_CHANGING_VOTERS,
-        seeds=400,
     ),
     Mutant(
         name="a removed leader counts itself",
@@ -48,22 +37,18 @@ VOTER_MUTANTS: Final = (
         was="    offsets = sorted(progress.log_end_offset for progress in leader.voters.values())\n",
         becomes="    offsets = [progress.log_end_offset for progress in leader.voters.values()]\n"
         "    offsets = sorted(offsets if core.members.is_voter else [*offsets, core.log.flushed_offset])\n",
-        first=FIRST_OF_CHANGING_VOTERS,
     ),
     Mutant(
         name="a voter is known by its node id alone",
         module="quorum.raft.serving",
         was="    is_voter = progress is not None and core.members.latest.is_voter(key)\n",
         becomes="    is_voter = progress is not None\n",
-        first=FIRST_OF_CHANGING_VOTERS,
-        seeds=600,
     ),
     Mutant(
         name="a removed leader leads on",
         module="quorum.raft.voter_changes",
         was="    if not core.members.is_voter and core.members.history.latest_offset < committed:\n",
         becomes="    if core.members.is_voter and core.members.history.latest_offset < 0:\n",
-        first=FIRST_OF_CHANGING_VOTERS,
     ),
     Mutant(
         name="a change of the voters goes before what the controller has staged",
@@ -71,7 +56,11 @@ VOTER_MUTANTS: Final = (
         was="        if self._tail is not None and not self._tail.flush(self._executor.clock.wall_ms):\n"
         "            self.on_lost_leadership()\n\n    def on_voter_change",
         becomes="        return\n\n    def on_voter_change",
-        first=FIRST_OF_CHANGING_VOTERS,
-        seeds=400,
+    ),
+    Mutant(
+        name="the voters are changed while the latest are not committed",
+        module="quorum.raft.voter_changes",
+        was="    if members.history.latest_offset >= high_watermark:\n",
+        becomes="    if members.history.latest_offset < 0:\n",
     ),
 )

@@ -32,6 +32,7 @@ class World:
 
     Attributes:
         events: inputs given to a core and effects of network and disk that were completed, so far.
+        happened: how often each fault was done, and each of `happened.EFFECTS` came of one.
         watch: told a line for each thing that a person would want to read; None is fastest.
     """
 
@@ -40,6 +41,7 @@ class World:
         self.events = 0
         self.chance = random.Random(seed)
         self.watch: Callable[[int, int, str], None] | None = None
+        self.happened: dict[str, int] = {}
         self._queue: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
         self._sequence = 0
         self._marks = array("q")
@@ -62,6 +64,10 @@ class World:
         marks.extend((self.now_us, kind, node_id, what))
         if len(marks) >= _FLUSH_AT:
             self._flush()
+
+    def note(self, what: str) -> None:
+        """A fault, or what it came to; for the statistics of a campaign."""
+        self.happened[what] = self.happened.get(what, 0) + 1
 
     def run_until(self, end_us: int) -> None:
         """Everything up to and with `end_us`."""

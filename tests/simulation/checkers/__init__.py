@@ -68,6 +68,7 @@ class Checkers:
         elif kind is RoleChanged and event.role == "leader":  # type: ignore[union-attr]
             self.one_leader.on_leader(node.node_id, node.boot, event.epoch)  # type: ignore[union-attr]
             self.committed.on_leader(node)
+            node.world.note("an epoch has a leader")
         elif kind is VotersKnown:
             self.voters.on_voters(node, event)  # type: ignore[arg-type]
 
@@ -104,6 +105,7 @@ class Checkers:
         for before, key in node.durable.added:
             self.log_matching.on_durable(node.node_id, before, key)
         if node.durable.removed:
+            node.world.note("a log is cut")
             self.committed.on_durable(node)
 
     def on_outcome(self, operation: Operation) -> None:

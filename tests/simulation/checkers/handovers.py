@@ -17,11 +17,11 @@ def check_handover(node: Node, request: EndQuorumEpochRequest) -> None:
     machine = node.executor.machine
     if len(request.preferred_candidates) != 1 or len(machine.voters) < 3 or machine.epoch != request.leader_epoch:
         return
-    successor = next(each for each in node.cluster.nodes if each.key == request.preferred_candidates[0])
+    successor = next((each for each in node.cluster.nodes if each.key == request.preferred_candidates[0]), None)
     end = machine.log_end_offset
     if machine.high_watermark != end:
         raise Broken("handovers", f"node {node.node_id} hands over at {end}, committed is {machine.high_watermark}")
-    if successor.durable.end < end and not successor.is_rotten:
+    if successor is not None and successor.durable.end < end and not successor.is_rotten:
         raise Broken(
             "handovers",
             f"node {node.node_id} hands {end} over to {successor.node_id}, which has {successor.durable.end}",

@@ -51,13 +51,15 @@ def _matters(operation: Operation) -> bool:
 
 def _step(operation: Operation, state: str) -> str | None:
     """The state after it, or None if it could not have been told what it was in this one."""
-    is_create, is_absent = operation.kind == "create", state == ABSENT
+    is_create, is_absent = operation.kind in ("create", "probe"), state == ABSENT
     if operation.outcome in (UNKNOWN, ""):
         after = _SOME if is_absent else state
         return after if is_create else ABSENT
     told = operation.topic_id.hex() if operation.topic_id is not None else ""
     if operation.outcome != "NONE":
         return state if is_absent is not is_create else None
+    if operation.kind == "probe":
+        return state if is_absent else None
     if is_create:
         return told if is_absent else None
     after = ABSENT if operation.kind == "delete" else told

@@ -25,6 +25,10 @@ def unrest(cluster: Cluster) -> str | None:
     if waiting:
         operation = waiting[0].busy
         return f"client {waiting[0].client_id} waits for {operation.kind} {operation.topic}"  # type: ignore[union-attr]
+    for node in cluster.voters:
+        for boot, request in cluster.asked_by_operators[node.node_id].values():
+            if node.is_up and boot == node.boot:
+                return f"node {node.node_id} has not answered {request}"
     end = cluster.active.executor.machine.log_end_offset
     faults = (_unrest_of(node, end) for node in cluster.nodes if not node.is_lost)
     return next((fault for fault in faults if fault is not None), None) or _unrest_of_agents(cluster)

@@ -3,6 +3,7 @@ end it."""
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
 from metadata_log.errors import CorruptBatchError, CorruptFileError, StorageFailedError
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 def check_failure(node: Node, error: Exception) -> None:
     """A process has ended by `error`."""
     if node.is_rotten and isinstance(error, CorruptBatchError | CorruptFileError):
+        node.world.note("rot is refused by a reader")
         return
+    is_full = errno.ENOSPC in (getattr(error, "errno", None), getattr(error.__cause__, "errno", None))
+    node.world.note("a disk is full" if is_full else "a sync or another call fails")
     if not isinstance(error, StorageFailedError | OSError):
         raise Broken("own_errors", f"node {node.node_id} ends by {type(error).__name__}: {error}")

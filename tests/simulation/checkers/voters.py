@@ -21,31 +21,34 @@ class VoterRules:
 
     Attributes:
         deciding: the voters of whom a majority holds what is committed.
-        changes: how many sets of other voters leaders have made.
     """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self.deciding: VoterSet = cluster.first_voters
-        self.changes = 0
         self._latest: dict[tuple[int, int], tuple[int, VoterSet]] = {}
         self._committed: dict[int, VoterSet] = {}
         self._gone: dict[ReplicaKey, DurableLog] = {}
 
+    def on_start(self, node: Node) -> None:
+        """A process begins with the voters that its log names."""
+        machine = node.executor.machine
+        self._latest[node.node_id, node.boot] = (machine.voters_offset, machine.voters)
+
     def on_voters(self, node: Node, event: VotersKnown) -> None:
         """A process goes by another voter set."""
         me = (node.node_id, node.boot)
-        offset, before = self._latest.get(me, (-1, None))
+        offset, before = self._latest[me]
         self._latest[me] = (event.offset, event.voters)
         machine = node.executor.machine
-        if before is not None and machine.is_leader and event.offset > offset:
+        if machine.is_leader and event.offset > offset:
             self._check_change(node, offset, before, event.voters)
 
     def _check_change(self, node: Node, offset: int, before: VoterSet, voters: VoterSet) -> None:
         old, new = set(before.keys), set(voters.keys)
         if old == new:
             return
-        self.changes += 1
+        node.world.note("the voters change")
         committed = self._cluster.checkers.committed
         who = f"leader {node.node_id} of epoch {node.executor.machine.epoch}"
         if len(old ^ new) != 1:

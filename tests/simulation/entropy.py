@@ -1,0 +1,24 @@
+"""Chance as a process asks for it: out of the story's own.
+
+Decides: that no id is ever taken twice. Must not know: what a draw is for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.simulation.cluster import Cluster
+
+
+class Entropy:
+    """Implements the port; ids are never taken twice."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._chance = cluster.world.chance
+
+    def draw(self) -> int:
+        return self._chance.getrandbits(64)
+
+    def new_id(self) -> bytes:
+        return b"\x10" + self._chance.randbytes(15)
