@@ -20,7 +20,7 @@ from quorum.raft.roles import (
     become_unattached,
     become_voted,
 )
-from quorum.raft.states import Candidate, Prospective, Unattached
+from quorum.raft.states import Candidate, Follower, Prospective, Unattached
 
 
 def handle_vote(core: Core, request_id: int, request: VoteRequest) -> None:
@@ -39,6 +39,17 @@ def handle_vote(core: Core, request_id: int, request: VoteRequest) -> None:
     if granted and type(state) is Prospective and goes_first(core, request.candidate, end):
         state.defer_until_ms = core.now_ms + core.election_backoff_ms()
     _answer(core, request_id, Error.NONE, granted=granted)
+    if request.pre_vote and not granted:
+        _go_before(core, end)
+
+
+def _go_before(core: Core, candidate_end: OffsetAndEpoch) -> None:
+    """A successor of the resigned leader has a shorter log than ours, as that leader could not know: it cannot win by
+    our vote, so it is our turn."""
+    state = core.state
+    may_stand = type(state) is Follower and state.leaves_it_to_others and core.may_stand and not core.is_shutting_down
+    if may_stand and not candidate_end.is_at_least(core.log.end):
+        become_prospective(core)
 
 
 def _validate(core: Core, request: VoteRequest) -> Error:
