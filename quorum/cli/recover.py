@@ -98,13 +98,13 @@ def undo(
     """Take the latest repair of a directory back, from its backup, as long as no node has run on it since."""
 
     def propose(files: Files) -> Proposal:
-        from quorum.recovery.journal import work_root_of  # noqa: PLC0415
+        from quorum.cli.recover_run import work_root  # noqa: PLC0415  (not needed for help)
         from quorum.recovery.places import find_place  # noqa: PLC0415
         from quorum.recovery.undo import propose_undo  # noqa: PLC0415
 
         log_dir = text_of(directory)
         if files.exists(log_dir):
             log_dir = find_place(files, log_dir).log_dir
-        return propose_undo(files, log_dir, work_root_of(log_dir, None if work is None else text_of(work)))
+        return propose_undo(files, log_dir, work_root(log_dir, work))
 
     run_proposed(propose, [directory], apply, work, output)

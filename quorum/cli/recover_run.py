@@ -26,6 +26,7 @@ from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal import JOURNAL_FILE, Record, pending, work_root_of
 from quorum.recovery.places import find_place
 from quorum.recovery.request import Proposal
+from quorum.recovery.undo import TOGETHER, undo_command
 
 
 def run_repair(
@@ -52,7 +53,7 @@ def run_repair(
                 held.callback(give_to_owner, log_dir, _owner(log_dir, owner_of))
         if apply:
             held.enter_context(_told_when_interrupted(files, [path for path in log_dirs if path is not None]))
-        finished = [finish(files, record) for record in _interrupted(files, log_dirs)] if apply else []
+        finished = _finished(files, log_dirs) if apply else []
         if finished:
             _show_records(output, finished, "Finished what was interrupted")
             if len(targets) == 1:
@@ -112,12 +113,16 @@ def _carry_out(
 ) -> list[Record]:
     records = []
     by = author()
-    for rewrite in proposal.rewrites:
+    together = [rewrite.log_dir for rewrite in proposal.rewrites]
+    for proposed in proposal.rewrites:
+        rewrite = proposed
+        if len(together) > 1:
+            rewrite = msgspec.structs.replace(proposed, facts={**proposed.facts, TOGETHER: together})
         if rewrite.log_dir not in locked:
             files.mkdirs(rewrite.log_dir)
             held.callback(give_to_owner, rewrite.log_dir, owner or os.stat(rewrite.log_dir))
             held.callback(DirectoryLock(files, rewrite.log_dir).release)
-        root = work_root_of(rewrite.log_dir, None if work is None else str(work.absolute()))
+        root = work_root(rewrite.log_dir, work)
         records.append(carry_out(files, rewrite, author=by, work_root=root))
     return records
 
@@ -150,11 +155,15 @@ def _log_dir(files: Files, target: Path, *, is_new: bool) -> str | None:
         raise
 
 
-def _interrupted(files: Files, log_dirs: Sequence[str | None]) -> Iterator[Record]:
-    for log_dir in log_dirs:
-        record = None if log_dir is None else pending(files, log_dir)
-        if record is not None:
-            yield record
+def _finished(files: Files, log_dirs: Sequence[str | None]) -> list[Record]:
+    """What was interrupted in these directories, finished."""
+    found = [finish(files, log_dir) for log_dir in log_dirs if log_dir is not None]
+    return [record for record in found if record is not None]
+
+
+def work_root(log_dir: str, work: Path | None) -> str:
+    """Where backups go. Beside the directory itself, not beside a symbolic link to it: any path to it finds them."""
+    return work_root_of(os.path.realpath(log_dir), None if work is None else str(work.absolute()))
 
 
 def _lock(files: Files, log_dir: str, held: ExitStack, *, apply: bool) -> None:
@@ -234,4 +243,5 @@ def _show_records(output: OutputFormat, records: Sequence[Record], title: str) -
         print(f"{title}: kraft recover {record.action} in {record.log_dir}.")
         print(f"  backup and audit file: {record.work_dir}")
         if record.undoes is None:
-            print(f"  to take it back, before anything starts: kraft recover undo --dir {record.log_dir} --apply")
+            line = undo_command(record, work_root(record.log_dir, None))
+            print(f"  to take it back, before anything starts: {line}")

@@ -22,6 +22,7 @@ import msgspec
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
 from metadata_log.files import Files, parent_of, replace_file
 from metadata_log.tools.times import time_text
+from quorum.recovery.adopt import adopt
 from quorum.recovery.changes import FileChange, Rewrite, chunks, pieces, sha256_of, write_durably
 from quorum.recovery.errors import RecoveryError
 from quorum.recovery.journal import (
@@ -33,10 +34,10 @@ from quorum.recovery.journal import (
     PREPARED,
     ChangedFile,
     Record,
-    audits,
     encode,
     read_record,
     save_audit,
+    work_root_of,
 )
 from quorum.recovery.places import HELD_SUFFIX
 
@@ -72,6 +73,7 @@ def carry_out(files: Files, rewrite: Rewrite, *, author: Author, work_root: str)
             files=tuple(_prepared(files, log_dir, work_dir, change) for change in rewrite.changes),
             facts=rewrite.facts,
             undoes=rewrite.undoes,
+            meta_sha256=sha256_of(files, f"{log_dir}/{META_PROPERTIES_FILE}"),
         )
         for directory in sorted({parent_of(f"{log_dir}/{change.name}") for change in rewrite.changes}):
             files.fsync_dir(directory)
@@ -86,7 +88,7 @@ def carry_out(files: Files, rewrite: Rewrite, *, author: Author, work_root: str)
             f"{error.filename or work_dir}: {error.strerror or error}. Nothing was changed in {log_dir}: make room or "
             "mend the disk (--work names another place for the backup), and run the command again"
         ) from error
-    return finish(files, record)
+    return _finish(files, record)
 
 
 def _new_work_dir(files: Files, rewrite: Rewrite, author: Author, work_root: str) -> str:
@@ -128,12 +130,22 @@ def _check_copy(files: Files, path: str, expected: str) -> None:
         raise OSError(f"{path} does not hold what was written to it: the disk is failing")
 
 
-def finish(files: Files, record: Record) -> Record:
-    """Bring a repair that was decided to its end, from wherever it stands.
+def finish(files: Files, log_dir: str) -> Record | None:
+    """Bring a repair of this directory that was decided to its end, from wherever it stands; None where none waits.
+
+    It goes on here, where its journal lies, also when the directory had another path then.
 
     Raises:
-        RecoveryError: a call failed, or somebody changed the directory meanwhile.
+        RecoveryError: a call failed, somebody changed the directory meanwhile, or the journal is another one's.
     """
+    try:
+        record = adopt(files, log_dir)
+    except OSError as error:
+        raise _unfinished(log_dir, work_root_of(log_dir), error) from error
+    return None if record is None else _finish(files, record)
+
+
+def _finish(files: Files, record: Record) -> Record:
     log_dir = record.log_dir
     try:
         if _is_complete(files, record):
@@ -258,11 +270,3 @@ def remove_tree(files: Files, path: str) -> None:
         else:
             files.unlink(child)
     files.rmdir(path)
-
-
-def last_repair(files: Files, log_dir: str, work_root: str) -> Record | None:
-    """The latest repair of this directory that was done and not undone."""
-    done = [record for record in audits(files, work_root) if record.log_dir == log_dir and record.state == DONE]
-    undone = {record.undoes for record in done}
-    standing = [record for record in done if record.undoes is None and record.work_dir not in undone]
-    return standing[-1] if standing else None

@@ -50,6 +50,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         files: all that it changes.
         facts: what was known: cluster, node, epochs, offsets kept and lost.
         undoes: the work directory of the repair that this one takes back.
+        meta_sha256: of meta.properties when it was decided: whose directory it is, at whatever path; None: none.
     """
 
     format_version: int = FORMAT_VERSION
@@ -64,6 +65,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[ChangedFile, ...]
     facts: dict[str, object] = {}
     undoes: str | None = None
+    meta_sha256: str | None = None
 
     @property
     def identity(self) -> ChangedFile | None:
@@ -110,11 +112,13 @@ def refuse_pending(files: Files, log_dir: str) -> None:
         RefusedError: it is.
     """
     record = pending(files, log_dir)
-    if record is not None:
-        raise RefusedError(
-            f"{log_dir}: a repair of {record.at} was interrupted here, and no node starts from the directory until it "
-            f"is finished: run it again with --apply: {record.command}"
-        )
+    if record is None:
+        return
+    moved = "" if record.log_dir == log_dir else f" (the directory was {record.log_dir} then: name {log_dir} instead)"
+    raise RefusedError(
+        f"{log_dir}: a repair of {record.at} was interrupted here, and no node starts from the directory until it "
+        f"is finished: run it again with --apply: {record.command}{moved}"
+    )
 
 
 def save_audit(files: Files, record: Record) -> None:
@@ -123,15 +127,20 @@ def save_audit(files: Files, record: Record) -> None:
 
 
 def audits(files: Files, work_root: str) -> list[Record]:
-    """The repairs whose audit files lie there, the latest last.
+    """The repairs whose audit files lie there, the latest last; `work_dir` is where each lies now.
 
     Raises:
         CorruptFileError: one cannot be read.
     """
     if not files.exists(work_root):
         return []
-    paths = [f"{work_root}/{name}/{AUDIT_FILE}" for name in files.listdir(work_root)]
-    return sorted((read_record(files, path) for path in paths if files.exists(path)), key=lambda record: record.at_ms)
+    work_dirs = [f"{work_root}/{name}" for name in files.listdir(work_root)]
+    found = [
+        msgspec.structs.replace(read_record(files, f"{path}/{AUDIT_FILE}"), work_dir=path)
+        for path in work_dirs
+        if files.exists(f"{path}/{AUDIT_FILE}")
+    ]
+    return sorted(found, key=lambda record: record.at_ms)
 
 
 def work_root_of(log_dir: str, chosen: str | None = None) -> str:

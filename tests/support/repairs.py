@@ -110,8 +110,8 @@ def _files_below(files: Files, directory: str) -> Iterator[str]:
 
 def repair(files: Files, propose: Propose, *log_dirs: str) -> list[Record]:
     """What the command line does with --apply: finish what was interrupted; then, if it is of several, propose anew."""
-    interrupted = [record for path in log_dirs if files.exists(path) and (record := pending(files, path)) is not None]
-    records = [finish(files, record) for record in interrupted]
+    interrupted = [path for path in log_dirs if files.exists(path) and pending(files, path) is not None]
+    records = [record for path in interrupted if (record := finish(files, path)) is not None]
     if interrupted and len(log_dirs) == 1:
         return records
     try:
