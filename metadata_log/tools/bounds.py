@@ -135,12 +135,12 @@ def _forks(replicas: Sequence[ReplicaExtent], epoch: int) -> list[int]:
 
 
 def _upper(by_voter: Sequence[Sequence[ReplicaExtent]], majority: int, lower: int) -> int | None:
-    """The largest log end that a majority can have; a voter whose log is not here may have any."""
+    """The largest log end that a majority can have had; a voter whose log is not here may have any."""
     present = [copies for copies in by_voter if copies]
     needed = majority - (len(by_voter) - len(present))
     if needed <= 0:
         return None
-    ends = sorted((max(_end(replica) for replica in copies) for copies in present), reverse=True)
+    ends = sorted((max(map(_once, copies)) for copies in present), reverse=True)
     return max(ends[needed - 1], lower)
 
 

@@ -31,6 +31,7 @@ from metadata_log.voters import VoterSet
 from quorum.recovery.copy_parts import BatchSums, CheckpointFile, SegmentPart, Stop
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.places import Place
+from quorum.recovery.reach import Reach, reach_of
 
 _NOOP: Final = b"\x14\x00\x00\x00\x01\x08\x01\x14\x00\x00\x00"
 """The one record of an idle leader's batch: no key, a value of 4 bytes (frame 1, NoOp, version 0), no headers."""
@@ -51,6 +52,8 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         committed_before: see `ReplicaExtent`.
         last_timestamp_ms: of the last safe batch; -1 without one.
         sums: of each safe batch, for comparing copies.
+        proved_end: up to where its log once reached, by what stands beside or behind the safe part; at least `end`.
+        short: how that is proven, where files beside the log prove more than it holds; None where none does.
     """
 
     place: Place
@@ -70,6 +73,8 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     committed_before: int
     last_timestamp_ms: int
     sums: BatchSums
+    proved_end: int
+    short: str | None
 
     @property
     def label(self) -> str:
@@ -119,6 +124,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
             snapshot_end=0 if origin is None else int(origin.offset),
             snapshot_epoch=-1 if origin is None else int(origin.epoch),
             committed_before=self.committed_before,
+            proved_end=self.proved_end,
         )
 
     def epoch_at(self, offset: int) -> int:
@@ -143,7 +149,7 @@ def read_copy(files: Files, place: Place, *, until: int | None = None, may_be_bl
     for base in segment_bases(names):
         reader.read_segment(int(base))
     reader.check_end()
-    return reader.copy()
+    return reader.copy(reach_of(files, place) if names and until is None else Reach())
 
 
 def _is_noop(batch: LocatedBatch) -> bool:
@@ -355,8 +361,9 @@ class _Reader:
                 f"{self._end}"
             )
 
-    def copy(self) -> Copy:
-        """What was found."""
+    def copy(self, reach: Reach) -> Copy:
+        """What was found; `reach`: what proves more."""
+        is_short = reach.proved_end > self._end or self._end == 0
         state, problem = self._quorum_state()
         leader_epoch = -1 if state is None else int(state.leader_epoch)
         return Copy(
@@ -365,7 +372,7 @@ class _Reader:
             end=OffsetAndEpoch(offset=Offset(self._end), epoch=Epoch(self._epoch)),
             segments=tuple(self._parts),
             spans=tuple(self._spans),
-            stop=self._stop,
+            stop=reach.judged(self._stop),
             checkpoints=tuple(self._checkpoints),
             origin=self._origin,
             state=self._state,
@@ -377,6 +384,8 @@ class _Reader:
             committed_before=next((s.start_offset for s in self._spans if s.epoch == self._data_epoch), 0),
             last_timestamp_ms=self._timestamp,
             sums=self._sums,
+            proved_end=max(reach.proved_end, self._end),
+            short=reach.short if is_short else None,
         )
 
     def _quorum_state(self) -> tuple[QuorumState | None, str | None]:

@@ -25,7 +25,7 @@ from metadata_log.epochs import EpochHistory
 from metadata_log.ids import METADATA_TOPIC_ID, NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import ControlRecord, LeaderChangeMessage, LeaderChangeVoter, encode_control
-from metadata_log.segment import segment_bases, segment_file
+from metadata_log.segment import segment_file
 from metadata_log.voters import VoterSet
 from quorum.recovery.changes import Content, FileChange
 from quorum.recovery.copies import Copy
@@ -68,6 +68,10 @@ def kept_log(copy: Copy, present: frozenset[str], *, in_place: bool) -> Iterator
         elif not in_place or part.safe_size < part.size:
             yield _segment(copy, part)
     cut = [part for part in copy.segments if part.safe_size < part.size]
+    if copy.short is not None:
+        cut += copy.segments[-1:]
+    if in_place:
+        yield from (_removed(name) for name in sorted(present) if _proves_more(name, present, int(copy.end.offset)))
     for part in cut:
         yield from (_removed(name) for name in _indexes_of(part.base) if in_place and name in present)
     for found in copy.checkpoints:
@@ -75,6 +79,13 @@ def kept_log(copy: Copy, present: frozenset[str], *, in_place: bool) -> Iterator
             yield _removed(found.name)
     if not in_place and copy.origin is not None:
         yield FileChange(name=_inside(copy.origin.name), content=_whole(copy, copy.origin))
+
+
+def _proves_more(name: str, present: frozenset[str], end: int) -> bool:
+    """Whether a file beside the log says that it went on past `end`, or that there was a segment that is gone."""
+    if not name[:20].isdecimal() or name[20:] not in INDEX_SUFFIXES:
+        return False
+    return int(name[:20]) > end if name.endswith(".snapshot") else segment_file(int(name[:20])) not in present
 
 
 def _segment(copy: Copy, part: SegmentPart) -> FileChange:
@@ -127,9 +138,8 @@ def merged(changes: Iterator[FileChange]) -> tuple[FileChange, ...]:
 
 def removed_log(present: frozenset[str]) -> Iterator[FileChange]:
     """Segments, their indexes and checkpoints of a log that another takes the place of."""
-    bases = {f"{base:020d}" for base in segment_bases(list(present))}
     for name in sorted(present):
-        of_segment = name[:20] in bases and name[20:] in (".log", *INDEX_SUFFIXES)
+        of_segment = name[:20].isdecimal() and name[20:] in (".log", *INDEX_SUFFIXES)
         if of_segment or name.endswith(".checkpoint"):
             yield _removed(name)
 

@@ -18,7 +18,7 @@ from quorum.recovery.facts import facts_of
 from quorum.recovery.liveness import Answer
 from quorum.recovery.plan import may_lose
 from quorum.recovery.request import Proposal, Request, refuse_loss, refuse_unsafe
-from quorum.recovery.survey import Excess, Survey, beyond_repair, excess, new_epoch
+from quorum.recovery.survey import Excess, Survey, beyond_repair, excess, new_epoch, shortfalls
 
 
 class Outlook(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,8 +81,8 @@ def look_ahead(files: Files, known: Survey, kept: Copy, request: Request, *, ins
         RefusedError: a controller runs, copies are not here, or a loss is not accepted.
     """
     asked = refuse_unsafe(known, request)
-    lost = tuple(excess(files, known, kept))
-    refuse_loss([found for found in lost if found.records], request, instead)
+    lost = (*excess(files, known, kept), *shortfalls(known))
+    refuse_loss([found for found in lost if found.records or found.proof is not None], request, instead)
     return Outlook(
         known=known,
         kept=kept,

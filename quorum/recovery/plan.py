@@ -14,7 +14,7 @@ from metadata_log.files import Files
 from metadata_log.tools.times import time_text
 from quorum.recovery.advice import Step, absent_words, command, is_ours
 from quorum.recovery.copies import Copy
-from quorum.recovery.survey import Excess, Survey, excess
+from quorum.recovery.survey import Excess, Survey, excess, shortfalls
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,11 +61,11 @@ def fault_of(copy: Copy) -> str | None:
     if copy.place.identity is None:
         return copy.place.complaint
     if copy.stop is not None and not copy.stop.is_torn:
-        return f"it is damaged: {copy.stop}"
-    if copy.problem is not None:
-        return copy.problem
-    if copy.quorum_problem is not None:
-        return copy.quorum_problem
+        return f"it is damaged: {copy.stop}" + (f"; {copy.short}" if copy.short is not None else "")
+    if copy.short is not None:
+        return copy.short
+    if copy.problem is not None or copy.quorum_problem is not None:
+        return copy.problem or copy.quorum_problem
     newest = copy.checkpoints[0] if copy.checkpoints else None
     if newest is not None and newest.problem is not None:
         return f"its newest checkpoint is damaged: {newest.problem}"
@@ -99,7 +99,7 @@ def may_lose(known: Survey, kept: Copy) -> str | None:
 
 def _repairs(files: Files, known: Survey) -> Iterator[Repair]:
     for copy in known.copies:
-        lost = tuple(found for found in excess(files, known, copy) if found.records)
+        lost = (*(found for found in excess(files, known, copy) if found.records), *shortfalls(known))
         name = "standalone" if known.is_voter(copy) else "from-broker"
         if copy.kraft_version == 0 and copy.static_voters:
             name = "static-voters" if known.is_voter(copy) else "from-broker"

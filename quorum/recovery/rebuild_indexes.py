@@ -47,6 +47,12 @@ def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
             f"{own.label} ends in a torn write: `kraft recover truncate --dir {place.log_dir} --to {own.end.offset}` "
             "first"
         )
+    if own.short is not None:
+        raise RefusedError(
+            f"{own.label}: {own.short}. An index made anew would prove nothing any more. See what other copies hold "
+            f"(kraft recover inspect); where this is lost for good: `kraft recover truncate --dir {place.log_dir} --to "
+            f"{own.end.offset} --accept-data-loss` first"
+        )
     changes = tuple(_changes(files, own))
     if not changes:
         raise AlreadyDoneError(f"{own.label}: its indexes and {EPOCH_FILE} are what the log says already")

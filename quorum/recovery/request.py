@@ -176,6 +176,8 @@ def refuse_loss(lost: Sequence[Excess], request: Request, instead: str) -> None:
     """
     lost = [one for one in lost if one.committed != "never"]
     if lost and not request.accept_data_loss:
+        if all(one.proof is not None for one in lost):
+            instead = "Look for another copy of these logs (--copy)"
         raise RefusedError(f"this would lose {'; '.join(map(str, lost))}. {instead}, or say --accept-data-loss")
 
 

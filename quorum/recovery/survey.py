@@ -42,6 +42,7 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True):
         records: how many of each type, NoOps and control records left out: they say nothing.
         topics: names of topics created there, the first of them.
         committed: `was` (all of it), `partly` (the beginning), `may` or `never`.
+        proof: that records once stood there which no copy here holds; None where the copy holds them.
     """
 
     label: str
@@ -51,6 +52,7 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True):
     records: dict[str, int]
     topics: tuple[str, ...]
     committed: str
+    proof: str | None = None
 
     def __str__(self) -> str:
         said = ", ".join(f"{count} {name}" for name, count in self.records.items()) or "NoOps and elections only"
@@ -59,6 +61,9 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True):
             "was": "committed", "partly": "committed in part", "may": "which may have been committed",
             "never": "never committed",
         }  # fmt: skip
+        if self.proof is not None:
+            held = f"this log reached {self.end} ({self.proof}), and no copy here holds them"
+            return f"offsets {self.start} to {self.end} on {self.label}: {held}; {words[self.committed]}"
         return f"offsets {self.start} to {self.end} on {self.label}: {said}{topics}; {words[self.committed]}"
 
 
@@ -106,7 +111,10 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
             int(voter.node_id)
             for voter in self.voters
             for copy in self.copies
-            if (copy.stop is None or copy.stop.is_torn) and copy.place.key is not None and _votes(copy.place.key, voter)
+            if (copy.stop is None or copy.stop.is_torn)
+            and copy.short is None
+            and copy.place.key is not None
+            and _votes(copy.place.key, voter)
         }
         return len(self.voters) - len(present) >= len(self.voters) // 2 + 1
 
@@ -237,13 +245,13 @@ def excess(files: Files, known: Survey, kept: Copy) -> list[Excess]:
         start = common_end(kept, copy)
         if copy is not kept and copy.end.offset > start:
             more = _excess(files, known.bounds, copy, start)
-            if _is_superseded(files, kept, copy, start):
+            if is_superseded(files, kept, copy, start):
                 more = msgspec.structs.replace(more, committed="never")
             found.append(more)
     return found
 
 
-def _is_superseded(files: Files, kept: Copy, copy: Copy, start: int) -> bool:
+def is_superseded(files: Files, kept: Copy, copy: Copy, start: int) -> bool:
     """Whether `kept` goes on from `start` under a leader elected later than all that `copy` has from there on.
 
     Then nothing of that was committed: an elected leader has all that was committed in older epochs (Raft, 5.4.3), and
@@ -260,6 +268,28 @@ def _is_superseded(files: Files, kept: Copy, copy: Copy, start: int) -> bool:
     found = batch_records(first.buffer, first.header, first.at)
     records = [decode_control(record.key or b"", record.value or b"") for record in found]
     return isinstance(records[0], LeaderChangeMessage) and not any(isinstance(one, VotersRecord) for one in records)
+
+
+def shortfalls(known: Survey) -> list[Excess]:
+    """What logs here once held, by what stands beside or behind what is left of them, and no copy here holds."""
+    found = []
+    for copy in known.copies:
+        follows = [other for other in known.copies if common_end(copy, other) == copy.end.offset]
+        start = max(int(other.end.offset) for other in (copy, *follows))
+        if copy.proved_end > start:
+            found.append(
+                Excess(
+                    label=copy.label,
+                    node_id=copy.node_id,
+                    start=start,
+                    end=copy.proved_end,
+                    records={},
+                    topics=(),
+                    committed=_committed(known.bounds, start, copy.proved_end),
+                    proof=copy.short or f"sound batches follow the damage at {copy.stop}",
+                )
+            )
+    return found
 
 
 def cut_off(files: Files, known: Survey, whole: Copy, end: int) -> Excess | None:

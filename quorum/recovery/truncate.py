@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.epoch_file import EPOCH_FILE, format_epochs
 from metadata_log.files import Files
@@ -21,7 +23,7 @@ from quorum.recovery.facts import facts_of
 from quorum.recovery.liveness import Answer
 from quorum.recovery.new_log import epochs_of, kept_log, merged
 from quorum.recovery.request import Proposal, Request, files_in, refuse_unsafe
-from quorum.recovery.survey import Excess, Survey, cut_off
+from quorum.recovery.survey import Excess, Survey, common_end, cut_off, is_superseded
 from quorum.recovery.targets import read_target
 
 
@@ -33,10 +35,10 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
         OSError: something cannot be read.
     """
     known, own = read_target(files, target, copies)
-    if to > own.end.offset or (to == own.end.offset and own.stop is None):
+    if to > own.end.offset or (to == own.end.offset and own.stop is None and own.short is None):
         beyond = "its safe part ends" if own.stop is not None else "it ends"
         raise RefusedError(f"{own.label}: {beyond} at offset {own.end.offset} already, so --to {to} cuts nothing")
-    kept = read_copy(files, own.place, until=to)
+    kept = msgspec.structs.replace(read_copy(files, own.place, until=to), short=own.short)
     if kept.state is None:
         raise RefusedError(
             f"{own.label} cannot be cut at {to}: {kept.problem or 'no checkpoint nor the beginning of the log is left'}"
@@ -44,24 +46,71 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
         )
     asked = refuse_unsafe(known, request, is_one_nodes=True)
     lost = cut_off(files, known, own, to)
-    proof = _proof(known, own, to, lost)
+    proof = _proof(files, known, own, to, lost)
     if proof is None and not request.accept_data_loss:
-        said = str(lost) if lost is not None else f"all after {own.stop}"
         raise RefusedError(
-            f"this would lose {said}, and nothing proves that it was never committed. Name more copies (--copy): a "
-            "majority proves it; or say --accept-data-loss"
+            f"this would lose {_said(known, own, lost)}, and nothing proves that it was never committed. Name more "
+            "copies (--copy): a majority proves it; or say --accept-data-loss"
         )
+    if lost is not None and proof is not None:
+        lost = msgspec.structs.replace(lost, committed="never")
     return _proposal(files, known, own, kept, to, lost, proof, asked)
 
 
-def _proof(known: Survey, own: Copy, to: int, lost: Excess | None) -> str | None:
+def _said(known: Survey, own: Copy, lost: Excess | None) -> str:
+    """What may be lost, in words."""
+    said = [] if lost is None else [str(lost)]
+    said += [] if own.stop is None else [f"all after {own.stop}"]
+    said += [] if own.short is None else [f"the proof that more was there: {own.short}"]
+    holders = [copy.label for copy in known.copies if copy is not own and _goes_on(own, copy)]
+    return "; ".join([*said, *([f"{', '.join(holders)} went on from there"] if holders else [])])
+
+
+def _goes_on(own: Copy, copy: Copy) -> bool:
+    """Whether `copy` has all of what is left of `own`, and more."""
+    return copy.end.offset > own.end.offset and common_end(own, copy) == own.end.offset
+
+
+def _proof(files: Files, known: Survey, own: Copy, to: int, lost: Excess | None) -> str | None:
     """Why nothing that was committed goes; None where it may."""
-    if own.stop is not None and own.stop.is_torn and lost is None:
-        return "what is cut is an unfinished write, which was acknowledged to nobody"
+    if lost is None:
+        held = _held_elsewhere(known, own)
+        if held is not None:
+            return held
+        is_torn = own.stop is not None and own.stop.is_torn and own.short is None
+        if is_torn and not any(_goes_on(own, copy) for copy in known.copies):
+            return "what is cut is an unfinished write, which was acknowledged to nobody"
     upper = known.bounds.upper
     if upper is not None and upper <= to:
         return f"no majority of the voters holds anything from offset {upper} on, so that it was never committed"
+    if lost is None or own.short is not None or own.proved_end > own.end.offset:
+        return None
+    for copy in known.copies:
+        start = common_end(own, copy)
+        if start <= to and copy.end.offset > start and is_superseded(files, copy, own, start):
+            return (
+                f"{copy.label} goes on from offset {start} with epoch {copy.epoch_at(start)}, whose elected leader did "
+                f"not have what stands here from there on in epoch {own.end.epoch}, so that it was never committed"
+            )
     return None
+
+
+def _held_elsewhere(known: Survey, own: Copy) -> str | None:
+    """Whether a majority without this node holds all that its log reached, and what it was writing."""
+    reach = max(own.proved_end, int(own.end.offset) + 1)
+    holders = {
+        int(copy.node_id)
+        for copy in known.copies
+        if copy.node_id is not None and copy.node_id != own.node_id and known.is_voter(copy)
+        if copy.stop is None and copy.end.offset >= reach and _goes_on(own, copy)
+    }
+    if not known.voters or len(holders) < len(known.voters) // 2 + 1:
+        return None
+    names = ", ".join(map(str, sorted(holders)))
+    return (
+        f"what is cut was committed: voters {names}, a majority, hold all up to offset {reach}, and this node can "
+        "fetch it from them again"
+    )
 
 
 def _proposal(

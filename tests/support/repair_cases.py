@@ -32,9 +32,12 @@ THREE: Final = ("/n1", "/n2", "/n3")
 
 
 def torn() -> SimulatedFiles:
-    """A controller whose last write was cut off."""
+    """A controller whose last write was cut off; no index says that the log was closed after it."""
     files = load("every-record/node-1/data")
     last = max(name for name in files.listdir(METADATA) if name.endswith(".log"))
+    for suffix in (".index", ".timeindex"):
+        files.unlink(f"{METADATA}/{last.removesuffix('.log')}{suffix}")
+    files.fsync_dir(METADATA)
     handle = files.open(f"{METADATA}/{last}")
     handle.truncate(handle.size() - 3)
     handle.fdatasync()

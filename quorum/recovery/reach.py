@@ -1,0 +1,63 @@
+"""How far a copy's log once reached, by the same proof that `kraft check` uses, and whether its tail may be torn.
+
+Decides: which of a check's findings a repair has to know. Must not know: the checks, and other copies.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from metadata_log.files import Files
+from metadata_log.tools.findings import Finding
+from metadata_log.tools.sources import NodeSource
+from metadata_log.tools.verify_depth import Depth
+from metadata_log.tools.verify_pass import Verification
+from quorum.recovery.copy_parts import Stop
+from quorum.recovery.places import Place
+
+_SHORT: Final = ("log_cut", "log_missing")
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Up to where the log once reached, at least its end; `short`: how that is proven, where it ends before that."""
+
+    proved_end: int = 0
+    short: str | None = None
+    destroyed: tuple[tuple[str | None, int | None, str], ...] = ()
+    """File, position and meaning of bytes that no interrupted write leaves."""
+
+    def judged(self, stop: Stop | None) -> Stop | None:
+        """`stop`, as damage where it was taken for an unfinished write and cannot be."""
+        if stop is None or not stop.is_torn:
+            return stop
+        for file, position, what in self.destroyed:
+            if (file, position) == (stop.file, stop.position):
+                return msgspec.structs.replace(stop, is_torn=False, what=what)
+        return stop
+
+
+def reach_of(files: Files, place: Place) -> Reach:
+    """Hold the log of `place` against what stands beside it."""
+    source = NodeSource(path=Path(place.log_dir), node_id=place.node_id, metadata=Path(place.metadata))
+    report = Verification(files, place.metadata, source, depth=Depth.BYTES, probes=frozenset()).run()
+    short = [found for found in report.findings if found.kind in _SHORT]
+    is_empty = report.end_offset == 0 and not report.epochs
+    state = report.quorum_state
+    said = _sentence(short, is_empty=is_empty)
+    if said is None and is_empty and state is not None and state.leader_epoch > 0:
+        said = f"the log holds nothing, but quorum-state says that the node took part in epoch {state.leader_epoch}"
+    destroyed = tuple(
+        (found.file, found.position, found.meaning) for found in report.findings if found.kind == "corrupt_batch"
+    )
+    return Reach(proved_end=report.proved_end, short=said, destroyed=destroyed)
+
+
+def _sentence(short: list[Finding], *, is_empty: bool) -> str | None:
+    """A node that was killed as it began to lead may end a moment too early: that alone is no proof of a loss."""
+    for found in short:
+        if found.severity.value == "error" or is_empty:
+            return found.meaning
+    return None
