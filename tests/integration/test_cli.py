@@ -273,7 +273,7 @@ def test_an_export_notes_the_live_high_watermark(kraft: Kraft, cluster: Cluster,
     assert manifest.node_id == node.node_id == found["node_id"]
     assert manifest.high_watermark is not None
     assert 0 < manifest.high_watermark <= manifest.end_offset
-    assert kraft("log", "export", str(node.log_dir), str(target))[0] == 1
+    assert kraft("log", "export", str(node.log_dir), str(target))[0] == 2
 
 
 def test_an_export_does_not_take_another_nodes_high_watermark(kraft: Kraft, cluster: Cluster, tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_an_export_does_not_take_another_nodes_high_watermark(kraft: Kraft, clus
     status, _, err = kraft(
         "log", "export", str(controller.log_dir), str(tmp_path / "export"), "--live", agent.grpc_address
     )
-    assert status == 1
+    assert status == 2
     assert "is node 11" in err
     assert not (tmp_path / "export").exists()
 
