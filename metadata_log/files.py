@@ -75,6 +75,12 @@ class Files(Protocol):
     def mkdirs(self, path: str) -> None:
         """Make a directory and its parents where absent. Their entries are durable when it returns."""
 
+    def copy_access(self, source: str, target: str) -> None:
+        """Give `target` the mode of `source`, and as far as this process may its owner and group: never a wider access.
+
+        A directory's right to be searched goes to directories only.
+        """
+
     def fsync_dir(self, path: str) -> None:
         """Make a directory's entries durable: what was created, renamed and removed in it."""
 

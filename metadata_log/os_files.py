@@ -138,6 +138,19 @@ class OsFiles:
             os.mkdir(made)
             self.fsync_dir(parent_of(made))
 
+    def copy_access(self, source: str, target: str) -> None:
+        """See the port."""
+        model, own = os.stat(source), os.stat(target)
+        mode = stat.S_IMODE(model.st_mode) & 0o777
+        if (own.st_uid, own.st_gid) != (model.st_uid, model.st_gid):
+            try:
+                os.chown(target, model.st_uid if os.geteuid() == 0 else -1, model.st_gid)
+            except PermissionError:
+                mode &= 0o707  # the group's access would go to another group
+        if stat.S_ISDIR(model.st_mode) and not stat.S_ISDIR(own.st_mode):
+            mode &= 0o666
+        os.chmod(target, mode)
+
     def fsync_dir(self, path: str) -> None:
         """See the port."""
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

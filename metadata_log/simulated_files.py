@@ -169,6 +169,9 @@ class SimulatedFiles:
             self._directories[made] = Directory()
             self._end()
 
+    def copy_access(self, source: str, target: str) -> None:
+        """See the port. There are no modes here."""
+
     def fsync_dir(self, path: str) -> None:
         """See the port."""
         path = normpath(path)

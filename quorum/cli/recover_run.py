@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from metadata_log.directory import LOCK_FILE, METADATA_DIRECTORY
+from metadata_log.directory import LOCK_FILE, META_PROPERTIES_FILE, METADATA_DIRECTORY
 from metadata_log.directory_lock import DirectoryLock
 from metadata_log.errors import DirectoryError, DirectoryLockedError
 from metadata_log.files import Files
@@ -22,8 +22,9 @@ from quorum.cli.output import OutputFormat, show_json
 from quorum.cli.recover_options import author
 from quorum.cli.recover_show import step_lines
 from quorum.recovery.carry_out import carry_out, finish
+from quorum.recovery.changes import make_directories
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
-from quorum.recovery.journal import JOURNAL_FILE, Record, pending, work_root_of
+from quorum.recovery.journal import AUDIT_FILE, JOURNAL_FILE, Record, pending, work_root_of
 from quorum.recovery.places import find_place
 from quorum.recovery.request import Proposal
 from quorum.recovery.undo import TOGETHER, undo_command
@@ -46,6 +47,7 @@ def run_repair(
     files = OsFiles()
     with ExitStack() as held:
         log_dirs = [_log_dir(files, target, is_new=is_new) for target in targets]
+        _refuse_within(files, work)
         for log_dir in log_dirs:
             if log_dir is not None:
                 _lock(files, log_dir, held, apply=apply)
@@ -67,9 +69,8 @@ def run_repair(
         if not apply:
             show_proposal(output, proposal)
             return
-        owner = None if owner_of is None else owner_of.stat()
         locked = {path for path in log_dirs if path is not None}
-        records = _carry_out(files, proposal, locked, work, held, owner)
+        records = _carry_out(files, proposal, locked, work, held, owner_of)
     if output is OutputFormat.JSON:
         show_json({**_data(proposal, applied=True), "records": [msgspec.to_builtins(record) for record in records]})
         return
@@ -109,9 +110,10 @@ def _carry_out(
     locked: set[str],
     work: Path | None,
     held: ExitStack,
-    owner: os.stat_result | None,
+    model: Path | None,
 ) -> list[Record]:
     records = []
+    owner = None if model is None else model.stat()
     by = author()
     together = [rewrite.log_dir for rewrite in proposal.rewrites]
     for proposed in proposal.rewrites:
@@ -119,10 +121,11 @@ def _carry_out(
         if len(together) > 1:
             rewrite = msgspec.structs.replace(proposed, facts={**proposed.facts, TOGETHER: together})
         if rewrite.log_dir not in locked:
-            files.mkdirs(rewrite.log_dir)
+            make_directories(files, rewrite.log_dir, like=str(model or os.path.dirname(rewrite.log_dir)))
             held.callback(give_to_owner, rewrite.log_dir, owner or os.stat(rewrite.log_dir))
             held.callback(DirectoryLock(files, rewrite.log_dir).release)
         root = work_root(rewrite.log_dir, work)
+        held.callback(_give_audits, root, rewrite.log_dir)
         records.append(carry_out(files, rewrite, author=by, work_root=root))
     return records
 
@@ -138,6 +141,35 @@ def give_to_owner(log_dir: str, owner: os.stat_result) -> None:
             for path in (directory, *(name for name in names if os.path.isfile(name))):
                 if os.stat(path).st_uid == 0:
                     os.chown(path, owner.st_uid, owner.st_gid)
+
+
+def _give_audits(root: str, log_dir: str) -> None:
+    """Audit files that root has written belong to the owner of the log directory."""
+    owner = os.stat(log_dir)
+    if os.geteuid() != 0 or (owner.st_uid, owner.st_gid) == (0, 0):
+        return
+    for path in Path(root).glob(f"*/{AUDIT_FILE}"):
+        if path.stat().st_uid == 0 and path.parent.stat().st_uid == owner.st_uid:
+            os.chown(path, owner.st_uid, owner.st_gid)
+
+
+def _refuse_within(files: Files, work: Path | None) -> None:
+    """Kafka does not start on a log directory that holds a directory which is no partition's.
+
+    Raises:
+        RefusedError: `work` is, or lies in, a log directory.
+    """
+    if work is None:
+        return
+    for path in (real := Path(os.path.realpath(work)), *real.parents):
+        inside = path.name == METADATA_DIRECTORY or any(
+            files.exists(str(path / name)) for name in (METADATA_DIRECTORY, META_PROPERTIES_FILE, JOURNAL_FILE)
+        )
+        if inside:
+            raise RefusedError(
+                f"--work {work} lies in the log directory {path}, and Kafka does not start with a strange directory in "
+                "one: name a place outside of every log directory"
+            )
 
 
 def _log_dir(files: Files, target: Path, *, is_new: bool) -> str | None:

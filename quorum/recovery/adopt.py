@@ -12,7 +12,7 @@ import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE
 from metadata_log.files import Files, parent_of, replace_file
-from quorum.recovery.changes import chunks, sha256_of, write_durably
+from quorum.recovery.changes import chunks, make_directories, sha256_of, write_durably
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.journal import (
     AUDIT_FILE,
@@ -45,7 +45,7 @@ def adopt(files: Files, log_dir: str) -> Record | None:
     _refuse_foreign(files, here, record.log_dir)
     here = msgspec.structs.replace(here, work_dir=_work_dir(files, record, log_dir))
     if not files.exists(f"{here.work_dir}/{AUDIT_FILE}"):
-        _copy_backup(files, record, here.work_dir)
+        _copy_backup(files, msgspec.structs.replace(record, log_dir=log_dir), here.work_dir)
     save_audit(files, here)
     replace_file(files, f"{log_dir}/{JOURNAL_FILE}", encode(here))
     return here
@@ -61,14 +61,14 @@ def _work_dir(files: Files, record: Record, log_dir: str) -> str:
 
 def _copy_backup(files: Files, record: Record, work_dir: str) -> None:
     """As far as it is still there: to finish needs no backup, only to undo does."""
-    files.mkdirs(work_dir)
+    make_directories(files, work_dir, like=record.log_dir)
     for file in record.files:
         source = f"{record.work_dir}/{BACKUP_DIRECTORY}/{file.name}"
         if file.before is None or sha256_of(files, source) != file.before:
             continue
         target = f"{work_dir}/{BACKUP_DIRECTORY}/{file.name}"
-        files.mkdirs(parent_of(target))
-        write_durably(files, target, chunks(files, source))
+        make_directories(files, parent_of(target), like=record.log_dir)
+        write_durably(files, target, chunks(files, source), like=source)
         files.fsync_dir(parent_of(target))
 
 

@@ -23,7 +23,7 @@ from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
 from metadata_log.files import Files, parent_of, replace_file
 from metadata_log.tools.times import time_text
 from quorum.recovery.adopt import adopt
-from quorum.recovery.changes import FileChange, Rewrite, chunks, pieces, sha256_of, write_durably
+from quorum.recovery.changes import FileChange, Rewrite, chunks, make_directories, pieces, sha256_of, write_durably
 from quorum.recovery.errors import RecoveryError
 from quorum.recovery.journal import (
     AUDIT_FILE,
@@ -70,7 +70,7 @@ def carry_out(files: Files, rewrite: Rewrite, *, author: Author, work_root: str)
             command=author.command,
             at=time_text(author.now_ms),
             at_ms=author.now_ms,
-            files=tuple(_prepared(files, log_dir, work_dir, change) for change in rewrite.changes),
+            files=tuple(_prepared(files, rewrite, work_dir, change) for change in rewrite.changes),
             facts=rewrite.facts,
             undoes=rewrite.undoes,
             meta_sha256=sha256_of(files, f"{log_dir}/{META_PROPERTIES_FILE}"),
@@ -98,7 +98,7 @@ def _new_work_dir(files: Files, rewrite: Rewrite, author: Author, work_root: str
     while files.exists(path):
         path = f"{work_root}/{stamp}.{number}-{rewrite.action}{_mark_of(rewrite.log_dir)}"
         number += 1
-    files.mkdirs(path)
+    make_directories(files, path, like=rewrite.log_dir)
     return path
 
 
@@ -107,22 +107,33 @@ def _mark_of(log_dir: str) -> str:
     return f"-{hashlib.sha256(log_dir.encode()).hexdigest()[:8]}"
 
 
-def _prepared(files: Files, log_dir: str, work_dir: str, change: FileChange) -> ChangedFile:
+def _prepared(files: Files, rewrite: Rewrite, work_dir: str, change: FileChange) -> ChangedFile:
     """Back the old file up, and write the new one beside it."""
+    log_dir = rewrite.log_dir
     path = f"{log_dir}/{change.name}"
     before = sha256_of(files, path)
     if before is not None:
         backup = f"{work_dir}/{BACKUP_DIRECTORY}/{change.name}"
-        files.mkdirs(parent_of(backup))
-        write_durably(files, backup, chunks(files, path))
+        make_directories(files, parent_of(backup), like=log_dir)
+        write_durably(files, backup, chunks(files, path), like=path)
         files.fsync_dir(parent_of(backup))
         _check_copy(files, backup, before)
     after = None
     if change.content is not None:
-        files.mkdirs(parent_of(path))
-        after = write_durably(files, path + NEW_SUFFIX, pieces(files, change.content))
+        make_directories(files, parent_of(path), like=log_dir)
+        model = _model(files, rewrite, change)
+        after = write_durably(files, path + NEW_SUFFIX, pieces(files, change.content), like=model)
         _check_copy(files, path + NEW_SUFFIX, after)
     return ChangedFile(name=change.name, before=before, after=after)
+
+
+def _model(files: Files, rewrite: Rewrite, change: FileChange) -> str:
+    """Whose mode and owner a file gets: the replaced one's, its source's, a neighbour's, at last the directory's."""
+    sources = [one.content.source for one in (change, *rewrite.changes) if one.content is not None]
+    own = f"{rewrite.log_dir}/{META_PROPERTIES_FILE}"
+    first = change.content.source if change.content is not None else None
+    wished = [f"{rewrite.log_dir}/{change.name}", first, own, *sources]
+    return next((path for path in wished if path is not None and files.exists(path)), rewrite.log_dir)
 
 
 def _check_copy(files: Files, path: str, expected: str) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.files import FileHandle, Files
+from metadata_log.files import FileHandle, Files, parent_of
 
 _CHUNK_BYTES: Final = 1 << 20
 
@@ -72,6 +72,17 @@ def pieces(files: Files, content: Content) -> Iterator[bytes]:
         yield content.data
 
 
+def make_directories(files: Files, path: str, *, like: str) -> None:
+    """Make a directory and its parents where absent, each with the mode and owner of the directory `like`."""
+    missing: list[str] = []
+    while not files.exists(path):
+        missing.append(path)
+        path = parent_of(path)
+    for made in reversed(missing):
+        files.mkdirs(made)
+        files.copy_access(like, made)
+
+
 def sha256_of(files: Files, path: str) -> str | None:
     """Of a file, in hexadecimal; None where there is none."""
     if not files.exists(path):
@@ -82,12 +93,16 @@ def sha256_of(files: Files, path: str) -> str | None:
     return digest.hexdigest()
 
 
-def write_durably(files: Files, path: str, parts: Iterator[bytes]) -> str:
-    """Write a file that is not in use and make its bytes durable; give their SHA-256. Its entry is not durable yet."""
+def write_durably(files: Files, path: str, parts: Iterator[bytes], *, like: str) -> str:
+    """Write a file that is not in use and make its bytes durable; give their SHA-256. Its entry is not durable yet.
+
+    It gets the mode and owner of `like` before its first byte: a log holds credentials.
+    """
     digest = hashlib.sha256()
     handle: FileHandle = files.open(path, create=True)
     try:
         handle.truncate(0)
+        files.copy_access(like, path)
         position = 0
         for data in parts:
             handle.pwrite(data, position)

@@ -176,6 +176,16 @@ CASES = [
         r"work.*Nothing was changed in .*--work names another place",
     ),
     Case(
+        "a place for backups in the log directory",
+        lambda b: standalone(b, b.node("basic", 1), "--work", b.node("basic", 1) / "backup" / "here"),
+        r"lies in the log directory .*basic-1, .*name a place outside",
+    ),
+    Case(
+        "a place for backups in another log directory",
+        lambda b: standalone(b, b.node("basic", 1), "--work", b.node("basic", 11)),
+        r"lies in the log directory .*basic-11, .*name a place outside",
+    ),
+    Case(
         "over a metadata log",
         lambda b: from_broker(b, b.node("basic", 1), *HERE),
         r"holds a metadata log already: .*kraft recover standalone",

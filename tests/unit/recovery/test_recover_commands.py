@@ -87,3 +87,30 @@ def test_what_root_writes_belongs_to_whom_the_directory_belongs(clusters: Path, 
     assert run(words) == 0
     made = tmp_path / "new"
     assert {path.stat().st_uid for path in (made, *made.rglob("*"))} == {12345}
+    for path in (path for name in ("basic-1.recovery", "new.recovery") for path in (tmp_path / name).rglob("*")):
+        assert (path.stat().st_uid, path.stat().st_gid) != (0, 0), path
+    assert {path.stat().st_uid for path in tmp_path.glob("*.recovery")} == {12345}
+
+
+def close(directory: Path) -> None:
+    """Nobody but the owner may read it: a log holds credentials."""
+    for path in (directory, *directory.rglob("*")):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+
+
+def test_nothing_becomes_readable_for_others(clusters: Path, tmp_path: Path) -> None:
+    bench = Bench(clusters, tmp_path)
+    node, broker, made = bench.node("basic", 1), bench.node("basic", 11), tmp_path / "new"
+    close(node)
+    close(broker)
+    (node / "__cluster_metadata-0" / "leader-epoch-checkpoint").unlink()
+    assert run(["recover", "standalone", "--dir", str(node), "--missing", "rest", "--apply", *NO_WAIT]) == 0
+    words = ["recover", "from-broker", "--broker-dir", str(broker), "--dir", str(made), "--node-id", "3"]
+    assert run([*words, "--endpoint", "CONTROLLER://localhost:1", "--missing", "rest", "--apply", *NO_WAIT]) == 0
+    for top in (node, made, Path(f"{node}.recovery"), Path(f"{made}.recovery")):
+        for path in (top, *top.rglob("*")):
+            if path.name not in (".lock", "audit.json"):
+                assert path.stat().st_mode & 0o077 == 0, path
+    backups = list(Path(f"{node}.recovery").glob("*/backup/*/quorum-state"))
+    assert backups
+    assert {path.stat().st_mode & 0o777 for path in backups} == {0o600}
