@@ -173,7 +173,9 @@ def _copy_data(known: Survey, copy: Copy) -> dict[str, object]:
 
 
 def show_verification(output: OutputFormat, found: Verification, checked: Sequence[Finding]) -> None:
-    """What verify found, and what `kraft check` finds in the same directories."""
+    """What verify found, and what `kraft check` finds in the same directories. Where anything is wrong, no steps."""
+    if checked:
+        found = msgspec.structs.replace(found, steps=())
     if output is OutputFormat.JSON:
         show_json({**msgspec.to_builtins(found), "findings": [msgspec.to_builtins(one) for one in checked]})
         return

@@ -9,11 +9,10 @@ Safe is the part that goes on without a gap, damage or a falling epoch from its 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 import msgspec
 
-from metadata_log.batch import HEADER_SIZE, BatchHeader
+from metadata_log.batch import BatchHeader
 from metadata_log.directory import QuorumState, read_quorum_state
 from metadata_log.errors import CorruptFileError, MetadataLogError, UnknownRecordError
 from metadata_log.files import Files
@@ -28,13 +27,10 @@ from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.history import Quorum, State, quorum_of
 from metadata_log.tools.scan import Damage, Fault, scan
 from metadata_log.voters import VoterSet
-from quorum.recovery.copy_parts import BatchSums, CheckpointFile, SegmentPart, Stop
+from quorum.recovery.copy_parts import BatchSums, CheckpointFile, SegmentPart, Stop, is_noop, opens_repair
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.places import Place
 from quorum.recovery.reach import Reach, reach_of
-
-_NOOP: Final = b"\x14\x00\x00\x00\x01\x08\x01\x14\x00\x00\x00"
-"""The one record of an idle leader's batch: no key, a value of 4 bytes (frame 1, NoOp, version 0), no headers."""
 
 
 class Copy(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +50,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         sums: of each safe batch, for comparing copies.
         proved_end: up to where its log once reached, by what stands beside or behind the safe part; at least `end`.
         short: how that is proven, where files beside the log prove more than it holds; None where none does.
+        repair: where a repair's batch is, the last one; None without one.
     """
 
     place: Place
@@ -75,6 +72,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     sums: BatchSums
     proved_end: int
     short: str | None
+    repair: OffsetAndEpoch | None
 
     @property
     def label(self) -> str:
@@ -152,10 +150,6 @@ def read_copy(files: Files, place: Place, *, until: int | None = None, may_be_bl
     return reader.copy(reach_of(files, place) if names and until is None else Reach())
 
 
-def _is_noop(batch: LocatedBatch) -> bool:
-    return batch.buffer[batch.at + HEADER_SIZE : batch.at + batch.header.size_in_bytes] == _NOOP
-
-
 def batches_from(files: Files, copy: Copy, start: int) -> Iterator[LocatedBatch]:
     """The safe batches that end after `start`, in order."""
     for part in copy.segments:
@@ -192,6 +186,7 @@ class _Reader:
         self._timestamp = -1
         self._sums = BatchSums()
         self._quiet: BatchHeader | None = None
+        self._repair: OffsetAndEpoch | None = None
 
     def choose_checkpoint(self, names: list[str]) -> None:
         """Read checkpoints from the newest on until one is whole; replay begins there."""
@@ -307,6 +302,8 @@ class _Reader:
         self._timestamp = max(self._timestamp, int(header.max_timestamp))
         if not header.is_control:
             self._data_epoch = epoch
+        elif header.base_offset > 0 and opens_repair(batch):
+            self._repair = OffsetAndEpoch(offset=header.base_offset, epoch=header.partition_leader_epoch)
         self._replay(batch)
 
     def _replay(self, batch: LocatedBatch) -> None:
@@ -314,7 +311,7 @@ class _Reader:
         if state is None or header.base_offset < state.replayer.end.offset:
             return
         due = state.replayer.end.offset if self._quiet is None else self._quiet.next_offset
-        if header.base_offset == due and not header.is_control and _is_noop(batch):
+        if header.base_offset == due and not header.is_control and is_noop(batch):
             self._quiet = header
             return
         self._pass_quiet()
@@ -386,6 +383,7 @@ class _Reader:
             sums=self._sums,
             proved_end=max(reach.proved_end, self._end),
             short=reach.short if is_short else None,
+            repair=self._repair,
         )
 
     def _quorum_state(self) -> tuple[QuorumState | None, str | None]:

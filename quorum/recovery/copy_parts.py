@@ -6,12 +6,38 @@ Decides: nothing. Must not know: how they are read.
 from __future__ import annotations
 
 from array import array
+from typing import Final
 
 import msgspec
 
+from metadata_log.batch import HEADER_SIZE, batch_records
+from metadata_log.errors import MetadataLogError
 from metadata_log.offsets import OffsetAndEpoch
-from metadata_log.segment import segment_file
+from metadata_log.records import LeaderChangeMessage, VotersRecord, decode_control
+from metadata_log.segment import LocatedBatch, segment_file
 from metadata_log.snapshot import checkpoint_name
+
+_NOOP: Final = b"\x14\x00\x00\x00\x01\x08\x01\x14\x00\x00\x00"
+"""The one record of an idle leader's batch: no key, a value of 4 bytes (frame 1, NoOp, version 0), no headers."""
+
+
+def is_noop(batch: LocatedBatch) -> bool:
+    """Whether it is an idle leader's."""
+    return batch.buffer[batch.at + HEADER_SIZE : batch.at + batch.header.size_in_bytes] == _NOOP
+
+
+def opens_repair(batch: LocatedBatch) -> bool:
+    """Whether a control batch, not the log's first, is one that `new_log.opening_batch` makes at kraft.version 1.
+
+    An elected leader's first batch names nobody but the leader and those who elected it, offset 0 apart.
+    """
+    try:
+        found = batch_records(batch.buffer, batch.header, batch.at)
+        records = [decode_control(record.key or b"", record.value or b"") for record in found]
+    except MetadataLogError:
+        return False
+    is_election = isinstance(records[0], LeaderChangeMessage)
+    return is_election and any(isinstance(one, VotersRecord) for one in records[1:])
 
 
 class SegmentPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -14,7 +14,7 @@ from metadata_log.files import Files
 from metadata_log.tools.times import time_text
 from quorum.recovery.advice import Step, absent_words, command, is_ours
 from quorum.recovery.copies import Copy
-from quorum.recovery.survey import Excess, Survey, excess, shortfalls
+from quorum.recovery.survey import Excess, Survey, excess, shortfalls, unreached
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,11 +49,29 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 def make_plan(files: Files, known: Survey) -> Plan:
     """What to do with these copies."""
     repairs = tuple(_repairs(files, known))
+    half = unreached(known)
+    if half is not None and any(known.is_voter(copy) for copy in half[1]):
+        return _half_done(*half, repairs)
     sound = [copy for copy in known.copies if known.is_voter(copy) and fault_of(copy) is None]
     present = {copy.node_id for copy in sound}
     if known.voters and len(present) >= len(known.voters) // 2 + 1:
         return _nothing_lost(known, sound, repairs)
     return _majority_lost(known, repairs)
+
+
+def _half_done(done: Copy, behind: tuple[Copy, ...], repairs: tuple[Repair, ...]) -> Plan:
+    begun = -1 if done.repair is None else int(done.repair.epoch)
+    names = ", ".join(copy.label for copy in behind)
+    situation = (
+        f"A repair is half done: what began epoch {begun} on {done.label} has not reached {names}, or was undone "
+        "there. Start none of them: they would go on with different voters."
+    )
+    undo = command("kraft", "recover", "undo", "--dir", done.place.log_dir, "--apply")
+    steps = (
+        Step(text="Run the repair again on all its directories, with --apply, as their audit files have it"),
+        Step(text="Or take it back wherever it was done", commands=(undo,)),
+    )
+    return Plan(is_whole=False, situation=situation, repairs=repairs, steps=steps)
 
 
 def fault_of(copy: Copy) -> str | None:

@@ -18,7 +18,7 @@ from quorum.recovery.copies import Copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.liveness import ONE_NODE, Answer, refuse_live
 from quorum.recovery.plan import fault_of, usable
-from quorum.recovery.survey import Excess, Survey
+from quorum.recovery.survey import Excess, Survey, unreached
 
 DEFAULT_EPOCH_GAP = 1000
 
@@ -159,7 +159,9 @@ def refuse_majority(known: Survey) -> None:
     Raises:
         RefusedError: it can.
     """
-    sound = [copy for copy in known.copies if known.is_voter(copy) and fault_of(copy) is None]
+    half = unreached(known)
+    behind = () if half is None else half[1]
+    sound = [copy for copy in known.copies if known.is_voter(copy) and fault_of(copy) is None and copy not in behind]
     if known.voters and len({copy.node_id for copy in sound}) >= len(known.voters) // 2 + 1:
         names = ", ".join(str(copy.node_id) for copy in sound)
         raise RefusedError(

@@ -135,6 +135,26 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
 
+def elects(known: Survey, copy: Copy) -> bool:
+    """Whether its node would elect: by the voters in force, or by those that it knows itself."""
+    key, own = copy.place.key, copy.voters
+    return known.is_voter(copy) or (own is not None and key is not None and any(_votes(key, one) for one in own.keys))
+
+
+def unreached(known: Survey) -> tuple[Copy, tuple[Copy, ...]] | None:
+    """A copy that a repair wrote, and those who would elect and that it has not reached; None where there are none.
+
+    A repair's epoch is above all that any copy knew, so that a log that it reached does not end before it.
+    """
+    repaired = [copy for copy in known.copies if copy.repair is not None]
+    if not repaired:
+        return None
+    last = max(repaired, key=lambda copy: -1 if copy.repair is None else int(copy.repair.epoch))
+    begun = -1 if last.repair is None else int(last.repair.epoch)
+    behind = tuple(copy for copy in known.copies if copy.end.epoch < begun and elects(known, copy))
+    return (last, behind) if behind else None
+
+
 def survey(copies: Sequence[Copy]) -> Survey:
     """What these copies are together.
 

@@ -21,7 +21,7 @@ from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.journal import pending
 from quorum.recovery.places import find_place
 from quorum.recovery.plan import fault_of
-from quorum.recovery.survey import Survey, survey
+from quorum.recovery.survey import Survey, elects, survey, unreached
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,10 +123,31 @@ def _vote_problems(known: Survey, copy: Copy) -> Iterator[str]:
 
 def _together(known: Survey) -> Iterator[str]:
     yield from (f"{conflict}: a log was changed by hand" for conflict in known.conflicts)
-    sets = {copy.voters.keys for copy in known.copies if copy.voters is not None and known.is_voter(copy)}
-    if len(sets) > 1:
-        yield "the directories name different voters: start only those that the repair wrote"
+    yield from _reached(known)
     elected = [copy for copy in known.copies if known.is_voter(copy)]
     if known.voters and len({copy.node_id for copy in elected}) < len(known.voters) // 2 + 1:
         needed = len(known.voters) // 2 + 1
         yield f"{len(elected)} of {len(known.voters)} voters are here, and {needed} must start to elect a leader"
+
+
+def _reached(known: Survey) -> Iterator[str]:
+    """All who would elect have what the repair wrote: its epoch, and the same voters at the same addresses."""
+    ends = "run the repair again on all of them with --apply, or undo it wherever it was done; start none before"
+    half = unreached(known)
+    behind: tuple[Copy, ...] = ()
+    if half is not None:
+        done, behind = half
+        begun = -1 if done.repair is None else int(done.repair.epoch)
+        names = ", ".join(copy.label for copy in behind)
+        what = f"the repair that began epoch {begun} on {done.label} has not reached {names}, or was undone there"
+        yield f"{what}: {ends}"
+    electing = [copy for copy in known.copies if elects(known, copy)]
+    first = next((copy for copy in electing if copy.voters is not None), None)
+    if first is not None:
+        others = [copy.label for copy in electing if copy.voters != first.voters and copy not in behind]
+        if others:
+            yield f"{', '.join(others)} names other voters, or other addresses of them, than {first.label}: {ends}"
+    static = {copy.static_voters for copy in electing if copy.kraft_version == 0 and copy.static_voters}
+    if len(static) > 1:
+        said = "; ".join(f"{copy.label}: {', '.join(map(str, copy.static_voters))}" for copy in electing)
+        yield f"quorum-state names different static voters ({said}): {ends}"
