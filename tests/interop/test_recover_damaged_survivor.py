@@ -82,13 +82,13 @@ def checkpoints(node: KafkaNode) -> list[str]:
 
 
 def tear(node: KafkaNode) -> None:
-    """Append the beginning of a batch, as a crash in a write leaves it."""
+    """Append the beginning of a batch that was due, as a crash in a write leaves it."""
     files = OsFiles()
-    end = int(read_copy(files, find_place(files, str(node.log_dir))).end.offset)
+    end = read_copy(files, find_place(files, str(node.log_dir))).end
     with max(node.metadata_dir.glob("*.log")).open("r+b") as log:
         header = log.read(61)
         log.seek(0, 2)
-        log.write(end.to_bytes(8, "big") + header[8:])
+        log.write(end.offset.to_bytes(8, "big") + header[8:12] + end.epoch.to_bytes(4, "big") + header[16:])
 
 
 def leave_only_what_followed(node: KafkaNode) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
@@ -86,3 +87,10 @@ def test_without_known_voters_nothing_is_above() -> None:
 def test_the_order_of_replicas_does_not_matter(order: tuple[int, ...]) -> None:
     replicas = [replica(1, (1, 10), (4, 30)), replica(2, (1, 10), (3, 25)), replica(3, (1, 10), (4, 20))]
     assert bounds(*(replicas[number] for number in order)) == (20, 25)
+
+
+def test_what_a_cut_log_once_held_may_have_been_committed() -> None:
+    cut = msgspec.structs.replace(replica(1, (1, 40)), proved_end=96)
+    assert bounds(cut, replica(2, (1, 40)), replica(3, (1, 96))) == (96, 96)
+    assert bounds(cut, replica(2, (1, 40)), replica(3, (1, 40))) == (40, 40)
+    assert bounds(cut, replica(3, (1, 40))) == (40, 96)
