@@ -35,6 +35,7 @@ class FindingSink:
         offset: int | None = None,
         epoch: int | None = None,
         topic_id: str | None = None,
+        advice: str | None = None,
     ) -> None:
         """Take one. Of findings of one kind and `group` the first speaks for all; without a group each is its own."""
         number = self._kinds.get(kind, 0)
@@ -55,6 +56,7 @@ class FindingSink:
             offset=offset,
             epoch=epoch,
             topic_id=topic_id,
+            advice=advice,
         )
         self._groups[key] = (first, 1)
 

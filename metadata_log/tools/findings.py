@@ -128,6 +128,10 @@ _KEEP_PROOF: Final = (
     "the other replicas first (kraft log diff, kraft recover inspect). Where a majority of them has what is missing "
     "here, move the directory aside, whole, and let the replica fetch the log anew into an empty one"
 )
+_RESTORE_FILE: Final = (
+    "do not start this node, and do not empty its directory: restore this one file, from a backup of this directory or "
+    "by hand; if a newer version wrote it, use software of that version"
+)
 _WRITER: Final = (
     "find out what wrote it before restarting any controller: one that replays it will stop or go wrong there"
 )
@@ -225,8 +229,8 @@ _ALL: Final = [
     ),
     *_kinds(
         Cause.FILES,
-        ("corrupt_file", _E, "a small file that cannot be right", _RESTORE),
-        ("missing_file", _W, "a file that should be there", _RESTORE),
+        ("corrupt_file", _E, "a small file that cannot be right", _RESTORE_FILE),
+        ("missing_file", _W, "a file that should be there", _RESTORE_FILE),
         (
             "index_wrong",
             _W,

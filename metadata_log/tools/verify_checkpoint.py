@@ -101,21 +101,34 @@ class _Check:
 
     def read(self, handle: FileHandle) -> None:
         """Take every batch."""
+        end = 0
         for seen in walk(handle):
             if isinstance(seen, Quiet):
                 self._expected = seen.end_offset
+                end = seen.end_position
             elif isinstance(seen, Damage):
-                if seen.fault is not Fault.TORN:
+                end = seen.end
+                if seen.fault is Fault.TORN:
+                    self._check_behind_footer(seen.position, seen.size)
+                else:
                     kind = "unsupported_batch" if seen.fault is Fault.UNSUPPORTED else "corrupt_batch"
                     self._found(kind, f"{seen.size} bytes are no sound batch: {seen.what}", seen.position)
                 self._is_sound = False
                 self._after_damage = True
             else:
                 self._on_batch(seen)
+                end = seen.position + seen.header.size_in_bytes
         size = handle.size()
+        self._check_behind_footer(end, size - end)
         if not self._has_footer:
             what = "it has no footer: it was never finished, or its end is lost"
             self._found("checkpoint_incomplete", what, size)
+
+    def _check_behind_footer(self, position: int, size: int) -> None:
+        """A checkpoint ends with its footer: unlike a log, it has neither an unfinished write nor room behind it."""
+        if self._has_footer and size:
+            what = f"{size} bytes that are no batch come after the footer, where the file must end"
+            self._found("checkpoint_malformed", what, position)
 
     def report(self) -> CheckpointReport:
         """What it amounts to."""

@@ -6,6 +6,7 @@ Decides: what each must say of this log. Must not know: other replicas.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -38,10 +39,23 @@ class LogOutline(msgspec.Struct, frozen=True, kw_only=True):
     is_sound: bool
 
 
+_RESTORE_VOTES: Final = (
+    "do not start this replica, and do not empty its directory: its vote and epoch are in this file, and without them "
+    "it may vote twice. Restore the file from a backup of this directory; if a newer version wrote it, use software of "
+    "that version; else look at the other replicas first (kraft log diff, kraft recover inspect)"
+)
+_REBUILD_EPOCHS: Final = (
+    "compare the log with the other replicas first (kraft log diff), for the file may prove what a log lost; restore "
+    "it from a backup of this directory, or move it aside while the node is stopped"
+)
+_ADVICE: Final = {QUORUM_STATE_FILE: _RESTORE_VOTES, EPOCH_FILE: _REBUILD_EPOCHS}
+"""For small files that are missing or say nothing, where the kind's own advice is too general."""
+
+
 def add_unusable(sink: FindingSink, path: str, error: CorruptFileError | OSError) -> None:
     """A small file that says nothing usable, or cannot be read at all."""
     if isinstance(error, CorruptFileError):
-        sink.add("corrupt_file", error.what, file=path)
+        sink.add("corrupt_file", error.what, file=path, advice=_ADVICE.get(path.rsplit("/", 1)[-1]))
     else:
         sink.add("unreadable_file", f"it cannot be read: {error.strerror or error}", file=path)
 
@@ -100,7 +114,7 @@ def check_quorum_state(files: Files, directory: str, log: LogOutline, sink: Find
             what = (
                 f"there is no {QUORUM_STATE_FILE} beside a log of epoch {log.spans[-1].epoch}: votes may be forgotten"
             )
-            sink.add("missing_file", what, file=path, epoch=log.spans[-1].epoch)
+            sink.add("missing_file", what, file=path, epoch=log.spans[-1].epoch, advice=_RESTORE_VOTES)
         return None
     try:
         state = parse_quorum_state(read_file(files, path), path)

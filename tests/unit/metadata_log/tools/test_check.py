@@ -210,3 +210,31 @@ def test_without_indexes_nothing_is_missed(clusters: Path, tmp_path: Path) -> No
         path.unlink()
 
     assert check_paths([cluster.root]).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("__cluster_metadata-0/quorum-state", b""),
+        ("__cluster_metadata-0/quorum-state", b'{"data_version":9,"leaderId":1,"leaderEpoch":1}'),
+        ("__cluster_metadata-0/quorum-state", None),
+        ("__cluster_metadata-0/partition.metadata", b"version: 7\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"),
+        ("meta.properties", bytes(120)),
+    ],
+    ids=["empty", "newer", "gone", "topic-id", "zeroed"],
+)
+def test_a_small_file_is_to_be_restored_not_its_directory_emptied(
+    name: str, content: bytes | None, clusters: Path, tmp_path: Path
+) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.disk(2) / name
+    path.unlink(missing_ok=True)
+    if content is not None:
+        path.write_bytes(content)
+
+    (found,) = [one for one in check_paths([cluster.node(2)]).findings if one.file == str(path)]
+
+    assert found.kind in {"corrupt_file", "missing_file"}
+    assert "do not start" in found.advice
+    assert "estore" in found.advice
+    assert "anew" not in found.advice

@@ -18,7 +18,7 @@ from metadata_log.tools.verify import Depth, LogReport, verify_file, verify_log
 from metadata_log.tools.walk import Marks, Quiet, walk
 from tests.support.clusters import node_directories
 from tests.support.damage import Damage as PlantedDamage
-from tests.support.damage import copy_cluster, split, with_bytes
+from tests.support.damage import copy_cluster, split, with_bytes, with_epoch, write
 from tests.support.damage_records import RECORD_DAMAGE
 
 NOOP = b"\x01\x14\x00\x00"
@@ -248,3 +248,33 @@ def test_runs_of_noops_are_shown_at_once_but_for_marks(tmp_path: Path) -> None:
         (11, 50, 1049),
         (51, 100, 1099),
     ]
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [b"\xa5" * 3, b"\xa5" * 700, bytes(5), bytes(4096), b"own copy"],
+    ids=["few", "garbage", "zeros-few", "zeros", "copy"],
+)
+@pytest.mark.parametrize(
+    "name", ["00000000000000000255-0000000003.checkpoint", "00000000000000000000-0000000000.checkpoint", "bootstrap"]
+)
+def test_nothing_may_stand_behind_a_checkpoints_footer(name: str, tail: bytes, clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    source = cluster.metadata(11) / "00000000000000000255-0000000003.checkpoint"
+    path = source
+    if name == "bootstrap":
+        path = cluster.metadata(1).parent / "bootstrap.checkpoint"
+    elif name != source.name:
+        path = cluster.metadata(11) / name
+    if path != source:
+        write(path, [with_epoch(batch, 0) for batch in split(source)])
+    whole = path.read_bytes()
+    assert "checkpoint_malformed" not in _kinds(verify_file(path))
+
+    path.write_bytes(whole + (whole[:100] if tail == b"own copy" else tail))
+
+    (found,) = [found for found in verify_file(path).findings if found.kind == "checkpoint_malformed"]
+    assert (found.file, found.position, found.counts) == (str(path), len(whole), True)
+    node = 1 if name == "bootstrap" else 11
+    kinds = [one.kind for one in verify_log(_node(cluster.node(node))).findings]
+    assert "checkpoint_malformed" in kinds
