@@ -12,7 +12,7 @@ import typer
 
 from quorum.cli import recover_log, recover_quorum
 from quorum.cli.output import Output, OutputFormat, show_json
-from quorum.cli.recover_options import Apply, Directory, Work, run_proposed, text_of, texts_of
+from quorum.cli.recover_options import Apply, Directory, Work, run_proposed, single, text_of, texts_of
 
 if TYPE_CHECKING:
     from metadata_log.files import Files
@@ -97,14 +97,16 @@ def undo(
 ) -> None:
     """Take the latest repair of a directory back, from its backup, as long as no node has run on it since."""
 
+    target = single(directory)
+
     def propose(files: Files) -> Proposal:
         from quorum.cli.recover_run import work_root  # noqa: PLC0415  (not needed for help)
         from quorum.recovery.places import find_place  # noqa: PLC0415
         from quorum.recovery.undo import propose_undo  # noqa: PLC0415
 
-        log_dir = text_of(directory)
+        log_dir = text_of(target)
         if files.exists(log_dir):
             log_dir = find_place(files, log_dir).log_dir
         return propose_undo(files, log_dir, work_root(log_dir, work))
 
-    run_proposed(propose, [directory], apply, work, output)
+    run_proposed(propose, [target], apply, work, output)

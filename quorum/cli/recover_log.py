@@ -25,6 +25,7 @@ from quorum.cli.recover_options import (
     Work,
     request_of,
     run_proposed,
+    single,
     text_of,
     texts_of,
 )
@@ -67,12 +68,14 @@ def truncate(
         bootstrap_controller=bootstrap_controller, timeout_s=timeout,
     )  # fmt: skip
 
+    target = single(directory)
+
     def propose(files: Files) -> Proposal:
         from quorum.recovery.truncate import propose_truncate  # noqa: PLC0415
 
-        return propose_truncate(files, text_of(directory), texts_of(copy), to, request)
+        return propose_truncate(files, text_of(target), texts_of(copy), to, request)
 
-    run_proposed(propose, [directory], apply, work, output)
+    run_proposed(propose, [target], apply, work, output)
 
 
 def drop_snapshot(
@@ -100,12 +103,14 @@ def drop_snapshot(
         bootstrap_controller=bootstrap_controller, timeout_s=timeout,
     )  # fmt: skip
 
+    target = single(directory)
+
     def propose(files: Files) -> Proposal:
         from quorum.recovery.drop_snapshot import propose_drop_snapshot  # noqa: PLC0415
 
-        return propose_drop_snapshot(files, text_of(directory), texts_of(copy), request, name=checkpoint)
+        return propose_drop_snapshot(files, text_of(target), texts_of(copy), request, name=checkpoint)
 
-    run_proposed(propose, [directory], apply, work, output)
+    run_proposed(propose, [target], apply, work, output)
 
 
 def rebuild_indexes(
@@ -119,12 +124,14 @@ def rebuild_indexes(
     The log itself is not touched. Without --apply nothing is changed.
     """
 
+    target = single(directory)
+
     def propose(files: Files) -> Proposal:
         from quorum.recovery.rebuild_indexes import propose_rebuild_indexes  # noqa: PLC0415
 
-        return propose_rebuild_indexes(files, text_of(directory))
+        return propose_rebuild_indexes(files, text_of(target))
 
-    run_proposed(propose, [directory], apply, work, output)
+    run_proposed(propose, [target], apply, work, output)
 
 
 def cluster_id(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from quorum.recovery.carry_out import Author
     from quorum.recovery.request import Proposal, Request
 
-Directory = Annotated[Path, typer.Option("--dir", help="The log directory to repair; its node is stopped.")]
+Directory = Annotated[list[Path], typer.Option("--dir", help="The log directory to repair; its node is stopped.")]
 Directories = Annotated[
     list[Path], typer.Option("--dir", help="A log directory to repair; its node is stopped. May be repeated.")
 ]
@@ -198,6 +198,17 @@ def endpoints_of(texts: Sequence[str] | None) -> tuple[Endpoint, ...]:
             raise wrong_use(f"--endpoint {text!r}: listener {match['name']} is named twice")
         found.append(Endpoint(name=match["name"], host=match["host"].strip("[]"), port=int(match["port"])))
     return tuple(found)
+
+
+def single(paths: Sequence[Path]) -> Path:
+    """The one --dir of a command that repairs one directory.
+
+    Raises:
+        CliError: it was given twice; the last must not win silently.
+    """
+    if len(paths) > 1:
+        raise wrong_use(f"--dir is given {len(paths)} times, and this command repairs one directory: name one")
+    return paths[0]
 
 
 def text_of(path: Path) -> str:

@@ -59,7 +59,9 @@ def _ask(endpoint: Endpoint, timeout_s: float) -> Answer | None:
             connection.settimeout(timeout_s)
             return None if endpoint.name == GRPC_LISTENER else _ask_kafka(connection, address)
     except OSError as error:
-        return Answer(address=address, heard=Heard.NOBODY, said=error.strerror or str(error) or "no answer")
+        said = error.strerror or str(error) or "no answer"
+        is_silent = not isinstance(error, ConnectionRefusedError)
+        return Answer(address=address, heard=Heard.NOBODY, said=said, is_silent=is_silent)
 
 
 async def _ask_ours(addresses: Sequence[str], timeout_s: float) -> list[Answer]:

@@ -16,6 +16,7 @@ from quorum.cli.recover_options import (
     Endpoints,
     Shared,
     endpoints_of,
+    single,
     text_of,
     texts_of,
     with_shared_options,
@@ -59,12 +60,14 @@ def standalone(
     """
     endpoints = endpoints_of(endpoint)
 
+    target = single(directory)
+
     def propose(files: Files) -> Proposal:
         from quorum.recovery.standalone import propose_standalone  # noqa: PLC0415
 
-        return propose_standalone(files, text_of(directory), shared.copies, shared.request, endpoints=endpoints)
+        return propose_standalone(files, text_of(target), shared.copies, shared.request, endpoints=endpoints)
 
-    shared.run(propose, [directory])
+    shared.run(propose, [target])
 
 
 @with_shared_options
@@ -74,7 +77,8 @@ def from_broker(
         typer.Option("--broker-dir", help="A broker's log directory, or a copy; the best of several is taken."),
     ],
     directory: Annotated[
-        Path, typer.Option("--dir", help="The new controller's log directory: not there, empty, or just formatted.")
+        list[Path],
+        typer.Option("--dir", help="The new controller's log directory: not there, empty, or just formatted."),
     ],
     node_id: Annotated[int, typer.Option("--node-id", min=0, help="Of the new controller; a lost one's will do.")],
     endpoint: Endpoints = None,
@@ -88,16 +92,18 @@ def from_broker(
     """
     endpoints = endpoints_of(endpoint)
 
+    target = single(directory)
+
     def propose(files: Files) -> Proposal:
         from metadata_log.ids import DirectoryId  # noqa: PLC0415
         from quorum.node.system_ports import SystemEntropy  # noqa: PLC0415
         from quorum.recovery.from_broker import NewController, propose_from_broker  # noqa: PLC0415
 
         directory_id = DirectoryId(SystemEntropy().new_id())
-        new = NewController(log_dir=text_of(directory), node_id=node_id, endpoints=endpoints, directory_id=directory_id)
+        new = NewController(log_dir=text_of(target), node_id=node_id, endpoints=endpoints, directory_id=directory_id)
         return propose_from_broker(files, texts_of(broker_dir), shared.copies, new, shared.request)
 
-    shared.run(propose, [directory], is_new=True, owner_of=broker_dir[0])
+    shared.run(propose, [target], is_new=True, owner_of=broker_dir[0])
 
 
 @with_shared_options

@@ -236,6 +236,7 @@ def _data(proposal: Proposal, *, applied: bool) -> dict[str, object]:
         "loses": [msgspec.to_builtins(lost) for lost in proposal.loses],
         "may_lose": proposal.may_lose,
         "warnings": list(proposal.warnings),
+        "asked": [str(answer) for answer in proposal.asked],
         "changes": [
             {
                 "log_dir": rewrite.log_dir,
@@ -260,6 +261,9 @@ def _lines(proposal: Proposal, *, applied: bool) -> Iterator[str]:
             yield "Loses nothing that a copy here holds."
     if proposal.may_lose is not None:
         yield f"May lose {proposal.may_lose}."
+    if proposal.asked:
+        yield "Asked for a live leader:"
+        yield from (f"  {answer}" for answer in proposal.asked)
     yield from (f"WARNING: {warning}." for warning in proposal.warnings)
     for rewrite in proposal.rewrites:
         yield f"In {rewrite.log_dir}:"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from metadata_log.voters import GRPC_LISTENER, VoterSet
+from metadata_log.voters import GRPC_LISTENER, Endpoint, VoterSet
 from quorum.recovery.survey import Survey
 
 
@@ -29,6 +29,13 @@ def command(*words: object) -> str:
 def is_ours(voters: VoterSet | None) -> bool:
     """Whether the voters are controllers of ours: those have a GRPC listener."""
     return voters is not None and any(voter.endpoint(GRPC_LISTENER) is not None for voter in voters)
+
+
+def contact(endpoints: Sequence[Endpoint]) -> str | None:
+    """HOST:PORT at which other nodes and tools reach a controller: ours talk gRPC, Kafka's have one listener."""
+    ours = [endpoint for endpoint in endpoints if endpoint.name == GRPC_LISTENER]
+    first = next(iter([*ours, *endpoints]), None)
+    return None if first is None else str(first).partition("://")[2]
 
 
 def absent_words(known: Survey) -> tuple[str, ...]:
@@ -61,20 +68,29 @@ def rejoin(
         commands=(command("mv", "DATA_DIR", "DATA_DIR.before-recovery"),),
     )
     if ours:
-        return [aside, _join_ours(cluster, at)]
+        return [aside, *_join_ours(cluster, at)]
     return [aside, *(_join_kafka(cluster, at) if dynamic else _join_static(cluster))]
 
 
-def _join_ours(cluster: str, at: str) -> Step:
+def _join_ours(cluster: str, at: str) -> list[Step]:
     words = ("kraft", "storage", "format", "--config", "node.properties", "--cluster-id", cluster)
-    return Step(
-        text="Then format it anew, without voters, start it as an observer, and see it catch up",
-        commands=(
-            command(*words, "--no-initial-controllers"),
-            "kraft controller start --config node.properties",
-            command("kraft", "quorum", "describe", "--bootstrap-controller", at),
+    see = command("kraft", "quorum", "describe", "--bootstrap-controller", at, "--replication")
+    add = ("kraft", "quorum", "add-controller", "--bootstrap-controller", at, "--command-config", "node.properties")
+    return [
+        Step(
+            text="Then format it anew, without voters, start it as an observer, and wait until it has caught up",
+            commands=(
+                command(*words, "--no-initial-controllers"),
+                "kraft controller start --config node.properties",
+                see,
+            ),
         ),
-    )
+        Step(
+            text="Then make it a voter, one controller after the other; go on once it is shown as a follower "
+            "without lag",
+            commands=(command(*add), see),
+        ),
+    ]
 
 
 def _join_kafka(cluster: str, at: str) -> list[Step]:

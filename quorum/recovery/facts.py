@@ -47,5 +47,5 @@ def facts_of(
         "absent_nodes": [*known.absent_voters, *known.absent_brokers],
         "offsets_lost": [msgspec.to_builtins(found) for found in lost],
         "may_lose": may_lose,
-        "asked": [f"{answer.address}: {answer.heard.value}, {answer.said}" for answer in asked],
+        "asked": list(map(str, asked)),
     }  # fmt: skip

@@ -24,12 +24,12 @@ from metadata_log.offsets import Epoch
 from metadata_log.segment import segment_bases
 from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint
 from metadata_log.voters import Endpoint, Voter, VoterSet
-from quorum.recovery.advice import Step, bring_back, is_ours, rejoin
+from quorum.recovery.advice import Step, bring_back, contact, is_ours, rejoin
 from quorum.recovery.changes import Content, FileChange, Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import read_copies
-from quorum.recovery.journal import JOURNAL_FILE, NEW_SUFFIX, refuse_pending
+from quorum.recovery.journal import DONE, JOURNAL_FILE, NEW_SUFFIX, audits, refuse_pending, work_root_of
 from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, unvoted
 from quorum.recovery.outlook import Outlook, look_ahead
 from quorum.recovery.places import find_place
@@ -39,6 +39,7 @@ from quorum.recovery.request import (
     files_in,
     refuse_damaged,
     refuse_majority,
+    refuse_other_listeners,
     refuse_unusable,
 )
 from quorum.recovery.survey import Survey, survey
@@ -99,6 +100,12 @@ def _identity(files: Files, new: NewController) -> MetaProperties | None:
     if not files.is_dir(path):
         raise RefusedError(f"{path} is a file: name a new log directory")
     refuse_pending(files, path)
+    made = [one for one in audits(files, work_root_of(path)) if one.state == DONE]
+    if made and made[-1].action == "from-broker" and segment_bases(list(files_in(files, path))):
+        raise RefusedError(
+            f"{path} holds a metadata log already, the result of `kraft recover from-broker` of {made[-1].at}: start "
+            "the controller, or take it back first (kraft recover undo)"
+        )
     if segment_bases(list(files_in(files, path))):
         raise RefusedError(
             f"{path} holds a metadata log already: nothing is written over it. Name a new directory; if this is a "
@@ -152,12 +159,7 @@ def _voters(known: Survey, chosen: Copy, new: NewController, own: MetaProperties
         raise RefusedError(
             "nobody would find the new controller: say where it listens, --endpoint LISTENER://HOST:PORT"
         )
-    names = sorted({endpoint.name for voter in chosen.voters for endpoint in voter.endpoints})
-    if names and not {endpoint.name for endpoint in new.endpoints} & set(names):
-        raise RefusedError(
-            f"--endpoint: brokers look for a controller's listener {' or '.join(names)}, as the lost ones had; name "
-            "that one"
-        )
+    refuse_other_listeners(chosen.voters, new.endpoints)
     directory_id = own.directory_id if own is not None and own.directory_id is not None else new.directory_id
     key = ReplicaKey(node_id=NodeId(new.node_id), directory_id=directory_id)
     return VoterSet.of([Voter(key=key, endpoints=new.endpoints)])
@@ -196,14 +198,14 @@ def _proposal(
             if voters is None
             else f"voters: {', '.join(map(str, voters))}",
         ],
-        warnings=_warnings(others),
+        warnings=_warnings(others, node_id if node_id in ahead.others([]) else None),
         steps=_steps(ahead, new, voters, others),
     )
 
 
 def _steps(ahead: Outlook, new: NewController, voters: VoterSet | None, others: Sequence[int]) -> list[Step]:
     ours = is_ours(voters or ahead.kept.voters)
-    leader = str(new.endpoints[0]).partition("://")[2] if new.endpoints else None
+    leader = contact(new.endpoints)
     cluster_id = ahead.known.cluster_id
     return [
         bring_back(ours),
@@ -211,13 +213,20 @@ def _steps(ahead: Outlook, new: NewController, voters: VoterSet | None, others: 
     ]
 
 
-def _warnings(others: Sequence[int]) -> tuple[str, ...]:
-    if not others:
-        return ()
-    return (
-        f"should a lost controller ({', '.join(map(str, others))}) turn up again, it must not start from its old "
-        "directory",
-    )
+def _warnings(others: Sequence[int], reused: int | None) -> tuple[str, ...]:
+    """`reused`: a lost controller's id that the new one has."""
+    found = []
+    if others:
+        found.append(
+            f"should a lost controller ({', '.join(map(str, others))}) turn up again, it must not start from its old "
+            "directory"
+        )
+    if reused is not None:
+        found.append(
+            f"should the old disk of controller {reused} turn up again, nothing must start from it: two nodes would "
+            f"call themselves {reused}"
+        )
+    return tuple(found)
 
 
 def _gone(name: str) -> FileChange:

@@ -27,13 +27,31 @@ class Heard(enum.StrEnum):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What was heard at one address. `node_id`, `cluster_id`: as it says itself; None where it does not."""
+    """What was heard at one address. `node_id`, `cluster_id`: as it says itself; None where it does not.
+
+    `is_silent`: nobody, and not since the connection was refused: the name is unknown, or nothing came in time.
+    """
 
     address: str
     heard: Heard
     said: str
     node_id: int | None = None
     cluster_id: str | None = None
+    is_silent: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.address}: {self.heard.value}, {self.said}"
+
+
+def silence(answers: Iterable[Answer]) -> tuple[str, ...]:
+    """A sentence about addresses that said nothing at all: that is no proof that no leader lives there."""
+    silent = [answer.address for answer in answers if answer.is_silent]
+    if not silent:
+        return ()
+    return (
+        f"nothing was heard of {', '.join(silent)}, not even that nobody listens: a name that is not known here, a "
+        "host that is down, or a network that is cut. A leader may live there: see for yourself that none does",
+    )
 
 
 _CHANGE_VOTERS: Final = (

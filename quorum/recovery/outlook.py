@@ -15,9 +15,9 @@ from quorum.recovery.advice import Step
 from quorum.recovery.changes import Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.facts import facts_of
-from quorum.recovery.liveness import Answer
+from quorum.recovery.liveness import Answer, silence
 from quorum.recovery.plan import may_lose
-from quorum.recovery.request import Proposal, Request, refuse_loss, refuse_unsafe
+from quorum.recovery.request import Proposal, Request, refuse_loss, refuse_unsafe, strange_missing
 from quorum.recovery.survey import Excess, Survey, beyond_repair, excess, new_epoch, shortfalls
 
 
@@ -30,6 +30,7 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
     lost: tuple[Excess, ...]
     may_lose: str | None
     asked: tuple[Answer, ...]
+    notes: tuple[str, ...] = ()
 
     def facts(self, voters: VoterSet | None = None) -> dict[str, object]:
         """For the audit file."""
@@ -69,8 +70,9 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
             keeps=f"everything up to offset {end.offset} of epoch {end.epoch}",
             loses=self.lost,
             may_lose=self.may_lose,
-            warnings=(*warnings, *beyond_repair(self.known, self.kept)),
+            warnings=(*warnings, *beyond_repair(self.known, self.kept), *silence(self.asked), *self.notes),
             steps=tuple(steps),
+            asked=self.asked,
         )
 
 
@@ -90,4 +92,5 @@ def look_ahead(files: Files, known: Survey, kept: Copy, request: Request, *, ins
         lost=lost,
         may_lose=may_lose(known, kept),
         asked=asked,
+        notes=strange_missing(known, request),
     )

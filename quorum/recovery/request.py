@@ -11,7 +11,7 @@ import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.files import Files
-from metadata_log.voters import Endpoint
+from metadata_log.voters import Endpoint, VoterSet
 from quorum.recovery.advice import Step, command
 from quorum.recovery.changes import Rewrite
 from quorum.recovery.copies import Copy
@@ -52,6 +52,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
         keeps, loses, may_lose: as in `plan.Repair`.
         warnings: what the user should know before.
         steps: what follows.
+        asked: who was asked for a live leader, and what was heard.
     """
 
     action: str
@@ -62,6 +63,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     may_lose: str | None = None
     warnings: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
+    asked: tuple[Answer, ...] = ()
 
 
 def refuse_unsafe(known: Survey, request: Request, *, is_one_nodes: bool = False) -> tuple[Answer, ...]:
@@ -91,6 +93,20 @@ def refuse_unsafe(known: Survey, request: Request, *, is_one_nodes: bool = False
     return answers
 
 
+def refuse_other_listeners(voters: VoterSet, endpoints: Sequence[Endpoint]) -> None:
+    """Endpoints of which none has the name of a listener that the voters had: nobody would find the controller.
+
+    Raises:
+        RefusedError: naming theirs.
+    """
+    names = sorted({endpoint.name for voter in voters for endpoint in voter.endpoints})
+    if names and endpoints and not {endpoint.name for endpoint in endpoints} & set(names):
+        raise RefusedError(
+            f"--endpoint: brokers look for a controller's listener {' or '.join(names)}, as the lost ones had; name "
+            "that one"
+        )
+
+
 def refuse_broker(copy: Copy) -> None:
     """A broker's own directory is never made a controller's in place.
 
@@ -105,6 +121,14 @@ def refuse_broker(copy: Copy) -> None:
             f"{copy.label} is a broker's directory: leave it as it is, and make a new controller's from it with `kraft "
             "recover from-broker`"
         )
+
+
+def strange_missing(known: Survey, request: Request) -> tuple[str, ...]:
+    """A sentence about --missing nodes that no copy knows: a slip of the finger may hide a node that is not named."""
+    strange = sorted(request.missing - set(known.absent_voters) - set(known.absent_brokers))
+    if request.all_missing or not strange:
+        return ()
+    return (f"--missing {','.join(map(str, strange))}: no copy here knows such a node; check the numbers",)
 
 
 def refuse_absent(known: Survey, request: Request) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from metadata_log.files import Files
 from metadata_log.ids import ReplicaKey, id_text
 from metadata_log.voters import Endpoint, Voter, VoterSet
-from quorum.recovery.advice import bring_back, is_ours, rejoin
+from quorum.recovery.advice import bring_back, contact, is_ours, rejoin
 from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
@@ -25,6 +25,7 @@ from quorum.recovery.request import (
     refuse_broker,
     refuse_damaged,
     refuse_majority,
+    refuse_other_listeners,
     refuse_unusable,
 )
 from quorum.recovery.survey import Survey
@@ -72,6 +73,7 @@ def _voter(own: Copy, endpoints: Sequence[Endpoint]) -> Voter:
             f"{own.label} is no voter (those are {names}): to make it one, say where it listens as a controller, "
             "--endpoint CONTROLLER://HOST:PORT"
         )
+    refuse_other_listeners(voters, endpoints)
     key = ReplicaKey(node_id=identity.node_id, directory_id=identity.directory_id)
     if known is None:
         return Voter(key=key, endpoints=tuple(endpoints))
@@ -98,7 +100,7 @@ def _proposal(files: Files, ahead: Outlook, voter: Voter, request: Request) -> P
 
     others = ahead.others([node_id])
     ours = is_ours(voters)
-    leader = str(voter.endpoints[0]).partition("://")[2] if voter.endpoints else None
+    leader = contact(voter.endpoints)
     rewrite = Rewrite(
         action="standalone", log_dir=own.place.log_dir, changes=merged(changes()), facts=ahead.facts(voters)
     )

@@ -20,7 +20,7 @@ from quorum.recovery.changes import Content, FileChange, Rewrite
 from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.facts import facts_of
-from quorum.recovery.liveness import Answer
+from quorum.recovery.liveness import Answer, silence
 from quorum.recovery.new_log import epochs_of, kept_log, merged
 from quorum.recovery.request import Proposal, Request, files_in, refuse_unsafe
 from quorum.recovery.survey import Excess, Survey, common_end, cut_off, is_superseded
@@ -143,7 +143,8 @@ def _proposal(
         ),
         keeps=f"everything up to offset {to} of epoch {kept.end.epoch}",
         loses=losses,
-        warnings=warnings,
+        warnings=(*warnings, *silence(asked)),
+        asked=tuple(asked),
         steps=(Step(text="Start the node: it fetches what it lacks from the leader"),),
     )
 

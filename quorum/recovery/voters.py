@@ -17,7 +17,7 @@ import msgspec
 from metadata_log.files import Files
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, InvalidVoterError, Voter, VoterSet
-from quorum.recovery.advice import Step, command, is_ours, rejoin
+from quorum.recovery.advice import Step, command, contact, is_ours, rejoin
 from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
@@ -169,7 +169,7 @@ def _proposal(files: Files, ahead: Outlook, owned: Sequence[Copy], voters: Voter
     )
     gone = ahead.others(ids)
     ours = is_ours(voters)
-    leader = str(voters.voters[0].endpoints[0]).partition("://")[2]
+    leader = contact(voters.voters[0].endpoints)
     return ahead.proposal(
         "voters",
         rewrites,
@@ -192,7 +192,7 @@ def _warnings(gone: Sequence[int]) -> tuple[str, ...]:
 
 
 def _start_all(voters: VoterSet, ours: bool) -> list[Step]:
-    at = ",".join(str(voter.endpoints[0]).partition("://")[2] for voter in voters)
+    at = ",".join(contact(voter.endpoints) or "HOST:PORT" for voter in voters)
     start = "kraft controller start --config node.properties" if ours else "bin/kafka-server-start.sh server.properties"
     return [
         Step(

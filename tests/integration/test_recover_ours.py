@@ -80,6 +80,9 @@ def test_a_survivor_of_ours_becomes_the_quorum(cluster: Cluster, capsys: pytest.
     assert run([*standalone(survivor, agent), "--apply"]) == 0
     said = capsys.readouterr().out
     assert "kraft storage format --config node.properties --cluster-id" in said
+    at = f"--bootstrap-controller {LOOPBACK}:{survivor.ports['GRPC']}"
+    assert f"kraft quorum add-controller {at} --command-config node.properties" in said
+    assert f"kraft quorum describe {at}" in said
     goes_on(cluster, survivor, before)
 
 

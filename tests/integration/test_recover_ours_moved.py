@@ -34,6 +34,10 @@ def test_a_quorum_of_ours_goes_on_at_other_addresses(tmp_path: Path, capsys: pyt
             assert "is locked" in capsys.readouterr().err
             before.kill_all()
             assert run([*words, "--apply"]) == 0
+            said = capsys.readouterr().out
+            at = ",".join(f"{LOOPBACK}:{node.ports['GRPC']}" for node in moved.controllers.values())
+            assert f"controller.quorum.bootstrap.servers={at}\n" in said
+            assert f"kraft quorum describe --bootstrap-controller {at}\n" in said
             assert run(["recover", "verify", *(str(node.log_dir) for node in moved.controllers.values())]) == 0
             for node in moved.nodes:
                 node.write_config()

@@ -133,6 +133,12 @@ def from_broker(bench: Bench, target: object, *words: object, node_id: int = 1) 
     ]  # fmt: skip
 
 
+def made_from_broker(bench: Bench) -> Path:
+    made = bench.root / "made"
+    assert run([*map(str, ["recover", *from_broker(bench, made, *HERE), "--apply", *NO_WAIT])]) == 0
+    return made
+
+
 def formatted(bench: Bench, cluster: str, node_id: int) -> Path:
     path = empty(bench, "formatted")
     (path / "meta.properties").write_text(

@@ -27,6 +27,7 @@ from tests.support.misuses import (
     formatted,
     from_broker,
     lonely_copy,
+    made_from_broker,
     newer_record,
     no_meta,
     only_voter,
@@ -164,6 +165,16 @@ CASES = [
         lambda b: standalone(b, b.node("basic", 1), "--endpoint", "localhost:1"),
         r"write LISTENER://HOST:PORT",
     ),
+    Case(
+        "an endpoint of another listener",
+        lambda b: standalone(b, b.node("basic", 1), "--endpoint", "CONTROLER://localhost:1"),
+        r"look for a controller's listener CONTROLLER.*name that one",
+    ),
+    Case(
+        "two directories for one repair",
+        lambda b: standalone(b, b.node("basic", 1), "--dir", b.node("basic", 2)),
+        r"--dir is given 2 times.*name one",
+    ),
     Case("a listener named twice", lambda b: standalone(b, b.node("basic", 1), *HERE, *HERE), r"is named twice"),
     Case(
         "an address that is none",
@@ -189,6 +200,11 @@ CASES = [
         "over a metadata log",
         lambda b: from_broker(b, b.node("basic", 1), *HERE),
         r"holds a metadata log already: .*kraft recover standalone",
+    ),
+    Case(
+        "from a broker once more",
+        lambda b: from_broker(b, made_from_broker(b), *HERE),
+        r"the result of `kraft recover from-broker` of 20.*: start the controller",
     ),
     Case(
         "into a directory in use",

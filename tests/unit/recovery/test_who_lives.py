@@ -113,3 +113,33 @@ def test_what_is_no_controller_of_this_cluster_is_passed_over(clusters: Path, tm
     with listener([]) as port:
         address = f"127.0.0.1:{port}"
         assert run([*words, "--bootstrap-controller", address, "--not-a-controller", address]) == 0
+
+
+def test_the_plan_says_who_was_asked_and_what_proves_nothing(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    words = ["recover", "standalone", "--dir", str(node), "--missing", "rest", *NO_WAIT]
+    assert run(words) == 0
+    said = capsys.readouterr().out
+    assert "Asked for a live leader:\n  127.0.0.1:29101: nobody, Connection refused\n" in said
+    assert "nothing was heard" not in said
+    assert run([*words, "--bootstrap-controller", "no-such-host.invalid:9093"]) == 0
+    assert "WARNING: nothing was heard of no-such-host.invalid:9093, " in capsys.readouterr().out
+
+
+def test_a_missing_node_that_nobody_knows_is_warned_of(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    assert run(["recover", "standalone", "--dir", str(node), "--missing", "2,3,11,12,99", *NO_WAIT]) == 0
+    assert "WARNING: --missing 99: no copy here knows such a node" in capsys.readouterr().out
+
+
+def test_the_old_disk_of_a_reused_id_is_warned_of(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broker = Bench(clusters, tmp_path).node("basic", 11)
+    words = ["recover", "from-broker", "--broker-dir", str(broker), "--dir", str(tmp_path / "new"), "--node-id", "1"]
+    assert run([*words, "--endpoint", "CONTROLLER://localhost:1", "--missing", "rest", *NO_WAIT]) == 0
+    assert "should the old disk of controller 1 turn up again" in capsys.readouterr().out
