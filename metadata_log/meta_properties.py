@@ -71,6 +71,10 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
         if stripped and stripped[0] not in "#!" and (match := _LINE.fullmatch(stripped)) is not None:
             pairs[_ESCAPE.sub(r"\1", match["key"])] = _ESCAPE.sub(r"\1", match["value"])
     version = _integer(pairs, "version", path)
+    if version > _VERSION:
+        raise CorruptFileError(
+            path, f"it is of version {version}, of newer software, and we know {_VERSION}: use a newer kraft"
+        )
     if version != _VERSION:
         raise CorruptFileError(path, f"it is of version {version}; KRaft's is {_VERSION}: format a directory anew")
     directory = pairs.get("directory.id")

@@ -15,6 +15,7 @@ Whoever finds a journal goes on from 4 (`finish`); each step finds out whether i
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 
 import msgspec
@@ -85,8 +86,8 @@ def carry_out(files: Files, rewrite: Rewrite, *, author: Author, work_root: str)
         with contextlib.suppress(OSError):  # what stays is removed by the next run
             sweep(files, log_dir, work_root)
         raise RecoveryError(
-            f"{error.filename or work_dir}: {error.strerror or error}. Nothing was changed in {log_dir}: make room or "
-            "mend the disk (--work names another place for the backup), and run the command again"
+            f"{error.filename or work_dir}: {error.strerror or error}. Nothing was changed in {log_dir}: "
+            f"{_remedy(error)} (--work names another place for the backup), and run the command again"
         ) from error
     return _finish(files, record)
 
@@ -173,11 +174,22 @@ def _finish(files: Files, record: Record) -> Record:
         raise _unfinished(log_dir, record.work_dir, error) from error
 
 
+def _remedy(error: OSError) -> str:
+    """What a person does about a call that failed."""
+    if isinstance(error, PermissionError):
+        return "run this as the user that the node runs as, or as root"
+    if error.errno == errno.EROFS:
+        return "mount the file system for writing"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "make room"
+    return "make room or mend the disk"
+
+
 def _unfinished(log_dir: str, work_dir: str, error: OSError) -> RecoveryError:
     return RecoveryError(
         f"{error.filename or log_dir}: {error.strerror or error}. The repair is decided and not finished, and "
-        f"{log_dir} must not be used until it is: mend the disk and run the same command again. The backup is in "
-        f"{work_dir}"
+        f"{log_dir} must not be used until it is: {_remedy(error)}, and run the same command again. The backup is "
+        f"in {work_dir}"
     )
 
 

@@ -74,6 +74,6 @@ def test_a_read_only_disk_is_said_and_left() -> None:
     files.read_only = True
     said = outcome(files, lambda files: propose_standalone(files, "/data", [], request()), "/data")
     assert said is not None
-    assert "read-only file system. Nothing was changed in /data" in said
+    assert "read-only file system. Nothing was changed in /data: mount the file system for writing (--work" in said
     files.read_only = False
     assert tree(files, "/data") == before
