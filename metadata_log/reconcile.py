@@ -103,7 +103,7 @@ def judge(
     reports where it really is (AssignReplicasToDirs, KIP-858).
     """
     topic_id, topic_name, partition_id = directory.topic_id, directory.topic_name, directory.partition
-    if topic_name is None or partition_id is None or topic_id is None or _is_told_by_name(directory):
+    if topic_name is None or partition_id is None or topic_id is None or not is_by_image(directory):
         return _without_image(directory)
     if is_reserved_topic_id(topic_id):
         return Verdict(kind=Kind.WRONG_ID, why=f"its partition.metadata holds the reserved id {id_text(topic_id)}")
@@ -120,8 +120,10 @@ def judge(
     return _of_replica(directory, topic, partition, broker_id, directory_id)
 
 
-def _is_told_by_name(directory: DirectoryFacts) -> bool:
-    return directory.is_stray or directory.is_deleted or directory.topic_name == METADATA_TOPIC_NAME
+def is_by_image(directory: DirectoryFacts) -> bool:
+    """Whether it takes an image to judge a directory; of others its name, or the lack of a topic id, tells all."""
+    is_told_by_name = directory.is_stray or directory.is_deleted or directory.topic_name == METADATA_TOPIC_NAME
+    return directory.topic_name is not None and directory.topic_id is not None and not is_told_by_name
 
 
 def _without_image(directory: DirectoryFacts) -> Verdict:

@@ -13,26 +13,16 @@ from pathlib import Path
 import msgspec
 
 from metadata_log.directory import read_partition_metadata
-from metadata_log.errors import CorruptFileError, MetadataLogError, WrongUseError
-from metadata_log.ids import DirectoryId, NodeId, TopicId
-from metadata_log.image import MetadataImage
+from metadata_log.errors import CorruptFileError
+from metadata_log.ids import DirectoryId, NodeId, TopicId, id_text
 from metadata_log.os_files import OsFiles
-from metadata_log.reconcile import DirectoryFacts, Kind, Verdict, facts_of, judge
+from metadata_log.reconcile import DirectoryFacts, Kind, Verdict, facts_of, is_by_image, judge
 from metadata_log.staging import DELETING, REMOVE_AT, UNFINISHED, parse_staged
-from metadata_log.tools.check_partitions import newest_image
-from metadata_log.tools.diff import diff_and_odd
-from metadata_log.tools.quorum_view import Replica, view_quorum
-from metadata_log.tools.sources import NodeSource, find_sources, require_one_cluster
+from metadata_log.tools.audit_image import AuditError, Judges, NoBrokerError, epoch_of, find_judges
+from metadata_log.tools.sources import find_sources, require_one_cluster
 from metadata_log.tools.times import time_text
-from metadata_log.tools.verify import verify_log
 
-
-class AuditError(MetadataLogError):
-    """An audit has nothing to look at, or nothing to judge it by."""
-
-
-class NoBrokerError(AuditError, WrongUseError):
-    """The directories that were named are not one broker's, or none of them says what a broker should hold."""
+__all__ = ["Audit", "AuditError", "Audited", "NoBrokerError", "WhenKafkaStarts", "audit"]
 
 
 class WhenKafkaStarts(enum.StrEnum):
@@ -43,18 +33,21 @@ class WhenKafkaStarts(enum.StrEnum):
     LEAVES = "leaves it aside"
     DELETES = "deletes it after a minute"
     REFUSES = "refuses to start"
+    UNCERTAIN = "not known: the image does not say"
 
 
 class Audited(msgspec.Struct, frozen=True, kw_only=True):
     """One directory in a log directory, or in its `deleting/`. `facts.topic_id` is by its `partition.metadata`.
 
     `is_agents`: an agent of ours put it there and takes it away. Kafka refuses to start beside it until then.
+    `is_judged`: the image is enough to say what it is; what is not judged is never moved.
     """
 
     log_dir: Path
     facts: DirectoryFacts
     verdict: Verdict
     is_agents: bool = False
+    is_judged: bool = True
 
     @property
     def path(self) -> Path:
@@ -72,6 +65,8 @@ class Audited(msgspec.Struct, frozen=True, kw_only=True):
             return WhenKafkaStarts.DELETES
         if self.facts.topic_name is None:
             return WhenKafkaStarts.REFUSES
+        if not self.is_judged:
+            return WhenKafkaStarts.UNCERTAIN
         return WhenKafkaStarts.KEEPS if self.is_kept else WhenKafkaStarts.SETS_ASIDE
 
     @property
@@ -84,7 +79,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     """All entries of a broker's log directories, in order.
 
     `image_end` and `image_epoch` say up to where the metadata was read that they are judged by; records from
-    `certain_end` on may not be committed.
+    `certain_end` on may not be committed. `doubts`: why nothing may be moved by it; `notes`: what to know besides.
     """
 
     broker_id: int
@@ -92,6 +87,8 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     image_end: int
     image_epoch: int
     certain_end: int
+    doubts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     directories: tuple[Audited, ...]
 
 
@@ -99,7 +96,7 @@ def audit(log_dirs: Sequence[Path], image_from: Sequence[Path] = ()) -> Audit:
     """Judge every directory in the log directories of one broker.
 
     Args:
-        image_from: nodes whose metadata is read, the most advanced of them counting; none: the broker's own copy.
+        image_from: nodes whose metadata is read besides the broker's own copy, the most advanced of them counting.
 
     Raises:
         NoBrokerError: the directories are not those of one broker, or no node was named that has metadata.
@@ -118,56 +115,37 @@ def audit(log_dirs: Sequence[Path], image_from: Sequence[Path] = ()) -> Audit:
             f"an audit is of one broker's log directories, told by their meta.properties; these are of nodes: {shown}"
         )
     broker_id = NodeId(nodes[0].node_id or 0)
-    judges = find_sources(image_from).nodes if image_from else nodes
-    require_one_cluster([*nodes, *judges], "what is to be audited and judged by")
-    image, holder, certain_end = _image(judges)
+    named = find_sources(image_from).nodes
+    require_one_cluster([*nodes, *named], "what is to be audited and judged by")
+    if image_from and not any(node.metadata is not None for node in named):
+        raise NoBrokerError("no metadata log is at the paths of --image")
+    judges = find_judges(nodes, named)
     found = [
         audited
         for node in nodes
         for disk in node.log_directories
         for audited in _of_disk(
-            disk.path, image, broker_id, None if disk.identity is None else disk.identity.directory_id
+            disk.path, judges, broker_id, None if disk.identity is None else disk.identity.directory_id
         )
     ]
     return Audit(
         broker_id=broker_id,
-        image_from=holder.source.metadata or holder.source.path,
-        image_end=holder.reach,
-        image_epoch=holder.report.last_epoch,
-        certain_end=min(certain_end, holder.reach),
+        image_from=judges.holder.source.metadata or judges.holder.source.path,
+        image_end=judges.holder.reach,
+        image_epoch=epoch_of(judges.holder),
+        certain_end=judges.certain_end,
+        doubts=judges.doubts,
+        notes=judges.notes,
         directories=tuple(found),
     )
 
 
-def _image(nodes: Sequence[NodeSource]) -> tuple[MetadataImage, Replica, int]:
-    """The image of the most advanced of these nodes, that replica, and up to where all is surely committed."""
-    with_log = [node for node in nodes if node.metadata is not None]
-    if not with_log:
-        raise NoBrokerError("no metadata log is there to judge by: name a node that has one with --image")
-    view = view_quorum([(node, verify_log(node)) for node in with_log])
-    diff, odd = diff_and_odd(view)
-    parted = next((found for found in diff.findings if found.counts), None)
-    if parted is not None:
-        who = "" if parted.node_id is None else f"on node {parted.node_id}, "
-        raise AuditError(
-            f"the logs to judge by contradict each other: {who}{parted.meaning} (kraft log diff says more): find out "
-            "which are right, and name only those with --image"
-        )
-    image = newest_image(view, odd)
-    if image is None:
-        names = ", ".join(str(node.metadata) for node in with_log)
-        raise AuditError(f"{names}: no image at its end (kraft log verify says why): name another node with --image")
-    return image, next(replica for replica in view.replicas if replica.report.image is image), view.bounds.lower
-
-
-def _of_disk(
-    log_dir: Path, image: MetadataImage, broker_id: NodeId, directory_id: DirectoryId | None
-) -> Iterator[Audited]:
+def _of_disk(log_dir: Path, judges: Judges, broker_id: NodeId, directory_id: DirectoryId | None) -> Iterator[Audited]:
     for entry in sorted(child for child in log_dir.iterdir() if child.is_dir()):
         if entry.name == DELETING:
             yield from _staged(log_dir, entry)
         else:
-            yield _audited(log_dir, entry, image, broker_id, directory_id)
+            yield _audited(log_dir, entry, judges, broker_id, directory_id)
 
 
 def _staged(log_dir: Path, deleting: Path) -> Iterator[Audited]:
@@ -205,7 +183,7 @@ def _goes(staged: Path) -> str:
 
 
 def _audited(
-    log_dir: Path, entry: Path, image: MetadataImage, broker_id: NodeId, directory_id: DirectoryId | None
+    log_dir: Path, entry: Path, judges: Judges, broker_id: NodeId, directory_id: DirectoryId | None
 ) -> Audited:
     facts = facts_of(entry.name, None)
     if facts.topic_name is not None:
@@ -214,7 +192,45 @@ def _audited(
         except CorruptFileError as error:
             verdict = Verdict(kind=Kind.MISSING_METADATA, why=f"its partition.metadata cannot be right: {error.what}")
             return Audited(log_dir=log_dir, facts=facts, verdict=verdict)
-    return Audited(log_dir=log_dir, facts=facts, verdict=judge(facts, image, broker_id, directory_id))
+    verdict, is_judged = _judged(facts, judges, broker_id, directory_id)
+    return Audited(log_dir=log_dir, facts=facts, verdict=verdict, is_judged=is_judged)
+
+
+def _judged(
+    facts: DirectoryFacts, judges: Judges, broker_id: NodeId, directory_id: DirectoryId | None
+) -> tuple[Verdict, bool]:
+    """The verdict of the image, and whether it stands: what an image that is not enough says against one does not."""
+    verdict = judge(facts, judges.image, broker_id, directory_id)
+    topic_id, end = facts.topic_id, judges.holder.reach
+    if verdict.kind is Kind.KEEP or not is_by_image(facts) or topic_id is None:
+        return verdict, True
+    is_gone = judges.image.topics.topic(topic_id) is None
+    is_unseen = is_gone and not judges.was_ever(topic_id)
+    unseen = f"no record up to offset {end} gave a topic its id {id_text(topic_id)}"
+    own = judges.own
+    if judges.doubts:
+        why = unseen if is_unseen else f"by the image at offset {end}, {verdict.why}"
+        return Verdict(kind=Kind.UNKNOWN, why=f"{why}; but that log cannot be trusted, or is too old"), False
+    if own is not None and own.report.image is not None:
+        by_own = judge(facts, own.report.image, broker_id, directory_id)
+        if by_own.kind is Kind.KEEP or is_unseen:
+            why = unseen if is_unseen else f"by the image at offset {end}, {verdict.why}"
+            more = f"the broker's own copy goes on to offset {own.reach}, and by it {by_own.why}"
+            return Verdict(kind=Kind.UNKNOWN, why=f"{why}; {more}"), False
+        return verdict, True
+    return _of_unseen(topic_id, judges, unseen) if is_unseen else (verdict, True)
+
+
+def _of_unseen(topic_id: TopicId, judges: Judges, unseen: str) -> tuple[Verdict, bool]:
+    """Of a topic id that no record gave: deleted it is not called."""
+    if not judges.covers_broker:
+        more = "nothing says how far the broker's own copy went: name a newer --image, and all of log.dirs"
+        return Verdict(kind=Kind.UNKNOWN, why=f"{unseen}, and {more}"), False
+    if judges.holder.report.rules.is_complete:
+        return Verdict(kind=Kind.UNKNOWN, why=f"{unseen}, and the log here goes back to its first record"), True
+    begin = judges.holder.report.start_offset
+    why = f"no topic has its id {id_text(topic_id)}, and the log here, from offset {begin} on, never had one that has"
+    return Verdict(kind=Kind.STALE, why=why), True
 
 
 def _topic_id(directory: Path) -> TopicId | None:

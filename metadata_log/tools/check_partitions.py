@@ -27,7 +27,10 @@ def check_partitions(
     """What is wrong with the partition directories of these nodes, by the image of `newest_image`."""
     image = newest_image(view, odd)
     if image is None:
-        yield from _not_judged(nodes) if odd else ()
+        yield from _not_judged(nodes, "the logs part, and nothing says which of them is right") if odd else ()
+        return
+    if any(replica.report.image is image and replica.report.rules.in_transaction for replica in view.replicas):
+        yield from _not_judged(nodes, "a metadata transaction is open, and what was created since is not seen")
         return
     knowing = [replica.report.rules for replica in view.replicas if replica.report.rules.is_complete]
     for node in nodes:
@@ -82,7 +85,7 @@ def newest_image(view: QuorumView, odd: frozenset[int] = frozenset()) -> Metadat
     return None if best is None else best.report.image
 
 
-def _not_judged(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
+def _not_judged(nodes: Sequence[NodeSource], why: str) -> Iterator[Finding]:
     for node in nodes:
         count = sum(
             facts.topic_name != METADATA_TOPIC_NAME
@@ -90,7 +93,7 @@ def _not_judged(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
             for facts, _ in _partition_directories(disk)
         )
         if count:
-            what = f"its {count} partition directories: the logs part, and nothing says which of them is right"
+            what = f"its {count} partition directories: {why}"
             yield finding("partitions_not_judged", what, node_id=node.node_id, file=str(node.path))
 
 

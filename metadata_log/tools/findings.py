@@ -135,6 +135,7 @@ _RESTORE_FILE: Final = (
 _WRITER: Final = (
     "find out what wrote it before restarting any controller: one that replays it will stop or go wrong there"
 )
+_OPEN: Final = "let the active controller end it: one that takes over aborts it; judge no topic by this log until then"
 _NOTHING: Final = "nothing"
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
@@ -196,6 +197,7 @@ _ALL: Final = [
         ("broker_epoch_not_offset", _N, "a broker epoch that is not its record's offset", _NOTHING),
         ("record_above_level", _W, "a record above the finalised metadata.version", _WRITER),
         ("transaction_broken", _E, "a metadata transaction out of order", _WRITER),
+        ("open_transaction", _W, "a metadata transaction that does not end", _OPEN),
         ("impossible_record", _E, "a record that cannot follow those before it", _WRITER),
     ),
     *_kinds(

@@ -92,6 +92,7 @@ class Verification:
         for pending in sorted(self._ends):
             for name in self._ends[pending]:
                 self.read_checkpoint(name)
+        self._rules.check_end(self._chain.end)
         log = self._outline()
         check_epoch_file(self._files, self._directory, log, self._sink)
         state = check_quorum_state(self._files, self._directory, log, self._sink)

@@ -68,6 +68,7 @@ class RecordRules:
         self._image = MetadataImage.empty()
         self._before: tuple[MetadataImage, dict[TopicId, KnownTopic], dict[TopicId, KnownTopic]] | None = None
         self._transaction_at = -1
+        self._transaction_place: Place | None = None
         self._level: int | None = None
         self._highest: dict[type[MetadataRecord], int] = {}
         """By type, the highest version that may be written at the level."""
@@ -109,6 +110,17 @@ class RecordRules:
     def in_transaction(self) -> bool:
         """Whether a metadata transaction is open."""
         return self._before is not None
+
+    def check_end(self, end: int) -> None:
+        """Whether the log, which ends at `end`, leaves a metadata transaction open: nothing in it ever took effect."""
+        place = self._transaction_place
+        if self._before is None or not self.is_trusted or place is None:
+            return
+        meaning = (
+            f"the metadata transaction that begins at offset {self._transaction_at} is not ended at the log's end, "
+            f"offset {end}: no record from there on has taken effect, so that topics created since are not seen"
+        )
+        self._add("open_transaction", meaning, self._transaction_at, place)
 
     def was_ever(self, topic_id: TopicId) -> bool:
         """Whether any record seen gave a topic this id."""
@@ -290,7 +302,7 @@ class RecordRules:
                 self._add("transaction_broken", meaning, offset, place)
                 return image
             self._before = (image, dict(self._live), dict(self._removed))
-            self._transaction_at = offset
+            self._transaction_at, self._transaction_place = offset, place
             return image
         if self._before is None:
             self._add("transaction_broken", f"{name} at offset {offset}, but no transaction is open", offset, place)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from quorum.cli.errors import FAILED, wrong_use
+from quorum.cli.errors import FAILED, CliError, say, wrong_use
 from quorum.cli.findings import FindingFormat, FindingOutput
 from quorum.cli.output import print_table, show_json, show_json_line
 
@@ -48,9 +48,9 @@ def run(
 ) -> None:
     """Say of each directory in a broker's log directories: keep, stale, wrong id, missing metadata, unknown; and why.
 
-    Judged by the broker's own copy of the metadata log, which is as old as its last fetch, or by --image. Reads only,
-    without --quarantine and --undo. These rename or move, never delete, and keep a journal in each log directory.
-    Exit status 1: a directory does not belong, and was not moved.
+    Judged by the broker's own copy of the metadata log, which is as old as its last fetch, or by --image if newer.
+    Reads only, without --quarantine and --undo. These rename or move, never delete, and keep a journal in each log
+    directory. Exit status 1: a directory does not belong and was not moved, or cannot be judged.
     """
     if (undo and (quarantine or image)) or (to is not None and not quarantine):
         raise wrong_use("--undo goes alone, and --to with --quarantine")
@@ -65,9 +65,12 @@ def run(
     except SourceError as error:
         raise wrong_use(str(error)) from error
     wrong = [audited for audited in found.directories if audited.is_wrong]
+    if quarantine and found.doubts:
+        raise CliError(f"nothing is moved: {'; '.join(found.doubts)}")
     moves = _quarantine(wrong, to) if quarantine else []
     _show(found, moves, output)
-    if wrong and not quarantine:
+    unjudged = found.doubts or not all(audited.is_judged for audited in found.directories)
+    if unjudged or (wrong and not quarantine):
         raise typer.Exit(FAILED)
 
 
@@ -95,6 +98,8 @@ def _undo(log_dirs: Sequence[Path], output: FindingFormat) -> None:
 def _show(found: Audit, moves: Sequence[Move], output: FindingFormat) -> None:
     targets = {move.source: move.target for move in moves}
     rows = [_row(audited, targets) for audited in found.directories]
+    for warning in (*found.doubts, *found.notes):
+        say(f"kraft: {warning}")
     if output is not FindingFormat.TABLE:
         _show_rows(rows, output)
         return
@@ -106,14 +111,29 @@ def _show(found: Audit, moves: Sequence[Move], output: FindingFormat) -> None:
         f"{f', {len(moves)} moved' if moves else ''}. Judged by {found.image_from}, up to offset {found.image_end} of "
         f"epoch {found.image_epoch}{_doubt(found)}."
     )
+    for line in _others(found):
+        print(line)
     staged = sum(audited.is_agents for audited in found.directories)
     if staged:
         print(
             f"{staged} under deleting/ are an agent's of ours, which removes them itself; Apache Kafka would refuse to "
             "start beside them."
         )
-    if wrong and not moves:
+    if wrong and not moves and not found.doubts:
         print("Move them with --quarantine once the broker is stopped; --undo moves them back.")
+
+
+def _others(found: Audit) -> Iterator[str]:
+    """What is neither kept nor counted as wrong: what a broker put aside by its name, and what nothing can judge."""
+    unjudged = sum(not audited.is_judged for audited in found.directories)
+    stray = sum(audited.facts.is_stray for audited in found.directories)
+    deleted = sum(audited.facts.is_deleted for audited in found.directories)
+    if unjudged:
+        yield f"{unjudged} cannot be judged by this image, and are not moved: name a newer or sound one with --image."
+    if stray:
+        yield f"{stray} were set aside before (-stray): they take space; --undo moves back what is in a journal."
+    if deleted:
+        yield f"{deleted} a broker marked for deletion (-delete): it deletes them when it runs."
 
 
 def _doubt(found: Audit) -> str:
