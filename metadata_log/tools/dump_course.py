@@ -18,6 +18,7 @@ from metadata_log.errors import CorruptBatchError, MetadataLogError, Unsupported
 from metadata_log.files import FileHandle
 from metadata_log.tools.dump_pieces import LARGEST_BATCH, PIECE_BYTES, Piece, pieces
 from metadata_log.tools.scan import Damage, Fault, scan
+from metadata_log.tools.verify_tail import may_be_one_write
 
 T = TypeVar("T")
 _TRIES: Final = 2
@@ -66,14 +67,24 @@ class Flaw(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Course:
-    """Where a dump of one file stands. `position` is where the next piece begins; `tail`, at the end, what is left."""
+    """Where a dump of one file stands. `position` is where the next piece begins; `tail`, at the end, what is left.
 
-    def __init__(self, handle: FileHandle, size: int, first_offset: int | None = None) -> None:
+    `is_lost` says whether what stands beside the file proves that it lost its end; it is asked only about a torn one.
+    """
+
+    def __init__(
+        self,
+        handle: FileHandle,
+        size: int,
+        first_offset: int | None = None,
+        is_lost: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.position = 0
         self.tail: int | None = None
         self._handle = handle
         self._size = size
         self._due = first_offset
+        self._is_lost = is_lost
         self._before: Piece | None = None
 
     @property
@@ -164,9 +175,11 @@ class Course:
                 self.position = damage.end
 
     def _may_be_cut_short(self, damage: Damage) -> bool:
-        """Whether it begins as the batch that was due would, or with zeros that never were written over."""
-        head = self._handle.pread(min(8, damage.size), damage.position)
-        return self._due is None or not any(head) or head == (self._due % 2**64).to_bytes(8, "big")[: len(head)]
+        """Whether it may be one interrupted write of the batch that was due, and nothing proves that it was whole."""
+        due = self._due
+        if due is not None and not may_be_one_write(self._handle, damage.position, damage.size, offset=due, epoch=0):
+            return False
+        return not self._is_lost()
 
     def _unsealed(self, damage: Damage) -> list[Piece]:
         """The batches that fill the damaged bytes, each with its length; none where lengths do not add up."""

@@ -5,6 +5,7 @@ Decides: what belongs to an export, and that it is consistent. Must not know: wh
 A live directory is only read, and not locked. Segments and checkpoints come and go meanwhile: files that vanish or
 shrink make the copy start over; what is appended meanwhile may be missing. The last segment ends with a whole batch:
 bytes of an unfinished write at its end are left out and counted in the manifest; any other damage is copied as it is.
+Where what stands beside the log proves that it lost its end, nothing is left out, and the manifest says what is proven.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from metadata_log.directory import MetaProperties
 from metadata_log.errors import DirectoryError, WrongUseError
 from metadata_log.ids import id_text
 from metadata_log.os_files import OsFiles
 from metadata_log.segment import segment_bases, segment_file
 from metadata_log.tools.contents import LogContents, data_files, metadata_directory, read_contents, read_identity
+from metadata_log.tools.lost_end import lost_end
 from metadata_log.tools.manifest import MANIFEST_FILE, Manifest, ManifestFile, ManifestVoter, write_manifest
 from metadata_log.tools.scan import Damage, Fault, scan
 from metadata_log.tools.sources import find_sources
@@ -53,18 +56,14 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
     """
     directory = metadata_to_export(source_dir)
     require_new_directory(target_dir, "give the export a directory of its own")
-    identity = read_identity(directory)
-    if identity is None:
-        raise ExportError(
-            f"there is no meta.properties beside {directory}, so that nobody knows whose log it is: give a node's log "
-            "directory with both in it"
-        )
+    identity = _identity_of(directory)
     beside = target_dir.parent / f".{target_dir.name}.unfinished"
     target_dir.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(beside, ignore_errors=True)
     try:
         names = _copy_until_stable(directory, beside)
-        cut = _cut_tail(beside, names)
+        lost = lost_end(directory)
+        cut = 0 if lost.is_certain else _cut_tail(beside, names)
         contents = read_contents(OsFiles(), str(beside))
         manifest = Manifest(
             cluster_id=identity.cluster_id,
@@ -76,6 +75,8 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
             voters=_voters(contents, directory),
             high_watermark=high_watermark,
             cut_tail_bytes=cut,
+            proved_end=lost.proved_end if lost.findings else None,
+            lost=tuple(found.meaning for found in lost.findings),
             files=tuple(_describe(beside / name) for name in names),
         )
         write_manifest(beside, manifest)
@@ -85,6 +86,16 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
         shutil.rmtree(beside, ignore_errors=True)
     OsFiles().fsync_dir(str(target_dir.parent))
     return manifest
+
+
+def _identity_of(directory: Path) -> MetaProperties:
+    identity = read_identity(directory)
+    if identity is None:
+        raise ExportError(
+            f"there is no meta.properties beside {directory}, so that nobody knows whose log it is: give a node's log "
+            "directory with both in it"
+        )
+    return identity
 
 
 def damage_in(export_dir: Path) -> Iterator[tuple[str, Damage]]:

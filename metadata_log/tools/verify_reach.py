@@ -60,7 +60,9 @@ def proofs_beside(files: Files, directory: str, names: Sequence[str]) -> list[Pr
         found.append(Proof(file=f"{directory}/{EPOCH_FILE}", reach=int(entries[-1].start_offset)))
     if MANIFEST_FILE in names:
         with suppress(CorruptFileError, OSError):  # `find_sources` says so
-            found.append(Proof(file=f"{directory}/{MANIFEST_FILE}", reach=read_manifest(Path(directory)).end_offset))
+            manifest = read_manifest(Path(directory))
+            reach = max(manifest.end_offset, manifest.proved_end or 0)
+            found.append(Proof(file=f"{directory}/{MANIFEST_FILE}", reach=reach))
     present = set(names)
     for name in names:
         matched = _INDEX_NAME.fullmatch(name)

@@ -23,7 +23,7 @@ _SECTOR: Final = 512
 _OWN_ZEROS: Final = 16
 """So many zeros at its end may be a record's own."""
 _EPOCHS_AHEAD: Final = 1 << 20
-_DESTROYED: Final = "this is no write that a crash interrupted: what stood there is lost"
+DESTROYED: Final = "this is no write that a crash interrupted: what stood there is lost"
 _MAGIC_AT: Final = 16
 
 
@@ -34,7 +34,7 @@ def judged_tail(handle: FileHandle, damage: Damage, offset: int, epoch: int, *, 
     size = handle.size() - damage.position
     if may_be_torn and may_be_one_write(handle, damage.position, size, offset=offset, epoch=epoch):
         return damage
-    return msgspec.structs.replace(damage, fault=Fault.CORRUPT, what=f"{damage.what}; {_DESTROYED}")
+    return msgspec.structs.replace(damage, fault=Fault.CORRUPT, what=f"{damage.what}; {DESTROYED}")
 
 
 def may_be_one_write(handle: FileHandle, position: int, size: int, *, offset: int, epoch: int) -> bool:

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import os
 import sys
 from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from metadata_log.errors import MetadataLogError
 from metadata_log.os_files import OsFiles
+from metadata_log.segment import segment_bases, segment_file
 from metadata_log.tools.dump import Shown, first_offset_of, joined, show_text, tail_lines, title_lines
 from metadata_log.tools.dump_course import Course, Flaw
 from metadata_log.tools.dump_lines import Style
@@ -23,6 +27,7 @@ from quorum.cli.errors import FAILED, CliError, exit_code_of, say, wrong_use
 
 if TYPE_CHECKING:
     from metadata_log.tools.dump_texts import TextRow
+    from metadata_log.tools.lost_end import LostEnd
 
 
 class DumpFormat(enum.StrEnum):
@@ -159,7 +164,8 @@ def dump_file(path: str, renderer: Renderer, writer: Writer) -> int:
     """
     handle = OsFiles().open(path, read_only=True)
     try:
-        course = Course(handle, handle.size(), first_offset_of(path))
+        lost = EndOfLog(path)
+        course = Course(handle, handle.size(), first_offset_of(path), lost.is_certain)
         require_log(path, course)
         writer.write(renderer.title(path))
         status = 0
@@ -168,9 +174,38 @@ def dump_file(path: str, renderer: Renderer, writer: Writer) -> int:
                 _write_sound(path, course, renderer, writer)
             status = max(status, write_past_trouble(path, course, renderer, writer))
         writer.write(renderer.tail(path, course.tail))
+        if lost.sentences():
+            writer.flush()
+            status = FAILED
+        for sentence in lost.sentences():
+            say(f"kraft: {path}: {sentence}")
         return status
     finally:
         handle.close()
+
+
+class EndOfLog:
+    """What is proven lost of the log whose last segment a file is; asked for once, and nothing of another file."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+
+    def is_certain(self) -> bool:
+        return self._found is not None and self._found.is_certain
+
+    def sentences(self) -> list[str]:
+        """What is lost without a trace in the file itself; of its bytes the course tells."""
+        found = () if self._found is None else self._found.findings
+        return [one.meaning for one in found if one.kind != "corrupt_batch"]
+
+    @cached_property
+    def _found(self) -> LostEnd | None:
+        from metadata_log.tools.lost_end import lost_end  # noqa: PLC0415  (of a last segment alone)
+
+        bases = segment_bases(os.listdir(self._path.parent))
+        if not bases or self._path.name != segment_file(bases[-1]):
+            return None
+        return lost_end(self._path.parent)
 
 
 def require_log(path: str, course: Course) -> None:

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quorum.cli.errors import CliError, wrong_use
+from quorum.cli.errors import CliError, say, wrong_use
 
 if TYPE_CHECKING:
     from metadata_log.tools.history import LogHistory
+    from metadata_log.tools.lost_end import LostEnd
 
 
 def only_history(path: Path) -> LogHistory:
@@ -26,6 +27,21 @@ def only_history(path: Path) -> LogHistory:
     if len(found) > 1:
         raise wrong_use(f"{path} holds several logs ({', '.join(label for label, _ in found)}): name one of them")
     return found[0][1]
+
+
+def what_is_lost(history: LogHistory) -> LostEnd:
+    """What is proven lost of the end of a history's log; of a single checkpoint, nothing."""
+    from metadata_log.tools.lost_end import LostEnd, lost_end  # noqa: PLC0415  (not needed for help)
+
+    if not history.path.is_dir() and not history.segments:
+        return LostEnd(findings=(), proved_end=0)
+    return lost_end(history.path)
+
+
+def say_what_is_lost(history: LogHistory) -> None:
+    """Tell on standard error of a log that ends before what it once reached: later states are not known from it."""
+    for found in what_is_lost(history).findings:
+        say(f"kraft: {history.path}: {found.meaning}")
 
 
 @contextlib.contextmanager

@@ -64,7 +64,8 @@ def export(
     Reads only: it may be used on a running node's directory. With --live a copy that lacks committed records is found
     out; without, only bounds of what is committed can be told. With -o jsonl or -o parquet the directory decoded/ holds
     every batch, with its raw bytes and CRC, and the records in typed columns, a folder for each type.
-    Exit status 0: all is copied. 1: it is, and a part of it is damaged. 2: there is no log, or no place for the copy.
+    Exit status 0: all is copied. 1: it is, and a part of it is damaged or proven lost. 2: there is no log, or no place
+    for the copy.
     """
     from metadata_log.tools.export import damage_in, export_replica  # noqa: PLC0415  (not needed for help)
 
@@ -79,7 +80,9 @@ def export(
             f"kraft: {directory}: {name}, position {damage.position}: {damage.size} damaged bytes, copied as they are"
             f"{'' if tables is None else ', and in no table'}: {damage.what} (kraft log verify says more)"
         )
-    if damaged:
+    for lost in manifest.lost:
+        say(f"kraft: {directory}: {lost} (kraft check says more; the files that prove it are not in the export)")
+    if damaged or manifest.lost:
         raise typer.Exit(FAILED)
 
 

@@ -10,7 +10,7 @@ import typer
 
 from quorum.cli.errors import FAILED, CliError
 from quorum.cli.findings import check_one_cluster, sources_of
-from quorum.cli.history import an_earlier_offset_may_help
+from quorum.cli.history import an_earlier_offset_may_help, say_what_is_lost
 from quorum.cli.output import RowFormat, RowOutput, show_rows
 
 EPILOG: Final = (
@@ -34,9 +34,12 @@ def run(
     How it is computed stands in metadata_log/FORMAT.md. Reads only and takes no lock.
     Exit status 0: all are equal. 1: they differ, a copy has no state at that offset, or is damaged. 2: there is no log.
     """
-    from metadata_log.tools.hashes import hash_logs  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.hashes import hash_logs, histories  # noqa: PLC0415  (not needed for help)
 
     check_one_cluster(sources_of(paths).nodes)
+    if at is None:
+        for _, history in histories(paths):
+            say_what_is_lost(history)
     with an_earlier_offset_may_help():
         lines = hash_logs(paths, at)
     show_rows(output, ("source", "end_offset", "epoch", "hash"), msgspec.to_builtins(lines))

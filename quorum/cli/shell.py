@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from quorum.cli.errors import say
-from quorum.cli.history import an_earlier_offset_may_help, only_history
+from quorum.cli.history import an_earlier_offset_may_help, only_history, say_what_is_lost
 
 if TYPE_CHECKING:
     from metadata_log.tools.shell import Shell
@@ -42,7 +42,9 @@ def run(
 
     from metadata_log.tools.shell import Exit, Shell  # noqa: PLC0415  (not needed for help)
 
-    shell = Shell(only_history(path), version("kraft-quorum"), lambda: only_history(path))
+    history = only_history(path)
+    say_what_is_lost(history)
+    shell = Shell(history, version("kraft-quorum"), lambda: only_history(path))
     with an_earlier_offset_may_help():
         if at is not None:
             *notes, where = shell.call(["at", at])

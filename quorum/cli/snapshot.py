@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from quorum.cli.errors import wrong_use
-from quorum.cli.history import an_earlier_offset_may_help, only_history
+from quorum.cli.errors import CliError, wrong_use
+from quorum.cli.history import an_earlier_offset_may_help, only_history, what_is_lost
 from quorum.cli.output import Output, OutputFormat, show_object
 
 if TYPE_CHECKING:
     from metadata_log.tools.backup import BackupManifest
+    from metadata_log.tools.history import LogHistory
     from metadata_log.tools.restore import Restored
 
 app = typer.Typer(no_args_is_help=True)
@@ -37,18 +38,35 @@ def save(
     """Write all metadata at an offset to one file: topics with their ids, configs, ACLs, credentials, voters.
 
     Reads the source only and takes no lock. The file holds SCRAM credentials: keep it as secret as the log.
+    A log that lost its end, by what stands beside it, is refused but for --at.
     A live log's last records may not be committed yet; take a leader's directory, or --at an offset known to be.
     """
     from metadata_log.tools.backup import save_backup  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.contents import read_identity  # noqa: PLC0415
 
     history = only_history(source)
+    if at is None:
+        _require_whole_end(history)
     with an_earlier_offset_may_help():
         state = history.state_at() if at is None else history.exact(at)
     identity = read_identity(history.path if history.path.is_dir() else history.path.parent)
     cluster_id = None if identity is None else identity.cluster_id
     manifest = save_backup(state, target, cluster_id=cluster_id, now_ms=_now_ms())
     _show(output, target, manifest)
+
+
+def _require_whole_end(history: LogHistory) -> None:
+    """Let a log pass of which nothing proves that it lost its end.
+
+    Raises:
+        CliError: something does: its last state is older than what it once said.
+    """
+    lost = what_is_lost(history)
+    if lost.findings:
+        raise CliError(
+            f"{history.path}: {'; '.join(found.meaning for found in lost.findings)}. Save another replica's, which is "
+            "whole; --at OFFSET takes an older state of this one"
+        )
 
 
 @app.command(epilog="Example:  kraft snapshot status cluster.backup -o json | jq .hash")

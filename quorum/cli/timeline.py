@@ -11,6 +11,7 @@ import typer
 
 from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.findings import check_one_cluster, sources_of
+from quorum.cli.history import say_what_is_lost
 from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, table_lines
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str
     for opened, place in places:
         try:
             history = opened(place)
+            say_what_is_lost(history)
             if history.segments:
                 found.append(_timeline(history, gap_ms, problems))
         except (HistoryError, OSError) as error:

@@ -55,7 +55,8 @@ def test_the_manifest_says_what_the_log_is(source: Path, tmp_path: Path) -> None
 def test_an_unfinished_write_is_left_out_and_counted(source: Path, tmp_path: Path) -> None:
     segment = segment_of(source)
     whole = segment.read_bytes()
-    segment.write_bytes(whole + whole[:40])
+    unfinished = build_batch(base_offset=Offset(95), epoch=Epoch(1), timestamp_ms=1, values=[NO_OP] * 3)
+    segment.write_bytes(whole + unfinished[:40])
     manifest = export_replica(source, tmp_path / "out")
     assert (tmp_path / "out" / SEGMENT).read_bytes() == whole
     assert (manifest.cut_tail_bytes, manifest.end_offset) == (40, 95)

@@ -1,0 +1,114 @@
+"""Commands that read a log to its end, on a log that is proven to have lost it: none passes over that in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from metadata_log.tools.check import check_paths
+from metadata_log.tools.manifest import read_manifest
+from quorum.cli.main import run
+from tests.support.clusters import unpack_clusters
+from tests.support.damage import Cluster, copy_cluster, split, write
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
+
+
+@pytest.fixture
+def cluster(clusters: Path, tmp_path: Path) -> Cluster:
+    return copy_cluster(clusters / "basic", tmp_path / "basic")
+
+
+Ran = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def ran(capfd: pytest.CaptureFixture[str]) -> Ran:
+    """Exit status, output and standard error of a command."""
+
+    def call(*words: str | Path) -> tuple[int, str, str]:
+        status = run([str(word) for word in words])
+        return status, *capfd.readouterr()
+
+    return call
+
+
+def _cut(cluster: Cluster, form: str) -> Path:
+    path = cluster.segment(2)
+    if form == "within a batch":
+        path.write_bytes(path.read_bytes()[: len(b"".join(split(path)[:-5])) + 38])
+    elif form == "between batches":
+        write(path, split(path)[:-5])
+    else:
+        path.write_bytes(b"")
+    return path
+
+
+def test_an_export_says_what_is_lost_and_its_copy_proves_it_still(cluster: Cluster, ran: Ran, tmp_path: Path) -> None:
+    path = _cut(cluster, "within a batch")
+
+    status, out, err = ran("log", "export", cluster.node(2), tmp_path / "copy")
+
+    assert status == 1
+    assert "proves that it reached" in err
+    assert "unfinished" not in out
+    assert (tmp_path / "copy" / path.name).read_bytes() == path.read_bytes()
+    manifest = read_manifest(tmp_path / "copy")
+    assert manifest.proved_end is not None
+    assert manifest.proved_end > manifest.end_offset
+    assert manifest.cut_tail_bytes == 0
+    kinds = {found.kind for found in check_paths([tmp_path / "copy"]).findings}
+    assert {"corrupt_batch", "log_cut"} <= kinds
+
+
+def test_an_export_of_a_log_cut_between_batches_is_no_whole_one(cluster: Cluster, ran: Ran, tmp_path: Path) -> None:
+    _cut(cluster, "between batches")
+
+    status, _, err = ran("log", "export", cluster.node(2), tmp_path / "copy")
+
+    assert status == 1
+    assert "proves that it reached" in err
+    assert {found.kind for found in check_paths([tmp_path / "copy"]).findings} == {"log_cut"}
+
+
+@pytest.mark.parametrize("form", ["within a batch", "between batches", "all"])
+def test_a_dump_does_not_say_that_nothing_is_missing(form: str, cluster: Cluster, ran: Ran) -> None:
+    path = _cut(cluster, form)
+
+    for named in (path, cluster.node(2)):
+        status, _, err = ran("log", "dump", named)
+
+        assert status == 1
+        assert "proves that it reached" in err
+        assert "nothing is missing" not in err
+
+
+@pytest.mark.parametrize("form", ["within a batch", "between batches"])
+def test_no_backup_of_an_older_state_is_made_unasked(form: str, cluster: Cluster, ran: Ran, tmp_path: Path) -> None:
+    _cut(cluster, form)
+    save = ("snapshot", "save", cluster.node(2), tmp_path / "backup")
+
+    status, _, err = ran(*save)
+
+    assert status == 1
+    assert "proves that it reached" in err
+    assert not (tmp_path / "backup").exists()
+    assert ran(*save, "--at", "60")[0] == 0
+    assert (tmp_path / "backup").is_file()
+
+
+@pytest.mark.parametrize("command", [("log", "hash"), ("log", "timeline"), ("shell",)])
+def test_what_shows_states_says_that_later_ones_are_lost(command: tuple[str, ...], cluster: Cluster, ran: Ran) -> None:
+    _cut(cluster, "between batches")
+    words = ["ls", "/"] if command == ("shell",) else []
+
+    _, _, err = ran(*command, cluster.node(2), *words)
+
+    assert "proves that it reached" in err
+    status, _, err = ran(*command, cluster.node(1), *words)
+    assert (status, err) == (0, "")
