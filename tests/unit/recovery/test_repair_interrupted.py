@@ -21,7 +21,13 @@ pytestmark = [
     pytest.mark.timeout(300),  # 2 s of processor time; a loaded machine gives it late
 ]
 
-every_repair = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+MANY_CALLS = ("voters", "static-voters")
+"""Over several directories: a run for each of their calls takes half a minute."""
+every_repair = pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=pytest.mark.campaign) if case.name in MANY_CALLS else case for case in CASES],
+    ids=lambda case: case.name,
+)
 
 
 @every_repair
