@@ -22,6 +22,7 @@ LARGEST_WRITE: Final = 8 << 20
 _SECTOR: Final = 512
 _OWN_ZEROS: Final = 16
 """So many zeros at its end may be a record's own."""
+_LAST_OFFSET: Final = (1 << 63) - 1
 _EPOCHS_AHEAD: Final = 1 << 20
 DESTROYED: Final = "this is no write that a crash interrupted: what stood there is lost"
 _MAGIC_AT: Final = 16
@@ -58,8 +59,8 @@ def may_be_one_write(handle: FileHandle, position: int, size: int, *, offset: in
 
 
 def _begins_batch(data: bytes, written: int, offset: int, epoch: int) -> bool:
-    """Whether what there is of a header is one's that may follow."""
-    if data[:8] != offset.to_bytes(8, "big")[: len(data)]:
+    """Whether what there is of a header is one's that may follow; nothing may where the batch before ends nowhere."""
+    if not 0 <= offset <= _LAST_OFFSET or data[:8] != offset.to_bytes(8, "big")[: len(data)]:
         return False
     if written >= LOG_OVERHEAD:
         length = int.from_bytes(data[8:12], "big", signed=True)
