@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Final, TypeVar
 
 _MASK: Final = (1 << 64) - 1
-_GAMMA: Final = 0x9E3779B97F4A7C15
+GAMMA: Final = 0x9E3779B97F4A7C15
+"""How far apart the draws of one request's topics are, too."""
 
 _T = TypeVar("_T")
 
@@ -26,7 +27,7 @@ class Draws:
         """A number from 0 to `bound` - 1; a bound of 1 uses nothing up."""
         if bound <= 1:
             return 0
-        self._state = state = (self._state + _GAMMA) & _MASK
+        self._state = state = (self._state + GAMMA) & _MASK
         state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
         state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
         return (state ^ (state >> 31)) % bound

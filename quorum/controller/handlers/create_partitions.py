@@ -10,13 +10,12 @@ from collections import Counter
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.records import MetadataRecord, PartitionRecord
 from quorum.controller.context import Operation, Resource, ResourceType, authorize
-from quorum.controller.handlers.new_topic import Refused, added_partitions
+from quorum.controller.draws import GAMMA
+from quorum.controller.handlers.new_topic import Refused, added_partitions, partition_records
 from quorum.controller.requests import CreatePartitions, CreatePartitionsResponse, GrowingTopic, GrownTopic
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 from quorum.errors import Error
-
-_NEXT_DRAW = 0x9E3779B97F4A7C15
 
 
 def handle_create_partitions(request: CreatePartitions, turn: Turn) -> ControllerResult:
@@ -26,7 +25,7 @@ def handle_create_partitions(request: CreatePartitions, turn: Turn) -> Controlle
     results: list[GrownTopic] = []
     draw = turn.draw
     for topic in {topic.name: topic for topic in request.topics}.values():
-        draw += _NEXT_DRAW
+        draw += GAMMA
         try:
             if times_named[topic.name] > 1:
                 raise Refused(Error.INVALID_REQUEST, "Duplicate topic name.")
@@ -41,7 +40,7 @@ def handle_create_partitions(request: CreatePartitions, turn: Turn) -> Controlle
     )
 
 
-def _grown(asked: GrowingTopic, turn: Turn, draw: int, most: int) -> list[MetadataRecord]:
+def _grown(asked: GrowingTopic, turn: Turn, draw: int, most: int) -> list[PartitionRecord]:
     resource = Resource(resource_type=ResourceType.TOPIC, name=asked.name)
     if authorize(turn.context, Operation.ALTER, resource, turn.image) is not Error.NONE:
         raise Refused(Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
@@ -60,18 +59,4 @@ def _grown(asked: GrowingTopic, turn: Turn, draw: int, most: int) -> list[Metada
         raise Refused(Error.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
     factor = len(topic.partitions[0].replicas)
     added = added_partitions(first, asked.count - first, factor, asked.assignments, turn, draw)
-    return [
-        PartitionRecord(
-            partition_id=first + index,
-            topic_id=topic.topic_id,
-            replicas=partition.replicas,
-            isr=partition.isr,
-            removing_replicas=(),
-            adding_replicas=(),
-            leader=partition.isr[0],
-            leader_epoch=0,
-            partition_epoch=0,
-            directories=partition.directories,
-        )
-        for index, partition in enumerate(added)
-    ]
+    return partition_records(topic.topic_id, first, added)

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from metadata_log.ids import METADATA_TOPIC_NAME, ZERO_TOPIC_ID, TopicId
 from metadata_log.image import ResourceType
-from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord, PartitionRecord, TopicRecord
+from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord, TopicRecord
 from quorum.controller.context import CLUSTER, Operation, Resource, authorize
 from quorum.controller.context import ResourceType as AclResourceType
+from quorum.controller.draws import GAMMA
 from quorum.controller.effective_configs import MIN_INSYNC_REPLICAS
-from quorum.controller.handlers.new_topic import NewPartition, Refused, partitions_of
+from quorum.controller.handlers.new_topic import NewPartition, Refused, partition_records, partitions_of
 from quorum.controller.names import may_collide, why_illegal
 from quorum.controller.requests import CreatableTopic, CreatableTopicResult, CreateTopics, CreateTopicsResponse
 from quorum.controller.result import ControllerResult
 from quorum.controller.topic_configs import why_invalid
 from quorum.controller.turn import Turn
 from quorum.errors import Error
-
-_NEXT_DRAW = 0x9E3779B97F4A7C15
 
 
 def handle_create_topics(request: CreateTopics, turn: Turn) -> ControllerResult:
@@ -89,7 +88,7 @@ class _Batch:
             self._check_name(topic.name)
             if topic.configs and (why := why_invalid(topic.configs)) is not None:
                 raise Refused(Error.INVALID_CONFIG, why)
-            self._draw += _NEXT_DRAW
+            self._draw += GAMMA
             partitions = partitions_of(topic, self._turn, self._draw)
         except Refused as refusal:
             return _failure(topic.name, refusal.error, refusal.message)
@@ -126,21 +125,7 @@ class _Batch:
         records.append(TopicRecord(name=topic.name, topic_id=topic_id))
         if topic.configs:
             records.extend(self._config_records(topic))
-        for index, partition in enumerate(partitions):
-            records.append(
-                PartitionRecord(
-                    partition_id=index,
-                    topic_id=topic_id,
-                    replicas=partition.replicas,
-                    isr=partition.isr,
-                    removing_replicas=(),
-                    adding_replicas=(),
-                    leader=partition.isr[0],
-                    leader_epoch=0,
-                    partition_epoch=0,
-                    directories=partition.directories,
-                )
-            )
+        records.extend(partition_records(topic_id, 0, partitions))
 
     def _config_records(self, topic: CreatableTopic) -> list[MetadataRecord]:
         # Named twice, the last value counts.

@@ -1,4 +1,5 @@
-"""Where the partitions of one new topic go: by hand or by the placer, with Kafka's refusals for both.
+"""Where the partitions of a new topic, or of one that grows, go: by hand or by the placer, with Kafka's refusals for
+both, and the records that create them.
 
 Decides replicas, ISR, leader and directories of each partition. Names, configs and ids are `create_topics`' business.
 """
@@ -9,7 +10,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from metadata_log.ids import DirectoryId, NodeId
+from metadata_log.ids import DirectoryId, NodeId, TopicId
+from metadata_log.records import PartitionRecord
 from quorum.controller.gates import DIRECTORY_ASSIGNMENT, level_of
 from quorum.controller.placement import PlacementError, place
 from quorum.controller.requests import CreatableReplicaAssignment, CreatableTopic
@@ -54,11 +56,7 @@ def added_partitions(
         Refused: with the error that the topic is to be answered with.
     """
     if assignments is None:
-        try:
-            return _build(place(turn.brokers, count, factor, draw), turn)
-        except PlacementError as error:
-            why = f"Unable to replicate the partition {factor} time(s): {error}."
-            raise Refused(Error.INVALID_REPLICATION_FACTOR, why) from error
+        return _by_the_placer(count, factor, turn, draw)
     if len(assignments) != count:
         why = f"Attempted to add {count} additional partition(s), but only {len(assignments)} assignment(s) were given."
         raise Refused(Error.INVALID_REPLICA_ASSIGNMENT, why)
@@ -68,6 +66,25 @@ def added_partitions(
         for index, replicas in enumerate(assignments)
     ]
     return _build([_checked_replicas(assignment, like, turn) for assignment in given], turn)
+
+
+def partition_records(topic_id: TopicId, first: int, partitions: Sequence[NewPartition]) -> list[PartitionRecord]:
+    """The records that create the partitions, with ids from `first` on."""
+    return [
+        PartitionRecord(
+            partition_id=index,
+            topic_id=topic_id,
+            replicas=partition.replicas,
+            isr=partition.isr,
+            removing_replicas=(),
+            adding_replicas=(),
+            leader=partition.isr[0],
+            leader_epoch=0,
+            partition_epoch=0,
+            directories=partition.directories,
+        )
+        for index, partition in enumerate(partitions, first)
+    ]
 
 
 def _placed(topic: CreatableTopic, turn: Turn, draw: int) -> list[NewPartition]:
@@ -86,8 +103,12 @@ def _placed(topic: CreatableTopic, turn: Turn, draw: int) -> list[NewPartition]:
         factor = config.default_replication_factor
     if partitions == -1:
         partitions = config.default_num_partitions
+    return _by_the_placer(partitions, factor, turn, draw)
+
+
+def _by_the_placer(count: int, factor: int, turn: Turn, draw: int) -> list[NewPartition]:
     try:
-        placements = place(turn.brokers, partitions, factor, draw)
+        placements = place(turn.brokers, count, factor, draw)
     except PlacementError as error:
         why = f"Unable to replicate the partition {factor} time(s): {error}."
         raise Refused(Error.INVALID_REPLICATION_FACTOR, why) from error
