@@ -109,45 +109,30 @@ def require_uncompressed(header: BatchHeader, position: int) -> None:
 
 def _add_common(lines: list[str], buffer: bytes, header: BatchHeader, at: int, known: Known) -> bool:
     """Add the lines of the records; False as soon as one is not of the common shape, and then none counts."""
-    end = at + header.size_in_bytes
-    at += HEADER_SIZE
-    base = header.base_offset
-    middle = f" CreateTime: {header.base_timestamp} keySize: -1 valueSize: "
-    if not 0 < header.count <= end - at:
+    values = _common_values(buffer, header, at)
+    if values is None:
         return False
+    middle = f" CreateTime: {header.base_timestamp} keySize: -1 valueSize: "
     try:
-        for offset, prefix in enumerate(_prefixes(header.count), base):
-            length = buffer[at]
-            at += 1
-            if length >= 0x80:
-                length = length & 0x7F | buffer[at] << 7
-                at += 1
-            first = at + len(prefix)
-            if length & 1 or length >= 0x4000 or not buffer.startswith(prefix, at):
-                return False
-            at += length >> 1
-            size = buffer[first]
-            first += 1
-            if size >= 0x80:
-                size = size & 0x7F | buffer[first] << 7
-                first += 1
-            if size != (at - 1 - first) << 1 or buffer[at - 1] != 0 or at > end:
-                return False
-            value = buffer[first : at - 1]
+        for offset, value in enumerate(values, header.base_offset):
             lines.append(
-                f"| offset: {offset}{middle}{size >> 1} sequence: -1 headerKeys: [] payload: {_text(value, known)}"
+                f"| offset: {offset}{middle}{len(value)} sequence: -1 headerKeys: [] payload: {_text(value, known)}"
             )
     except IndexError:
         return False
-    return at == end
+    return True
 
 
 def common_values(buffer: bytes, header: BatchHeader, at: int) -> list[bytes] | None:
     """The values of a data batch of the common shape, whose records have its own time; None where one is another."""
-    if header.attributes or not 0 < header.count <= header.size_in_bytes:
-        return None
+    return None if header.attributes else _common_values(buffer, header, at)
+
+
+def _common_values(buffer: bytes, header: BatchHeader, at: int) -> list[bytes] | None:
     end = at + header.size_in_bytes
     at += HEADER_SIZE
+    if not 0 < header.count <= end - at:
+        return None
     values: list[bytes] = []
     try:
         for prefix in _prefixes(header.count):
