@@ -21,13 +21,14 @@ from metadata_log.os_files import OsFiles
 from metadata_log.tools.check_partitions import newest_image
 from metadata_log.tools.diff import diff_and_odd
 from metadata_log.tools.findings import Cause, Finding, Severity
+from metadata_log.tools.lost_end import SHORT_LOG
 from metadata_log.tools.quorum_view import QuorumView, Replica, view_quorum
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify import verify_log
 from metadata_log.tools.verify_reach import epochs_beside
 
 _OF_THE_LOG: Final = (Cause.BYTES, Cause.ORDER, Cause.RECORDS, Cause.CHECKPOINTS)
-_ALWAYS: Final = ("log_cut", "log_missing", "open_transaction")
+_ALWAYS: Final = (*SHORT_LOG, "open_transaction")
 
 
 class AuditError(MetadataLogError):

@@ -19,7 +19,8 @@ from metadata_log.tools.verify import verify_file, verify_log
 from metadata_log.tools.verify_depth import Depth
 from metadata_log.tools.verify_tail import DESTROYED
 
-_KINDS: Final = ("log_cut", "log_missing")
+SHORT_LOG: Final = ("log_cut", "log_missing")
+"""Kinds of findings: the log ends before what is proven."""
 
 
 class LostEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +55,7 @@ def _says_so(found: Finding) -> bool:
     """Of a file that is all rubbish, every reader says so itself."""
     if found.kind == "corrupt_batch":
         return DESTROYED in found.meaning and bool(found.position)
-    return found.kind in _KINDS
+    return found.kind in SHORT_LOG
 
 
 def _named_end(path: Path) -> int:

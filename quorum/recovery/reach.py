@@ -6,19 +6,17 @@ Decides: which of a check's findings a repair has to know. Must not know: the ch
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
 from metadata_log.files import Files
-from metadata_log.tools.findings import Finding
+from metadata_log.tools.findings import Finding, Severity
+from metadata_log.tools.lost_end import SHORT_LOG
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify_depth import Depth
 from metadata_log.tools.verify_pass import Verification
 from quorum.recovery.copy_parts import Stop
 from quorum.recovery.places import Place
-
-_SHORT: Final = ("log_cut", "log_missing")
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -43,7 +41,7 @@ def reach_of(files: Files, place: Place) -> Reach:
     """Hold the log of `place` against what stands beside it."""
     source = NodeSource(path=Path(place.log_dir), node_id=place.node_id, metadata=Path(place.metadata))
     report = Verification(files, place.metadata, source, depth=Depth.BYTES, probes=frozenset()).run()
-    short = [found for found in report.findings if found.kind in _SHORT]
+    short = [found for found in report.findings if found.kind in SHORT_LOG]
     is_empty = report.end_offset == 0 and not report.epochs
     state = report.quorum_state
     said = _sentence(short, is_empty=is_empty)
@@ -58,6 +56,6 @@ def reach_of(files: Files, place: Place) -> Reach:
 def _sentence(short: list[Finding], *, is_empty: bool) -> str | None:
     """A node that was killed as it began to lead may end a moment too early: that alone is no proof of a loss."""
     for found in short:
-        if found.severity.value == "error" or is_empty:
+        if found.severity is Severity.ERROR or is_empty:
             return found.meaning
     return None
