@@ -5,6 +5,7 @@ Decides: their options. Each one's work is imported when it is called.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,21 +14,19 @@ from quorum.cli.output import Output, OutputFormat
 from quorum.cli.recover_options import (
     DEFAULT_GAP,
     DEFAULT_TIMEOUT_S,
-    AcceptLoss,
     Apply,
     BootstrapControllers,
-    Copies,
     Directories,
     Directory,
-    Missing,
-    NotController,
     ProbeTimeout,
+    Shared,
     Work,
     request_of,
     run_proposed,
     single,
     text_of,
     texts_of,
+    with_shared_options,
 )
 
 if TYPE_CHECKING:
@@ -45,72 +44,51 @@ CLUSTER_ID_EXAMPLES = (
 )
 
 
+@partial(with_shared_options, without=("epoch_gap",))
 def truncate(
     directory: Directory,
     to: Annotated[int, typer.Option("--to", min=0, help="The offset at which the log is to end (exclusive).")],
-    copy: Copies = None,
-    missing: Missing = None,
-    accept_data_loss: AcceptLoss = False,
-    not_a_controller: NotController = None,
-    bootstrap_controller: BootstrapControllers = None,
-    timeout: ProbeTimeout = DEFAULT_TIMEOUT_S,
-    work: Work = None,
-    apply: Apply = False,
-    output: Output = OutputFormat.TABLE,
+    *,
+    shared: Shared,
 ) -> None:
     """Cut a log at an offset: a torn or damaged tail, or records that were never committed.
 
     It must be proven that nothing committed goes: by the copies of a majority of the voters, or since what is cut is an
     unfinished write; else --accept-data-loss. Without --apply nothing is changed.
     """
-    request = request_of(
-        missing=missing, accept_data_loss=accept_data_loss, epoch_gap=DEFAULT_GAP, not_a_controller=not_a_controller,
-        bootstrap_controller=bootstrap_controller, timeout_s=timeout,
-    )  # fmt: skip
-
     target = single(directory)
 
     def propose(files: Files) -> Proposal:
         from quorum.recovery.truncate import propose_truncate  # noqa: PLC0415
 
-        return propose_truncate(files, text_of(target), texts_of(copy), to, request)
+        return propose_truncate(files, text_of(target), shared.copies, to, shared.request)
 
-    run_proposed(propose, [target], apply, work, output)
+    shared.run(propose, [target])
 
 
+@partial(with_shared_options, without=("accept_data_loss", "epoch_gap"))
 def drop_snapshot(
     directory: Directory,
     checkpoint: Annotated[
         str | None,
         typer.Option("--checkpoint", help="Its file's name; default: all damaged ones past the newest whole."),
     ] = None,
-    copy: Copies = None,
-    missing: Missing = None,
-    not_a_controller: NotController = None,
-    bootstrap_controller: BootstrapControllers = None,
-    timeout: ProbeTimeout = DEFAULT_TIMEOUT_S,
-    work: Work = None,
-    apply: Apply = False,
-    output: Output = OutputFormat.TABLE,
+    *,
+    shared: Shared,
 ) -> None:
     """Take a damaged checkpoint away, where an older one and the log say all that it said.
 
     A node reads its newest checkpoint when it starts, and does not start when that is damaged. A whole one is never
     dropped. Without --apply nothing is changed.
     """
-    request = request_of(
-        missing=missing, accept_data_loss=False, epoch_gap=DEFAULT_GAP, not_a_controller=not_a_controller,
-        bootstrap_controller=bootstrap_controller, timeout_s=timeout,
-    )  # fmt: skip
-
     target = single(directory)
 
     def propose(files: Files) -> Proposal:
         from quorum.recovery.drop_snapshot import propose_drop_snapshot  # noqa: PLC0415
 
-        return propose_drop_snapshot(files, text_of(target), texts_of(copy), request, name=checkpoint)
+        return propose_drop_snapshot(files, text_of(target), shared.copies, shared.request, name=checkpoint)
 
-    run_proposed(propose, [target], apply, work, output)
+    shared.run(propose, [target])
 
 
 def rebuild_indexes(

@@ -11,7 +11,7 @@ import shlex
 import socket
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -119,9 +119,10 @@ def _shared(
     return Shared(copies=texts_of(copy), request=request, apply=apply, work=work, output=output)
 
 
-def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options of `_shared` after its own; what they say it gets as `shared`."""
-    common = inspect.signature(_shared, eval_str=True).parameters
+def with_shared_options(command: Callable[..., None], *, without: Collection[str] = ()) -> Callable[..., None]:
+    """The command with the options of `_shared`, but for some, after its own; what they say it gets as `shared`."""
+    offered = inspect.signature(_shared, eval_str=True).parameters
+    common = {name: one for name, one in offered.items() if name not in without}
     own = [one for one in inspect.signature(command, eval_str=True).parameters.values() if one.name != "shared"]
 
     @functools.wraps(command)
