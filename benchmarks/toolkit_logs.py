@@ -6,12 +6,12 @@ Decides: what is in them. Must not know: what is measured on them.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from metadata_log.batch import build_batch, build_control_batch
-from metadata_log.ids import DirectoryId, NodeId, TopicId
+from metadata_log.ids import DirectoryId, NodeId, TopicId, Uuid
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.os_files import OsFiles
 from metadata_log.records import (
@@ -21,6 +21,7 @@ from metadata_log.records import (
     MetadataRecord,
     NoOpRecord,
     PartitionRecord,
+    RegisterBrokerRecord,
     TopicRecord,
     encode_control,
     encode_record,
@@ -36,9 +37,9 @@ _PARTITIONS: Final = 2
 
 
 def topic_log(path: Path, records: int, per_batch: int = 100) -> None:
-    """A log of topics of one partition, two records each."""
+    """A log of topics of one partition, two records each, after the brokers that they are on."""
     draw = random.Random(records)
-    _write_log(path, records, per_batch, lambda at: _topic(f"topic-{at}", draw, partitions=1))
+    _write_log(path, records, per_batch, lambda at: _topic(f"topic-{at}", draw, partitions=1), _brokers())
 
 
 def no_op_log(path: Path, records: int) -> None:
@@ -67,6 +68,17 @@ def _values(records: int) -> Iterator[bytes]:
         yield from _topic(f"topic-{number}", draw, partitions=_PARTITIONS)
 
 
+def _brokers() -> list[bytes]:
+    records = [
+        RegisterBrokerRecord(
+            broker_id=node, broker_epoch=offset, incarnation_id=Uuid(bytes((node,)) * 16), end_points=(), features=(),
+            rack=None, fenced=False, log_dirs=(directory,),
+        )
+        for offset, (node, directory) in enumerate(zip(_BROKERS, _DIRECTORIES, strict=True), 1)
+    ]  # fmt: skip
+    return [encode_record(record, 3) for record in records]
+
+
 def _topic(name: str, draw: random.Random, *, partitions: int) -> list[bytes]:
     topic_id = TopicId(draw.randbytes(16))
     records: list[tuple[MetadataRecord, int]] = [(TopicRecord(name=name, topic_id=topic_id), 0)]
@@ -87,7 +99,9 @@ def _topic(name: str, draw: random.Random, *, partitions: int) -> list[bytes]:
     return [encode_record(record, version) for record, version in records]
 
 
-def _write_log(path: Path, records: int, per_batch: int, values_at: Callable[[int], list[bytes]]) -> None:
+def _write_log(
+    path: Path, records: int, per_batch: int, values_at: Callable[[int], list[bytes]], first: Sequence[bytes] = ()
+) -> None:
     voter = LeaderChangeVoter(voter_id=NodeId(1))
     change = LeaderChangeMessage(version=0, leader_id=NodeId(1), voters=(voter,), granting_voters=(voter,))
     with path.open("wb") as writing:
@@ -96,9 +110,9 @@ def _write_log(path: Path, records: int, per_batch: int, values_at: Callable[[in
                 base_offset=Offset(0), epoch=Epoch(1), timestamp_ms=_TIME_MS, records=[encode_control(change)]
             )
         )
-        offset = 1
+        offset, before = 1, list(first)
         while offset <= records:
-            values: list[bytes] = []
+            values, before = before, []
             while len(values) < per_batch:
                 values += values_at(offset + len(values))
             writing.write(

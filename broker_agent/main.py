@@ -45,7 +45,7 @@ from quorum.node.registration import SUPPORTED_FEATURES
 from quorum.node.settle import settle
 from quorum.node.system_ports import SystemClock, SystemEntropy
 from quorum.transport.channel import SERVER_OPTIONS, address_of
-from quorum.transport.grpc_network import GrpcNetwork
+from quorum.transport.network import PeerNetwork
 
 _STOP_GRACE_S: Final = 0.1
 
@@ -72,7 +72,7 @@ async def serve(config: NodeConfig) -> None:
         log.warning("log recovered", what=warning)
     client = Client([address_of(server) for server in config.bootstrap_servers])
     agent = _agent(files, opened, config, client)
-    network, metrics = GrpcNetwork(), NodeMetrics()
+    network, metrics = PeerNetwork(), NodeMetrics()
     driver = Driver(
         opened,
         ExecutorConfig(

@@ -15,7 +15,7 @@ from metadata_log.errors import CorruptBatchError, CorruptFileError, StorageFail
 from metadata_log.files import Files
 from metadata_log.loaded_snapshot import LoadedSnapshot, load_snapshot
 from metadata_log.offsets import OffsetAndEpoch
-from metadata_log.snapshot import CheckpointWriter, is_received_name, received_name
+from metadata_log.snapshot import CheckpointWriter, check_checkpoint, is_received_name, received_name
 from metadata_log.voters import InvalidVoterError
 
 
@@ -81,19 +81,25 @@ class CheckReceived(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadPiece(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes of a checkpoint's file; None where it is gone."""
+    """Bytes of a checkpoint's file; None where it is gone. Before the first of them all of it is checked: whoever
+    begins with a rotten one would begin with it for ever; then the result is what is wrong with it."""
 
     files: Files
     path: str
+    end: OffsetAndEpoch
     position: int
     max_bytes: int
 
-    def run(self) -> bytes | None:
+    def run(self) -> bytes | str | None:
         """Raises OSError when it cannot be read."""
         try:
+            if self.position == 0:
+                check_checkpoint(self.files, self.path, self.end)
             handle = self.files.open(self.path, read_only=True)
         except FileNotFoundError:
             return None
+        except (CorruptBatchError, CorruptFileError) as error:
+            return str(error)
         try:
             return handle.pread(self.max_bytes, self.position)
         finally:

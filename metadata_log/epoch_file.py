@@ -9,10 +9,12 @@ import re
 from typing import Final
 
 from metadata_log.epochs import EpochHistory
-from metadata_log.errors import CorruptFileError, InvariantViolation
+from metadata_log.errors import CorruptFileError, InvariantViolation, NewerFileError
 from metadata_log.offsets import Epoch, Offset
 
 EPOCH_FILE: Final = "leader-epoch-checkpoint"
+BEFORE_CUT_FILE: Final = "leader-epoch-checkpoint.before-cut"
+"""Ours: the history as it was, while a log is cut: it explains epochs that only the log still has."""
 _VERSION: Final = "0"
 _LINE: Final = re.compile(rb"(0|[1-9][0-9]{0,18}) (0|[1-9][0-9]{0,18})")
 _COUNT: Final = re.compile(rb"0|[1-9][0-9]{0,9}")
@@ -29,12 +31,16 @@ def parse_epochs(data: bytes, path: str) -> EpochHistory:
 
     Raises:
         CorruptFileError: it is not such a file.
+        NewerFileError: it is of a version that we do not know.
     """
     try:
         # As it is written, byte for byte: what else `int` and `splitlines` would take was not written by any node.
         lines = data.split(b"\n")
         if lines.pop() != b"":
             raise ValueError("it does not end with a line feed")
+        if lines and _COUNT.fullmatch(lines[0]) and int(lines[0]) > int(_VERSION):
+            newer = f"newer software wrote version {int(lines[0])}"
+            raise NewerFileError(path, f"it is no leader epoch checkpoint of version {_VERSION}: {newer}")
         if len(lines) < 2 or lines[0] != _VERSION.encode() or not _COUNT.fullmatch(lines[1]):
             raise ValueError("it does not begin with version 0 and a count")
         if int(lines[1]) != len(lines) - 2:

@@ -53,6 +53,10 @@ class CorruptFileError(MetadataLogError):
         super().__init__(f"{path}: {what}")
 
 
+class NewerFileError(CorruptFileError):
+    """A small file of a version that we do not know: it is not damaged, and never replaced."""
+
+
 class RecordError(MetadataLogError):
     """A record's value cannot be read."""
 

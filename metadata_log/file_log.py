@@ -23,6 +23,7 @@ from metadata_log.errors import CorruptFileError, InvariantViolation, OffsetOutO
 from metadata_log.files import Files, read_file
 from metadata_log.log_writer import LogWriter
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.recovered_epochs import FETCH_ANEW
 from metadata_log.recovery import Recovered, RecoveryReport, recover_log
 from metadata_log.segment import MAX_RELATIVE_OFFSET, Segment, SegmentIndex, segment_file
 from metadata_log.tail_cache import Place, TailCache
@@ -83,13 +84,14 @@ def open_log(
 
 
 def _create_when_absent(files: Files, directory: str, start: Offset) -> None:
-    """Before a log is replaced its epoch history is emptied: where that is full, segments have been lost."""
+    """The first segment is there before the first epoch, and before a log is replaced its epoch history is emptied:
+    where that is full, segments have been lost. Kafka's logs always have a segment, too."""
     files.mkdirs(directory)
     if any(name.endswith(".log") for name in files.listdir(directory)):
         return
     path = f"{directory}/{EPOCH_FILE}"
-    if start > 0 and files.exists(path) and parse_epochs(read_file(files, path), path).entries:
-        raise CorruptFileError(path, "it tells of records, but every segment of the log is missing")
+    if files.exists(path) and parse_epochs(read_file(files, path), path).entries:
+        raise CorruptFileError(path, f"it tells of records, but every segment of the log is missing; {FETCH_ANEW}")
     files.open(f"{directory}/{segment_file(start)}", create=True, exclusive=True).close()
     files.fsync_dir(directory)
 
@@ -225,9 +227,17 @@ class FileLog:
         segment.index.truncate(place.position)
         self._end = place.base_offset
         self._cache.truncate(self._end)
-        self._epochs = self._epochs.truncate_to(self._end)
-        cut = Truncate(remove_bases=tuple(removed), segment_base=segment.base_offset, size=segment.size, end=self._end)
-        return WriteOp((cut, SaveEpochs(epochs=self._epochs)))
+        before, self._epochs = self._epochs, self._epochs.truncate_to(self._end)
+        goes = self._epochs != before
+        cut = Truncate(
+            remove_bases=tuple(removed),
+            segment_base=segment.base_offset,
+            size=segment.size,
+            end=self._end,
+            epochs=self._epochs if goes else None,
+            epochs_before=before if goes else None,
+        )
+        return WriteOp((cut,))
 
     def stage_trim(self, start_offset: Offset, obsolete: Sequence[str] = ()) -> WriteOp:
         """Let the log begin at `start_offset`, the end of a durable checkpoint: segments wholly before it go.

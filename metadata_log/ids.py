@@ -4,7 +4,8 @@ Three types that must never be mixed, though two share their bytes: a topic id a
 the value 1 is the metadata topic's sentinel among the first and "unassigned" among the second. They are `bytes` at run
 time (cheap to hash, compare and decode); text is made at the edge only.
 
-Sources: KIP-516 (topic ids, the sentinel, base64 text), KIP-858 (reserved directory ids), KIP-853 (replica keys).
+Sources: KIP-516 (random UUIDs as topic ids, the sentinel, base64 text), KIP-858 (reserved directory ids), KIP-853
+(replica keys).
 """
 
 from __future__ import annotations
@@ -103,6 +104,12 @@ def is_reserved_topic_id(topic_id: TopicId) -> bool:
 def is_reserved_directory_id(directory_id: DirectoryId) -> bool:
     """Whether no directory may have this id: the first hundred values are set aside (KIP-858)."""
     return int.from_bytes(directory_id, "big") < _RESERVED_DIRECTORY_IDS
+
+
+def as_random_uuid(random_bytes: bytes) -> bytes:
+    """The version 4 UUID (variant 2, RFC 9562) that 16 random bytes make: six of their bits are given."""
+    version, variant = random_bytes[6] & 0x0F | 0x40, random_bytes[8] & 0x3F | 0x80
+    return bytes((*random_bytes[:6], version, random_bytes[7], variant, *random_bytes[9:]))
 
 
 def is_assignable(value: bytes) -> bool:

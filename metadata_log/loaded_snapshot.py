@@ -14,7 +14,7 @@ from metadata_log.image.checkpoint import image_of_checkpoint
 from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.records import decode_record
 from metadata_log.segment import Expected, read_batches
-from metadata_log.snapshot import Checkpoint, read_checkpoint, snapshot_header
+from metadata_log.snapshot import Checkpoint, check_epoch, read_checkpoint, snapshot_header
 from metadata_log.voters import VoterHistory, VoterSet
 
 
@@ -54,8 +54,8 @@ def load_snapshot(files: Files, path: str, end: OffsetAndEpoch) -> LoadedSnapsho
         OSError: it cannot be read.
     """
     checkpoint = read_checkpoint(files, path)
-    if checkpoint.epoch != end.epoch:
-        raise CorruptFileError(path, f"its batches are of epoch {checkpoint.epoch}, not {end.epoch}")
+    for batch in checkpoint.batches:
+        check_epoch(batch, path, end)
     timestamp_ms = checkpoint.header.last_contained_log_timestamp
     return LoadedSnapshot(
         held=HeldCheckpoint(

@@ -4,7 +4,9 @@ Decides: what is synced when. Must not know: the log's memory. Runs in one threa
 
 What must be durable before what:
 - a segment's bytes before the next segment exists, so that a crash leaves no hole between two;
-- a new segment's directory entry, and the epoch history, before bytes that rely on them;
+- a new segment's directory entry, and the epoch history, before bytes that rely on them; an epoch's line only once all
+  before the epoch is: so that a log which ends before a line of the history has lost its end;
+- the shortened epoch history before a truncation, for the same reason, and before that the history as it was, beside;
 - a truncation before anything is written in its place, the newest segment's removal before the next older one's;
 - of a trimmed log the oldest segment's removal before the next one's; of a replaced log a checkpoint's name before the
   first removal, and all of these before the new segment.
@@ -17,7 +19,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from metadata_log.epoch_file import EPOCH_FILE, format_epochs
+from metadata_log.epoch_file import BEFORE_CUT_FILE, EPOCH_FILE, format_epochs
 from metadata_log.errors import StorageFailedError
 from metadata_log.files import FileHandle, Files, replace_file
 from metadata_log.offsets import Offset
@@ -95,6 +97,7 @@ class LogWriter:
             case Truncate():
                 self._truncate(step)
             case SaveEpochs():
+                self._sync()
                 replace_file(self._files, self._path(EPOCH_FILE), format_epochs(step.epochs))
             case SaveIndexes():
                 self._sync()
@@ -181,6 +184,9 @@ class LogWriter:
     def _truncate(self, step: Truncate) -> None:
         self._sync()
         self.close()
+        if step.epochs is not None and step.epochs_before is not None:
+            replace_file(self._files, self._path(BEFORE_CUT_FILE), format_epochs(step.epochs_before))
+            replace_file(self._files, self._path(EPOCH_FILE), format_epochs(step.epochs))
         self._forget_end(step)
         for base in step.remove_bases:
             remove_segment(self._files, self._directory, base)
@@ -188,6 +194,8 @@ class LogWriter:
         handle.truncate(step.size)
         handle.fdatasync()
         self.syncs += 1
+        if step.epochs is not None:
+            self._files.unlink(self._path(BEFORE_CUT_FILE))
 
     def _forget_end(self, step: Truncate) -> None:
         """Remove what says that the log went on: indexes that were closed with the segment, Kafka's producer state.

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.errors import CorruptFileError, ForeignDirectoryError, NotFormattedError
+from metadata_log.errors import CorruptFileError, ForeignDirectoryError, NewerFileError, NotFormattedError
 from metadata_log.files import Files, read_file, replace_file
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, id_text, parse_directory_id
 
@@ -64,15 +64,12 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
 
     Raises:
         CorruptFileError: a key is missing or its value cannot be; or it is of version 0, from before KRaft.
+        NewerFileError: it is of a version that we do not know.
     """
-    pairs: dict[str, str] = {}
-    for line in data.decode("latin-1").splitlines():
-        stripped = line.strip()
-        if stripped and stripped[0] not in "#!" and (match := _LINE.fullmatch(stripped)) is not None:
-            pairs[_ESCAPE.sub(r"\1", match["key"])] = _ESCAPE.sub(r"\1", match["value"])
+    pairs = _pairs(data)
     version = _integer(pairs, "version", path)
     if version > _VERSION:
-        raise CorruptFileError(
+        raise NewerFileError(
             path, f"it is of version {version}, of newer software, and we know {_VERSION}: use a newer kraft"
         )
     if version != _VERSION:
@@ -88,6 +85,23 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
         directory_id=directory_id,
         version=version,
     )
+
+
+def told_node_id(data: bytes, path: str) -> NodeId | None:
+    """The node id that a file tells which may be broken elsewhere; None where it tells none."""
+    try:
+        return NodeId(_integer(_pairs(data), "node.id", path))
+    except CorruptFileError:
+        return None
+
+
+def _pairs(data: bytes) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for line in data.decode("latin-1").splitlines():
+        stripped = line.strip()
+        if stripped and stripped[0] not in "#!" and (match := _LINE.fullmatch(stripped)) is not None:
+            pairs[_ESCAPE.sub(r"\1", match["key"])] = _ESCAPE.sub(r"\1", match["value"])
+    return pairs
 
 
 def _text(pairs: Mapping[str, str], key: str, path: str) -> str:

@@ -18,36 +18,49 @@ _FILE_MODE: Final = 0o644
 
 
 class OsFileHandle:
-    """An open file descriptor."""
+    """An open file descriptor, and the path that its errors name: those of a descriptor's calls name none."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, path: str) -> None:
         self._descriptor = descriptor
+        self._path = path
 
     def pread(self, count: int, position: int) -> bytes:
         """See the port. One call reads at most 2 GiB on Linux, so it asks again until the file ends."""
-        data = os.pread(self._descriptor, count, position)
-        if len(data) == count or not data:
-            return data
-        parts = [data]
-        read = len(data)
-        while read < count and (data := os.pread(self._descriptor, count - read, position + read)):
-            parts.append(data)
-            read += len(data)
-        return b"".join(parts)
+        try:
+            data = os.pread(self._descriptor, count, position)
+            if len(data) == count or not data:
+                return data
+            parts = [data]
+            read = len(data)
+            while read < count and (data := os.pread(self._descriptor, count - read, position + read)):
+                parts.append(data)
+                read += len(data)
+            return b"".join(parts)
+        except OSError as error:
+            raise self._named(error) from error
 
     def pwrite(self, data: bytes | bytearray | memoryview, position: int) -> None:
         """See the port. A call may write a part only (a nearly full disk); the next then says why."""
-        written = os.pwrite(self._descriptor, data, position)
-        while written < len(data):
-            written += os.pwrite(self._descriptor, memoryview(data)[written:], position + written)
+        try:
+            written = os.pwrite(self._descriptor, data, position)
+            while written < len(data):
+                written += os.pwrite(self._descriptor, memoryview(data)[written:], position + written)
+        except OSError as error:
+            raise self._named(error) from error
 
     def truncate(self, size: int) -> None:
         """See the port."""
-        os.ftruncate(self._descriptor, size)
+        try:
+            os.ftruncate(self._descriptor, size)
+        except OSError as error:
+            raise self._named(error) from error
 
     def fdatasync(self) -> None:
         """See the port. The size is among what fdatasync makes durable."""
-        os.fdatasync(self._descriptor)
+        try:
+            os.fdatasync(self._descriptor)
+        except OSError as error:
+            raise self._named(error) from error
 
     def size(self) -> int:
         """See the port."""
@@ -56,6 +69,9 @@ class OsFileHandle:
     def close(self) -> None:
         """See the port."""
         os.close(self._descriptor)
+
+    def _named(self, error: OSError) -> OSError:
+        return OSError(error.errno, error.strerror, self._path)
 
 
 class _OsLock:
@@ -101,7 +117,7 @@ class OsFiles:
             if stat.S_ISDIR(mode):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
             raise OSError(errno.EINVAL, "it is a pipe, a device or a socket, not a regular file", path)
-        return OsFileHandle(descriptor)
+        return OsFileHandle(descriptor, path)
 
     def rename(self, source: str, target: str) -> None:
         """See the port."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from metadata_log.errors import CorruptFileError
+from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files import Files, read_file, replace_file
 from metadata_log.ids import ZERO_DIRECTORY_ID, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.offsets import Epoch
@@ -20,7 +20,7 @@ from metadata_log.offsets import Epoch
 QUORUM_STATE_FILE: Final = "quorum-state"
 NO_LEADER: Final = -1
 _NO_VOTE: Final = -1
-_ADVICE: Final = (
+VOTE_ADVICE: Final = (
     "Never remove it and start the node: it may then vote twice in an epoch. Leave the node out of the quorum, or give "
     "it an empty directory and a new directory id; kraft recover brings a quorum back that lost its majority"
 )
@@ -77,13 +77,16 @@ def parse_quorum_state(data: bytes, path: str) -> QuorumState:
     """What the file's bytes say.
 
     Raises:
-        CorruptFileError: it is not such a file, or of a version that we do not know.
+        CorruptFileError: it is not such a file.
+        NewerFileError: it is of a version that we do not know.
     """
     try:
         content = json.loads(data)
         version = content["data_version"]
+        if isinstance(version, int) and version > 1:
+            raise NewerFileError(path, f"data_version {version!r} is not known: it was written by newer software")
         if version not in (0, 1):
-            raise CorruptFileError(path, f"data_version {version!r} is not known: it was written by newer software")
+            raise ValueError(version)
         voters = content.get("currentVoters", [])
         return QuorumState(
             leader_id=int(content["leaderId"]),
@@ -95,7 +98,7 @@ def parse_quorum_state(data: bytes, path: str) -> QuorumState:
             current_voters=None if voters is None else tuple(NodeId(int(voter["voterId"])) for voter in voters),
         )
     except (ValueError, KeyError, TypeError, AttributeError, InvalidIdError) as error:
-        raise CorruptFileError(path, f"it is no quorum state: {_fault(error)}. {_ADVICE}") from error
+        raise CorruptFileError(path, f"it is no quorum state: {_fault(error)}. {VOTE_ADVICE}") from error
 
 
 def _fault(error: Exception) -> str:

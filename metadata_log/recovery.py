@@ -5,29 +5,24 @@ Decides: exactly that. Must not know: how the log is used afterwards.
 A write that a crash tore leaves a last batch that is incomplete or fails its checksum, or zeros, and nothing sound
 after it: that was promised to nobody, is cut, and is reported. Anything else is damage to what may have been promised:
 a bad batch that a sound one follows, a sound batch in the wrong place, a missing segment, an epoch that the epoch
-history (which is durable before the first batch of an epoch is written) does not know. It is refused by file, position
-and offset, and nothing is changed.
+history (which is durable before the first batch of an epoch is written) does not know, a log that ends before the
+history does. It is refused by file, position and offset, and nothing is changed. What the history says is judged in
+`recovered_epochs`.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 
-from metadata_log.epoch_file import EPOCH_FILE, format_epochs, parse_epochs
+from metadata_log.epoch_file import BEFORE_CUT_FILE, EPOCH_FILE, format_epochs
 from metadata_log.epochs import EpochHistory
-from metadata_log.errors import CorruptBatchError, CorruptFileError
-from metadata_log.files import FileHandle, Files, read_file, replace_file
+from metadata_log.errors import CorruptBatchError
+from metadata_log.files import FileHandle, Files, replace_file
 from metadata_log.log_writer import remove_segment
-from metadata_log.offsets import Epoch, Offset
+from metadata_log.offsets import Offset
+from metadata_log.recovered_epochs import REFUSED, FoundLog, check_epochs
 from metadata_log.segment import Expected, Segment, SegmentIndex, next_sealed_batch, read_batches, segment_bases
 from metadata_log.segment import segment_file as file_of
-
-_REFUSED: Final = (
-    "nothing was cut: this is damage, not a torn write. If a majority of the other replicas is sound, move this "
-    "directory aside and let the replica fetch the log anew"
-)
 
 
 class TornTail(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -90,11 +85,11 @@ def recover_log(files: Files, directory: str, *, index_interval_bytes: int, repa
             scan.refuse_if_followed(torn, bases[index + 1 :])
             scan.torn, scan.removed = torn, tuple(reversed(bases[index + 1 :]))
             break
-    in_order, complaint = _check_epochs(files, f"{directory}/{EPOCH_FILE}", scan)
+    in_order, complaint = check_epochs(files, directory, scan.found())
     if repair:
-        _repair(files, directory, scan)
         if not in_order:
             replace_file(files, f"{directory}/{EPOCH_FILE}", format_epochs(scan.epochs))
+        _repair(files, directory, scan)
         _make_durable(files, directory, scan)
     report = RecoveryReport(
         log_end_offset=scan.next_offset,
@@ -128,7 +123,7 @@ class _Scan:
             self.next_offset = base
         elif base != self.next_offset:
             raise CorruptBatchError(
-                f"the segment before it ends at offset {self.next_offset}: what was between is missing; {_REFUSED}",
+                f"the segment before it ends at offset {self.next_offset}: what was between is missing; {REFUSED}",
                 position=0,
                 base_offset=self.next_offset,
                 file=file_of(base),
@@ -143,6 +138,19 @@ class _Scan:
         finally:
             handle.close()
         return None
+
+    def found(self) -> FoundLog:
+        """What the epoch history is held against."""
+        last = self.segments[-1] if self.segments else None
+        return FoundLog(
+            epochs=self.epochs,
+            places=self.epoch_places,
+            start=self.segments[0].base_offset if self.segments else None,
+            end=self.next_offset,
+            last_base=last.base_offset if last else Offset(0),
+            position=last.size if last else 0,
+            torn_bytes=self.torn.size if self.torn else 0,
+        )
 
     def _open(self, base: Offset) -> FileHandle:
         return self._files.open(f"{self._directory}/{file_of(base)}", read_only=True)
@@ -188,48 +196,8 @@ class _Scan:
 
 
 def _refusal(fault: CorruptBatchError, follower: str) -> CorruptBatchError:
-    what = f"{fault.what}; {follower}, so {_REFUSED}"
+    what = f"{fault.what}; {follower}, so {REFUSED}"
     return CorruptBatchError(what, position=fault.position, base_offset=fault.base_offset, file=fault.file)
-
-
-def _check_epochs(files: Files, path: str, scan: _Scan) -> tuple[bool, str | None]:
-    """Whether the epoch history on disk is as it should be, and what was wrong with it if it says nothing usable.
-
-    A history may begin after the log does (it is trimmed to a checkpoint, whose segment stays) or before it (Kafka
-    trims segments first), and may end after it (an epoch whose first batch was torn).
-
-    Raises:
-        CorruptBatchError: log and history contradict each other.
-    """
-    if not files.exists(path):
-        return not scan.epochs.entries, "it is missing" if scan.epochs.entries else None
-    try:
-        known = parse_epochs(read_file(files, path), path)
-    except CorruptFileError as error:
-        return False, error.what
-    if not known.entries:
-        return not scan.epochs.entries, "it is empty" if scan.epochs.entries else None
-    if scan.segments:
-        known = known.trim_to(scan.segments[0].base_offset)
-    held = known.truncate_to(scan.next_offset).entries
-    found = scan.epochs.trim_to(known.entries[0].start_offset).truncate_to(scan.next_offset).entries if held else ()
-    for entry in found:
-        if entry not in held:
-            raise _contradiction(scan, entry.start_offset, known.epoch_at(entry.start_offset))
-    for entry in held:
-        if entry not in found:
-            raise _contradiction(scan, entry.start_offset, entry.epoch)
-    return held == known.entries, None
-
-
-def _contradiction(scan: _Scan, offset: Offset, written: Epoch) -> CorruptBatchError:
-    start = max((start for start in scan.epoch_places if start <= offset), default=offset)
-    file, position = scan.epoch_places.get(start, (EPOCH_FILE, 0))
-    what = (
-        f"the log has epoch {scan.epochs.epoch_at(offset)} at offset {offset}, {EPOCH_FILE} has {written}; {_REFUSED}. "
-        f"If the log was edited on purpose, remove {EPOCH_FILE}: it is then rebuilt"
-    )
-    return CorruptBatchError(what, position=position, base_offset=start, file=file)
 
 
 def _make_durable(files: Files, directory: str, scan: _Scan) -> None:
@@ -243,6 +211,8 @@ def _make_durable(files: Files, directory: str, scan: _Scan) -> None:
             handle.fdatasync()
         finally:
             handle.close()
+    if files.exists(f"{directory}/{BEFORE_CUT_FILE}"):
+        files.unlink(f"{directory}/{BEFORE_CUT_FILE}")
     files.fsync_dir(directory)
 
 

@@ -241,8 +241,7 @@ def read_checkpoint(files: Files, path: str) -> Checkpoint:
         handle.close()
     controls = [record for batch in batches if batch.header.is_control for record in _controls(batch, path)]
     header = snapshot_header(batches[0], path)
-    if not batches[-1].header.is_control or not isinstance(controls[-1], SnapshotFooterRecord):
-        raise CorruptFileError(path, "it does not end with a snapshot footer: it is not whole")
+    _check_footer(batches[-1], path)
     version = next((record for record in controls if isinstance(record, KRaftVersionRecord)), None)
     return Checkpoint(
         header=header,
@@ -251,6 +250,42 @@ def read_checkpoint(files: Files, path: str) -> Checkpoint:
         epoch=batches[0].header.partition_leader_epoch,
         batches=batches,
     )
+
+
+def check_checkpoint(files: Files, path: str, end: OffsetAndEpoch) -> None:
+    """Hold every byte of the checkpoint of `end` against its checksums, without keeping or understanding it.
+
+    Raises:
+        CorruptBatchError, CorruptFileError: it is damaged, not whole, or another one.
+        OSError: it cannot be read, FileNotFoundError: there is none.
+    """
+    handle = files.open(path, read_only=True)
+    first = last = None
+    try:
+        for batch in read_batches(handle, path, expected=Expected(offset=Offset(0))):
+            check_epoch(batch, path, end)
+            first, last = first or batch, batch
+    finally:
+        handle.close()
+    snapshot_header(first, path)
+    _check_footer(last, path)
+
+
+def check_epoch(batch: LocatedBatch, path: str, end: OffsetAndEpoch) -> None:
+    """All batches of a checkpoint are of the epoch that it ends in, which no checksum covers.
+
+    Raises:
+        CorruptFileError: this one is of another.
+    """
+    epoch = batch.header.partition_leader_epoch
+    if epoch != end.epoch:
+        raise CorruptFileError(path, f"its batch at byte {batch.position} is of epoch {epoch}, not {end.epoch}")
+
+
+def _check_footer(last: LocatedBatch | None, path: str) -> None:
+    controls = _controls(last, path) if last is not None and last.header.is_control else []
+    if not controls or not isinstance(controls[-1], SnapshotFooterRecord):
+        raise CorruptFileError(path, "it does not end with a snapshot footer: it is not whole")
 
 
 def snapshot_header(first: LocatedBatch | None, path: str) -> SnapshotHeaderRecord:

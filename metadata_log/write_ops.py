@@ -34,12 +34,17 @@ class Roll(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Truncate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Remove whole segments, the newest first, then cut one to a size: the log ends at `end`. Durable before the next
     step.
+
+    Where epochs go with it, `epochs` is what is left of the history, durable before the first cut, and `epochs_before`
+    what it was.
     """
 
     remove_bases: tuple[Offset, ...]
     segment_base: Offset
     size: int
     end: Offset
+    epochs: EpochHistory | None = None
+    epochs_before: EpochHistory | None = None
 
 
 class SaveEpochs(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
+import tests.support.environment  # noqa: F401  (before whatever imports gRPC)
 from tests.support.fresh_seed import fresh_seed
 from tests.support.kill_run import KillRun, run_kills
 

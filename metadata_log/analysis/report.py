@@ -14,6 +14,7 @@ from typing import Final
 from metadata_log.analysis.findings import KINDS, Finding
 from metadata_log.analysis.report_charts import bars, lanes, legend, progress_chart
 from metadata_log.analysis.verdict import Verdict
+from metadata_log.tools.new_files import naming, new_file
 
 _STYLE: Final = Path(__file__).with_name("report.css")
 _FINDINGS_SHOWN: Final = 200
@@ -31,7 +32,9 @@ def write_report(verdict: Verdict, path: Path) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.unfinished")
-    beside.write_text(render(verdict), encoding="utf-8")
+    beside.unlink(missing_ok=True)
+    with naming(path, hidden=beside), new_file(beside) as file:
+        file.write(render(verdict).encode())
     beside.replace(path)
 
 

@@ -30,6 +30,8 @@ class FeaturesBuilder:
     def on_feature_level(self, record: FeatureLevelRecord) -> None:
         """FeatureLevelRecord: sets a level, 0 removes it. One for kraft.version means nothing (see `features`)."""
         name, level = record.name, record.feature_level
+        if level < 0:
+            raise ImpossibleRecordError(f"level {level} of {name} is below 0, which means none")
         if name == KRAFT_VERSION:
             return
         if name == METADATA_VERSION:

@@ -110,9 +110,9 @@ def audit(log_dirs: Sequence[Path], image_from: Sequence[Path] = ()) -> Audit:
     if unread:
         raise AuditError(f"{'; '.join(unread)}: without its meta.properties nobody knows whose log directory it is")
     if len(ids) != 1 or None in ids:
-        shown = ", ".join(sorted(str(node_id) for node_id in ids)) or "none"
+        shown = ", ".join(sorted("nobody's" if node_id is None else f"node {node_id}'s" for node_id in ids))
         raise NoBrokerError(
-            f"an audit is of one broker's log directories, told by their meta.properties; these are of nodes: {shown}"
+            f"an audit is of one broker's log directories, told by their meta.properties; these are {shown or 'none'}"
         )
     broker_id = NodeId(nodes[0].node_id or 0)
     named = find_sources(image_from).nodes

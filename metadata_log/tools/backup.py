@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import IO, Final, cast
 
 import msgspec
 
@@ -34,6 +33,7 @@ from metadata_log.snapshot import (
     read_checkpoint,
 )
 from metadata_log.tools.history import State
+from metadata_log.tools.new_files import naming, new_file
 from metadata_log.tools.targets import TargetError
 from metadata_log.voters import VoterSet, format_voter
 
@@ -133,34 +133,36 @@ def save_backup(state: State, target: Path, *, cluster_id: str | None, now_ms: i
         sha256=hashlib.sha256(content).hexdigest(),
     )
     manifest = msgspec.structs.replace(manifest, manifest_sha256=manifest.checksum)
-    text = msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"
-    _write_tar(target, {_MANIFEST: text, manifest.checkpoint: content}, now_ms // 1000)
+    _write_tar(target, _members(manifest, content), now_ms // 1000)
     return manifest
+
+
+def _members(manifest: BackupManifest, content: bytes) -> dict[str, bytes]:
+    text = msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"
+    return {_MANIFEST: text, manifest.checkpoint: content}
 
 
 def _write_tar(target: Path, members: dict[str, bytes], mtime: int) -> None:
     try:
-        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with new_file(target, 0o600) as file:
+            _tar(file, members, mtime)
     except FileNotFoundError:
         raise TargetError(f"{target}: there is no directory {target.parent}") from None
     except FileExistsError:
         raise TargetError(f"{target} exists: a backup is not written over; name another file") from None
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
-                for name, content in members.items():
-                    member = tarfile.TarInfo(name)
-                    member.size, member.mtime, member.mode = len(content), mtime, 0o600
-                    archive.addfile(member, io.BytesIO(content))
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        target.unlink(missing_ok=True)
-        raise
+
+
+def _tar(file: IO[bytes], members: dict[str, bytes], mtime: int) -> None:
+    """The archive: the same members and time give the same bytes."""
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.mtime, member.mode = len(content), mtime, 0o600
+            archive.addfile(member, io.BytesIO(content))
 
 
 def read_backup(path: Path) -> Backup:
-    """Read a backup and check all of it: the checkpoint's bytes, its records, and the hash of what they say.
+    """Read a backup and check all of it: each byte of the file, the records, and the hash of what they say.
 
     Raises:
         NoBackupError: it is none.
@@ -185,7 +187,49 @@ def read_backup(path: Path) -> Backup:
         raise BackupError(f"{path} is no backup that `kraft snapshot save` wrote, or is damaged: {error}") from error
     if hashlib.sha256(content).hexdigest() != manifest.sha256:
         raise BackupError(f"{path} is damaged: its checkpoint has another SHA-256 than its manifest says")
+    _check_every_byte(path, manifest, content)
     return _checked(path, manifest, content)
+
+
+def _check_every_byte(path: Path, manifest: BackupManifest, content: bytes) -> None:
+    """Hold the file against what `save_backup` writes of these members: headers and padding are under no checksum.
+
+    Raises:
+        BackupError: a byte is another, missing, or too many.
+    """
+    with path.open("rb") as file:
+        compared = _Compared(path, file)
+        _tar(cast("IO[bytes]", compared), _members(manifest, content), manifest.created_ms // 1000)
+        if file.read(1):
+            raise _other_bytes(path, compared.tell())
+
+
+class _Compared:
+    """Takes the bytes that a file should have, instead of a file to write them to."""
+
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
+        self._path = path
+        self._file = file
+        self._position = 0
+
+    def write(self, data: bytes) -> int:
+        found = self._file.read(len(data))
+        if found != data:
+            pairs = enumerate(zip(found, data, strict=False))
+            same = next((at for at, (one, other) in pairs if one != other), min(len(found), len(data)))
+            raise _other_bytes(self._path, self._position + same)
+        self._position += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._position
+
+
+def _other_bytes(path: Path, position: int) -> BackupError:
+    return BackupError(
+        f"{path} is damaged: byte {position} is not as `kraft snapshot save` wrote it, though its manifest and its "
+        "checkpoint are whole: take another copy of it"
+    )
 
 
 def _member(archive: tarfile.TarFile, name: str, path: Path, limit: int) -> bytes:
@@ -219,5 +263,6 @@ def _checked(path: Path, manifest: BackupManifest, content: bytes) -> Backup:
 def _as_file(name: str, content: bytes) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / name
-        file.write_bytes(content)
+        with naming(file):
+            file.write_bytes(content)
         yield str(file)

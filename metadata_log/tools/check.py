@@ -8,21 +8,23 @@ has. When something is found and a log changed meanwhile, all is read again befo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from metadata_log.ids import METADATA_TOPIC_NAME
-from metadata_log.reconcile import facts_of
+from metadata_log.errors import CorruptFileError
 from metadata_log.tools.bounds import CommittedBounds
 from metadata_log.tools.check_hashes import check_hashes, probes_of
 from metadata_log.tools.check_identity import check_identity
+from metadata_log.tools.check_missing import check_missing
 from metadata_log.tools.check_partitions import check_partitions, newest_image
+from metadata_log.tools.check_proof import check_proof
 from metadata_log.tools.check_votes import check_votes
 from metadata_log.tools.diff import diff_and_odd
-from metadata_log.tools.findings import Finding, sort_findings
+from metadata_log.tools.findings import Finding, finding, sort_findings
+from metadata_log.tools.partition_directories import HeldPartitions, list_partitions
 from metadata_log.tools.quorum_view import view_quorum
 from metadata_log.tools.sources import NodeSource, Sources, find_sources
 from metadata_log.tools.verify import LogReport, directory_signature, verify_file, verify_log
@@ -64,12 +66,12 @@ def check_paths(paths: Sequence[Path]) -> CheckReport:
 
     Raises:
         SourceError: there is no metadata log at one of them.
-        OSError: a directory or a log cannot be read.
+        OSError, CorruptFileError: nothing of it can be read.
     """
     for _ in range(_TRIES):
-        sources = find_sources(paths)
+        sources, unread = _readable(find_sources(paths, past_unreadable=True))
         before = _signatures(sources)
-        report = _check(sources)
+        report = _check(sources, unread)
         if report.is_sound or _signatures(sources) == before:
             break
     return report
@@ -79,25 +81,54 @@ def _signatures(sources: Sources) -> list[object]:
     return [directory_signature(node.metadata) for node in sources.nodes if node.metadata is not None]
 
 
-def _check(sources: Sources) -> CheckReport:
+def _readable(sources: Sources) -> tuple[Sources, list[Finding]]:
+    """What can be read of what was found, and a finding for each node, or metadata log, that cannot."""
+    found = [_unread(one.path, one.error, one.node_id) for one in sources.unread]
+    nodes: list[NodeSource] = []
+    for node in sources.nodes:
+        try:
+            if node.metadata is not None:
+                directory_signature(node.metadata)
+        except OSError as error:
+            found.append(_unread(node.metadata or node.path, error, node.node_id))
+        else:
+            nodes.append(node)
+    return msgspec.structs.replace(sources, nodes=tuple(nodes)), found
+
+
+def _unread(path: Path, error: OSError | CorruptFileError, node_id: int | None) -> Finding:
+    left = "all else is judged without it"
+    if isinstance(error, CorruptFileError):
+        return finding("corrupt_file", f"{error.what}; {left}", node_id=node_id, file=error.path)
+    at = "" if error.filename in (None, str(path)) else f" ({error.filename})"
+    return finding(
+        "unreadable_file", f"it cannot be read: {error.strerror or error}{at}; {left}", node_id=node_id, file=str(path)
+    )
+
+
+def _check(sources: Sources, unread: Sequence[Finding]) -> CheckReport:
     probes = probes_of(sources.nodes) if len(sources.nodes) > 1 else frozenset[int]()
+    held = list_partitions(sources.nodes)
     logs = [(node, verify_log(node, probes=probes)) for node in sources.nodes if node.metadata is not None]
     files = [verify_file(path) for path in sources.files]
     view = view_quorum(logs, [node for node in sources.nodes if node.metadata is None])
-    found = [finding for _, report in logs for finding in report.findings]
-    found += [finding for report in files for finding in report.findings]
+    found = [*unread, *(own for _, report in logs for own in report.findings)]
+    found += [own for report in files for own in report.findings]
     diff, odd = diff_and_odd(view)
     differences = diff.findings
     found += differences
-    if not any(difference.counts for difference in differences):
-        found += check_hashes(view)
+    if not any(difference.counts and difference.kind != "checkpoint_disagrees" for difference in differences):
+        found += check_hashes(view, odd, diff.common_end)
     found += check_votes(view)
-    found += check_identity(sources.nodes, view.voters, newest_image(view, odd))
-    found += check_partitions(sources.nodes, view, odd)
+    view, proved = check_proof(sources.nodes, held, view, newest_image(view, odd))
+    found += _besides(proved, found)
+    found += check_identity(sources.nodes, view.voters, newest_image(view, odd), _progress(logs))
+    found += check_partitions(sources.nodes, held, view, odd)
+    found += check_missing(held, view, odd)
     reports = {id(node): report for node, report in logs}
     voters = {id(replica.source) for replica in view.replicas if view.is_voter(replica)}
     return CheckReport(
-        nodes=tuple(_checked(node, reports.get(id(node)), is_voter=id(node) in voters) for node in sources.nodes),
+        nodes=tuple(_checked(node, held, reports.get(id(node)), is_voter=id(node) in voters) for node in sources.nodes),
         files=tuple(map(str, sources.files)),
         voters=tuple(map(str, view.voters)),
         bounds=diff.bounds,
@@ -105,7 +136,26 @@ def _check(sources: Sources) -> CheckReport:
     )
 
 
-def _checked(node: NodeSource, report: LogReport | None, *, is_voter: bool) -> CheckedNode:
+def _besides(more: Iterable[Finding], found: Sequence[Finding]) -> list[Finding]:
+    """Those of them that are not of the same kind and place as one that was found by other means."""
+    known = {(one.kind, one.file, one.offset) for one in found}
+    return [one for one in more if (one.kind, one.file, one.offset) not in known]
+
+
+def _progress(logs: Sequence[tuple[NodeSource, LogReport]]) -> dict[Path, tuple[int, int, int]]:
+    """How far each metadata directory got: the epoch of its quorum-state, its log's last epoch, and its end."""
+    return {
+        node.metadata: (
+            -1 if report.quorum_state is None else int(report.quorum_state.leader_epoch),
+            report.last_epoch,
+            report.end_offset,
+        )
+        for node, report in logs
+        if node.metadata is not None
+    }
+
+
+def _checked(node: NodeSource, held: HeldPartitions, report: LogReport | None, *, is_voter: bool) -> CheckedNode:
     return CheckedNode(
         node=node.label,
         node_id=node.node_id,
@@ -115,17 +165,5 @@ def _checked(node: NodeSource, report: LogReport | None, *, is_voter: bool) -> C
         end_offset=None if report is None else report.end_offset,
         last_epoch=None if report is None else report.last_epoch,
         records=None if report is None else report.records,
-        partitions=sum(_partitions(disk.path) for disk in node.log_directories),
-    )
-
-
-def _partitions(disk: Path) -> int:
-    """How many partition directories a disk has, the metadata log's not counted."""
-    try:
-        named = [facts_of(child.name, None) for child in disk.iterdir() if child.is_dir()]
-    except FileNotFoundError:
-        return 0
-    return sum(
-        facts.topic_name not in (None, METADATA_TOPIC_NAME) and not facts.is_deleted and not facts.is_stray
-        for facts in named
+        partitions=sum(one.is_in_use for disk in node.log_directories for one in held[disk.path]),
     )

@@ -24,12 +24,16 @@ def probes_of(nodes: Sequence[NodeSource]) -> frozenset[int]:
     return frozenset(int(end.offset) for end in ends if end.offset > 0)
 
 
-def check_hashes(view: QuorumView) -> Iterator[Finding]:
-    """Checkpoints, and logs, that say something else than other replicas do there; of one replica's log the first."""
+def check_hashes(view: QuorumView, parted: frozenset[int], common_end: int) -> Iterator[Finding]:
+    """Checkpoints, and logs, that say something else than other replicas do there; of one replica's log the first.
+
+    `parted`: the replicas, by their number, whose logs go another way than others' from `common_end` on, which was
+    found harmless: past it they are not asked.
+    """
     judge = Judge(view.views, len(view.voters), view.bounds)
     blamed: set[int] = set()
     for offset in sorted({offset for replica in view.replicas for offset in replica.report.hashes} | _ends(view)):
-        hashes = _hashes_at(view, offset)
+        hashes = _hashes_at(view, offset, parted if offset > common_end else frozenset())
         by_hash: dict[str, set[int]] = {}
         for index, held in hashes.items():
             by_hash.setdefault(held[0], set()).add(index)
@@ -52,11 +56,11 @@ def _ends(view: QuorumView) -> set[int]:
     return {int(found.end.offset) for found in checkpoints if found.end is not None and found.end.offset > 0}
 
 
-def _hashes_at(view: QuorumView, offset: int) -> dict[int, tuple[str, str | None]]:
+def _hashes_at(view: QuorumView, offset: int, left_out: frozenset[int]) -> dict[int, tuple[str, str | None]]:
     """Each sound replica's hash at an offset: its checkpoint's with the file, else its log's."""
     found: dict[int, tuple[str, str | None]] = {}
     for index, replica in enumerate(view.replicas):
-        if any(finding.counts for finding in replica.report.findings):
+        if index in left_out or any(finding.counts for finding in replica.report.findings):
             continue
         checkpoint = next(
             (known for known in replica.report.checkpoints if known.end is not None and known.end.offset == offset),

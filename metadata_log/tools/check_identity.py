@@ -6,13 +6,14 @@ Decides: which meta.properties is foreign. Must not know: what the logs hold but
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from metadata_log.directory import META_PROPERTIES_FILE, MetaProperties
+from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, ReplicaKey, id_text
 from metadata_log.image import MetadataImage
+from metadata_log.tools.check_duplicates import Holder, check_duplicates
 from metadata_log.tools.findings import Finding, finding
 from metadata_log.tools.sources import LogDirectory, NodeSource
 
@@ -21,17 +22,27 @@ _WITH_DIRECTORY_IDS: Final = 17
 
 
 def check_identity(
-    nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey], image: MetadataImage | None
+    nodes: Sequence[NodeSource],
+    voters: Sequence[ReplicaKey],
+    image: MetadataImage | None,
+    progress: Mapping[Path, tuple[int, int, int]],
 ) -> Iterator[Finding]:
-    """What is wrong with the meta.properties of these nodes, of which the log has these voters and says `image`."""
+    """What is wrong with the meta.properties of these nodes, of which the log has these voters and says `image`.
+
+    `progress`: by the path of a metadata directory, the epoch of its quorum-state, and its log's last epoch and end.
+    """
     yield from _unreadable(nodes)
     yield from _foreign_clusters(nodes)
     yield from _mixed_disks(nodes)
-    yield from _duplicates(nodes)
     known = {voter.directory_id: int(voter.node_id) for voter in voters if voter.directory_id != ZERO_DIRECTORY_ID}
     if image is not None:
         for broker_id, broker in sorted(image.cluster.brokers.items()):
             known |= {directory: int(broker_id) for directory in broker.directories}
+    holders = [
+        Holder(node=node, disk=disk, identity=identity, progress=progress.get(disk.path / METADATA_DIRECTORY))
+        for node, disk, identity in _disks(nodes)
+    ]
+    yield from check_duplicates(holders, known)
     yield from _of_other_nodes(nodes, known)
     yield from _without_id(nodes, voters, image)
     yield from _former_voters(nodes, voters)
@@ -52,10 +63,22 @@ def _unreadable(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
     for node in nodes:
         for disk in node.log_directories:
             if disk.complaint is not None:
-                yield finding("corrupt_file", disk.complaint, node_id=node.node_id, file=_file(disk))
+                what = f"{disk.complaint}; {_whose(node, disk)}"
+                yield finding("corrupt_file", what, node_id=node.node_id, file=_file(disk))
             elif disk.identity is None:
-                what = f"{disk.path} has no {META_PROPERTIES_FILE}, so that nothing says whose it is"
+                what = f"{disk.path} has no {META_PROPERTIES_FILE}; {_whose(node, disk)}"
                 yield finding("not_formatted", what, node_id=node.node_id, file=str(disk.path))
+
+
+def _whose(node: NodeSource, disk: LogDirectory) -> str:
+    """Whose directory it is though its meta.properties does not say, and by what that is known."""
+    if node.node_id is None:
+        return "nothing says whose it is: its node is unknown"
+    if node.is_told_by_path:
+        return f"by its path beside those of its peers it is node {node.node_id}'s"
+    if disk.told_node_id == node.node_id:
+        return f"its node.id says node {node.node_id}"
+    return f"it stands among the disks of node {node.node_id}"
 
 
 def _foreign_clusters(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
@@ -76,20 +99,6 @@ def _mixed_disks(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
         if identity.node_id != node.node_id:
             what = f"it is of node {identity.node_id}, among the disks of node {node.node_id}"
             yield finding("foreign_node", what, node_id=node.node_id, file=_file(disk))
-
-
-def _duplicates(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
-    by_id: dict[DirectoryId, dict[Path, tuple[NodeSource, LogDirectory]]] = {}
-    for node, disk, identity in _disks(nodes):
-        if identity.directory_id is not None:
-            by_id.setdefault(identity.directory_id, {}).setdefault(disk.path.resolve(), (node, disk))
-    for directory_id, places in by_id.items():
-        if len(places) < 2:
-            continue
-        for path, (node, disk) in places.items():
-            others = " and ".join(str(other.path) for at, (_, other) in places.items() if at != path)
-            what = f"it has the directory id {id_text(directory_id)}, as {others} has"
-            yield finding("duplicate_directory_id", what, node_id=node.node_id, file=_file(disk))
 
 
 def _of_other_nodes(nodes: Sequence[NodeSource], known: dict[DirectoryId, int]) -> Iterator[Finding]:

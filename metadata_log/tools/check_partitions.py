@@ -10,56 +10,62 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from metadata_log.directory import PARTITION_METADATA_FILE, read_partition_metadata
-from metadata_log.errors import CorruptFileError
-from metadata_log.ids import METADATA_TOPIC_NAME, DirectoryId, NodeId, TopicId, id_text
+from metadata_log.directory import PARTITION_METADATA_FILE
+from metadata_log.ids import DirectoryId, NodeId, id_text
 from metadata_log.image import MetadataImage
-from metadata_log.os_files import OsFiles
-from metadata_log.reconcile import DirectoryFacts, Kind, Verdict, facts_of, judge
+from metadata_log.reconcile import DirectoryFacts, Kind, Verdict, judge
+from metadata_log.tools.check_proof import is_beyond
 from metadata_log.tools.findings import Finding, finding
+from metadata_log.tools.partition_directories import HeldPartitions, PartitionDirectory
 from metadata_log.tools.quorum_view import QuorumView
 from metadata_log.tools.sources import LogDirectory, NodeSource
 
 
 def check_partitions(
-    nodes: Sequence[NodeSource], view: QuorumView, odd: frozenset[int] = frozenset()
+    nodes: Sequence[NodeSource], held: HeldPartitions, view: QuorumView, odd: frozenset[int] = frozenset()
 ) -> Iterator[Finding]:
     """What is wrong with the partition directories of these nodes, by the image of `newest_image`."""
     image = newest_image(view, odd)
     if image is None:
-        yield from _not_judged(nodes, "the logs part, and nothing says which of them is right") if odd else ()
+        yield from _not_judged(nodes, held, "the logs part, and nothing says which of them is right") if odd else ()
         return
     if any(replica.report.image is image and replica.report.rules.in_transaction for replica in view.replicas):
-        yield from _not_judged(nodes, "a metadata transaction is open, and what was created since is not seen")
+        why = "a metadata transaction is open, and what was created since is not seen"
+        yield from _not_judged(nodes, held, why)
         return
     knowing = [replica.report.rules for replica in view.replicas if replica.report.rules.is_complete]
     for node in nodes:
         if node.node_id is None:
             continue
-        yield from _twice(node)
+        yield from _twice(node, held)
         for disk in node.log_directories:
-            for facts, complaint in _partition_directories(disk):
-                path = disk.path / facts.name
-                if complaint is not None:
-                    file = str(path / PARTITION_METADATA_FILE)
-                    yield finding("corrupt_file", complaint, node_id=node.node_id, file=file)
+            for directory in _in_use(held, disk):
+                if directory.complaint is not None:
+                    file = str(directory.path / PARTITION_METADATA_FILE)
+                    yield finding("corrupt_file", directory.complaint, node_id=node.node_id, file=file)
                     continue
-                topic_id = facts.topic_id
+                facts, topic_id = directory.facts, directory.facts.topic_id
+                if is_beyond(directory, disk, node, view, image):
+                    continue  # it proves what the logs have lost, which `check_proof` says
                 is_known = topic_id is None or not knowing or any(rules.was_ever(topic_id) for rules in knowing)
                 verdict = judge(facts, image, NodeId(node.node_id), _directory_id(disk))
-                found = _finding(node, path, facts, verdict, is_known=is_known)
+                found = _finding(node, directory.path, facts, verdict, is_known=is_known)
                 if found is not None:
                     yield found
 
 
-def _twice(node: NodeSource) -> Iterator[Finding]:
+def _in_use(held: HeldPartitions, disk: LogDirectory) -> list[PartitionDirectory]:
+    return [directory for directory in held.get(disk.path, ()) if directory.is_in_use]
+
+
+def _twice(node: NodeSource, held: HeldPartitions) -> Iterator[Finding]:
     """Partitions that stand on two disks, the copies that are on their way from one to another not counted."""
     first: dict[str, Path] = {}
     for disk in node.log_directories:
-        for facts, _ in _partition_directories(disk):
-            if facts.is_future or facts.topic_name == METADATA_TOPIC_NAME:
+        for directory in _in_use(held, disk):
+            facts, path = directory.facts, directory.path
+            if facts.is_future:
                 continue
-            path = disk.path / facts.name
             other = first.setdefault(facts.name, path)
             if other != path:
                 topic_id = None if facts.topic_id is None else id_text(facts.topic_id)
@@ -85,13 +91,9 @@ def newest_image(view: QuorumView, odd: frozenset[int] = frozenset()) -> Metadat
     return None if best is None else best.report.image
 
 
-def _not_judged(nodes: Sequence[NodeSource], why: str) -> Iterator[Finding]:
+def _not_judged(nodes: Sequence[NodeSource], held: HeldPartitions, why: str) -> Iterator[Finding]:
     for node in nodes:
-        count = sum(
-            facts.topic_name != METADATA_TOPIC_NAME
-            for disk in node.log_directories
-            for facts, _ in _partition_directories(disk)
-        )
+        count = sum(len(_in_use(held, disk)) for disk in node.log_directories)
         if count:
             what = f"its {count} partition directories: {why}"
             yield finding("partitions_not_judged", what, node_id=node.node_id, file=str(node.path))
@@ -99,31 +101,6 @@ def _not_judged(nodes: Sequence[NodeSource], why: str) -> Iterator[Finding]:
 
 def _directory_id(disk: LogDirectory) -> DirectoryId | None:
     return None if disk.identity is None else disk.identity.directory_id
-
-
-def _partition_directories(disk: LogDirectory) -> Iterator[tuple[DirectoryFacts, str | None]]:
-    """The entries of a disk whose names are those of partitions, with why their id cannot be read."""
-    try:
-        children = sorted(child for child in disk.path.iterdir() if child.is_dir())
-    except FileNotFoundError:
-        return
-    for child in children:
-        facts = facts_of(child.name, None)
-        if facts.topic_name is None or facts.is_deleted or facts.is_stray:
-            continue
-        try:
-            yield facts_of(child.name, _topic_id(child)), None
-        except CorruptFileError as error:
-            yield facts, error.what
-        except OSError as error:
-            yield facts, f"it cannot be read: {error.strerror or error}"
-
-
-def _topic_id(directory: Path) -> TopicId | None:
-    try:
-        return read_partition_metadata(OsFiles(), str(directory))
-    except FileNotFoundError:
-        return None
 
 
 def _finding(

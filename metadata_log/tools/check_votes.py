@@ -9,15 +9,18 @@ quorum-state of the same epoch names another candidate, is proof of two.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
+from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
 from metadata_log.tools.agreement import join_names
 from metadata_log.tools.findings import Finding, Severity, finding
 from metadata_log.tools.quorum_view import QuorumView, Replica
 from metadata_log.tools.verify_chain import Election
 
+_KEEPS_VOTES: Final = 22
+"""4.0-IV0, the first metadata.version that only software has which keeps a vote beside the leader's id."""
 _FAR_AHEAD: Final = 10
 """Epochs. A voter that reaches nobody asks again and again: before pre-votes (KIP-996) each time in a new one."""
 
@@ -30,7 +33,13 @@ def check_votes(view: QuorumView) -> Iterator[Finding]:
         if state is not None:
             yield from _two_votes(replica, state, elections)
             yield from _two_leaders(replica, state, elections)
+            elected = {election.leader_id for _, election in elections.get(state.leader_epoch, ())}
+            yield from _for_stranger(view, replica, state, elected)
+            yield from _by_stranger(view, replica, state, elections)
+            yield from _forgotten(replica, state, elections)
+            yield from _set_back(view, replica, state, elections)
     yield from _among_states(view, elections)
+    yield from _static_voters(view, elections)
     yield from _far_ahead(view)
 
 
@@ -115,6 +124,156 @@ def _two_leaders(
                 epoch=election.epoch,
             )
             return
+
+
+def _for_stranger(
+    view: QuorumView, replica: Replica, state: QuorumState, elected: Collection[int]
+) -> Iterator[Finding]:
+    """A vote for a node, or a directory of a node, that no voter set here names. Votes of static voters name none."""
+    voted = state.voted_key
+    if voted is None or replica.source.node_id is None:
+        return
+    known = frozenset[ReplicaKey]().union(*(one.report.known_voters for one in view.replicas))
+    fault = _stranger(view, voted, known, was_elected=voted.node_id in elected)
+    if fault is None:
+        return
+    present = {one.source.node_id for one in view.replicas}
+    is_certain = all(voter.node_id in present for voter in view.voters)
+    who = f"node {replica.source.node_id} voted for node {voted.node_id} in epoch {state.leader_epoch}"
+    yield finding(
+        "vote_for_stranger",
+        f"it says that {who}{fault}",
+        severity=None if is_certain else Severity.WARNING,
+        node_id=replica.source.node_id,
+        file=_file(replica),
+        epoch=state.leader_epoch,
+    )
+
+
+def _by_stranger(
+    view: QuorumView, replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
+) -> Iterator[Finding]:
+    """A vote by a node that no voter set here names. One may be asked that does not know yet that it is a voter: its
+    candidate's log then says so."""
+    node_id, voted = replica.source.node_id, state.voted_key
+    began = min((one.report.epochs[0].epoch for one in view.replicas if one.report.epochs), default=state.leader_epoch)
+    if node_id is None or voted is None or not view.voters or state.leader_epoch < began:
+        return
+    named = {int(voter) for held in elections.values() for _, election in held for voter in election.voters}
+    for one in view.replicas:
+        named |= {int(voter.node_id) for voter in (*one.report.known_voters, *one.report.static_voters)}
+    if node_id in named or any(voter.node_id == node_id for voter in view.voters):
+        return
+    present = {one.source.node_id for one in view.replicas}
+    yield finding(
+        "vote_of_stranger",
+        f"it says that node {node_id} voted for node {voted.node_id} in epoch {state.leader_epoch}, and node {node_id} "
+        "is no voter in any of these logs",
+        severity=None if all(voter.node_id in present for voter in view.voters) else Severity.WARNING,
+        node_id=node_id,
+        file=_file(replica),
+        epoch=state.leader_epoch,
+    )
+
+
+def _forgotten(
+    replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
+) -> Iterator[Finding]:
+    """A vote that elected a leader, and that the voter's file does not know. A leader's own file has none, and neither
+    has a follower's of software before 4.0, which drops it once there is a leader (KIP-996 keeps it)."""
+    node_id, image = replica.source.node_id, replica.report.image
+    level = None if image is None else image.features.metadata_version
+    if state.voted_key is not None or state.data_version == 0 or level is None or level < _KEEPS_VOTES:
+        return
+    held = elections.get(state.leader_epoch, [])
+    if len({election.leader_id for _, election in held}) > 1:
+        return  # one of these logs is wrong, which is said
+    for holder, election in held:
+        if node_id in election.granting and election.leader_id != node_id and not election.is_repairs:
+            what = (
+                f"it knows of no vote in epoch {election.epoch}, but node {election.leader_id} became its leader with "
+                f"node {node_id}'s vote (LeaderChange at offset {election.offset} on {holder.label})"
+            )
+            yield finding(
+                "vote_forgotten",
+                what,
+                node_id=node_id,
+                file=_file(replica),
+                offset=election.offset,
+                epoch=election.epoch,
+            )
+            return
+
+
+def _set_back(
+    view: QuorumView, replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
+) -> Iterator[Finding]:
+    """A voter that knows of no epoch as late as one that it led, or voted in, by another's log: nothing in its own
+    directory contradicts that."""
+    node_id = replica.source.node_id
+    if not view.is_voter(replica) or any(found.counts for found in replica.report.findings):
+        return
+    for epoch in sorted(elections, reverse=True):
+        if epoch <= max(state.leader_epoch, replica.report.last_epoch):
+            return
+        holder, election = elections[epoch][0]
+        if node_id != election.leader_id and (node_id not in election.granting or election.is_repairs):
+            continue
+        did = "led it" if node_id == election.leader_id else f"voted in it for node {election.leader_id}"
+        what = (
+            f"it is of epoch {state.leader_epoch}, and epoch {epoch} began with node {node_id}, which {did} "
+            f"(LeaderChange at offset {election.offset} on {holder.label}): this directory was set back to an older "
+            "copy, or it was copied before that and the others later"
+        )
+        yield finding("voter_set_back", what, node_id=node_id, file=_file(replica), offset=election.offset, epoch=epoch)
+        return
+
+
+def _static_voters(view: QuorumView, elections: dict[int, list[tuple[Replica, Election]]]) -> Iterator[Finding]:
+    """Static voters of quorum-states that are others than who the epoch's LeaderChange, or else most peers, have."""
+    told = {
+        index: frozenset(state.current_voters)
+        for index, replica in enumerate(view.replicas)
+        if (state := replica.report.quorum_state) is not None and state.data_version == 0 and state.current_voters
+    }
+    for index, own in told.items():
+        replica, state = view.replicas[index], view.replicas[index].report.quorum_state
+        epoch = -1 if state is None else int(state.leader_epoch)
+        held = elections.get(epoch, ())
+        others = [ids for ids in told.values() if ids != own]
+        if held:
+            due, where = frozenset(held[0][1].voters), f"in the LeaderChange of epoch {epoch} on {held[0][0].label}"
+        elif others and 2 * len(others) >= len(told):
+            due, where = others[0], "in other nodes' quorum-state"
+        else:
+            continue
+        if due != own:
+            what = f"its voters are {_ids(own)}, and {_ids(due)} {where}"
+            yield finding(
+                "static_voters_differ", what, node_id=replica.source.node_id, file=_file(replica), epoch=epoch
+            )
+
+
+def _ids(ids: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(ids)))
+
+
+def _stranger(view: QuorumView, voted: ReplicaKey, known: frozenset[ReplicaKey], *, was_elected: bool) -> str | None:
+    """Why the one that was voted for is no voter, to be put behind its node id; None where it may be one.
+
+    A candidate may be a voter by a set that its log alone had; where it was elected, the logs here have that set.
+    """
+    ids = {int(voter.node_id) for voter in known or view.voters}
+    if ids and voted.node_id not in ids:
+        return f", which is no voter: the voters are {', '.join(map(str, sorted(ids)))}"
+    candidates = known if was_elected else known | {one.key for one in view.replicas}
+    if not known or voted.directory_id == ZERO_DIRECTORY_ID or voted in candidates:
+        return None
+    named = f" with directory {id_text(voted.directory_id)}"
+    owner = next((int(one.node_id) for one in candidates if one.directory_id == voted.directory_id), None)
+    if owner is not None:
+        return f"{named}, which is node {owner}'s"
+    return f"{named}, which is no voter's"
 
 
 def _among_states(view: QuorumView, elections: dict[int, list[tuple[Replica, Election]]]) -> Iterator[Finding]:

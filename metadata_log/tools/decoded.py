@@ -31,6 +31,7 @@ from metadata_log.records.serde import decode_versioned
 from metadata_log.segment import LocatedBatch
 from metadata_log.tools.contents import data_files
 from metadata_log.tools.dump_lines import CONTROL_NAMES
+from metadata_log.tools.new_files import naming
 from metadata_log.tools.scan import Damage, scan
 
 DECODED: Final = "decoded"
@@ -70,8 +71,9 @@ def write_beside(export: Path, write: Callable[[Path, Path], Decoded]) -> Decode
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir()
     try:
-        done = write(export, beside)
-        os.rename(beside, export / DECODED)
+        with naming(export / DECODED, hidden=beside):
+            done = write(export, beside)
+            os.rename(beside, export / DECODED)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return done

@@ -23,6 +23,7 @@ from metadata_log.tools.compare import Conflict, compare
 from metadata_log.tools.findings import Finding, finding, sort_findings
 from metadata_log.tools.quorum_view import QuorumView, Replica, lost_commits, short_logs, voters_without_log
 from metadata_log.tools.scan import scan
+from metadata_log.tools.verify_voters import VotersLog, among_replicas
 
 RECORDS_SHOWN: Final = 10
 _TEXT_SHOWN: Final = 160
@@ -102,6 +103,12 @@ def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffRepo
     found += lost_commits(view)
     found += voters_without_log(view)
     found += short_logs(view)
+    found += among_replicas(
+        [
+            VotersLog(label=replica.label, node_id=replica.source.node_id, report=replica.report)
+            for replica in view.replicas
+        ]
+    )
     ends = [conflict.offset for conflict in conflicts] or [replica.report.end_offset for replica in view.replicas]
     report = DiffReport(
         replicas=tuple(_line(view, replica) for replica in view.replicas),

@@ -18,7 +18,7 @@ from metadata_log.errors import CorruptBatchError, MetadataLogError, Unsupported
 from metadata_log.files import FileHandle
 from metadata_log.tools.dump_pieces import LARGEST_BATCH, PIECE_BYTES, Piece, pieces
 from metadata_log.tools.scan import Damage, Fault, scan
-from metadata_log.tools.verify_tail import may_be_one_write
+from metadata_log.torn_write import may_be_one_write
 
 T = TypeVar("T")
 _TRIES: Final = 2

@@ -26,6 +26,7 @@ from metadata_log.segment import segment_bases, segment_file
 from metadata_log.tools.contents import LogContents, data_files, metadata_directory, read_contents, read_identity
 from metadata_log.tools.lost_end import lost_end
 from metadata_log.tools.manifest import MANIFEST_FILE, Manifest, ManifestFile, ManifestVoter, write_manifest
+from metadata_log.tools.new_files import naming
 from metadata_log.tools.scan import Damage, Fault, scan
 from metadata_log.tools.sources import find_sources
 from metadata_log.tools.targets import require_new_directory
@@ -61,7 +62,8 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
     target_dir.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(beside, ignore_errors=True)
     try:
-        names = _copy_until_stable(directory, beside)
+        with naming(target_dir, hidden=beside):
+            names = _copy_until_stable(directory, beside)
         lost = lost_end(directory)
         cut = 0 if lost.is_certain else _cut_tail(beside, names)
         contents = read_contents(OsFiles(), str(beside))
@@ -79,9 +81,10 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
             lost=tuple(found.meaning for found in lost.findings),
             files=tuple(_describe(beside / name) for name in names),
         )
-        write_manifest(beside, manifest)
-        _sync(beside, [*names, MANIFEST_FILE])
-        os.rename(beside, target_dir)
+        with naming(target_dir, hidden=beside):
+            write_manifest(beside, manifest)
+            _sync(beside, [*names, MANIFEST_FILE])
+            os.rename(beside, target_dir)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     OsFiles().fsync_dir(str(target_dir.parent))
@@ -169,7 +172,11 @@ def _copy(source: Path, target: Path, size: int) -> bool:
     try:
         with source.open("rb") as reading, target.open("wb") as writing:
             left = size
-            while left and (chunk := reading.read(min(left, _COPY_BYTES))):
+            while left:
+                with naming(source):
+                    chunk = reading.read(min(left, _COPY_BYTES))
+                if not chunk:
+                    break
                 writing.write(chunk)
                 left -= len(chunk)
     except FileNotFoundError:

@@ -13,6 +13,24 @@ import msgspec
 from metadata_log.tools.findings import Finding, Severity, finding
 
 _BOUND_A_KIND: Final = 1000
+_OFFSETS_SHOWN: Final = 5
+
+
+class _Group:
+    """The first of its kind, how many more there were, and the offsets of the first of those."""
+
+    def __init__(self, first: Finding) -> None:
+        self.first = first
+        self.more = 0
+        self.offsets: list[int] = []
+
+    def finding(self) -> Finding:
+        if not self.more:
+            return self.first
+        places = ", ".join(map(str, self.offsets))
+        dots = " ..." if self.more > len(self.offsets) else ""
+        at = f", at offsets {places}{dots}" if len(self.offsets) > 1 else f", at offset {places}" if places else ""
+        return msgspec.structs.replace(self.first, meaning=f"{self.first.meaning} (and {self.more} more{at})")
 
 
 class FindingSink:
@@ -20,7 +38,7 @@ class FindingSink:
 
     def __init__(self, node_id: int | None = None) -> None:
         self.node_id = node_id
-        self._groups: dict[Hashable, tuple[Finding, int]] = {}
+        self._groups: dict[Hashable, _Group] = {}
         self._kinds: dict[str, int] = {}
 
     def add(
@@ -43,7 +61,9 @@ class FindingSink:
         key: Hashable = (kind, "beyond the bound") if beyond else (kind, number if group is None else ("group", group))
         known = self._groups.get(key)
         if known is not None:
-            self._groups[key] = (known[0], known[1] + 1)
+            known.more += 1
+            if offset is not None and len(known.offsets) < _OFFSETS_SHOWN and offset not in known.offsets:
+                known.offsets.append(offset)
             return
         self._kinds[kind] = number + 1
         first = finding(
@@ -58,19 +78,16 @@ class FindingSink:
             topic_id=topic_id,
             advice=advice,
         )
-        self._groups[key] = (first, 1)
+        self._groups[key] = _Group(first)
 
     def take(self, found: Finding) -> None:
         """Take one that is made already."""
-        self._groups[("made", len(self._groups))] = (found, 1)
+        self._groups[("made", len(self._groups))] = _Group(found)
 
     @property
     def findings(self) -> list[Finding]:
-        """One for each group; its meaning says how many there were."""
-        return [
-            first if count == 1 else msgspec.structs.replace(first, meaning=f"{first.meaning} (and {count - 1} more)")
-            for first, count in self._groups.values()
-        ]
+        """One for each group; its meaning says how many there were, and where the next of them are."""
+        return [group.finding() for group in self._groups.values()]
 
     def has(self, *kinds: str) -> bool:
         """Whether any of these kinds was found."""

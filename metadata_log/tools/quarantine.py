@@ -10,6 +10,7 @@ the directory goes to another place on the same file system, out of log.dirs.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -23,6 +24,7 @@ from metadata_log.errors import MetadataLogError
 from metadata_log.ids import id_text
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.audit import Audited
+from metadata_log.tools.new_files import naming
 
 JOURNAL_FILE: Final = "kraft-quarantine.jsonl"
 _LONGEST_NAME: Final = 255
@@ -166,9 +168,15 @@ def _rename(source: Path, target: Path) -> None:
 
 def _write(log_dir: Path, move: Move) -> None:
     descriptor = os.open(log_dir / JOURNAL_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    size, line = os.fstat(descriptor).st_size, msgspec.json.encode(move) + b"\n"
     try:
-        os.write(descriptor, msgspec.json.encode(move) + b"\n")
-        os.fsync(descriptor)
+        with naming(log_dir / JOURNAL_FILE):
+            if os.write(descriptor, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, size)
+        raise
     finally:
         os.close(descriptor)
     OsFiles().fsync_dir(str(log_dir))

@@ -6,6 +6,9 @@ backup is stored. Kafka's controllers and ours start from what is written here.
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -62,7 +65,7 @@ def restore_backup(
     Raises:
         TargetError: `target` is not empty, or within a log directory.
         NoVoterError: the node is no voter, or the backup takes none.
-        DirectoryError: it cannot be written.
+        OSError: it cannot be written; nothing is left of it.
     """
     require_new_directory(target, "nothing is restored over another, name a new directory")
     record = _voters_of(backup, voters)
@@ -76,9 +79,10 @@ def restore_backup(
         )
     holder = new_directory_id if own is None else own.key.directory_id
     manifest = backup.manifest
-    _write_log(files, backup, f"{target}/{METADATA_DIRECTORY}", record)
     properties = MetaProperties(cluster_id=cluster_id, node_id=node_id, directory_id=holder)
-    _write_identity(files, backup, target, properties, now_ms)
+    with _nothing_half_made(target):
+        _write_log(files, backup, f"{target}/{METADATA_DIRECTORY}", record)
+        _write_identity(files, backup, target, properties, now_ms)
     return Restored(
         directory=str(target),
         cluster_id=cluster_id,
@@ -87,6 +91,24 @@ def restore_backup(
         voters=members,
         end_offset=manifest.end_offset,
     )
+
+
+@contextmanager
+def _nothing_half_made(target: Path) -> Iterator[None]:
+    """Should it not come to an end, take away what was made in `target`, which was empty, and of its parents."""
+    made = [directory for directory in (target, *target.parents) if not directory.exists()]
+    try:
+        yield
+    except BaseException:
+        for child in target.iterdir() if target.exists() else ():
+            if child.is_dir():
+                shutil.rmtree(child)
+            else:
+                child.unlink()
+        for directory in made:
+            if directory.exists():
+                directory.rmdir()
+        raise
 
 
 def _write_log(files: Files, backup: Backup, directory: str, voters: VotersRecord | None) -> None:

@@ -19,8 +19,10 @@ import msgspec
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, read_meta_properties
 from metadata_log.errors import CorruptFileError, WrongUseError
 from metadata_log.ids import NodeId, parse_directory_id
+from metadata_log.meta_properties import told_node_id
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.manifest import MANIFEST_FILE, read_manifest
+from metadata_log.tools.peer_names import id_among_peers
 
 _DATA_FILE: Final = re.compile(r"\d{20}(\.log|-\d{10}\.checkpoint)|bootstrap\.checkpoint", re.ASCII)
 _DEPTH: Final = 4
@@ -31,11 +33,21 @@ class SourceError(WrongUseError):
 
 
 class LogDirectory(msgspec.Struct, frozen=True, kw_only=True):
-    """One disk of a node. `identity` None: `complaint` says why there is none that can be read."""
+    """One disk of a node. `identity` None: `complaint` says why there is none that can be read, and `told_node_id` is
+    what it says of its node all the same."""
 
     path: Path
     identity: MetaProperties | None
     complaint: str | None = None
+    told_node_id: int | None = None
+
+
+class Unread(msgspec.Struct, frozen=True, kw_only=True):
+    """What is at `path` cannot be read. `node_id`: of whom it is, where its path tells."""
+
+    path: Path
+    error: OSError | CorruptFileError
+    node_id: int | None = None
 
 
 class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +55,8 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         path: where it was found.
-        node_id: by its meta.properties or manifest; None when nothing says.
+        node_id: by its meta.properties or manifest, or by its path beside its peers'; None when nothing says.
+        is_told_by_path: its files do not say.
         metadata: the directory of its metadata log; None where the disk with it was not given.
         log_directories: its disks, without meta.properties those that hold a metadata directory.
         high_watermark: by an export's manifest.
@@ -54,6 +67,7 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
     metadata: Path | None
     log_directories: tuple[LogDirectory, ...] = ()
     high_watermark: int | None = None
+    is_told_by_path: bool = False
 
     @property
     def identity(self) -> MetaProperties | None:
@@ -74,31 +88,57 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
 
     nodes: tuple[NodeSource, ...] = ()
     files: tuple[Path, ...] = ()
+    unread: tuple[Unread, ...] = ()
 
 
-def find_sources(paths: Iterable[Path]) -> Sources:
+def find_sources(paths: Iterable[Path], *, past_unreadable: bool = False) -> Sources:
     """The nodes and files at these paths, in their order; a node's disks that are named one by one are joined.
+
+    `past_unreadable`: nodes that cannot be read are `unread`, as long as anything can be.
 
     Raises:
         SourceError: there is no such path, or nothing of the kind is there.
         OSError: a directory cannot be read.
+        CorruptFileError: an export's manifest cannot be right.
     """
     nodes: list[NodeSource] = []
     files: list[Path] = []
+    unread: list[Unread] = []
     for path in paths:
-        if not path.exists():
-            raise SourceError(f"{path} does not exist")
-        if not path.is_dir():
-            files.append(_data_file(path))
+        count = len(unread)
+        try:
+            if not path.exists():
+                raise SourceError(f"{path} does not exist")
+            if not path.is_dir():
+                files.append(_data_file(path))
+                continue
+            found = list(_nodes_at(path, _DEPTH, unread))
+        except (OSError, CorruptFileError) as error:
+            unread.append(Unread(path=path, error=error))
             continue
-        found = list(_nodes_at(path, _DEPTH))
-        if not found:
+        if not found and len(unread) == count:
             raise SourceError(
                 f"{path} holds no metadata log: give a segment, a {METADATA_DIRECTORY}, a log directory, a node's "
                 "directory that holds such, or an export"
             )
         nodes += found
-    return Sources(nodes=tuple(_joined(nodes)), files=tuple(dict.fromkeys(files)))
+    if unread and not (past_unreadable and (nodes or files)):
+        raise unread[0].error
+    joined, lost = _told_by_path(_joined(nodes), unread)
+    return Sources(nodes=joined, files=tuple(dict.fromkeys(files)), unread=lost)
+
+
+def _told_by_path(
+    nodes: Sequence[NodeSource], unread: Sequence[Unread]
+) -> tuple[tuple[NodeSource, ...], tuple[Unread, ...]]:
+    """With the ids that paths tell, of those whose files tell none."""
+    peers = {node.path: node.node_id for node in nodes if node.node_id is not None}
+    named = []
+    for node in nodes:
+        told = None if node.node_id is not None or not node.log_directories else id_among_peers(node.path, peers)
+        named.append(node if told is None else msgspec.structs.replace(node, node_id=told, is_told_by_path=True))
+    lost = [msgspec.structs.replace(one, node_id=id_among_peers(one.path, peers)) for one in unread]
+    return tuple(named), tuple(lost)
 
 
 def require_one_cluster(nodes: Iterable[NodeSource], where: str) -> None:
@@ -132,18 +172,29 @@ def is_data_file(name: str) -> bool:
     return _DATA_FILE.fullmatch(name) is not None
 
 
-def _nodes_at(path: Path, depth: int) -> Iterator[NodeSource]:
-    """The node that `path` is, or those below it, the highest level that has any."""
+def _nodes_at(path: Path, depth: int, unread: list[Unread]) -> Iterator[NodeSource]:
+    """The node that `path` is, or those below it, the highest level that has any; what cannot be read is `unread`."""
     own = _node_of(path)
     if own is not None:
         yield own
         return
     children = sorted(child for child in path.iterdir() if child.is_dir() and not child.name.startswith("."))
-    nodes = [node for child in children if (node := _node_of(child)) is not None]
+    nodes: list[NodeSource] = []
+    below: list[Path] = []
+    for child in children:
+        try:
+            node = _node_of(child)
+        except (OSError, CorruptFileError) as error:
+            unread.append(Unread(path=child, error=error))
+            continue
+        if node is None:
+            below.append(child)
+        else:
+            nodes.append(node)
     yield from nodes
     if not nodes and depth > 0:
-        for child in children:
-            yield from _nodes_at(child, depth - 1)
+        for child in below:
+            yield from _nodes_at(child, depth - 1, unread)
 
 
 def _node_of(path: Path) -> NodeSource | None:
@@ -172,7 +223,8 @@ def _log_directory(path: Path) -> LogDirectory:
     try:
         return LogDirectory(path=path, identity=read_meta_properties(OsFiles(), str(path)))
     except CorruptFileError as error:
-        return LogDirectory(path=path, identity=None, complaint=error.what)
+        told = told_node_id((path / META_PROPERTIES_FILE).read_bytes(), error.path)
+        return LogDirectory(path=path, identity=None, complaint=error.what, told_node_id=told)
     except OSError as error:
         return LogDirectory(path=path, identity=None, complaint=f"it cannot be read: {error.strerror or error}")
 
@@ -189,7 +241,10 @@ def _node(path: Path, disks: list[LogDirectory], metadata: Path | None = None) -
         )
     source = NodeSource(path=path, node_id=None, metadata=metadata, log_directories=tuple(disks))
     identity = source.identity
-    return msgspec.structs.replace(source, node_id=None if identity is None else int(identity.node_id))
+    if identity is not None:
+        return msgspec.structs.replace(source, node_id=int(identity.node_id))
+    told = {disk.told_node_id for disk in disks} - {None}
+    return msgspec.structs.replace(source, node_id=told.pop() if len(told) == 1 else None)
 
 
 def _export(path: Path) -> NodeSource:

@@ -16,13 +16,17 @@ import re
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from metadata_log.files import Files
 from metadata_log.os_files import OsFiles
 from metadata_log.snapshot import CHECKPOINT_SUFFIX
+from metadata_log.tools.findings import sort_findings
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify_depth import Depth
 from metadata_log.tools.verify_pass import Verification
 from metadata_log.tools.verify_report import LogReport
+from metadata_log.tools.verify_voters import against_own_log
 
 __all__ = ["Depth", "LogReport", "directory_signature", "verify_file", "verify_log"]
 
@@ -52,6 +56,9 @@ def verify_log(
     for _ in range(_TRIES):
         before = directory_signature(source.metadata)
         report = Verification(port, directory, source, depth=depth, probes=probes).run()
+        wrong = against_own_log(report, source.node_id)
+        if wrong:
+            report = msgspec.structs.replace(report, findings=sort_findings((*report.findings, *wrong)))
         if not report.findings or directory_signature(source.metadata) == before:
             break
     return report

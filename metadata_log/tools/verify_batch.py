@@ -1,6 +1,6 @@
-"""Whether what stands around a batch's values fits its header: offset deltas, timestamps.
+"""Whether what stands around a batch's values is what a controller writes: header fields, offset deltas, timestamps.
 
-Decides: exactly that, for data batches whose framing was found sound. Must not know: what the values mean.
+Decides: exactly that, for batches whose framing was found sound. Must not know: what the values mean.
 """
 
 from __future__ import annotations
@@ -13,6 +13,33 @@ from metadata_log.errors import CorruptBatchError
 from metadata_log.segment import LocatedBatch
 
 _LOG_APPEND_TIME: Final = 0x08
+_CONTROL: Final = 0x20
+_NAMED_BITS: Final = {_LOG_APPEND_TIME: "LogAppendTime", 0x10: "transactional", 0x40: "delete horizon"}
+_UNSET: Final = -1
+
+
+def foreign_fields(header: BatchHeader) -> str | None:
+    """The header's fields that are set though no controller sets them, in words, or None.
+
+    Controllers write attributes 0, and 0x20 for control batches; no producer and no sequence (Kafka's
+    BatchBuilder).
+    """
+    bits = header.attributes & ~_CONTROL
+    if not bits and header.producer_id == header.producer_epoch == header.base_sequence == _UNSET:
+        return None
+    found = [name for bit, name in _NAMED_BITS.items() if bits & bit]
+    rest = bits & ~sum(_NAMED_BITS)
+    if rest:
+        found.append(f"unknown bits {rest & 0xFFFF:#06x}")
+    parts = [f"the attributes {', '.join(found)}"] if found else []
+    for what, value in (
+        ("producer id", header.producer_id),
+        ("producer epoch", header.producer_epoch),
+        ("base sequence", header.base_sequence),
+    ):
+        if value != _UNSET:
+            parts.append(f"{what} {value}")
+    return " and ".join(parts)
 
 
 def inner_fault(batch: LocatedBatch, values: Sequence[bytes]) -> str | None:
@@ -31,9 +58,13 @@ def inner_fault(batch: LocatedBatch, values: Sequence[bytes]) -> str | None:
     if batch.buffer[batch.at : batch.at + header.size_in_bytes] == built:
         return None
     try:
-        return record_fault(header, batch_records(batch.buffer, header, batch.at))
+        records = batch_records(batch.buffer, header, batch.at)
     except CorruptBatchError as error:
         return error.what
+    for index, record in enumerate(records):
+        if record.key is not None or record.headers:
+            return f"record {index} of it has a key or headers, where metadata records have neither"
+    return record_fault(header, records)
 
 
 def record_fault(header: BatchHeader, records: Sequence[Record]) -> str | None:

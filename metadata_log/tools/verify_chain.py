@@ -6,6 +6,7 @@ replicas. One fault is said once: what follows a gap, a repeated batch or a wron
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -18,7 +19,7 @@ from metadata_log.segment import LocatedBatch
 from metadata_log.tools.contents import EpochSpan, voter_keys
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.scan import Damage, Fault
-from metadata_log.tools.verify_batch import record_fault
+from metadata_log.tools.verify_batch import foreign_fields, record_fault
 from metadata_log.tools.walk import Quiet, Seen
 
 _KIND_OF: Final = {
@@ -28,8 +29,23 @@ _KIND_OF: Final = {
 }
 
 
+_KRAFT_VERSIONS: Final = range(2)
+"""0: static voters; 1: voters in the log (KIP-853)."""
+
+
+def kraft_version_fault(level: int) -> str | None:
+    """What is wrong with a level of kraft.version, or None."""
+    if level in _KRAFT_VERSIONS:
+        return None
+    return f"kraft.version {level} is not known: known are {_KRAFT_VERSIONS[0]} to {_KRAFT_VERSIONS[-1]}"
+
+
 class Election(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A LeaderChange, and where it stands."""
+    """A LeaderChange, and where it stands.
+
+    `is_repairs`: `kraft recover` wrote it, in one batch with the voters, which leaders write at offset 0 alone: nobody
+    voted, though it names a majority.
+    """
 
     epoch: int
     leader_id: int
@@ -38,6 +54,7 @@ class Election(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     offset: int
     file: str
     position: int
+    is_repairs: bool
 
 
 class Voting(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -45,6 +62,21 @@ class Voting(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     offset: int
     voters: tuple[ReplicaKey, ...]
+
+
+class QuorumChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A record in the log that sets kraft.version or the voters: the other is None. `begins_log`: in the batch at 0."""
+
+    offset: int
+    begins_log: bool
+    kraft_version: int | None = None
+    voters: VotersRecord | None = None
+
+    def told(self, *, of_voters: bool, before: int | None = None) -> Iterator[int | VotersRecord]:
+        """What it sets, of the two the one asked for, and if it stands before that offset."""
+        value = self.voters if of_voters else self.kraft_version
+        if value is not None and (before is None or self.offset < before):
+            yield value
 
 
 class ChainCheck:
@@ -62,7 +94,10 @@ class ChainCheck:
         """Where each epoch's first batch is, by its offset: file and position."""
         self.elections: list[Election] = []
         self.voters: Voting | None = None
+        self.known_voters: set[ReplicaKey] = set()
+        """All that any voter set in the log names."""
         self.kraft_version: int | None = None
+        self.quorum_changes: list[QuorumChange] = []
         self.last_data_epoch = -1
         """The last epoch with a metadata record: its leader had committed all before it."""
         self.epoch_began: dict[int, int] = {}
@@ -160,6 +195,9 @@ class ChainCheck:
 
     def _on_batch(self, batch: LocatedBatch) -> bool:
         header = batch.header
+        foreign = foreign_fields(header)
+        if foreign is not None:
+            self._found("foreign_batch", f"its header has {foreign}", batch, int(header.base_offset))
         in_order = self._check_offset(batch)
         leader = self._on_control(batch) if header.is_control else None
         in_order = self._check_epoch(batch, leader) and in_order
@@ -249,10 +287,39 @@ class ChainCheck:
                 elif isinstance(record, VotersRecord):
                     self._on_voters(record, batch, offset + index)
                 elif isinstance(record, KRaftVersionRecord):
-                    self.kraft_version = record.kraft_version
+                    self._on_kraft_version(record.kraft_version, batch, offset + index)
         except (CorruptBatchError, RecordError) as error:
             self._found("malformed_record", f"a control record cannot be read: {error}", batch, offset)
+        if first is not None:
+            self._check_electorate(first, batch)
         return first
+
+    def _check_electorate(self, election: Election, batch: LocatedBatch) -> None:
+        """Who elected, and who was elected, are voters by the last set in the log: a first leader writes its own set
+        into the batch of its LeaderChange."""
+        if self.voters is None:
+            return
+        ids = {int(voter.node_id) for voter in self.voters.voters}
+        strangers = ({*election.granting, election.leader_id} & set(election.voters)) - ids
+        if strangers:
+            names = ", ".join(map(str, sorted(strangers)))
+            meaning = (
+                f"node {election.leader_id} became leader of epoch {election.epoch}, but {names} had no vote: the "
+                f"voters by the KRaftVoters at offset {self.voters.offset} were {', '.join(map(str, sorted(ids)))}"
+            )
+            self._found("leader_not_voter", meaning, batch, election.offset)
+
+    def _on_kraft_version(self, level: int, batch: LocatedBatch, offset: int) -> None:
+        fault = kraft_version_fault(level)
+        if fault is not None:
+            self._found("unknown_kraft_version", f"KRaftVersionRecord at offset {offset}: {fault}", batch, offset)
+        elif level < (self.kraft_version or 0):
+            what = f"KRaftVersionRecord at offset {offset} takes kraft.version from {self.kraft_version} to {level}"
+            self._found("impossible_record", f"{what}: it never falls (KIP-853)", batch, offset)
+        self.kraft_version = level
+        if fault is None:
+            begins_log = int(batch.header.base_offset) == 0
+            self.quorum_changes.append(QuorumChange(offset=offset, begins_log=begins_log, kraft_version=level))
 
     def _on_voters(self, record: VotersRecord, batch: LocatedBatch, offset: int) -> None:
         voters = voter_keys(record)
@@ -263,7 +330,13 @@ class ChainCheck:
             twice = next(node_id for node_id in ids if ids.count(node_id) > 1)
             self._found("impossible_record", f"VotersRecord at offset {offset} names node {twice} twice", batch, offset)
         else:
+            if self.kraft_version == 0:
+                what = f"VotersRecord at offset {offset}, but kraft.version is 0: its voters are static (KIP-853)"
+                self._found("impossible_record", what, batch, offset)
             self.voters = Voting(offset=offset, voters=voters)
+            self.known_voters.update(voters)
+            begins_log = int(batch.header.base_offset) == 0
+            self.quorum_changes.append(QuorumChange(offset=offset, begins_log=begins_log, voters=record))
 
     def _election(self, record: LeaderChangeMessage, batch: LocatedBatch, offset: int) -> Election:
         election = Election(
@@ -274,6 +347,7 @@ class ChainCheck:
             offset=offset,
             file=self._file,
             position=batch.position,
+            is_repairs=batch.header.base_offset > 0 and batch.header.count > 1,
         )
         rival = next((known for known in self.elections if known.epoch == election.epoch), None)
         if rival is not None and rival.leader_id != election.leader_id:

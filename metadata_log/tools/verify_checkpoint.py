@@ -29,7 +29,8 @@ from metadata_log.snapshot import parse_checkpoint_name
 from metadata_log.tools.contents import voter_keys
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.scan import Damage, Fault
-from metadata_log.tools.verify_batch import inner_fault
+from metadata_log.tools.verify_batch import foreign_fields, inner_fault
+from metadata_log.tools.verify_chain import kraft_version_fault
 from metadata_log.tools.verify_depth import Depth
 from metadata_log.tools.verify_forms import RecordForms
 from metadata_log.tools.verify_place import Place
@@ -49,6 +50,7 @@ class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
     image: MetadataImage | None
     is_whole: bool
     voters: tuple[ReplicaKey, ...] | None
+    voter_set: VotersRecord | None
     kraft_version: int
     records: int
     last_contained_ms: int | None
@@ -73,7 +75,15 @@ def unread_checkpoint(path: str) -> CheckpointReport:
     """What is known of a checkpoint that could not be read: its name."""
     end = parse_checkpoint_name(path.rsplit("/", 1)[-1])
     return CheckpointReport(
-        path=path, end=end, image=None, is_whole=False, voters=None, kraft_version=0, records=0, last_contained_ms=None
+        path=path,
+        end=end,
+        image=None,
+        is_whole=False,
+        voters=None,
+        voter_set=None,
+        kraft_version=0,
+        records=0,
+        last_contained_ms=None,
     )
 
 
@@ -143,6 +153,7 @@ class _Check:
             image=self._image() if is_whole and self._depth is Depth.REPLAY else None,
             is_whole=is_whole,
             voters=None if voters is None else voter_keys(voters),
+            voter_set=voters,
             kraft_version=self._kraft_version,
             records=self._records,
             last_contained_ms=None if self._header is None else self._header.last_contained_log_timestamp,
@@ -166,6 +177,9 @@ class _Check:
     def _on_batch(self, batch: LocatedBatch) -> None:
         header = batch.header
         self._batches += 1
+        foreign = foreign_fields(header)
+        if foreign is not None:
+            self._found("foreign_batch", f"its header has {foreign}", batch.position, header.base_offset)
         if self._has_footer:
             what = f"{header.count} records come after the footer"
             self._found("checkpoint_malformed", what, batch.position, header.base_offset)
@@ -189,12 +203,12 @@ class _Check:
     def _on_control(self, batch: LocatedBatch) -> None:
         try:
             for raw in batch_records(batch.buffer, batch.header, batch.at):
-                self._on_control_record(decode_control(raw.key or b"", raw.value or b""))
+                self._on_control_record(decode_control(raw.key or b"", raw.value or b""), batch.position, raw.offset)
         except (CorruptBatchError, RecordError) as error:
             what = f"a control record cannot be read: {error}"
             self._found("malformed_record", what, batch.position, batch.header.base_offset)
 
-    def _on_control_record(self, record: ControlRecord) -> None:
+    def _on_control_record(self, record: ControlRecord, position: int, offset: int) -> None:
         if isinstance(record, SnapshotHeaderRecord):
             self._header = record
         elif isinstance(record, SnapshotFooterRecord):
@@ -203,6 +217,9 @@ class _Check:
             self._voters = record
         elif isinstance(record, KRaftVersionRecord):
             self._kraft_version = record.kraft_version
+            fault = kraft_version_fault(record.kraft_version)
+            if fault is not None:
+                self._found("unknown_kraft_version", fault, position, offset)
 
     def _on_data(self, batch: LocatedBatch) -> None:
         header = batch.header

@@ -16,6 +16,7 @@ from metadata_log.records import PartitionRecord, TopicRecord, decode_record
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.verify_partitions import broken_rules
 from metadata_log.tools.verify_place import Place
+from metadata_log.topic_names import name_fault
 
 
 class _Assignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -25,6 +26,8 @@ class _Assignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     isr: tuple[int, ...]
     leader: int
     elr: tuple[int, ...]
+    removing: tuple[int, ...]
+    adding: tuple[int, ...]
 
 
 class RecordForms:
@@ -58,9 +61,17 @@ class RecordForms:
             elif topic_id == METADATA_TOPIC_ID:
                 what = f"topic {record.name!r} is given the sentinel id of the metadata topic"
                 self._add("topic_id_sentinel", what, offset, place, topic_id)
+            why = name_fault(record.name)
+            if why is not None:
+                self._add("topic_name_invalid", f"the name of a topic: {why}", offset, place, topic_id)
             return
         said = _Assignment(
-            replicas=record.replicas, isr=record.isr, leader=record.leader, elr=record.eligible_leader_replicas or ()
+            replicas=record.replicas,
+            isr=record.isr,
+            leader=record.leader,
+            elr=record.eligible_leader_replicas or (),
+            removing=record.removing_replicas,
+            adding=record.adding_replicas,
         )
         for kind, why in broken_rules(said).items():
             what = f"the PartitionRecord at offset {offset} gives partition {record.partition_id} {why}"

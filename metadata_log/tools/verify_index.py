@@ -28,6 +28,12 @@ from metadata_log.tools.walk import Marks, Seen
 
 _INDEX_ENTRY: Final = struct.Struct(">ii")
 _TIME_ENTRY: Final = struct.Struct(">qi")
+_MOST_BYTES: Final = 1 << 24
+"""From one entry to the next, or from the log's end: an interval (4 KiB) and an append (8 MiB at most, Kafka 4.3)."""
+_MOST_RECORDS: Final = _MOST_BYTES // 7
+"""In as many bytes: no record takes less than 7."""
+_LAST_TIME: Final = 253_402_300_800_000
+"""In ms: no clock shows the year 10000."""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -59,6 +65,7 @@ class _Index:
         self.is_open = len(data) >= entry.size and not any(data[-entry.size :])
         self.size = entry.size
         self.entries = 0
+        self.is_misread = False
         self.faults: list[_Fault] = []
 
     def add(self, number: int, offset: int | None, what: str) -> None:
@@ -71,6 +78,65 @@ class _Index:
         while number - 1 in wrong:
             number -= 1
         return number
+
+
+def _read(
+    file: _Index, data: bytes, entry: struct.Struct, first: array[int], second: array[int], base: int = 0
+) -> None:
+    """The entries up to the zeros; each must be greater than the one before in both its numbers."""
+    whole = len(data) - len(data) % entry.size
+    previous = (-1, -1)
+    for number, found in enumerate(entry.iter_unpack(memoryview(data)[:whole])):
+        one, other = found
+        if not one and not other:
+            break
+        is_rising = one > previous[0] and other > previous[1]
+        if not is_rising and not (entry is _TIME_ENTRY and one > previous[0] and other == previous[1]):
+            what = f"entry {number} ({one}, {other}) comes after ({previous[0]}, {previous[1]})"
+            file.add(number, None, what)
+            file.is_misread = True
+            break
+        previous = (one, other)
+        first.append(base + one)
+        second.append(other)
+    else:
+        if whole != len(data):
+            what = f"its {len(data)} bytes are not whole entries of {entry.size}"
+            file.add(whole // entry.size, None, what)
+            file.is_misread = True
+    file.entries = len(first)
+
+
+def _impossible(
+    offsets: array[int], positions: array[int] | None, times: array[int] | None, end: tuple[int, int]
+) -> int | None:
+    """The first entry past `end`, the log's end offset and position, that no log can have had; None without one.
+
+    Entries stand an interval apart, so that one far past the log's end, with none between, is of no log that was cut.
+    """
+    previous, at = end
+    for number, offset in enumerate(offsets):
+        if offset < end[0]:
+            continue
+        if offset - previous > _MOST_RECORDS:
+            return number
+        if positions is not None and positions[number] - at > _MOST_BYTES:
+            return number
+        if times is not None and times[number] > _LAST_TIME:
+            return number
+        previous, at = offset, at if positions is None else positions[number]
+    return None
+
+
+def orphan_reach(path: str, data: bytes) -> int:
+    """Up to where the entries of an index without its segment reach, from its base; 0 where they are no index's."""
+    is_time = path.endswith(".timeindex")
+    entry = _TIME_ENTRY if is_time else _INDEX_ENTRY
+    file, first, second = _Index(path, data, entry), array("q"), array("q")
+    _read(file, data, entry, first, second)
+    offsets = second if is_time else first
+    wrong = _impossible(offsets, None if is_time else second, first if is_time else None, (0, 0))
+    return offsets[-1] + 1 if offsets and not file.is_misread and wrong is None else 0
 
 
 class IndexCheck:
@@ -100,34 +166,10 @@ class IndexCheck:
         self._max_timestamp = -1
         self._is_broken = False
         if self._index is not None and index is not None:
-            self._read(self._index, index[1], _INDEX_ENTRY, self._offsets, self._positions, base)
+            _read(self._index, index[1], _INDEX_ENTRY, self._offsets, self._positions, base)
         if self._time_index is not None and time_index is not None:
-            self._read(self._time_index, time_index[1], _TIME_ENTRY, self._times, self._time_offsets, 0)
+            _read(self._time_index, time_index[1], _TIME_ENTRY, self._times, self._time_offsets)
             self._time_offsets = array("q", (base + offset for offset in self._time_offsets))
-
-    def _read(
-        self, file: _Index, data: bytes, entry: struct.Struct, first: array[int], second: array[int], base: int
-    ) -> None:
-        """The entries up to the zeros; each must be greater than the one before in both its numbers."""
-        whole = len(data) - len(data) % entry.size
-        previous = (-1, -1)
-        for number, found in enumerate(entry.iter_unpack(memoryview(data)[:whole])):
-            one, other = found
-            if not one and not other:
-                break
-            is_rising = one > previous[0] and other > previous[1]
-            if not is_rising and not (entry is _TIME_ENTRY and one > previous[0] and other == previous[1]):
-                what = f"entry {number} ({one}, {other}) comes after ({previous[0]}, {previous[1]})"
-                file.add(number, None, what)
-                break
-            previous = (one, other)
-            first.append(base + one)
-            second.append(other)
-        else:
-            if whole != len(data):
-                what = f"its {len(data)} bytes are not whole entries of {entry.size}"
-                file.add(whole // entry.size, None, what)
-        file.entries = len(first)
 
     @property
     def marks(self) -> Marks:
@@ -137,30 +179,48 @@ class IndexCheck:
             offsets=array("q", sorted({*self._offsets, *self._time_offsets})),
         )
 
-    @property
-    def closed_reach(self) -> int:
-        """Up to where the log reached when indexes that were closed were closed; 0 where none was."""
-        reach = 0
-        for file, offsets in ((self._index, self._offsets), (self._time_index, self._time_offsets)):
-            if file is not None and not file.is_open and offsets:
-                reach = max(reach, offsets[-1] + 1)
+    def closed_reach(self, end_offset: int, end_position: int) -> int:
+        """Up to where a log that ends there reached when indexes that were closed were closed; 0 where none was."""
+        end, reach = (end_offset, end_position), 0
+        if self._index is not None and not self._index.is_open and self._impossible_index(end) is None:
+            reach = self._offsets[-1] + 1 if self._offsets and not self._index.is_misread else 0
+        if self._time_index is not None and not self._time_index.is_open and self._impossible_time(end) is None:
+            reach = max(
+                reach, self._time_offsets[-1] + 1 if self._time_offsets and not self._time_index.is_misread else 0
+            )
         return reach
 
+    def _impossible_index(self, end: tuple[int, int]) -> int | None:
+        return _impossible(self._offsets, self._positions, None, end)
+
+    def _impossible_time(self, end: tuple[int, int]) -> int | None:
+        return _impossible(self._time_offsets, None, self._times, end)
+
     def _claims(self, end_offset: int, end_position: int) -> Iterator[Claim]:
-        """That the log once went on past its end, by the last entry of each file."""
-        if self._index is not None and self._offsets and self._offsets[-1] >= end_offset:
-            if self._positions[-1] >= end_position:
-                yield Claim(file=self._index.path, reach=self._offsets[-1] + 1, is_open=self._index.is_open)
-            elif self._is_last:
+        """That the log once went on past its end, by the last entry of each file; rubbish proves nothing."""
+        index, time_index, end = self._index, self._time_index, (end_offset, end_position)
+        if index is not None and self._offsets and self._offsets[-1] >= end_offset:
+            wrong = self._impossible_index(end)
+            if wrong is not None:
+                what = f"entry {wrong} ({self._offsets[wrong]}, {self._positions[wrong]}) is of no log that ends"
+                self._wrong(index, wrong, self._offsets[wrong], f"{what} at {end_offset}, position {end_position}")
+            elif self._positions[-1] < end_position:
                 what = f"entry {len(self._offsets) - 1} is for offset {self._offsets[-1]}; the log ends at {end_offset}"
-                self._wrong(self._index, len(self._offsets) - 1, self._offsets[-1], what)
-        if self._time_index is not None and self._time_offsets and self._time_offsets[-1] >= end_offset:
-            yield Claim(
-                file=self._time_index.path,
-                reach=self._time_offsets[-1] + 1,
-                is_open=self._time_index.is_open,
-                is_older=self._times[-1] < self._max_timestamp,
-            )
+                self._wrong(index, len(self._offsets) - 1, self._offsets[-1], what)
+            elif not index.is_misread:
+                yield Claim(file=index.path, reach=self._offsets[-1] + 1, is_open=index.is_open)
+        if time_index is not None and self._time_offsets and self._time_offsets[-1] >= end_offset:
+            wrong = self._impossible_time(end)
+            if wrong is not None:
+                what = f"entry {wrong} ({self._times[wrong]}, {self._time_offsets[wrong]}) is of no log that ends"
+                self._wrong(time_index, wrong, self._time_offsets[wrong], f"{what} at {end_offset}")
+            elif not time_index.is_misread:
+                yield Claim(
+                    file=time_index.path,
+                    reach=self._time_offsets[-1] + 1,
+                    is_open=time_index.is_open,
+                    is_older=self._times[-1] < self._max_timestamp,
+                )
 
     def on_seen(self, seen: Seen) -> None:
         """Take the next of the segment. Behind damage nothing is judged."""

@@ -2,8 +2,8 @@
 
 Decides: exactly that, of one partition. Must not know: which record made it so. Pure.
 
-Source: KIP-631 (leader and ISR are replicas, the leader is in the ISR), KIP-966 (eligible leaders are replicas outside
-the ISR).
+Source: KIP-631 (leader and ISR are replicas, the leader is in the ISR), KIP-455 (what comes and what goes are replicas
+while it does), KIP-966 (eligible leaders are replicas outside the ISR).
 """
 
 from __future__ import annotations
@@ -25,16 +25,27 @@ class Assignment(Protocol):
     def leader(self) -> int: ...
     @property
     def elr(self) -> tuple[int, ...]: ...
+    @property
+    def removing(self) -> tuple[int, ...]: ...
+    @property
+    def adding(self) -> tuple[int, ...]: ...
 
 
 def broken_rules(partition: Assignment) -> dict[str, str]:
     """The finding kinds of the rules that it breaks, each with what it has instead, in words."""
     replicas, isr, leader = partition.replicas, partition.isr, partition.leader
-    if leader in isr and (isr is replicas or isr == replicas) and not partition.elr and not _has_twice(replicas):
+    moving = partition.removing or partition.adding
+    is_plain = not partition.elr and not moving
+    if is_plain and leader in isr and (isr is replicas or isr == replicas) and not _has_twice(replicas):
         return {}
     broken: dict[str, str] = {}
-    if _has_twice(replicas):
-        broken["replica_repeated"] = f"the replicas {_names(replicas)}"
+    if not replicas:
+        broken["no_replicas"] = "no replicas"
+    if _has_twice(replicas) or _has_twice(isr):
+        broken["replica_repeated"] = f"the replicas {_names(replicas)} and the ISR {_names(isr)}"
+    odd = [broker for broker in (*partition.removing, *partition.adding) if broker not in replicas]
+    if odd:
+        broken["reassignment_outside_replicas"] = f"{_names(odd)} coming or going, but the replicas {_names(replicas)}"
     strangers = [broker for broker in isr if broker not in replicas]
     if strangers:
         broken["isr_outside_replicas"] = f"{_names(strangers)} in its ISR, but the replicas {_names(replicas)}"

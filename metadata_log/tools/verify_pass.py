@@ -22,6 +22,7 @@ from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import sort_findings
 from metadata_log.tools.image_diff import described, differences
 from metadata_log.tools.scan import Damage, Fault
+from metadata_log.tools.settled import SettledImage
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify_batch import inner_fault
 from metadata_log.tools.verify_chain import ChainCheck
@@ -64,6 +65,7 @@ class Verification:
         self._chain = ChainCheck(self._sink)
         self._rules = RecordRules(self._sink)
         self._forms = RecordForms(self._sink)
+        self._settled = SettledImage()
         self._proofs: list[Proof] = []
         self._epochs: tuple[EpochStart, ...] = ()
         self._claims: list[Claim] = []
@@ -118,10 +120,13 @@ class Verification:
             epochs=tuple(chain.spans),
             elections=tuple(chain.elections),
             voters=chain.voters or voters_of(whole),
+            known_voters=frozenset(chain.known_voters).union(*(found.voters or () for found in whole)),
+            quorum_changes=tuple(chain.quorum_changes),
             static_voters=tuple(ReplicaKey(node_id=NodeId(voter)) for voter in static),
             checkpoints=tuple(whole),
             quorum_state=state,
             image=self._image(whole),
+            settled=self._settled.image,
             rules=self._rules,
             committed_before=chain.committed_before,
             proved_end=max(self._proved_end, chain.end),
@@ -205,8 +210,8 @@ class Verification:
 
     def _judged(self, handle: FileHandle, damage: Damage, index: IndexCheck, *, is_last: bool) -> Damage:
         """The damage; one at the end is torn only if nothing proves that more stood there."""
-        proven = max((index.closed_reach, *(proof.reach for proof in self._proofs)))
         due, epoch = self._chain.expected, self._chain.epoch
+        proven = max((index.closed_reach(due, damage.position), *(proof.reach for proof in self._proofs)))
         return judged_tail(handle, damage, due, epoch, may_be_torn=is_last and proven <= due)
 
     def _beside(self, base: int, suffix: str) -> tuple[str, bytes] | None:
@@ -228,6 +233,7 @@ class Verification:
         """A run of NoOps, or damage; whether the log goes on in order."""
         if isinstance(seen, Quiet):
             self._pass_checkpoints(seen.base_offset)
+            self._settled.on_batch(seen.max_timestamp, self._rules.image)
             self._rules.records += seen.count
         in_order = self._chain.on_seen(seen)
         if not in_order:
@@ -239,6 +245,7 @@ class Verification:
         in_order = self._chain.on_seen(batch)
         if not in_order:
             self._rules.distrust()
+        self._settled.on_batch(batch.header.max_timestamp, self._rules.image)
         self._judge_records(batch, path)
         return in_order
 
@@ -314,8 +321,6 @@ class Verification:
             return
         if chain.spans and chain.end == end.offset and chain.epoch != end.epoch:
             self._disagrees(report, f"its name says epoch {end.epoch}, but the log has epoch {chain.epoch} before it")
-        if chain.voters is not None and report.voters is not None and set(report.voters) != set(chain.voters.voters):
-            self._disagrees(report, "its voters are not those of the log")
         if report.image is None:
             return
         if not self._rules.is_trusted:

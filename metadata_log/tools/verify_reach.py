@@ -9,6 +9,7 @@ Decides: what each file proves. Must not know: other replicas, and whether the f
 - `.index`, `.timeindex`: entries are made as batches are appended; without its segment the name alone says that the
   log reached its base. While a node runs, entries of a truncated tail may remain (`verify_index`): they prove nothing
   where their time is older than the log's end, or the node has moved on to an epoch that the log has nothing of.
+  Nor does a file whose entries do not rise, or lie so far past the log's end that no log was cut there.
 - `quorum-state` that names the node itself as the leader: a leader's first act is to append its LeaderChange. A crash
   between the two takes milliseconds, so that this is a warning.
 - A checkpoint covers records that its node had, or was sent: `log_behind_checkpoint` says the rest.
@@ -34,7 +35,7 @@ from metadata_log.files import Files, read_file
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Severity
 from metadata_log.tools.manifest import MANIFEST_FILE, read_manifest
-from metadata_log.tools.verify_index import Claim
+from metadata_log.tools.verify_index import Claim, orphan_reach
 from metadata_log.tools.verify_producers import producer_files
 
 _INDEX_NAME: Final = re.compile(r"(\d{20})\.(?:index|timeindex)", re.ASCII)
@@ -89,14 +90,7 @@ def _entries_reach(files: Files, path: str) -> int:
         data = read_file(files, path)
     except OSError:
         return 0  # what cannot be read proves nothing but by its name
-    size, at = (12, 8) if path.endswith(".timeindex") else (8, 0)
-    reach, previous = 0, -1
-    for start in range(0, len(data) - size + 1, size):
-        offset = int.from_bytes(data[start + at : start + at + 4], "big", signed=True)
-        if not any(data[start : start + size]) or offset < previous:
-            break
-        reach, previous = offset + 1, offset
-    return reach
+    return orphan_reach(path, data)
 
 
 class LogEnd(msgspec.Struct, frozen=True, kw_only=True):

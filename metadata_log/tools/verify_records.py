@@ -21,6 +21,7 @@ from metadata_log.records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     BrokerRegistrationChangeRecord,
+    ConfigRecord,
     EndTransactionRecord,
     FeatureLevelRecord,
     FenceBrokerRecord,
@@ -33,6 +34,7 @@ from metadata_log.records import (
     TopicRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
+    ZkMigrationStateRecord,
     decode_record,
     write_version,
 )
@@ -40,6 +42,8 @@ from metadata_log.records.levels import FEATURE_NAME
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.verify_partitions import broken_rules
 from metadata_log.tools.verify_place import Place
+from metadata_log.tools.verify_values import broker_fault, config_fault, partition_faults
+from metadata_log.topic_names import name_fault
 
 _TRANSACTION_RECORDS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
 _OF_A_TOPIC: Final = (PartitionRecord, PartitionChangeRecord, RemoveTopicRecord)
@@ -54,10 +58,11 @@ _OffsetAndRecord: TypeAlias = tuple[int, MetadataRecord]
 
 
 class KnownTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A topic as its TopicRecord made it; `where` says in words where."""
+    """A topic as its TopicRecord made it; `where` says in words where, `offset` in the log (-1: in a checkpoint)."""
 
     name: str
     where: str
+    offset: int = -1
 
 
 class RecordRules:
@@ -69,7 +74,13 @@ class RecordRules:
         self._before: tuple[MetadataImage, dict[TopicId, KnownTopic], dict[TopicId, KnownTopic]] | None = None
         self._transaction_at = -1
         self._transaction_place: Place | None = None
+        self._abandoned_in = -1
+        """The last epoch that was found to go on within a transaction of an earlier one."""
         self._level: int | None = None
+        self._level_from = ""
+        """Where that is said, in words."""
+        self._is_migrated = False
+        """From ZooKeeper, where brokers need not be registered."""
         self._highest: dict[type[MetadataRecord], int] = {}
         """By type, the highest version that may be written at the level."""
         self._live: dict[TopicId, KnownTopic] = {}
@@ -85,7 +96,7 @@ class RecordRules:
         """Go on from `image`, the empty one or a checkpoint's, which is found at `where`."""
         self._image = image
         self._before = None
-        self._level = image.features.metadata_version
+        self._level, self._level_from = image.features.metadata_version, where
         self._highest = {}
         topics = image.topics.by_id
         if not self.is_trusted:
@@ -125,6 +136,15 @@ class RecordRules:
     def was_ever(self, topic_id: TopicId) -> bool:
         """Whether any record seen gave a topic this id."""
         return topic_id in self._live or topic_id in self._removed
+
+    def was_name_removed(self, name: str) -> bool:
+        """Whether a topic of this name was removed."""
+        return any(topic.name == name for topic in self._removed.values())
+
+    def given_at(self, topic_id: TopicId) -> int | None:
+        """The offset of the record that gave a topic this id; -1 where a checkpoint has it; None: none did."""
+        topic = self._live.get(topic_id) or self._removed.get(topic_id)
+        return None if topic is None else topic.offset
 
     def on_values(self, values: Iterable[bytes], base_offset: int, place: Place) -> None:
         """Judge the records of one data batch, by their values."""
@@ -166,7 +186,7 @@ class RecordRules:
 
     def _check_level(self, record: MetadataRecord, value: bytes, offset: int, place: Place) -> None:
         if type(record) is FeatureLevelRecord and record.name == FEATURE_NAME:
-            self._level = record.feature_level
+            self._level, self._level_from = record.feature_level, f"{place.file} at offset {offset}"
             self._highest = {}
         if self._level is None or not self.is_trusted:
             return
@@ -175,8 +195,7 @@ class RecordRules:
             try:
                 highest = write_version(type(record), self._level)
             except InvariantViolation as violation:
-                meaning = f"the record at offset {offset}: {violation}"
-                self._add("record_above_level", meaning, offset, place, group=type(record).__name__)
+                self._above_level(f"the record at offset {offset}: {violation}", offset, place)
                 return
             self._highest[type(record)] = highest
         if value[2] > highest:
@@ -185,12 +204,25 @@ class RecordRules:
                 f"the {name} at offset {offset} is of version {value[2]}, but at metadata.version {self._level} none "
                 f"above {highest} may be written"
             )
-            self._add("record_above_level", meaning, offset, place, group=name)
+            self._above_level(meaning, offset, place)
+
+    def _above_level(self, meaning: str, offset: int, place: Place) -> None:
+        """One finding for all that one level forbids: it may be the level that is wrong, and not so many records."""
+        self._sink.add(
+            "record_above_level",
+            f"{meaning} (the level is from {self._level_from})",
+            group=(self._level, self._level_from),
+            file=place.file,
+            position=place.position,
+            offset=offset,
+            epoch=place.epoch,
+        )
 
     def _replay(self, decoded: list[_OffsetAndRecord], place: Place) -> None:
         """Replay a batch. A record that cannot be is left out, and the batch begun again without it."""
         image = self._image
         waiting: list[_OffsetAndRecord] = []
+        self._check_takeover(decoded[0], place)
         for offset, record in decoded:
             if type(record) in _TRANSACTION_RECORDS:
                 image = self._apply(image, waiting, place)
@@ -199,6 +231,20 @@ class RecordRules:
             elif self._may_follow(record, offset, place):
                 waiting.append((offset, record))
         self._image = self._apply(image, waiting, place)
+
+    def _check_takeover(self, first: _OffsetAndRecord, place: Place) -> None:
+        """A leader that takes over within a transaction begins with its abort (KIP-868)."""
+        begun, (offset, record) = self._transaction_place, first
+        if self._before is None or begun is None or place.epoch <= begun.epoch:
+            return
+        if isinstance(record, AbortTransactionRecord) or self._abandoned_in == place.epoch:
+            return
+        self._abandoned_in = place.epoch
+        meaning = (
+            f"the transaction that begins at offset {self._transaction_at} in epoch {begun.epoch} is open, and the "
+            f"leader of epoch {place.epoch} goes on with {type(record).__name__} at offset {offset}, without its abort"
+        )
+        self._add("transaction_broken", meaning, offset, place)
 
     def _apply(self, image: MetadataImage, records: list[_OffsetAndRecord], place: Place) -> MetadataImage:
         """`image` after these records, but for those that it cannot take."""
@@ -235,9 +281,24 @@ class RecordRules:
             return self._on_topic(record, offset, place)
         if isinstance(record, _OF_A_TOPIC):
             return self._on_use(record, offset, place)
-        if isinstance(record, RegisterBrokerRecord) and not place.offsets_are_own:
-            self._check_broker_epoch(record, offset, place)
+        self._check_values(record, offset, place)
         return True
+
+    def _check_values(self, record: MetadataRecord, offset: int, place: Place) -> None:
+        """What replay lets pass, and no controller writes; or what Kafka's replay stops at, and ours does not."""
+        if isinstance(record, ConfigRecord):
+            fault = config_fault(record, self._names)
+            if fault is not None:
+                resource = (record.resource_type, record.resource_name)
+                what = f"the ConfigRecord at offset {offset} sets {record.name!r}: {fault}"
+                self._add("config_of_nothing", what, offset, place, group=resource)
+        elif isinstance(record, RegisterBrokerRecord | BrokerRegistrationChangeRecord):
+            offsets = None if place.offsets_are_own else range(place.base_offset, offset + 1)
+            broken = broker_fault(record, self._image.cluster, offsets)
+            if broken is not None:
+                self._add(broken[0], f"{type(record).__name__} at offset {offset}: {broken[1]}", offset, place)
+        elif isinstance(record, ZkMigrationStateRecord) and record.zk_migration_state > 0:
+            self._is_migrated = True
 
     def _on_topic(self, record: TopicRecord, offset: int, place: Place) -> bool:
         topic_id, name = record.topic_id, record.name
@@ -256,7 +317,11 @@ class RecordRules:
             meaning = f"topic {name!r} is created again, though its id {id_text(named)} was not removed"
             self._add("topic_name_reused", meaning, offset, place, topic_id)
         else:
-            self._live[topic_id] = KnownTopic(name=name, where=where)
+            why = name_fault(name)
+            if why is not None:
+                self._add("topic_name_invalid", f"the name of a topic: {why}", offset, place, topic_id)
+            at = -1 if place.offsets_are_own else offset
+            self._live[topic_id] = KnownTopic(name=name, where=where, offset=at)
             self._names[name] = topic_id
             return True
         return False
@@ -278,21 +343,8 @@ class RecordRules:
         if isinstance(record, RemoveTopicRecord):
             del self._live[topic_id]
             self._names.pop(topic.name, None)
-            self._removed[topic_id] = KnownTopic(name=topic.name, where=f"offset {offset}")
+            self._removed[topic_id] = KnownTopic(name=topic.name, where=f"offset {offset}", offset=topic.offset)
         return True
-
-    def _check_broker_epoch(self, record: RegisterBrokerRecord, offset: int, place: Place) -> None:
-        """A broker's epoch is its record's offset, or that of its batch (the broker's partitions may come first).
-
-        The same incarnation that registers again keeps its own.
-        """
-        known = self._image.cluster.brokers.get(record.broker_id)
-        is_again = (
-            known is not None and known.incarnation_id == record.incarnation_id and known.epoch == record.broker_epoch
-        )
-        if not place.base_offset <= record.broker_epoch <= offset and not is_again:
-            meaning = f"broker {record.broker_id} registers with epoch {record.broker_epoch} at offset {offset}"
-            self._add("broker_epoch_not_offset", meaning, offset, place)
 
     def _on_transaction(self, image: MetadataImage, record: MetadataRecord, offset: int, place: Place) -> MetadataImage:
         name = type(record).__name__
@@ -328,13 +380,18 @@ class RecordRules:
             partition = after.topics.partition(topic_id, partition_id)
             if partition is None:
                 continue
+            earlier = before.topics.partition(topic_id, partition_id)
             broken = broken_rules(partition)
+            if broken and earlier is not None:
+                known = broken_rules(earlier)
+                broken = {kind: why for kind, why in broken.items() if kind not in known}
+            is_new = not place.offsets_are_own
+            broken |= partition_faults(earlier, partition, after.cluster, is_new_to_log=is_new)
+            if self._is_migrated:
+                broken.pop("unknown_replica", None)
             if not broken:
                 continue
-            earlier = before.topics.partition(topic_id, partition_id)
-            known = {} if earlier is None else broken_rules(earlier)
             topic = after.topics.topic(topic_id)
             name = f"{'' if topic is None else topic.name}-{partition_id}"
             for kind, why in broken.items():
-                if kind not in known:
-                    self._add(kind, f"after {what} at offset {offset}, {name} has {why}", offset, place, topic_id)
+                self._add(kind, f"after {what} at offset {offset}, {name} has {why}", offset, place, topic_id)

@@ -13,7 +13,7 @@ from metadata_log.image import MetadataImage, UnwritableMetadataError
 from metadata_log.image.hash import image_hash
 from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.findings import Finding
-from metadata_log.tools.verify_chain import Election, Voting
+from metadata_log.tools.verify_chain import Election, QuorumChange, Voting
 from metadata_log.tools.verify_checkpoint import CheckpointReport
 from metadata_log.tools.verify_records import RecordRules
 
@@ -26,9 +26,12 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
         start_offset, end_offset, epochs: of the records in its segments.
         elections: its LeaderChange records, in order.
         voters: the last voter set in its log, or its newest checkpoint's (offset -1); None where neither names any.
+        known_voters: all that any voter set in its log or its checkpoints names.
+        quorum_changes: each record in its log that sets kraft.version or voters, in order.
         static_voters: of a quorum-state of version 0.
         checkpoints: those that are whole, by their ends.
         image: at the end of the log; None where what was before is not known, or nothing was replayed.
+        settled: the image as it stood `SETTLED_MS` before the log's last batch; None where none did.
         rules: knows every topic id that the log ever gave.
         committed_before: all before this offset was committed, since the leader of the epoch whose first batch ends
             there wrote metadata records, which it does only then.
@@ -44,10 +47,13 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
     epochs: tuple[EpochSpan, ...]
     elections: tuple[Election, ...]
     voters: Voting | None
+    known_voters: frozenset[ReplicaKey]
+    quorum_changes: tuple[QuorumChange, ...]
     static_voters: tuple[ReplicaKey, ...]
     checkpoints: tuple[CheckpointReport, ...]
     quorum_state: QuorumState | None
     image: MetadataImage | None
+    settled: MetadataImage | None
     rules: RecordRules
     committed_before: int
     proved_end: int

@@ -5,6 +5,7 @@ Decides: what each must say of this log. Must not know: other replicas.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -23,10 +24,14 @@ from metadata_log.errors import CorruptFileError
 from metadata_log.files import Files, read_file
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.offsets import Epoch, Offset
+from metadata_log.recovered_epochs import was_being_cut
 from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.finding_sink import FindingSink
+from metadata_log.tools.findings import Severity
 from metadata_log.tools.manifest import MANIFEST_FILE
 from metadata_log.tools.verify_chain import Election
+
+_CHECKPOINT: Final = re.compile(r"\d{20}-\d{10}\.checkpoint(\.deleted)?$", re.ASCII)
 
 
 class LogOutline(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,8 +73,8 @@ def _is_export(files: Files, directory: str) -> bool:
 def check_epoch_file(files: Files, directory: str, log: LogOutline, sink: FindingSink) -> None:
     """The epochs of `leader-epoch-checkpoint` are those of the log, from the first that it has on.
 
-    It may begin after the log does (it is trimmed to a checkpoint) and end after it (an epoch whose first batch was
-    torn).
+    It may begin after the log does (it is trimmed to the checkpoint that the log was cut off at: that offset is then
+    where its first epoch begins) and end after it (an epoch whose first batch was torn).
     """
     path = f"{directory}/{EPOCH_FILE}"
     if not files.exists(path):
@@ -100,7 +105,41 @@ def check_epoch_file(files: Files, directory: str, log: LogOutline, sink: Findin
         sink.add("epoch_file_wrong", what, file=path, offset=wrong.start_offset, epoch=wrong.epoch)
     elif missing is not None:
         what = f"it does not know that epoch {missing.epoch} began at offset {missing.start_offset}"
-        sink.add("epoch_file_wrong", what, file=path, offset=missing.start_offset, epoch=missing.epoch)
+        severity = None
+        if was_being_cut(files, directory, held, found):
+            what += ": a truncation was interrupted before it cut the log, and a start takes the epochs from the log"
+            severity = Severity.WARNING
+        sink.add(
+            "epoch_file_wrong",
+            what,
+            severity=severity,
+            file=path,
+            offset=missing.start_offset,
+            epoch=missing.epoch,
+        )
+    else:
+        _check_first(held[:1], log, files.listdir(directory), path, sink)
+
+
+def _check_first(
+    first: Sequence[EpochStart], log: LogOutline, names: Sequence[str], path: str, sink: FindingSink
+) -> None:
+    """Where its first epoch begins: where it does in the log, or at a checkpoint, which a cut of the log's start needs.
+
+    Checkpoints that wait for their deletion count, too: the file is written after they are marked.
+    """
+    cuts = {int(name[:20]) for name in names if _CHECKPOINT.match(name)}
+    if not log.spans or (log.spans[0].start_offset > 0 and not any(cuts)):
+        return  # the log starts without its checkpoint, which is said elsewhere
+    for entry in first:
+        began = next((span.start_offset for span in log.spans if span.epoch == entry.epoch), None)
+        if entry.start_offset == began or int(entry.start_offset) in cuts:
+            continue
+        what = (
+            f"it says that epoch {entry.epoch} began at offset {entry.start_offset}; in the log it does at {began}, "
+            "and no checkpoint ends there that the log's start could have been cut off at"
+        )
+        sink.add("epoch_file_wrong", what, file=path, offset=entry.start_offset, epoch=entry.epoch)
 
 
 def check_quorum_state(files: Files, directory: str, log: LogOutline, sink: FindingSink) -> QuorumState | None:

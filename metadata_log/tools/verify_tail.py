@@ -1,10 +1,6 @@
-"""Whether the bad bytes at the end of a log may be one write that a crash interrupted, or are destroyed records.
+"""What bad bytes at the end of a log are called: a torn tail, or destroyed records.
 
-Decides: exactly that, from the bytes. Must not know: batches before them, what stands beside them, and findings.
-
-A node appends at most 8 MiB in one write (a leader's batch, a follower's Fetch answer; Kafka's and ours alike), and
-claims no space ahead in a segment. So an interrupted write begins as the batch that was due, and ends with the file; or
-a power cut gave the file its new length and lost whole sectors, which read as zeros from a sector's start on.
+Decides: exactly that. Must not know: how the bytes tell (`metadata_log.torn_write` does), and findings.
 """
 
 from __future__ import annotations
@@ -13,19 +9,11 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import HEADER_SIZE, LOG_OVERHEAD, MAGIC
 from metadata_log.files import FileHandle
 from metadata_log.tools.scan import Damage, Fault
+from metadata_log.torn_write import may_be_one_write
 
-LARGEST_WRITE: Final = 8 << 20
-"""KafkaRaftClient's MAX_BATCH_SIZE_BYTES and MAX_FETCH_SIZE_BYTES; our `max_batch_bytes` and `fetch_max_bytes`."""
-_SECTOR: Final = 512
-_OWN_ZEROS: Final = 16
-"""So many zeros at its end may be a record's own."""
-_LAST_OFFSET: Final = (1 << 63) - 1
-_EPOCHS_AHEAD: Final = 1 << 20
 DESTROYED: Final = "this is no write that a crash interrupted: what stood there is lost"
-_MAGIC_AT: Final = 16
 
 
 def judged_tail(handle: FileHandle, damage: Damage, offset: int, epoch: int, *, may_be_torn: bool) -> Damage:
@@ -36,37 +24,3 @@ def judged_tail(handle: FileHandle, damage: Damage, offset: int, epoch: int, *, 
     if may_be_torn and may_be_one_write(handle, damage.position, size, offset=offset, epoch=epoch):
         return damage
     return msgspec.structs.replace(damage, fault=Fault.CORRUPT, what=f"{damage.what}; {DESTROYED}")
-
-
-def may_be_one_write(handle: FileHandle, position: int, size: int, *, offset: int, epoch: int) -> bool:
-    """Whether bytes `position` to `position + size`, the file's last, may be an interrupted write.
-
-    Args:
-        offset, epoch: due there; the epoch may be later.
-    """
-    if size > LARGEST_WRITE:
-        return False
-    data = handle.pread(size, position)
-    written = len(data.rstrip(b"\0"))
-    if written == 0:
-        return True
-    if not _begins_batch(data, written, offset, epoch):
-        return False
-    zeros = size - written
-    if zeros < _SECTOR:
-        return True
-    return -(position + written) % _SECTOR <= _OWN_ZEROS
-
-
-def _begins_batch(data: bytes, written: int, offset: int, epoch: int) -> bool:
-    """Whether what there is of a header is one's that may follow; nothing may where the batch before ends nowhere."""
-    if not 0 <= offset <= _LAST_OFFSET or data[:8] != offset.to_bytes(8, "big")[: len(data)]:
-        return False
-    if written >= LOG_OVERHEAD:
-        length = int.from_bytes(data[8:12], "big", signed=True)
-        if not HEADER_SIZE - LOG_OVERHEAD <= length <= LARGEST_WRITE:
-            return False
-    if written > _MAGIC_AT:
-        found = int.from_bytes(data[12:16], "big", signed=True)
-        return data[_MAGIC_AT] == MAGIC and epoch <= found <= epoch + _EPOCHS_AHEAD
-    return True

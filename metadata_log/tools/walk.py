@@ -28,8 +28,10 @@ _NOOP_RECORD: Final = b"\x14\x00\x00\x00\x01\x08\x01\x14\x00\x00\x00"
 """Length, attributes, deltas, no key, a value of 4 bytes (frame 1, type 20, version 0, no tags), no headers."""
 _NOOP_BYTES: Final = HEADER_SIZE + len(_NOOP_RECORD)
 _NOOP_LENGTH: Final = _NOOP_BYTES - LOG_OVERHEAD
-_NOOP: Final = struct.Struct(">qiibIhi8xq14xi11s")
-"""Base offset, length, epoch, magic, checksum, attributes, last offset delta, max timestamp, count, the record."""
+_NO_PRODUCER: Final = b"\xff" * 14
+_NOOP: Final = struct.Struct(">qiibIhiqq14si11s")
+"""Base offset, length, epoch, magic, checksum, attributes, last offset delta, first and greatest timestamp, producer
+(its id, its epoch, the sequence), count, the record."""
 _NO_MARK: Final = 1 << 62
 
 
@@ -118,7 +120,9 @@ def _run(buffer: bytes, at: int, shift: int, expected: int, epoch: int, marks: M
     unpack = _NOOP.unpack_from
     view = memoryview(buffer)
     while at <= last and expected < stop_offset:
-        found, length, found_epoch, magic, crc, attributes, delta, timestamp, count, record = unpack(buffer, at)
+        found, length, found_epoch, magic, crc, attributes, delta, first, timestamp, producer, count, record = unpack(
+            buffer, at
+        )
         if (
             length != _NOOP_LENGTH
             or found != expected
@@ -129,6 +133,8 @@ def _run(buffer: bytes, at: int, shift: int, expected: int, epoch: int, marks: M
             or attributes
             or delta
             or count != 1
+            or first != timestamp
+            or producer != _NO_PRODUCER
         ):
             break
         if timestamp > max_timestamp:  # noqa: PLR1730  (max() takes a tenth of the whole loop)

@@ -6,6 +6,8 @@ sentence on standard error. A bug of ours keeps its traceback: it is worth repor
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import sys
 from typing import Final
 
@@ -14,6 +16,8 @@ from metadata_log.ids import InvalidIdError
 
 FAILED: Final = 1
 WRONG_USE: Final = 2
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NO_SUCH_PLACE: Final = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EEXIST)
 
 
 class CliError(Exception):
@@ -31,7 +35,8 @@ def wrong_use(message: str) -> CliError:
 
 def say(message: str) -> None:
     """A line for the person at the terminal, on standard error, so that standard output stays data."""
-    print(message, file=sys.stderr)
+    with contextlib.suppress(OSError):  # a full or closed standard error: the exit status has to say it alone
+        print(message, file=sys.stderr)
 
 
 def exit_code_of(error: Exception) -> int | None:
@@ -49,10 +54,22 @@ def exit_code_of(error: Exception) -> int | None:
         say(f"kraft: {error.filename}: {error.strerror}: run this as the user that the node runs as")
         return WRONG_USE
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        say(f"kraft: {where}{error.strerror or error}")
-        return FAILED
+        return _of_the_system(error)
     return None
+
+
+def _of_the_system(error: OSError) -> int:
+    """Of a file that cannot be read or written. Writes to standard output are the only ones that name none."""
+    if error.errno in _NO_ROOM:
+        where = error.filename or "standard output, which is not whole"
+        say(f"kraft: {where}: {error.strerror}: make room there or name another place, and run this again")
+        return WRONG_USE
+    where = f"{error.filename}: " if error.filename else ""
+    if error.errno == errno.EROFS:
+        say(f"kraft: {where}{error.strerror}: name another place, or mount it for writing")
+        return WRONG_USE
+    say(f"kraft: {where}{error.strerror or error}")
+    return WRONG_USE if error.errno in _NO_SUCH_PLACE else FAILED
 
 
 def _is_client_error(error: Exception) -> bool:

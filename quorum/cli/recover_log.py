@@ -44,7 +44,7 @@ CLUSTER_ID_EXAMPLES = (
 )
 
 
-@partial(with_shared_options, without=("epoch_gap",))
+@partial(with_shared_options, without=("accept_lost_vote", "epoch_gap"))
 def truncate(
     directory: Directory,
     to: Annotated[int, typer.Option("--to", min=0, help="The offset at which the log is to end (exclusive).")],
@@ -63,10 +63,10 @@ def truncate(
 
         return propose_truncate(files, text_of(target), shared.copies, to, shared.request)
 
-    shared.run(propose, [target])
+    shared.run("truncate", propose, [target])
 
 
-@partial(with_shared_options, without=("accept_data_loss", "epoch_gap"))
+@partial(with_shared_options, without=("accept_data_loss", "accept_lost_vote", "epoch_gap"))
 def drop_snapshot(
     directory: Directory,
     checkpoint: Annotated[
@@ -88,7 +88,7 @@ def drop_snapshot(
 
         return propose_drop_snapshot(files, text_of(target), shared.copies, shared.request, name=checkpoint)
 
-    shared.run(propose, [target])
+    shared.run("drop-snapshot", propose, [target])
 
 
 def rebuild_indexes(
@@ -109,7 +109,7 @@ def rebuild_indexes(
 
         return propose_rebuild_indexes(files, text_of(target))
 
-    run_proposed(propose, [target], apply, work, output)
+    run_proposed("rebuild-indexes", propose, [target], apply, work, output)
 
 
 def cluster_id(
@@ -138,4 +138,4 @@ def cluster_id(
 
         return propose_cluster_id(files, texts_of(directory), to, request, is_a_clone=is_a_clone)
 
-    run_proposed(propose, directory, apply, work, output)
+    run_proposed("cluster-id", propose, directory, apply, work, output)

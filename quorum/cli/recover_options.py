@@ -42,6 +42,10 @@ Missing = Annotated[
 AcceptLoss = Annotated[
     bool, typer.Option("--accept-data-loss", help="Records that a copy here holds may go; see what with the dry run.")
 ]
+AcceptLostVote = Annotated[
+    bool,
+    typer.Option("--accept-lost-vote", help="A quorum-state cannot be read: an epoch or vote in it may be forgotten."),
+]
 EpochGap = Annotated[
     int, typer.Option("--epoch-gap", help="How far above every epoch and vote in any copy the new epoch is.")
 ]
@@ -52,7 +56,8 @@ NotController = Annotated[
 BootstrapControllers = Annotated[
     str | None,
     typer.Option(
-        "--bootstrap-controller", help="More addresses at which a controller may answer, HOST:PORT[,HOST:PORT...]."
+        "--bootstrap-controller",
+        help="More addresses at which a controller may answer, of Kafka's or ours, HOST:PORT[,HOST:PORT...].",
     ),
 ]
 Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without this nothing is changed.")]
@@ -66,6 +71,7 @@ Endpoints = Annotated[
     list[str] | None,
     typer.Option("--endpoint", help="Where it listens as a controller now, LISTENER://HOST:PORT. May be repeated."),
 ]
+_PATHS: Final = ("--dir", "--copy", "--broker-dir", "--work", "--config")
 DEFAULT_TIMEOUT_S: Final = 2.0
 DEFAULT_GAP: Final = 1000
 
@@ -90,6 +96,7 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
 
     def run(
         self,
+        action: str,
         propose: Callable[[Files], Proposal],
         targets: list[Path],
         *,
@@ -97,13 +104,14 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
         owner_of: Path | None = None,
     ) -> None:
         """Run a repair, see `recover_run`."""
-        run_proposed(propose, targets, self.apply, self.work, self.output, is_new=is_new, owner_of=owner_of)
+        run_proposed(action, propose, targets, self.apply, self.work, self.output, is_new=is_new, owner_of=owner_of)
 
 
 def _shared(
     copy: Copies = None,
     missing: Missing = None,
     accept_data_loss: AcceptLoss = False,
+    accept_lost_vote: AcceptLostVote = False,
     epoch_gap: EpochGap = DEFAULT_GAP,
     not_a_controller: NotController = None,
     bootstrap_controller: BootstrapControllers = None,
@@ -113,8 +121,8 @@ def _shared(
     output: Output = OutputFormat.TABLE,
 ) -> Shared:
     request = request_of(
-        missing=missing, accept_data_loss=accept_data_loss, epoch_gap=epoch_gap, not_a_controller=not_a_controller,
-        bootstrap_controller=bootstrap_controller, timeout_s=timeout,
+        missing=missing, accept_data_loss=accept_data_loss, accept_lost_vote=accept_lost_vote, epoch_gap=epoch_gap,
+        not_a_controller=not_a_controller, bootstrap_controller=bootstrap_controller, timeout_s=timeout, work=work,
     )  # fmt: skip
     return Shared(copies=texts_of(copy), request=request, apply=apply, work=work, output=output)
 
@@ -141,10 +149,12 @@ def request_of(
     *,
     missing: str | None,
     accept_data_loss: bool,
+    accept_lost_vote: bool = False,
     epoch_gap: int,
     not_a_controller: Sequence[str] | None,
     bootstrap_controller: str | None,
     timeout_s: float,
+    work: Path | None = None,
 ) -> Request:
     """What the shared options say.
 
@@ -163,9 +173,11 @@ def request_of(
         missing=frozenset(int(word) for word in words if word != "rest"),
         all_missing="rest" in words,
         accept_data_loss=accept_data_loss,
+        accept_lost_vote=accept_lost_vote,
         epoch_gap=epoch_gap,
         not_controllers=frozenset(not_a_controller or ()),
         more_endpoints=_addresses(bootstrap_controller),
+        work_root=None if work is None else text_of(work),
     )
 
 
@@ -223,6 +235,7 @@ def texts_of(paths: Sequence[Path] | None) -> list[str]:
 
 
 def run_proposed(
+    action: str,
     propose: Callable[[Files], Proposal],
     targets: list[Path],
     apply: bool,
@@ -232,10 +245,10 @@ def run_proposed(
     is_new: bool = False,
     owner_of: Path | None = None,
 ) -> None:
-    """Run a repair, see `recover_run`."""
+    """Run a repair, see `recover_run`. `action`: the sub-command's name."""
     from quorum.cli.recover_run import run_repair  # noqa: PLC0415  (not needed for help)
 
-    run_repair(propose, targets, apply=apply, work=work, output=output, is_new=is_new, owner_of=owner_of)
+    run_repair(propose, targets, apply=apply, work=work, output=output, action=action, is_new=is_new, owner_of=owner_of)
 
 
 def author() -> Author:
@@ -248,5 +261,17 @@ def author() -> Author:
         user = str(os.getuid())
     if "SUDO_USER" in os.environ:
         user = f"{os.environ['SUDO_USER']} as {user}"
-    words = ["kraft", *sys.argv[1:]]
+    words = ["kraft", *_with_whole_paths(sys.argv[1:])]
     return Author(who=f"{user}@{socket.gethostname()}", command=shlex.join(words), now_ms=time.time_ns() // 1_000_000)
+
+
+def _with_whole_paths(words: Sequence[str]) -> list[str]:
+    """So that the line means the same in every directory: it is told to whoever has to run it again."""
+    found: list[str] = []
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals and name in _PATHS:
+            found.append(f"{name}={Path(value).absolute()}")
+        else:
+            found.append(str(Path(word).absolute()) if found and found[-1] in _PATHS else word)
+    return found

@@ -35,15 +35,26 @@ def asker(timeout_s: float) -> Callable[[Sequence[Endpoint]], Sequence[Answer]]:
     def ask(endpoints: Sequence[Endpoint]) -> Sequence[Answer]:
         if not endpoints:
             return ()
-        with ThreadPoolExecutor(max_workers=min(_AT_ONCE, len(endpoints))) as pool:
-            found = list(pool.map(lambda endpoint: _ask(endpoint, timeout_s), endpoints))
-        ours = [number for number, answer in enumerate(found) if answer is None]
-        answers = asyncio.run(_ask_ours([_address(endpoints[number]) for number in ours], timeout_s)) if ours else []
-        for number, answer in zip(ours, answers, strict=True):
-            found[number] = answer
-        return tuple(answer for answer in found if answer is not None)
+        found = _heard_in_kafkas_protocol(endpoints, timeout_s)
+        ours = [address for address, answer in found.items() if answer is None or answer.heard is Heard.UNCLEAR]
+        for answer in asyncio.run(_ask_ours(ours, timeout_s)) if ours else []:
+            if found[answer.address] is None or answer.heard is not Heard.UNCLEAR:
+                found[answer.address] = answer
+        return tuple(answer for answer in found.values() if answer is not None)
 
     return ask
+
+
+def _heard_in_kafkas_protocol(endpoints: Sequence[Endpoint], timeout_s: float) -> dict[str, Answer | None]:
+    """By address, each once; None where gRPC is known to be spoken.
+
+    A user's HOST:PORT says no listener's name: what is not understood may speak gRPC, too.
+    """
+    ours = {_address(endpoint): endpoint for endpoint in endpoints if endpoint.name == GRPC_LISTENER}
+    once = list({_address(endpoint): ours.get(_address(endpoint), endpoint) for endpoint in endpoints}.values())
+    with ThreadPoolExecutor(max_workers=min(_AT_ONCE, len(once))) as pool:
+        answers = pool.map(lambda endpoint: _ask(endpoint, timeout_s), once)
+        return dict(zip(map(_address, once), answers, strict=True))
 
 
 def _address(endpoint: Endpoint) -> str:

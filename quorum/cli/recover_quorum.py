@@ -67,7 +67,7 @@ def standalone(
 
         return propose_standalone(files, text_of(target), shared.copies, shared.request, endpoints=endpoints)
 
-    shared.run(propose, [target])
+    shared.run("standalone", propose, [target])
 
 
 @with_shared_options
@@ -103,7 +103,7 @@ def from_broker(
         new = NewController(log_dir=text_of(target), node_id=node_id, endpoints=endpoints, directory_id=directory_id)
         return propose_from_broker(files, texts_of(broker_dir), shared.copies, new, shared.request)
 
-    shared.run(propose, [target], is_new=True, owner_of=broker_dir[0])
+    shared.run("from-broker", propose, [target], is_new=True, owner_of=broker_dir[0])
 
 
 @with_shared_options
@@ -129,7 +129,7 @@ def voters(
             files, texts_of(directory), shared.copies, [*map(parse_named_voter, members)], shared.request
         )
 
-    shared.run(propose, directory)
+    shared.run("voters", propose, directory)
 
 
 @with_shared_options
@@ -158,4 +158,4 @@ def static_voters(
         proposal = propose_static_voters(files, texts_of(directory), shared.copies, named, shared.request)
         return check_configs(proposal, config or [], named)
 
-    shared.run(propose, directory)
+    shared.run("static-voters", propose, directory)

@@ -21,13 +21,16 @@ from metadata_log.os_files import OsFiles
 from quorum.cli.output import OutputFormat, show_json
 from quorum.cli.recover_options import author
 from quorum.cli.recover_show import step_lines
-from quorum.recovery.carry_out import carry_out, finish
+from quorum.recovery.advice import undo_line
+from quorum.recovery.carry_out import carry_out, remedy
 from quorum.recovery.changes import make_directories
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
-from quorum.recovery.journal import AUDIT_FILE, JOURNAL_FILE, Record, pending, work_root_of
+from quorum.recovery.journal import AUDIT_COPY_FILE, AUDIT_FILE, JOURNAL_FILE, Record, pending, work_root_of
 from quorum.recovery.places import find_place
 from quorum.recovery.request import Proposal
-from quorum.recovery.undo import TOGETHER, undo_command
+from quorum.recovery.resume import Asked, resume
+from quorum.recovery.resume import is_all as is_all_of
+from quorum.recovery.undo import TOGETHER
 
 
 def run_repair(
@@ -37,10 +40,11 @@ def run_repair(
     apply: bool,
     work: Path | None,
     output: OutputFormat,
+    action: str,
     is_new: bool = False,
     owner_of: Path | None = None,
 ) -> None:
-    """Propose a repair, and carry it out with `apply`. One that was interrupted is finished first, and alone.
+    """Propose a repair, and carry it out with `apply`. One that was interrupted is finished first, see `resume`.
 
     `is_new`: the target need not be a log directory yet; it gets the owner of `owner_of`.
     """
@@ -55,11 +59,14 @@ def run_repair(
                 held.callback(give_to_owner, log_dir, _owner(log_dir, owner_of))
         if apply:
             held.enter_context(_told_when_interrupted(files, [path for path in log_dirs if path is not None]))
-        finished = _finished(files, log_dirs) if apply else []
-        if finished:
+        asked = Asked(action=action, command=author().command)
+        known = [path for path in log_dirs if path is not None]
+        finished = resume(files, known, asked, lambda path: work_root(path, work)) if apply else []
+        is_all = is_all_of(finished, asked, len(targets))
+        if finished and (is_all or output is not OutputFormat.JSON):
             _show_records(output, finished, "Finished what was interrupted")
-            if len(targets) == 1:
-                return
+        if is_all:
+            return
         try:
             proposal = propose(files)
         except AlreadyDoneError:
@@ -71,8 +78,12 @@ def run_repair(
             return
         locked = {path for path in log_dirs if path is not None}
         records = _carry_out(files, proposal, locked, work, held, owner_of)
+    _show_done(output, proposal, finished, records)
+
+
+def _show_done(output: OutputFormat, proposal: Proposal, finished: Sequence[Record], records: Sequence[Record]) -> None:
     if output is OutputFormat.JSON:
-        show_json({**_data(proposal, applied=True), "records": [msgspec.to_builtins(record) for record in records]})
+        show_json({**_data(proposal, applied=True), "records": [*map(msgspec.to_builtins, (*finished, *records))]})
         return
     for line in _lines(proposal, applied=True):
         print(line)
@@ -148,7 +159,7 @@ def _give_audits(root: str, log_dir: str) -> None:
     owner = os.stat(log_dir)
     if os.geteuid() != 0 or (owner.st_uid, owner.st_gid) == (0, 0):
         return
-    for path in Path(root).glob(f"*/{AUDIT_FILE}"):
+    for path in (path for name in (AUDIT_FILE, AUDIT_COPY_FILE) for path in Path(root).glob(f"*/{name}")):
         if path.stat().st_uid == 0 and path.parent.stat().st_uid == owner.st_uid:
             os.chown(path, owner.st_uid, owner.st_gid)
 
@@ -187,33 +198,31 @@ def _log_dir(files: Files, target: Path, *, is_new: bool) -> str | None:
         raise
 
 
-def _finished(files: Files, log_dirs: Sequence[str | None]) -> list[Record]:
-    """What was interrupted in these directories, finished."""
-    found = [finish(files, log_dir) for log_dir in log_dirs if log_dir is not None]
-    return [record for record in found if record is not None]
-
-
 def work_root(log_dir: str, work: Path | None) -> str:
-    """Where backups go. Beside the directory itself, not beside a symbolic link to it: any path to it finds them."""
-    return work_root_of(os.path.realpath(log_dir), None if work is None else str(work.absolute()))
+    """Where backups go."""
+    return work_root_of(log_dir, None if work is None else str(work.absolute()))
 
 
 def _lock(files: Files, log_dir: str, held: ExitStack, *, apply: bool) -> None:
     """Nobody else may use the directory. A dry run writes nothing, not even a lock file.
 
     Raises:
-        DirectoryLockedError: a node runs on it.
-        DirectoryError: it cannot be locked, and something is to be done.
+        RefusedError: a node runs on it; or it cannot be locked, and something is to be done.
     """
     if not apply and not files.exists(f"{log_dir}/{LOCK_FILE}"):
         return
     try:
         held.callback(DirectoryLock(files, log_dir).release)
-    except DirectoryLockedError:
-        raise
-    except DirectoryError:
+    except DirectoryLockedError as error:
+        raise RefusedError(
+            f"{log_dir}/{LOCK_FILE} is locked: another process, a node or another repair, uses {log_dir}. Stop it and "
+            "run the command again, or name a copy of the directory"
+        ) from error
+    except DirectoryError as error:
         if apply:
-            raise
+            cause = error.__cause__
+            what_to_do = remedy(cause) if isinstance(cause, OSError) else "see what is there"
+            raise RefusedError(f"{error}. Nothing was changed: {what_to_do}, and run the command again") from error
 
 
 def show_proposal(output: OutputFormat, proposal: Proposal) -> None:
@@ -279,5 +288,4 @@ def _show_records(output: OutputFormat, records: Sequence[Record], title: str) -
         print(f"{title}: kraft recover {record.action} in {record.log_dir}.")
         print(f"  backup and audit file: {record.work_dir}")
         if record.undoes is None:
-            line = undo_command(record, work_root(record.log_dir, None))
-            print(f"  to take it back, before anything starts: {line}")
+            print(f"  to take it back, before anything starts: {undo_line(record.log_dir, record.root)}")

@@ -21,7 +21,10 @@ from quorum.recovery.plan import Plan, fault_of
 from quorum.recovery.survey import Survey
 from quorum.recovery.verify import Verification
 
-_COLUMNS = ("node", "role", "end_offset", "epoch", "vote", "start_offset", "checkpoint", "written", "fault", "path")
+_COLUMNS = (
+    "node", "role", "end_offset", "epoch", "vote", "start_offset", "checkpoint", "written", "kraft.version",
+    "cluster_id", "fault", "path",
+)  # fmt: skip
 
 
 def show_inspection(found: Inspection) -> None:
@@ -30,14 +33,16 @@ def show_inspection(found: Inspection) -> None:
     print_table(_COLUMNS, [_row(known, copy) for copy in known.copies])
     print()
     print(f"Cluster {known.cluster_id or 'unknown'}, best copy first. {_voters_text(known)}")
-    if known.bounds.lower:
+    if known.bounds.lower and not known.conflicts:  # of copies that contradict each other nothing is certain
         upper = "" if known.bounds.upper is None else f"; none from offset {known.bounds.upper} on"
         print(f"Committed: all before offset {known.bounds.lower} ({known.bounds.because}){upper}.")
     for conflict in known.conflicts:
-        print(f"CONFLICT: {conflict}: a log was changed by hand, see kraft log diff.")
+        print(f"CONFLICT: {conflict}: {conflict.cause}.")
     if known.absent_voters or known.absent_brokers:
         absent = [*(f"voter {node}" for node in known.absent_voters), *(f"broker {n}" for n in known.absent_brokers)]
         print(f"No copy here: {', '.join(absent)}.")
+    for left_out in found.unjudged:
+        print(f"LEFT OUT: {left_out.problem}.")
     print()
     for line in _plan_lines(found.plan):
         print(line)
@@ -46,7 +51,8 @@ def show_inspection(found: Inspection) -> None:
 def _plan_lines(plan: Plan) -> Iterator[str]:
     yield plan.situation
     yield ""
-    yield "What a repair would keep, by the copy that it is made from:"
+    if plan.repairs:
+        yield "What a repair would keep, by the copy that it is made from:"
     for repair in plan.repairs:
         yield f"  {repair.name} on {repair.on}"
         if repair.refused is not None:
@@ -59,7 +65,8 @@ def _plan_lines(plan: Plan) -> Iterator[str]:
             yield "      loses nothing that a copy here holds"
         if repair.may_lose is not None:
             yield f"      may lose {repair.may_lose}"
-    yield ""
+    if plan.repairs:
+        yield ""
     yield from step_lines(plan.steps)
 
 
@@ -98,6 +105,8 @@ def _row(known: Survey, copy: Copy) -> dict[str, object]:
         "start_offset": copy.start_offset,
         "checkpoint": None if copy.origin is None else str(copy.origin.end),
         "written": time_text(copy.last_timestamp_ms),
+        "kraft.version": None if copy.state is None else copy.kraft_version,
+        "cluster_id": None if copy.place.identity is None else copy.place.identity.cluster_id,
         "fault": fault_of(copy) or ("torn tail, cut at the next start" if copy.stop is not None else None),
         "path": copy.place.log_dir,
     }
@@ -124,8 +133,9 @@ def inspection_data(found: Inspection) -> dict[str, object]:
         "greatest_epoch": known.greatest_epoch,
         "absent_voters": known.absent_voters,
         "absent_brokers": known.absent_brokers,
-        "conflicts": known.conflicts,
+        "conflicts": list(map(str, known.conflicts)),
         "copies": [_copy_data(known, copy) for copy in known.copies],
+        "left_out": [{"path": one.path, "problem": one.problem} for one in found.unjudged],
         "situation": found.plan.situation,
         "is_whole": found.plan.is_whole,
         "repairs": [msgspec.to_builtins(repair) for repair in found.plan.repairs],
@@ -161,7 +171,7 @@ def _copy_data(known: Survey, copy: Copy) -> dict[str, object]:
         "epoch": int(copy.end.epoch),
         "greatest_epoch": copy.greatest_epoch,
         "last_timestamp_ms": copy.last_timestamp_ms,
-        "kraft_version": copy.kraft_version,
+        "kraft_version": None if copy.state is None else copy.kraft_version,
         "voters": None if copy.voters is None else list(map(str, copy.voters)),
         "leader_epoch": None if state is None else int(state.leader_epoch),
         "leader_id": None if state is None else int(state.leader_id),

@@ -83,9 +83,12 @@ def _talk(shell: Shell) -> None:
             if not line and not interactive:
                 return
             _print(shell.run(line))
+            sys.stdout.flush()  # whoever sends commands through a pipe waits for the answer
         except (EOFError, Exit):
             return
         except KeyboardInterrupt:
+            if not interactive:
+                raise
             print()
         except MetadataLogError as error:
             if not interactive:

@@ -126,11 +126,12 @@ def _check_picture(picture: Path) -> None:
 
 
 def _draw(picture: Path, timeline: Timeline, title: str) -> None:
-    from metadata_log.tools.timeline_picture import timeline_html, timeline_svg  # noqa: PLC0415  (not for help)
+    from metadata_log.tools.new_files import new_file  # noqa: PLC0415  (not for help)
+    from metadata_log.tools.timeline_picture import timeline_html, timeline_svg  # noqa: PLC0415
 
     drawn = timeline_html if picture.suffix == ".html" else timeline_svg
     try:
-        with picture.open("x", encoding="utf-8") as file:
-            file.write(drawn(timeline, title))
+        with new_file(picture) as file:
+            file.write(drawn(timeline, title).encode())
     except FileExistsError:
         raise wrong_use(f"--picture {picture} exists: name a new file") from None

@@ -11,7 +11,7 @@ import typer
 from metadata_log.ids import TopicId, id_text, parse_topic_id
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
 from quorum.cli.consistency import AtLeastOption, Consistency, ConsistencyOption, at_least_offset
-from quorum.cli.errors import FAILED, CliError, say, wrong_use
+from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.output import Output, OutputFormat, print_table, show_json, show_object, show_rows
 from quorum.cli.topic_options import parse_assignments, parse_configs, topic_pattern
 
@@ -181,10 +181,22 @@ def describe(
     """Describe topics and their partitions: leader, replicas, who is in sync. --topic-id wins over --topic."""
     ids = _ids(topic_id)
     offset = at_least_offset(consistency, at_least)
-    found = with_client(bootstrap_controller, timeout, lambda client: _find(client, topic, ids, offset))
-    if not found and (topic is not None or ids) and not if_exists:
-        what = " ".join(map(id_text, ids)) if ids else topic
-        raise CliError(f"there is no topic {what}: see kraft topics list")
+    if ids:
+        found, missing = with_client(bootstrap_controller, timeout, lambda client: _find_by_id(client, ids, offset))
+    else:
+        found = with_client(bootstrap_controller, timeout, lambda client: _find(client, topic, offset))
+        missing = [] if found or topic is None else [f"there is no topic {topic}: see kraft topics list"]
+    if if_exists:
+        missing = []
+    for why in missing:
+        say(f"kraft: {why}")
+    if found or not missing:
+        _show_described(output, found)
+    if missing:
+        raise typer.Exit(FAILED)
+
+
+def _show_described(output: OutputFormat, found: Sequence[DescribedTopic]) -> None:
     if output is OutputFormat.JSON:
         show_json([_as_json(each) for each in found])
         return
@@ -198,15 +210,31 @@ def describe(
         print_table(_PARTITION_COLUMNS, [_cells(partition) for partition in each.partitions])
 
 
-async def _find(
-    client: Client, topic: str | None, ids: Sequence[TopicId], offset: Offset | None
-) -> list[DescribedTopic]:
+async def _find_by_id(
+    client: Client, ids: Sequence[TopicId], offset: Offset | None
+) -> tuple[list[DescribedTopic], list[str]]:
+    """The topics of these ids, and of those that are no topic's, why.
+
+    Raises:
+        RefusedError: one that is there may not be described.
+    """
+    from quorum.client import Admin, InvalidTopicError, TopicCollection, UnknownTopicError  # noqa: PLC0415
+
+    described = await Admin(client).describe_topics(TopicCollection.of_topic_ids(ids), at_least_offset=offset)
+    found: list[DescribedTopic] = []
+    missing: list[str] = []
+    for outcome in (described.topic_id_values() or {}).values():
+        if isinstance(outcome.error, UnknownTopicError | InvalidTopicError):
+            missing.append(str(outcome.error))
+        else:
+            found.append(outcome.result())
+    return found, missing
+
+
+async def _find(client: Client, topic: str | None, offset: Offset | None) -> list[DescribedTopic]:
     """The topics that are there; the metadata topic, which is in no list, by its exact name."""
     from quorum.errors import Error  # noqa: PLC0415  (not needed for help)
 
-    if ids:
-        found = await client.describe_topics(topic_ids=ids, at_least_offset=offset)
-        return [each for each in found if each.error is Error.NONE]
     if topic is not None:
         named = await client.describe_topics([topic], at_least_offset=offset)
         if named and named[0].error is Error.NONE:

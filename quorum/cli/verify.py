@@ -44,11 +44,12 @@ def run(
     """Check metadata logs: checksums, framing, offsets, epochs, records, indexes, checkpoints, the files beside them.
 
     Each record is decoded and judged by itself; --quick leaves that out, --replay judges it by those before it. Each
-    log is checked by itself; kraft check replays, and compares nodes, too. Reads only and takes no lock: it may be used
-    on the directory of a running node. Exit status 0: nothing is wrong. 1: something was found. 2: there is no log to
-    check.
+    log is checked by itself, but for the voters that checkpoints name; kraft check replays, and compares nodes. Reads
+    only and takes no lock: it may be used on the directory of a running node. Exit status 0: nothing is wrong. 1:
+    something was found. 2: there is no log to check.
     """
     from metadata_log.tools.verify import Depth, verify_file, verify_log  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.verify_voters import VotersLog, among_replicas  # noqa: PLC0415
 
     if quick and replay:
         raise wrong_use("--quick and --replay exclude each other: --quick does not look at records")
@@ -59,8 +60,13 @@ def run(
         raise wrong_use(f"{named} holds no metadata log: it may be another disk of a node that has one")
     depth = Depth.BYTES if quick else Depth.REPLAY if replay else Depth.RECORDS
     reports = [verify_log(node, depth=depth) for node in nodes]
+    clusters: dict[str | None, list[VotersLog]] = {}
+    for node, report in zip(nodes, reports, strict=True):
+        log = VotersLog(label=node.label, node_id=node.node_id, report=report)
+        clusters.setdefault(None if node.identity is None else node.identity.cluster_id, []).append(log)
     reports += [verify_file(path, depth=depth) for path in sources.files]
     found = [finding for report in reports for finding in report.findings]
+    found += [finding for logs in clusters.values() for finding in among_replicas(logs)]
     show_findings(output, found, _looked_at(reports, len(sources.files)))
     exit_with(found)
 

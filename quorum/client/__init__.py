@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from quorum.client.admin import Admin
+from quorum.client.admin_results import CreateTopicsResult, DeleteTopicsResult, DescribeTopicsResult, Outcome
 from quorum.client.client import Client
+from quorum.client.cluster import Cluster
 from quorum.client.errors import (
     AddressError,
     ClientError,
@@ -19,6 +22,7 @@ from quorum.client.errors import (
     WrongListenerError,
 )
 from quorum.client.quorum_status import NodeListeners, QuorumStatus, ReplicaStatus
+from quorum.client.topic_collection import TopicCollection, TopicIdCollection, TopicNameCollection
 from quorum.client.transfer import Transferred
 from quorum.controller.requests import (
     AlteredPartition,
@@ -46,6 +50,7 @@ from quorum.controller.requests import (
 
 __all__ = [
     "AddressError",
+    "Admin",
     "AlterPartition",
     "AlterPartitionResponse",
     "AlteredPartition",
@@ -56,10 +61,14 @@ __all__ = [
     "Client",
     "ClientError",
     "ClosedError",
+    "Cluster",
     "CreatableReplicaAssignment",
     "CreatableTopic",
     "CreatableTopicResult",
+    "CreateTopicsResult",
     "DeletableTopicResult",
+    "DeleteTopicsResult",
+    "DescribeTopicsResult",
     "DescribedPartition",
     "DescribedTopic",
     "FeatureRange",
@@ -68,6 +77,7 @@ __all__ = [
     "Listener",
     "NodeListeners",
     "NotAControllerError",
+    "Outcome",
     "OutcomeUnknownError",
     "PartitionAlteration",
     "QuorumStatus",
@@ -78,7 +88,10 @@ __all__ = [
     "RegisterControllerResponse",
     "ReplicaStatus",
     "TopicAlteration",
+    "TopicCollection",
     "TopicExistsError",
+    "TopicIdCollection",
+    "TopicNameCollection",
     "Transferred",
     "UnavailableError",
     "UnknownTopicError",

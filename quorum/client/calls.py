@@ -18,6 +18,7 @@ from quorum.client.errors import ClosedError, OutcomeUnknownError, UnavailableEr
 from quorum.client.session import CallFailed, ClientSession
 from quorum.errors import Error
 from quorum.node.ports import NO_OFFSET, ClientAnswer
+from quorum.transport.channel import grpc_address
 from quorum.transport.convert.calls import kind_of
 
 _NOTHING_DONE: Final = frozenset({Error.NOT_CONTROLLER, Error.THROTTLING_QUOTA_EXCEEDED, Error.OFFSET_NOT_AVAILABLE})
@@ -134,7 +135,7 @@ class Caller:
         why = answer.message or answer.error.name
         if answer.error is Error.NOT_CONTROLLER:
             at_once = self._controllers.on_not_controller(session, answer)
-            return _TryAgain(f"{session.address}: {why}", at_once=at_once)
+            return _TryAgain(f"{session.address}: {_elsewhere(answer) or why}", at_once=at_once)
         if answer.error is Error.OFFSET_NOT_AVAILABLE:
             self._controllers.move_on(session)
         if answer.error in _NOTHING_DONE or (answer.error is Error.REQUEST_TIMED_OUT and repeatable):
@@ -142,6 +143,17 @@ class Caller:
         if answer.error is Error.REQUEST_TIMED_OUT:
             return _unknown(request, session, why)
         return refused(answer.error, answer.message, type(request).__name__)
+
+
+def _elsewhere(answer: ClientAnswer) -> str | None:
+    """What to do about a leader that cannot be asked from here: a Java controller of a mixed quorum."""
+    if answer.leader_id < 0 or not answer.leader_endpoints or grpc_address(answer.leader_endpoints) is not None:
+        return None
+    at = ", ".join(str(endpoint) for endpoint in answer.leader_endpoints)
+    return (
+        f"node {answer.leader_id} leads, at {at}, which speaks Kafka's protocol alone: use Kafka's tools, or ask when "
+        "a controller with a GRPC listener leads"
+    )
 
 
 def _wait(state: RetryCallState) -> float:

@@ -6,34 +6,19 @@ principal was found out.
 
 from __future__ import annotations
 
-import enum
 from typing import Final
 
 import msgspec
 
 from metadata_log.image import MetadataImage
+from quorum.controller.acl_codes import CLUSTER_RESOURCE_NAME, Operation, ResourceType
+from quorum.controller.authorizer import Authorizer
 from quorum.errors import Error
 
+__all__ = ["ANONYMOUS", "CLUSTER", "Operation", "RequestContext", "Resource", "ResourceType", "authorize"]
+
 ANONYMOUS: Final = "User:ANONYMOUS"
-CLUSTER_RESOURCE_NAME: Final = "kafka-cluster"
-
-
-class Operation(enum.Enum):
-    """What is to be done, in the words of Kafka's access control."""
-
-    ALTER = "Alter"
-    ALTER_CONFIGS = "AlterConfigs"
-    CREATE = "Create"
-    DELETE = "Delete"
-    DESCRIBE = "Describe"
-    CLUSTER_ACTION = "ClusterAction"
-
-
-class ResourceType(enum.Enum):
-    """What it is to be done to."""
-
-    CLUSTER = "Cluster"
-    TOPIC = "Topic"
+"""Whoever comes by a listener that cannot tell who somebody is (neither TLS nor SASL)."""
 
 
 class Resource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -46,6 +31,16 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 CLUSTER: Final = Resource(resource_type=ResourceType.CLUSTER, name=CLUSTER_RESOURCE_NAME)
 
 
+_REFUSALS: Final = {
+    ResourceType.TOPIC: Error.TOPIC_AUTHORIZATION_FAILED,
+    ResourceType.GROUP: Error.GROUP_AUTHORIZATION_FAILED,
+    ResourceType.CLUSTER: Error.CLUSTER_AUTHORIZATION_FAILED,
+    ResourceType.TRANSACTIONAL_ID: Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ResourceType.DELEGATION_TOKEN: Error.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
+    ResourceType.USER: Error.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
+}
+
+
 class RequestContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Where a request came from. `deadline_ms` is on the monotonic clock; None when the asker named none."""
 
@@ -54,17 +49,22 @@ class RequestContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     listener: str = ""
     forwarded_by: int | None = None
     """The broker that passed it on, if any."""
+    is_token: bool = False
+    """The principal has proven itself by a delegation token."""
     deadline_ms: int | None = None
+    authorizer: Authorizer | None = None
+    """By which rules the principal is judged: those of the node's configuration, which its doors hand in with whatever
+    comes through them. None where there are no rules, and for what the node asks of itself."""
 
 
 def authorize(context: RequestContext, operation: Operation, resource: Resource, image: MetadataImage) -> Error:
     """NONE when the principal may, else the resource's authorization error.
 
-    As long as no listener can tell who somebody is (no TLS, no SASL), everybody is ANONYMOUS, and ANONYMOUS may do all.
-    A named principal may do nothing: no rule in the image could have let it in.
+    Without an authorizer everybody may do all, whoever they are, as in Kafka.
     """
-    if context.principal == ANONYMOUS:
+    authorizer = context.authorizer
+    if authorizer is None or authorizer.allows(
+        context.principal, context.client_host, operation, resource.resource_type, resource.name, image.acls
+    ):
         return Error.NONE
-    if resource.resource_type is ResourceType.TOPIC:
-        return Error.TOPIC_AUTHORIZATION_FAILED
-    return Error.CLUSTER_AUTHORIZATION_FAILED
+    return _REFUSALS[resource.resource_type]

@@ -7,7 +7,7 @@ takes long, the fence itself last.
 from __future__ import annotations
 
 from metadata_log.records import BrokerRegistrationChangeRecord
-from quorum.controller.leadership import forget_departure, take_out_of_isrs
+from quorum.controller.leadership import take_out_of_isrs
 from quorum.controller.result import NOTHING, ControllerResult
 from quorum.controller.turn import Turn
 
@@ -18,9 +18,10 @@ def fence_one_stale_broker(turn: Turn) -> ControllerResult:
     while (broker_id := sessions.stale(turn.now_ms)) is not None:
         broker = brokers.get(broker_id)
         if broker is None or broker.fenced or sessions.of(broker).last_contact_ms is None:
-            # Gone, fenced already, or registered anew since: nothing to fence, and its session is over.
+            # Gone, fenced already, or registered anew since: nothing to fence, and its session is over. What is done
+            # for its successor, which asks to be let in, goes on.
             sessions.forget(broker_id)
-            forget_departure(turn, broker_id)
+            turn.state.departures.pop(broker_id, None)
             continue
         records, is_complete = take_out_of_isrs(turn, broker_id)
         if not is_complete:

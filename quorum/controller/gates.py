@@ -12,8 +12,12 @@ from metadata_log.image import MetadataImage
 
 NO_EPOCH_BUMP_ON_ISR_SHRINK: Final = 12
 """3.6-IV0: before it, a leader's epoch rises with every shrink of the ISR (KAFKA-15021)."""
+SCRAM: Final = 11
+"""3.5-IV2: SCRAM credentials (KIP-900)."""
 TRANSACTIONS: Final = 13
 """3.6-IV1: metadata transactions (KIP-868)."""
+DELEGATION_TOKENS: Final = 14
+"""3.6-IV2: delegation tokens (KIP-900)."""
 CONTROLLER_REGISTRATION: Final = 15
 """3.7-IV0: RegisterControllerRecord (KIP-919)."""
 DIRECTORY_ASSIGNMENT: Final = 17

@@ -12,17 +12,17 @@ from typing import Final
 import msgspec
 
 from metadata_log.ids import DirectoryId, NodeId, TopicId
-from metadata_log.image import NO_LEADER, PartitionImage, TopicImage
-from metadata_log.records import PartitionChangeRecord
+from metadata_log.image import NO_LEADER, BrokerRegistration, PartitionImage, TopicImage
+from metadata_log.records import BrokerRegistrationChangeRecord, MetadataRecord, PartitionChangeRecord
 from quorum.controller.brokers import default_directory, has_online_directory
 from quorum.controller.effective_configs import allows_unclean_election, min_insync_replicas
 from quorum.controller.gates import DIRECTORY_ASSIGNMENT, NO_EPOCH_BUMP_ON_ISR_SHRINK, level_of
 from quorum.controller.index import PARTITIONS_A_STEP
 from quorum.controller.partition_change import ElectionRules, change_of
-from quorum.controller.sweep import CleanUp, Sweep
+from quorum.controller.sweep import CleanUp, Loss, Sweep
 from quorum.controller.turn import Turn
 
-NO_LIMIT: Final = 1 << 62
+_ALL: Final = 1 << 62
 
 
 class BrokerEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -68,7 +68,7 @@ def _changes(
     topics: Iterable[TopicImage],
     event: BrokerEvent,
     concerns: Callable[[PartitionImage], bool],
-    limit: int = NO_LIMIT,
+    limit: int,
 ) -> list[PartitionChangeRecord]:
     """The records for all partitions concerned; ends with the topic in which the limit is reached."""
     records: list[PartitionChangeRecord] = []
@@ -198,15 +198,62 @@ def _clean_up(turn: Turn, broker_id: NodeId, clean_up: CleanUp) -> list[Partitio
     )
 
 
-def directory_offline(turn: Turn, broker_id: NodeId, directory: DirectoryId) -> list[PartitionChangeRecord]:
-    """A directory of a live broker is lost: its replicas there leave ISRs and leadership (KIP-858). All at once, since
-    the broker's record of it must come after them."""
+def lose_directories(turn: Turn, broker: BrokerRegistration, lost: Iterable[DirectoryId]) -> list[MetadataRecord]:
+    """Directories of a live broker are lost: its replicas there leave ISRs and leadership, as many as one turn may; the
+    broker's record of it comes after them all (KIP-858). What is left `continue_losses` goes on with."""
+    state, directories = turn.state, frozenset(lost)
+    state.index.advance()
+    loss = state.losses.get(broker.broker_id)
+    if loss is None or (loss.broker_epoch, loss.directories) != (broker.epoch, directories):
+        sweep = Sweep(state.index.topics_on(broker.broker_id))
+        loss = state.losses[broker.broker_id] = Loss(sweep=sweep, broker_epoch=broker.epoch, directories=directories)
+    return _lose(turn, broker, loss)
+
+
+def continue_losses(turn: Turn) -> list[MetadataRecord]:
+    """One turn's part of what is lost with directories; a broker that is gone, or another process, has nothing left."""
+    for broker_id, loss in list(turn.state.losses.items()):
+        broker = turn.image.cluster.brokers.get(broker_id)
+        if broker is not None and broker.epoch == loss.broker_epoch:
+            return _lose(turn, broker, loss)
+        del turn.state.losses[broker_id]
+    return []
+
+
+def is_being_lost(turn: Turn, broker_id: NodeId, directory: DirectoryId) -> bool:
+    """Whether the broker has told that it lost the directory, which its registration does not say yet."""
+    loss = turn.state.losses.get(broker_id)
+    return loss is not None and directory in loss.directories
+
+
+def _lose(turn: Turn, broker: BrokerRegistration, loss: Loss) -> list[MetadataRecord]:
+    index, broker_id = turn.state.index, broker.broker_id
+    loss.sweep = _on_newest(loss.sweep, index.topics_on(broker_id))
+    records: list[MetadataRecord] = []
+    records += _changes(
+        turn,
+        loss.sweep.remaining(turn.image, PARTITIONS_A_STEP),
+        BrokerEvent(removed=broker_id),
+        lambda partition: partition.directory_of(broker_id) in loss.directories,
+        turn.config.max_records_per_sweep,
+    )
+    if loss.sweep.is_done and index.is_built:
+        del turn.state.losses[broker_id]
+        online = tuple(directory for directory in broker.directories if directory not in loss.directories)
+        records.append(BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, log_dirs=online))
+    return records
+
+
+def take_out_of_partitions(turn: Turn, broker_id: NodeId) -> list[PartitionChangeRecord]:
+    """A broker is to be no longer registered: it leaves ISRs and leadership. All at once, since nothing tells the next
+    turns that it shall go."""
     index = turn.state.index
     while not index.advance():
         pass
-    topics = Sweep(list(dict.fromkeys(index.topics_on(broker_id)))).remaining(turn.image, NO_LIMIT)
+    most = turn.config.max_records_per_batch
+    topics = Sweep(list(dict.fromkeys(index.topics_on(broker_id)))).remaining(turn.image, _ALL)
     event = BrokerEvent(removed=broker_id)
-    return _changes(turn, topics, event, lambda partition: partition.directory_of(broker_id) == directory)
+    return _changes(turn, topics, event, lambda partition: broker_id in (*partition.isr, *partition.elr), most)
 
 
 def leads_any(turn: Turn, broker_id: NodeId) -> bool:

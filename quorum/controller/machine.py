@@ -18,38 +18,70 @@ from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import MetadataRecord
 from quorum.controller.activation import activation_records
+from quorum.controller.balancing import begin_what_is_due, continue_balancing
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.fencing import fence_one_stale_broker
 from quorum.controller.handlers.allocate_producer_ids import handle_allocate_producer_ids
+from quorum.controller.handlers.alter_client_quotas import handle_alter_client_quotas
+from quorum.controller.handlers.alter_configs import handle_alter_configs
 from quorum.controller.handlers.alter_partition import handle_alter_partition
+from quorum.controller.handlers.alter_partition_reassignments import handle_alter_partition_reassignments
+from quorum.controller.handlers.alter_user_scram_credentials import handle_alter_user_scram_credentials
 from quorum.controller.handlers.assign_replicas_to_dirs import handle_assign_replicas_to_dirs
 from quorum.controller.handlers.broker_heartbeat import handle_broker_heartbeat, touch_session
+from quorum.controller.handlers.create_acls import handle_create_acls
 from quorum.controller.handlers.create_partitions import handle_create_partitions
 from quorum.controller.handlers.create_topics import handle_create_topics
+from quorum.controller.handlers.delegation_tokens import (
+    handle_create_delegation_token,
+    handle_expire_delegation_token,
+    handle_renew_delegation_token,
+)
+from quorum.controller.handlers.delete_acls import handle_delete_acls
 from quorum.controller.handlers.delete_topics import handle_delete_topics
+from quorum.controller.handlers.describe_acls import handle_describe_acls
+from quorum.controller.handlers.describe_configs import handle_describe_configs
 from quorum.controller.handlers.describe_topics import handle_describe_topics
+from quorum.controller.handlers.elect_leaders import handle_elect_leaders
 from quorum.controller.handlers.incremental_alter_configs import handle_incremental_alter_configs
 from quorum.controller.handlers.list_partition_reassignments import handle_list_partition_reassignments
 from quorum.controller.handlers.register_broker import handle_register_broker
 from quorum.controller.handlers.register_controller import handle_register_controller
-from quorum.controller.leadership import continue_clean_ups, continue_elections
+from quorum.controller.handlers.unregister_broker import handle_unregister_broker
+from quorum.controller.handlers.update_features import handle_update_features
+from quorum.controller.leadership import continue_clean_ups, continue_elections, continue_losses
 from quorum.controller.requests import (
     AllocateProducerIds,
+    AlterClientQuotas,
+    AlterConfigs,
     AlterPartition,
+    AlterPartitionReassignments,
+    AlterUserScramCredentials,
     AssignReplicasToDirs,
     BrokerHeartbeat,
+    CreateAcls,
+    CreateDelegationToken,
     CreatePartitions,
     CreateTopics,
+    DeleteAcls,
     DeleteTopics,
+    DescribeAcls,
+    DescribeConfigs,
     DescribeTopics,
+    ElectLeaders,
+    ExpireDelegationToken,
     IncrementalAlterConfigs,
     ListPartitionReassignments,
     RegisterBroker,
     RegisterController,
+    RenewDelegationToken,
     Request,
+    UnregisterBroker,
+    UpdateFeatures,
 )
 from quorum.controller.result import NOTHING, ControllerResult
+from quorum.controller.token_sweep import continue_token_sweep
 from quorum.controller.turn import Clock, SoftState, Turn
 from quorum.errors import Error
 
@@ -66,7 +98,21 @@ _HANDLERS: Final[dict[type[Request], Callable[[Any, Turn], ControllerResult]]] =
     AssignReplicasToDirs: handle_assign_replicas_to_dirs,
     CreatePartitions: handle_create_partitions,
     IncrementalAlterConfigs: handle_incremental_alter_configs,
+    AlterPartitionReassignments: handle_alter_partition_reassignments,
+    UnregisterBroker: handle_unregister_broker,
+    UpdateFeatures: handle_update_features,
+    ElectLeaders: handle_elect_leaders,
     ListPartitionReassignments: handle_list_partition_reassignments,
+    AlterConfigs: handle_alter_configs,
+    CreateAcls: handle_create_acls,
+    DeleteAcls: handle_delete_acls,
+    AlterClientQuotas: handle_alter_client_quotas,
+    AlterUserScramCredentials: handle_alter_user_scram_credentials,
+    CreateDelegationToken: handle_create_delegation_token,
+    RenewDelegationToken: handle_renew_delegation_token,
+    ExpireDelegationToken: handle_expire_delegation_token,
+    DescribeAcls: handle_describe_acls,
+    DescribeConfigs: handle_describe_configs,
 }
 
 _NO_ONE: Final = RequestContext()
@@ -115,7 +161,7 @@ class ControllerMachine:
             open_transaction=open_transaction,
             metadata_topic_id=metadata_topic_id,
         )
-        state = SoftState(self._config, image)
+        state = SoftState(self._config, image, clock.monotonic_ms)
         for broker in image.cluster.brokers.values():
             if not broker.fenced:
                 state.sessions.touch(state.sessions.of(broker), clock.monotonic_ms)
@@ -158,6 +204,7 @@ class ControllerMachine:
             image=image,
             next_offset=next_offset,
             now_ms=now_ms,
+            wall_ms=clock.wall_ms,
             context=context,
             draw=draw,
             new_ids=new_ids,
@@ -189,6 +236,7 @@ class ControllerMachine:
             image=image,
             next_offset=next_offset,
             now_ms=clock.monotonic_ms,
+            wall_ms=clock.wall_ms,
             context=_NO_ONE,
             draw=0,
             new_ids=iter(()),
@@ -196,10 +244,17 @@ class ControllerMachine:
         result = fence_one_stale_broker(turn)
         if not state.index.advance():
             return self._noted(result, turn)
+        begin_what_is_due(turn)
         if not result.records:
             result = ControllerResult(records=tuple(continue_elections(turn)), is_atomic=False)
         if not result.records:
             result = ControllerResult(records=tuple(continue_clean_ups(turn)), is_atomic=False)
+        if not result.records:
+            result = ControllerResult(records=tuple(continue_losses(turn)), is_atomic=False)
+        if not result.records:
+            result = ControllerResult(records=tuple(continue_balancing(turn)), is_atomic=False)
+        if not result.records:
+            result = ControllerResult(records=tuple(continue_token_sweep(turn)), is_atomic=False)
         return self._noted(result, turn)
 
     def _noted(self, result: ControllerResult, turn: Turn) -> ControllerResult:
@@ -207,10 +262,11 @@ class ControllerMachine:
         return result
 
     def next_deadline_ms(self) -> int | None:
-        """When `on_elapsed` has something to do next, on the monotonic clock; None when nothing is to come."""
+        """When `on_elapsed` has something to do next, on the monotonic clock; None on a standby."""
         state = self._state
         if state is None:
             return None
         if state.has_work:
             return self._now_ms
-        return state.sessions.next_deadline_ms()
+        stale_at_ms, again_at_ms = state.sessions.next_deadline_ms(), state.rounds.next_deadline_ms()
+        return again_at_ms if stale_at_ms is None else min(stale_at_ms, again_at_ms)

@@ -36,8 +36,18 @@ class ElectionRules(msgspec.Struct, frozen=True, kw_only=True):
     bumps_epoch_on_shrink: bool
     writes_directories: bool
     default_directory: Callable[[NodeId], DirectoryId]
+    prefers_first_replica: bool = False
+    """Whether the first replica leads as soon as it can, also where another does."""
     unclean_shutdown: NodeId = NO_LEADER
     """A broker that came back without a clean stop: its replicas can no longer be eligible."""
+
+
+class Reassignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """All replicas that a partition shall have for now, and which of them come and which go (KIP-455)."""
+
+    replicas: tuple[NodeId, ...]
+    adding: tuple[NodeId, ...] = ()
+    removing: tuple[NodeId, ...] = ()
 
 
 class _Target:
@@ -45,11 +55,14 @@ class _Target:
 
     __slots__ = ("adding", "elr", "isr", "recovery", "removing", "replicas")
 
-    def __init__(self, partition: PartitionImage, isr: tuple[NodeId, ...], recovery: int) -> None:
+    def __init__(
+        self, partition: PartitionImage, isr: tuple[NodeId, ...], recovery: int, reassignment: Reassignment | None
+    ) -> None:
+        placed = partition if reassignment is None else reassignment
         self.isr = isr
-        self.replicas = partition.replicas
-        self.removing = partition.removing
-        self.adding = partition.adding
+        self.replicas = placed.replicas
+        self.removing = placed.removing
+        self.adding = placed.adding
         self.elr = partition.elr
         self.recovery = recovery
 
@@ -66,12 +79,15 @@ def change_of(
     *,
     isr: tuple[NodeId, ...],
     recovery: int | None = None,
+    reassignment: Reassignment | None = None,
 ) -> PartitionChangeRecord | None:
-    """The record that takes the partition to the wanted ISR, with all that follows from it; None if nothing changes."""
-    target = _Target(partition, isr, partition.leader_recovery_state if recovery is None else recovery)
+    """The record that takes the partition to the wanted ISR and replicas (None: those that it has), with all that
+    follows from it; None if nothing changes."""
+    recovery = partition.leader_recovery_state if recovery is None else recovery
+    target = _Target(partition, isr, recovery, reassignment)
     _complete_reassignment(target)
     if rules.elr_enabled:
-        target.elr = _eligible(partition, target.isr, rules)
+        target.elr = _eligible(partition, target, rules)
     election = _elect(partition, target, rules)
     is_new = election.leader != partition.leader
     leader = election.leader if is_new else LEADER_UNCHANGED
@@ -101,11 +117,13 @@ def _complete_reassignment(target: _Target) -> None:
     target.isr, target.replicas, target.removing, target.adding = isr, replicas, (), ()
 
 
-def _eligible(partition: PartitionImage, isr: tuple[NodeId, ...], rules: ElectionRules) -> tuple[NodeId, ...]:
-    """While the ISR is below its minimum, who leaves it stays eligible, unless it may have lost data (KIP-966)."""
-    if len(isr) >= rules.min_isr:
+def _eligible(partition: PartitionImage, target: _Target, rules: ElectionRules) -> tuple[NodeId, ...]:
+    """While the ISR is below its minimum, who leaves it stays eligible, unless it may have lost data (KIP-966), or is
+    no replica any more: then it will have deleted its copy."""
+    if len(target.isr) >= rules.min_isr:
         return ()
-    eligible = {*partition.elr, *partition.isr}.difference(isr, (rules.unclean_shutdown,))
+    eligible = {*partition.elr, *partition.isr}.difference(target.isr, (rules.unclean_shutdown,))
+    eligible.intersection_update(target.replicas)
     return partition.elr if eligible == set(partition.elr) else tuple(sorted(eligible))
 
 
@@ -113,6 +131,9 @@ def _elect(partition: PartitionImage, target: _Target, rules: ElectionRules) -> 
     """The leader stays if it can; then the first replica in sync (eligible, if none is); then the last resorts."""
     is_acceptable = rules.is_acceptable
     candidates = target.isr or target.elr
+    first = target.replicas[0]
+    if rules.prefers_first_replica and first in candidates and is_acceptable(partition, first):
+        return _Election(leader=first)
     if partition.leader in candidates and is_acceptable(partition, partition.leader):
         return _Election(leader=partition.leader)
     for replica in target.replicas:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from metadata_log.ids import TopicId
+from metadata_log.ids import DirectoryId, TopicId
 from metadata_log.image import MetadataImage, TopicImage
 
 
@@ -40,6 +40,15 @@ class Sweep:
     def is_done(self) -> bool:
         """Whether no topic is left."""
         return self._position >= len(self.topic_ids)
+
+
+class Loss(msgspec.Struct, kw_only=True, gc=False):
+    """A live broker's replicas in directories that it has lost leave ISRs and leadership, topic by topic (KIP-858)."""
+
+    sweep: Sweep
+    broker_epoch: int
+    """Of the process that lost them."""
+    directories: frozenset[DirectoryId]
 
 
 class CleanUp(msgspec.Struct, kw_only=True, gc=False):

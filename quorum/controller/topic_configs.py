@@ -1,38 +1,31 @@
 """Which configs a topic may have, and whether a value can be one at all.
 
-Decides by name and value alone, lightly: the type and the lowest value, not how configs bear on each other. Table: the
-topic configs of Kafka 4.3.
+Decides by name and value alone: the type, the lowest value, and what configs of one topic contradict each other.
+Table: the topic configs of Kafka 4.3.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Final
 
+from quorum.controller.config_types import Check, as_number, boolean, list_of, number, one_of, parts_of
 from quorum.controller.requests.topics import CreatableConfig
 
-_Check = Callable[[str], bool]
+
+def _int(lowest: int | None) -> Check:
+    return number(lowest, 32)
 
 
-def _number(lowest: int | None, bits: int) -> _Check:
-    floor = -(1 << (bits - 1)) if lowest is None else lowest
-    ceiling = (1 << (bits - 1)) - 1
-
-    def is_in_range(value: str) -> bool:
-        text = value.strip()
-        digits = text[1:] if text[:1] in {"-", "+"} else text
-        return digits.isascii() and digits.isdecimal() and len(digits) <= 20 and floor <= int(text) <= ceiling
-
-    return is_in_range
+def _long(lowest: int | None) -> Check:
+    return number(lowest, 64)
 
 
-def _int(lowest: int | None) -> _Check:
-    return _number(lowest, 32)
-
-
-def _long(lowest: int | None) -> _Check:
-    return _number(lowest, 64)
+def _gzip_level(value: str) -> bool:
+    """1 to 9, or -1, its default; 0 would not compress."""
+    return number(-1, 32, 9)(value) and as_number(value) != 0
 
 
 def _ratio(value: str) -> bool:
@@ -43,33 +36,20 @@ def _ratio(value: str) -> bool:
     return not math.isnan(number) and 0 <= number <= 1
 
 
-def _boolean(value: str) -> bool:
-    return value.strip().lower() in {"true", "false"}
-
-
-def _one_of(*allowed: str) -> _Check:
-    return lambda value: value.strip() in allowed
-
-
-def _list_of(*allowed: str) -> _Check:
-    return lambda value: not value.strip() or all(item.strip() in allowed for item in value.split(","))
-
-
 def _throttled_replicas(value: str) -> bool:
     """Nothing, `*`, or `partition:broker` pairs."""
-    text = value.strip()
-    if text in {"", "*"}:
+    if value.strip() in {"", "*"}:
         return True
-    pairs = [item.strip().split(":") for item in text.split(",")]
+    pairs = [item.split(":") for item in parts_of(value)]
     return all(len(pair) == 2 and all(part.isascii() and part.isdecimal() for part in pair) for pair in pairs)
 
 
-_CHECKS: Final[dict[str, _Check]] = {
-    "cleanup.policy": _list_of("compact", "delete"),
-    "compression.gzip.level": _int(-1),
-    "compression.lz4.level": _int(1),
-    "compression.type": _one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
-    "compression.zstd.level": _int(-131072),
+_CHECKS: Final[dict[str, Check]] = {
+    "cleanup.policy": list_of("compact", "delete"),
+    "compression.gzip.level": _gzip_level,
+    "compression.lz4.level": number(1, 32, 17),
+    "compression.type": one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
+    "compression.zstd.level": number(-131072, 32, 22),
     "delete.retention.ms": _long(0),
     "file.delete.delay.ms": _long(0),
     "flush.messages": _long(1),
@@ -84,23 +64,23 @@ _CHECKS: Final[dict[str, _Check]] = {
     "max.message.bytes": _int(0),
     "message.timestamp.after.max.ms": _long(0),
     "message.timestamp.before.max.ms": _long(0),
-    "message.timestamp.type": _one_of("CreateTime", "LogAppendTime"),
+    "message.timestamp.type": one_of("CreateTime", "LogAppendTime"),
     "min.cleanable.dirty.ratio": _ratio,
     "min.compaction.lag.ms": _long(0),
     "min.insync.replicas": _int(1),
-    "preallocate": _boolean,
-    "remote.log.copy.disable": _boolean,
-    "remote.log.delete.on.disable": _boolean,
-    "remote.storage.enable": _boolean,
+    "preallocate": boolean,
+    "remote.log.copy.disable": boolean,
+    "remote.log.delete.on.disable": boolean,
+    "remote.storage.enable": boolean,
     "retention.bytes": _long(None),
     "retention.ms": _long(-1),
     "segment.bytes": _int(1 << 20),
     "segment.index.bytes": _int(4),
     "segment.jitter.ms": _long(0),
     "segment.ms": _long(1),
-    "unclean.leader.election.enable": _boolean,
+    "unclean.leader.election.enable": boolean,
 }
-
+_WEEK_MS: Final = 7 * 24 * 3600 * 1000
 
 LISTS: Final[dict[str, str]] = {
     "cleanup.policy": "delete",
@@ -110,21 +90,70 @@ LISTS: Final[dict[str, str]] = {
 """Configs that are lists, to which one may append, with their defaults."""
 
 
-def why_invalid_values(values: Mapping[str, str]) -> str | None:
-    """What is wrong with the configs of a topic, all of them together; None when nothing is."""
-    return why_invalid(CreatableConfig(name=name, value=value) for name, value in values.items())
+_NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
+_REMOTE: Final = "remote.storage.enable"
+_LIKE_RETENTION: Final = -2
+"""A local retention of -2 is that of the topic."""
 
 
-def why_invalid(configs: Iterable[CreatableConfig]) -> str | None:
+def why_invalid_values(
+    values: Mapping[str, str], *, may_be_remote: bool = False, before: Mapping[str, str] = _NO_CONFIGS
+) -> str | None:
+    """What is wrong with the configs of a topic, all of them together; None when nothing is.
+
+    `may_be_remote` is `remote.log.storage.system.enable`; `before` are the topic's configs up to now.
+    """
+    for name, value in values.items():
+        check = _CHECKS.get(name)
+        if check is None:
+            return f"Unknown topic config name: {name}"
+        if not check(value):
+            return f"Invalid value {value} for configuration {name}"
+    return _why_conflicting(values, may_be_remote=may_be_remote, before=before)
+
+
+def why_invalid(configs: Iterable[CreatableConfig], *, may_be_remote: bool = False) -> str | None:
     """What is wrong with the configs of a new topic; None when nothing is."""
     configs = tuple(configs)
     nulls = [config.name for config in configs if config.value is None]
     if nulls:
         return f"Null value not supported for topic configs: {','.join(nulls)}"
-    for config in configs:
-        check = _CHECKS.get(config.name)
-        if check is None:
-            return f"Unknown topic config name: {config.name}"
-        if config.value is not None and not check(config.value):
-            return f"Invalid value {config.value} for configuration {config.name}"
+    values = {config.name: config.value for config in configs if config.value is not None}
+    return why_invalid_values(values, may_be_remote=may_be_remote)
+
+
+def _is_true(values: Mapping[str, str], name: str) -> bool:
+    return values.get(name, "false").strip().lower() == "true"
+
+
+def _why_conflicting(values: Mapping[str, str], *, may_be_remote: bool, before: Mapping[str, str]) -> str | None:
+    """Kafka's rules over several configs of one topic; each value alone is known to be sound."""
+    least, most = values.get("min.compaction.lag.ms", "0"), values.get("max.compaction.lag.ms")
+    if most is not None and int(least) > int(most):
+        return f"min.compaction.lag.ms ({least}) is more than max.compaction.lag.ms ({most})"
+    if not _is_true(values, _REMOTE):
+        if _is_true(before, _REMOTE) and not _is_true(values, "remote.log.delete.on.disable"):
+            return (
+                "remote storage cannot be switched off while its data is kept: set remote.log.delete.on.disable=true "
+                "to lose it, or keep remote.storage.enable=true and set remote.log.copy.disable=true"
+            )
+        return None
+    if not may_be_remote:
+        return "remote.storage.enable=true: tiered storage (remote.log.storage.system.enable) is not enabled here"
+    if parts_of(values.get("cleanup.policy", "delete")) not in ([], ["delete"]):
+        return "remote.storage.enable=true: only the cleanup.policy delete, or none, goes with it"
+    return _why_retention_conflicts(values)
+
+
+def _why_retention_conflicts(values: Mapping[str, str]) -> str | None:
+    is_copied = not _is_true(values, "remote.log.copy.disable")
+    for unit, default in (("bytes", "-1"), ("ms", str(_WEEK_MS))):
+        local = int(values.get(f"local.retention.{unit}", str(_LIKE_RETENTION)))
+        whole = int(values.get(f"retention.{unit}", default))
+        if local == _LIKE_RETENTION:
+            continue
+        if whole > -1 and (local == -1 or local > whole):
+            return f"local.retention.{unit}={local} is more than retention.{unit}={whole}"
+        if not is_copied and local != whole:
+            return f"with remote.log.copy.disable=true local.retention.{unit} must be retention.{unit}, {whole}"
     return None

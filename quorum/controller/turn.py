@@ -12,16 +12,18 @@ from typing import Protocol
 import msgspec
 
 from metadata_log.errors import InvariantViolation
-from metadata_log.ids import RESERVED_TOPIC_IDS, NodeId, TopicId
+from metadata_log.ids import RESERVED_TOPIC_IDS, NodeId, TopicId, Uuid
 from metadata_log.image import ClusterImage, MetadataImage
 from metadata_log.offsets import Offset
 from metadata_log.records import MetadataRecord
 from quorum.controller.brokers import Brokers, prepare
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
+from quorum.controller.effective_topic_configs import EffectiveTopicConfigs
 from quorum.controller.index import TopicIndex
+from quorum.controller.rounds import Rounds
 from quorum.controller.sessions import BrokerSessions
-from quorum.controller.sweep import CleanUp, Sweep
+from quorum.controller.sweep import CleanUp, Loss, Sweep
 
 
 class Clock(Protocol):
@@ -37,23 +39,31 @@ class Clock(Protocol):
 class SoftState:
     """What the active controller knows beyond the image, and any successor can do without."""
 
-    def __init__(self, config: ControllerConfig, image: MetadataImage) -> None:
+    def __init__(self, config: ControllerConfig, image: MetadataImage, now_ms: int = 0) -> None:
         self.sessions = BrokerSessions(config.session_timeout_ms)
         self.index = TopicIndex(image)
         self.departures: dict[NodeId, Sweep] = {}
         """Brokers that are being taken out of ISRs, over several turns, or were and have not come back."""
         self.clean_ups: dict[NodeId, CleanUp] = {}
         """What processes that have died left in ISRs, until their successors are registered."""
+        self.losses: dict[NodeId, Loss] = {}
+        """Directories of live brokers that are lost, until all their replicas have left ISRs and it is written."""
         self.elections: list[Sweep] = []
         """Topics in which partitions without a leader may get one, over several turns; the first goes first."""
+        self.topic_configs = EffectiveTopicConfigs(config)
+        self.rounds = Rounds(config, now_ms)
+        self.balances: list[tuple[NodeId, Sweep]] = []
+        """Brokers that may lead again where they are the first replica, over several turns; the last goes first."""
         self.has_to_look_for_leaderless = True
         """A predecessor, or a turn that could not know them all, may have left some."""
+        self.has_to_remove_tokens = False
+        """Some may have expired."""
         self._cluster: ClusterImage | None = None
         self._brokers: Brokers | None = None
 
     def observe(self, records: Iterable[MetadataRecord], image: MetadataImage) -> None:
         """Take note of records that are about to be appended to the log that `image` stands for."""
-        self.index.observe(records, image, {*self.departures, *self.clean_ups})
+        self.index.observe(records, image, {*self.departures, *self.clean_ups, *self.losses})
 
     @property
     def has_work(self) -> bool:
@@ -62,6 +72,9 @@ class SoftState:
             not self.index.is_built
             or self.has_to_look_for_leaderless
             or bool(self.elections)
+            or bool(self.balances)
+            or bool(self.losses)
+            or self.has_to_remove_tokens
             or any(not clean_up.sweep.is_done for clean_up in self.clean_ups.values())
         )
 
@@ -83,6 +96,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """Of the first record that this turn writes."""
     now_ms: int
     """On the monotonic clock."""
+    wall_ms: int = 0
+    """In ms since 1970, for what is written; 0 in a read, which writes nothing."""
     context: RequestContext
     draw: int
     new_ids: Iterator[TopicId]
@@ -104,3 +119,27 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
                 taken.add(topic_id)
                 return topic_id
         raise InvariantViolation("fewer new topic ids were handed in than topics are to be created")
+
+    def new_uuid(self) -> Uuid:
+        """A fresh id of anything else; 122 random bits are like no other's.
+
+        Raises:
+            InvariantViolation: the ids handed in ran out.
+        """
+        for fresh in self.new_ids:
+            return Uuid(fresh)
+        raise InvariantViolation("no new id was handed in")
+
+    def new_acl_id(self, taken: set[Uuid]) -> Uuid:
+        """An id that no access control entry has, added to `taken`.
+
+        Raises:
+            InvariantViolation: the ids handed in ran out.
+        """
+        by_id = self.image.acls.by_id
+        for fresh in self.new_ids:
+            acl_id = Uuid(fresh)
+            if acl_id not in taken and acl_id not in by_id:
+                taken.add(acl_id)
+                return acl_id
+        raise InvariantViolation("fewer new ids were handed in than access control entries are to be created")

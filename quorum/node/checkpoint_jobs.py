@@ -33,6 +33,13 @@ class SnapshotGenerated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     last_contained_ms: int
 
 
+class SnapshotDamaged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A snapshot of this replica's has rotted on its disk: nobody is given it, and another one is taken."""
+
+    end: OffsetAndEpoch
+    why: str
+
+
 class SnapshotLoaded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A snapshot of the leader's has taken the place of this replica's log."""
 

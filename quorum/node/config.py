@@ -15,9 +15,13 @@ import msgspec
 
 from metadata_log.file_log import LogConfig
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, VoterSet
+from quorum.controller.config import Setting
+from quorum.controller.config_defaults import BOOLEAN, LONG, PASSWORD, STRING
+from quorum.controller.tokens import TokenSettings
 from quorum.node.config_values import (
     SUPPORTED_PROTOCOL,
     ConfigError,
+    authorizer_class,
     boolean,
     host_port_list,
     integer,
@@ -26,6 +30,7 @@ from quorum.node.config_values import (
     one_listener,
     optional_integer,
     path_list,
+    principal_set,
     protocol_map,
     text,
     voter_list,
@@ -41,8 +46,11 @@ _LARGEST_INT32: Final = (1 << 31) - 1
 _LARGEST_MS: Final = (1 << 53) - 1
 _FETCH_MAX_WAIT_MS: Final = 500
 _WEEK_MS: Final = 7 * 24 * 3600 * 1000
+_LARGEST_TOKEN_MS: Final = 10**14
+"""Three thousand years: what ends later has no date."""
 _LARGEST_PIECE: Final = 8 << 20
 _SNAPSHOT_FIELDS: Final = ("max_new_record_bytes", "max_interval_ms", "retention_bytes", "retention_ms")
+_TOKEN_FIELDS: Final = ("max_lifetime_ms", "expiry_time_ms", "expiry_check_interval_ms")
 _RAFT_FIELDS: Final = (
     "election_timeout_ms",
     "election_backoff_max_ms",
@@ -114,6 +122,25 @@ KEYS: Final[Mapping[str, Key]] = {
     "min.insync.replicas": Key(field="min_insync_replicas", parse=integer(1, 32767), default="1"),
     "delete.topic.enable": Key(field="delete_topic_enable", parse=boolean, default="true"),
     "unclean.leader.election.enable": Key(field="unclean_leader_election_enable", parse=boolean, default="false"),
+    "remote.log.storage.system.enable": Key(field="remote_log_storage_system_enable", parse=boolean, default="false"),
+    "unclean.leader.election.interval.ms": _milliseconds("unclean_leader_election_interval_ms", 300_000),
+    "auto.leader.rebalance.enable": Key(field="auto_leader_rebalance_enable", parse=boolean, default="true"),
+    "leader.imbalance.check.interval.seconds": Key(
+        field="leader_imbalance_check_interval_s", parse=integer(1, _LARGEST_INT32), default="300"
+    ),
+    "authorizer.class.name": Key(field="authorizer_class_name", parse=authorizer_class, default=""),
+    "delegation.token.secret.key": Key(field="token_secret_key", parse=text, default=""),
+    "delegation.token.max.lifetime.ms": Key(
+        field="token_max_lifetime_ms", parse=integer(1, _LARGEST_TOKEN_MS), default=str(_WEEK_MS)
+    ),
+    "delegation.token.expiry.time.ms": Key(
+        field="token_expiry_time_ms", parse=integer(1, _LARGEST_TOKEN_MS), default=str(24 * 3600 * 1000)
+    ),
+    "delegation.token.expiry.check.interval.ms": Key(
+        field="token_expiry_check_interval_ms", parse=integer(1, _LARGEST_TOKEN_MS), default=str(3600 * 1000)
+    ),
+    "super.users": Key(field="super_users", parse=principal_set, default=""),
+    "allow.everyone.if.no.acl.found": Key(field="allow_everyone_if_no_acl", parse=boolean, default="false"),
     "delete.topic.delay.ms": Key(
         field="delete_topic_delay_ms", parse=integer(0, _LARGEST_MS), default=str(4 * 3600 * 1000)
     ),
@@ -152,6 +179,18 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     min_insync_replicas: int
     delete_topic_enable: bool
     unclean_leader_election_enable: bool
+    remote_log_storage_system_enable: bool
+    unclean_leader_election_interval_ms: int
+    auto_leader_rebalance_enable: bool
+    leader_imbalance_check_interval_s: int
+    settings: Mapping[str, Setting]
+    """All keys, with what was given for each."""
+    tokens: TokenSettings | None
+    """None without a secret key: there are no delegation tokens."""
+    authorizer_class_name: str
+    """The StandardAuthorizer's, or nothing: everybody may do all."""
+    super_users: frozenset[str]
+    allow_everyone_if_no_acl: bool
     delete_topic_delay_ms: int
     http_listener: Endpoint | None
 
@@ -196,7 +235,7 @@ def config_of(properties: Mapping[str, str], *, source: str = "configuration") -
     """
     try:
         values = _parsed(properties)
-        return _assembled(values)
+        return _assembled({**values, "settings": _settings(properties)})
     except ConfigError as error:
         raise ConfigError(f"{source}: {error}") from error
 
@@ -219,6 +258,21 @@ def _parsed(properties: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
+def _settings(given: Mapping[str, str]) -> dict[str, Setting]:
+    """What DescribeConfigs says of this node's own keys."""
+
+    def kind(key: Key) -> int:
+        if key.field == "token_secret_key":
+            return PASSWORD
+        if key.parse is boolean:
+            return BOOLEAN
+        return LONG if (key.default or "").lstrip("-").isdecimal() else STRING
+
+    return {
+        name: Setting(value=given.get(name), default=key.default or None, kind=kind(key)) for name, key in KEYS.items()
+    }
+
+
 def _assembled(values: dict[str, Any]) -> NodeConfig:
     raft = {field: values.pop(field) for field in _RAFT_FIELDS}
     snapshots = {field: values.pop(field) for field in _SNAPSHOT_FIELDS}
@@ -227,11 +281,14 @@ def _assembled(values: dict[str, Any]) -> NodeConfig:
         segment_bytes=values.pop("internal_segment_bytes") or segment_bytes, segment_ms=values.pop("segment_ms")
     )
     listeners = values["listeners"]
+    secret_key = values.pop("token_secret_key")
+    tokens = {field: values.pop(f"token_{field}") for field in _TOKEN_FIELDS}
     config = NodeConfig(
         **{
             **values,
             "raft": RaftConfig(**raft, fetch_max_wait_ms=min(_FETCH_MAX_WAIT_MS, raft["fetch_timeout_ms"] // 2)),
             "log": log,
+            "tokens": TokenSettings(secret_key=secret_key.encode(), **tokens) if secret_key else None,
             "snapshots": SnapshotConfig(**snapshots),
             "rack": values["rack"] or None,
             "metadata_log_dir": values["metadata_log_dir"] or values["log_dirs"][0],

@@ -20,6 +20,7 @@ _HOST_PORT: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]+):(?P<
 _LARGEST_PORT: Final = 65535
 SUPPORTED_PROTOCOL: Final = "PLAINTEXT"
 _PROTOCOLS: Final = (SUPPORTED_PROTOCOL, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
 class ConfigError(ValueError):
@@ -158,3 +159,20 @@ def _without_repeats(names: tuple[str, ...]) -> tuple[str, ...]:
         if names.count(name) > 1:
             raise ConfigError(f"{name} stands twice")
     return names
+
+
+def principal_set(value: str) -> frozenset[str]:
+    """Principals as `User:name`, between semicolons (`super.users`)."""
+    principals = frozenset(part.strip() for part in value.split(";") if part.strip())
+    for principal in sorted(principals):
+        kind, colon, name = principal.partition(":")
+        if not (kind and colon and name):
+            raise ConfigError(f"{principal!r} is no principal: write Type:name, as User:alice, and ; between several")
+    return principals
+
+
+def authorizer_class(value: str) -> str:
+    """The one class that stands for the rules that are known here; nothing for none."""
+    if value not in ("", STANDARD_AUTHORIZER):
+        raise ConfigError(f"only {STANDARD_AUTHORIZER} is supported, or none")
+    return value

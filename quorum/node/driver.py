@@ -46,6 +46,7 @@ from quorum.node.view import NodeView
 from quorum.raft.quorum_description import QuorumDescription
 
 if TYPE_CHECKING:
+    from quorum.controller.authorizer import Authorizer
     from quorum.controller.context import RequestContext
 
 _NS_PER_MS: Final = 1_000_000
@@ -72,7 +73,9 @@ class Driver:
         application: Callable[[Executor], Application] | None = None,
         bounds: DriverConfig | None = None,
         syncs: SyncStats | None = None,
+        authorizer: Authorizer | None = None,
     ) -> None:
+        self.authorizer: Final = authorizer
         self._opened = opened
         self._config = config
         self._network = network

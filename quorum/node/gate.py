@@ -3,9 +3,11 @@
 Decides: whether a peer's request names our cluster and the metadata topic, and which topic id ours carry. Must not
 know: what a request asks for. Both doors use it; where they must spell a refusal differently, they do.
 
-Accepted: the sentinel always, the topic's own id once its TopicRecord stands in an image of ours, committed or not.
-Sent: the sentinel, but in a Fetch the own id once it is committed here and the peer has answered a Fetch before; after
-any id error the sentinel again, for as long as the epoch lasts. KIP-516.
+Accepted: the sentinel always, the topic's own id for as long as its TopicRecord stands in an image of ours, committed
+or not. Sent: the sentinel, but in a Fetch the own id once it is committed here and the peer has answered a Fetch
+before; after any id error the sentinel again, for as long as the epoch or that id lasts. A Java controller that leads
+lets the record be deleted: then there is no own id until a controller of ours becomes active and writes another.
+Source: KIP-516.
 """
 
 from __future__ import annotations
@@ -60,8 +62,9 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def response_to(
         self, request: PeerRequest, leader_id: NodeId | None, leader_epoch: Epoch, endpoints: tuple[Endpoint, ...]
     ) -> PeerResponse:
-        """The answer in the form that the request asks for, with the leader: but not to who is of another cluster."""
-        if leader_id is None or self.error is Error.INCONSISTENT_CLUSTER_ID:
+        """The answer in the form that the request asks for, with the leader: but not to who is of another cluster, or
+        has no right to ask."""
+        if leader_id is None or self.error in (Error.INCONSISTENT_CLUSTER_ID, Error.CLUSTER_AUTHORIZATION_FAILED):
             leader_id, endpoints = NO_LEADER, ()
         return _RESPONSES[type(request)](
             error=self.error, leader_id=leader_id, leader_epoch=leader_epoch, leader_endpoints=endpoints
@@ -133,13 +136,14 @@ class Gate:
 
     def on_committed(self, image: MetadataImage) -> None:
         """The published image is another one."""
-        if self._committed is None:
-            self._committed = image.topics.by_name.get(METADATA_TOPIC_NAME)
+        committed = image.topics.by_name.get(METADATA_TOPIC_NAME)
+        if committed != self._committed:
+            self._committed = committed
+            self._doubtful.clear()
 
     def on_appended(self, image: MetadataImage) -> None:
         """As leader, we appended up to this image."""
-        if self._appended is None:
-            self._appended = image.topics.by_name.get(METADATA_TOPIC_NAME)
+        self._appended = image.topics.by_name.get(METADATA_TOPIC_NAME)
 
     def on_lost_leadership(self) -> None:
         """What we appended and did not see committed may be gone."""

@@ -15,7 +15,7 @@ from typing import Any, Final, TextIO
 
 import structlog
 
-from quorum.node.checkpoint_jobs import SnapshotGenerated, SnapshotLoaded
+from quorum.node.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
 from quorum.node.ports import (
     ControllerActivated,
     ControllerDeactivated,
@@ -85,6 +85,13 @@ class LogWatcher:
             self._log.info("active controller", epoch=event.epoch)
         elif isinstance(event, SnapshotGenerated):
             self._log.info("snapshot taken", end=str(event.end), bytes=event.size)
+        elif isinstance(event, SnapshotDamaged):
+            self._log.error(
+                "snapshot damaged",
+                end=str(event.end),
+                why=event.why,
+                what="it is given to nobody, and a new one is taken; look at this disk",
+            )
         elif isinstance(event, SnapshotLoaded):
             self._log.info("snapshot installed", end=str(event.end), bytes=event.size)
         elif isinstance(event, ControllerDeactivated):

@@ -14,7 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.image import NO_LEADER, MetadataImage
-from quorum.node.checkpoint_jobs import SnapshotGenerated, SnapshotLoaded
+from quorum.node.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
 from quorum.node.disk_threads import BUCKETS_S, SyncStats
 from quorum.node.ports import ControllerActivated, ImagePublished, NodeEvent, Refused, RoleChanged
 from quorum.node.view import NodeView
@@ -33,7 +33,7 @@ class NodeMetrics:
         self._elections = 0
         self._activations = 0
         self._images = 0
-        self._generated = self._generated_bytes = self._loaded = 0
+        self._generated = self._generated_bytes = self._loaded = self._damaged = 0
 
     def on_event(self, event: NodeEvent) -> None:
         """See `ports.Watcher`."""
@@ -51,6 +51,8 @@ class NodeMetrics:
             self._generated_bytes = event.size
         elif isinstance(event, SnapshotLoaded):
             self._loaded += 1
+        elif isinstance(event, SnapshotDamaged):
+            self._damaged += 1
 
     def render(self, view: NodeView) -> bytes:
         """The text exposition of one snapshot. Counts all partitions of its image: may run in another thread."""
@@ -127,6 +129,7 @@ class NodeMetrics:
         yield _gauge("kraft_snapshot_latest_generated_bytes", "Size of the last one that this process took", size)
         yield CounterMetricFamily("kraft_snapshot_generated", "Snapshots taken since the start", self._generated)
         yield CounterMetricFamily("kraft_snapshot_loaded", "Snapshots of a leader installed", self._loaded)
+        yield CounterMetricFamily("kraft_snapshot_damaged", "Snapshots found rotten while this ran", self._damaged)
 
     def _process(self, view: NodeView) -> Iterator[Metric]:
         syncs = self.syncs

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from quorum.errors import Error
+from quorum.node.access import validate_right
 from quorum.node.effects import Effects
 from quorum.node.gate import ID_ERRORS, Refusal
 from quorum.node.ports import PeerAnswered, PeerFailed, PeerGone, PeerRequest, PeerRequested, Refused
@@ -44,9 +45,9 @@ class Peers:
         self.last_fetched_ms: int | None = None
 
     def on_requested(self, event: PeerRequested) -> None:
-        """A peer asks: it must name our cluster and the metadata topic."""
+        """A peer asks: it must have the right to, and name our cluster and the metadata topic."""
         executor = self._executor
-        refusal = executor.gate.validate(event.call)
+        refusal = validate_right(event.call, executor.image) or executor.gate.validate(event.call)
         if refusal is not None:
             self._refuse(event, refusal)
             return
@@ -97,7 +98,7 @@ class Peers:
                 error=refusal.error,
                 why=refusal.why,
                 by_us=True,
-                peer=f"{_asker_id(call.request)}@{call.client_host}",
+                peer=f"{_asker_id(call.request)}@{call.context.client_host}",
             )
         )
         machine = executor.machine

@@ -19,21 +19,29 @@ from metadata_log.ids import METADATA_TOPIC_ID, TopicId
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset
 from metadata_log.voters import Endpoint, VoterSet
 from metadata_log.write_ops import WriteOp
+from quorum.controller.context import RequestContext
 from quorum.errors import Error
-from quorum.node.checkpoint_jobs import CheckpointJob, CheckpointJobDone, SnapshotGenerated, SnapshotLoaded
+from quorum.node.checkpoint_jobs import (
+    CheckpointJob,
+    CheckpointJobDone,
+    SnapshotDamaged,
+    SnapshotGenerated,
+    SnapshotLoaded,
+)
 from quorum.raft.inputs import Clock
 from quorum.raft.messages import Request, Response
 from quorum.raft.ready import Destination
 
 if TYPE_CHECKING:
     from metadata_log.image import ImageChanges, MetadataImage
-    from quorum.controller.context import RequestContext
 
 PeerRequest = Request
 PeerResponse = Response
 
 METADATA_PARTITION: Final = 0
 NO_OFFSET: Final = Offset(-1)
+NO_CALLER: Final = RequestContext()
+"""Of what never came through a door."""
 
 
 # --- between replicas
@@ -48,8 +56,8 @@ class PeerCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     topic_id: TopicId = METADATA_TOPIC_ID
     """The sentinel too where a protocol names the metadata topic by its name."""
     partition: int = METADATA_PARTITION
-    client_host: str = ""
-    """Where it came from, for whoever reads of its refusal."""
+    context: RequestContext = NO_CALLER
+    """Who asks, and by which listener."""
 
 
 class OutgoingRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -212,7 +220,7 @@ class Entropy(Protocol):
         """64 random bits."""
 
     def new_id(self) -> bytes:
-        """16 random bytes that may become an id (`metadata_log.ids.is_assignable`)."""
+        """A random UUID that may become an id (`metadata_log.ids.as_random_uuid`, `is_assignable`)."""
 
 
 class Ports(msgspec.Struct, frozen=True, kw_only=True):
@@ -370,6 +378,7 @@ NodeEvent = (
     | ControllerDeactivated
     | VotersKnown
     | Refused
+    | SnapshotDamaged
     | SnapshotGenerated
     | SnapshotLoaded
 )

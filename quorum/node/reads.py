@@ -12,6 +12,8 @@ from typing import Any, Final
 from metadata_log.image import MetadataImage
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
+from quorum.controller.handlers.describe_acls import handle_describe_acls
+from quorum.controller.handlers.describe_configs import handle_describe_configs
 from quorum.controller.handlers.describe_topics import handle_describe_topics
 from quorum.controller.handlers.list_partition_reassignments import handle_list_partition_reassignments
 from quorum.controller.requests import (
@@ -19,6 +21,8 @@ from quorum.controller.requests import (
     AlterPartition,
     AssignReplicasToDirs,
     BrokerHeartbeat,
+    DescribeAcls,
+    DescribeConfigs,
     DescribeTopics,
     ListPartitionReassignments,
     RegisterBroker,
@@ -27,9 +31,11 @@ from quorum.controller.requests import (
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import SoftState, Turn
 
-Read = DescribeTopics | ListPartitionReassignments
+Read = DescribeAcls | DescribeConfigs | DescribeTopics | ListPartitionReassignments
 READS: Final[dict[type[Read], Callable[[Any, Turn], ControllerResult]]] = {
     DescribeTopics: handle_describe_topics,
+    DescribeAcls: handle_describe_acls,
+    DescribeConfigs: handle_describe_configs,
     ListPartitionReassignments: handle_list_partition_reassignments,
 }
 

@@ -12,31 +12,20 @@ from metadata_log.ids import Uuid
 from metadata_log.image import ClusterImage
 from metadata_log.voters import Endpoint
 from quorum.controller.context import RequestContext
+from quorum.controller.features import SUPPORTED_FEATURES
 from quorum.controller.gates import CONTROLLER_REGISTRATION, level_of
-from quorum.controller.requests import FeatureRange, Listener, RegisterController
+from quorum.controller.requests import Listener, RegisterController
 from quorum.node.ports import ClientAnswer, ClientCall, ControllerAnswered, ControllerCall
 from quorum.raft.ready import Destination
 
 if TYPE_CHECKING:
     from quorum.node.executor import Executor
 
+__all__ = ["SUPPORTED_FEATURES", "Registration", "registration_of"]
+
 _AGAIN_MS: Final = 250
 """Between two attempts."""
 _TIMEOUT_MS: Final = 2000
-
-SUPPORTED_FEATURES: Final = tuple(
-    FeatureRange(name=name, min_supported_version=least, max_supported_version=most)
-    for name, least, most in (
-        ("group.version", 0, 1),
-        ("kraft.version", 0, 1),
-        ("metadata.version", 7, 30),
-        ("share.version", 0, 1),
-        ("streams.version", 0, 1),
-        ("transaction.version", 0, 2),
-        ("eligible.leader.replicas.version", 0, 1),
-    )
-)
-"""What this software can run, as Kafka 4.3's controllers register."""
 
 
 def registration_of(node_id: int, incarnation_id: Uuid, endpoints: tuple[Endpoint, ...]) -> RegisterController:

@@ -31,7 +31,13 @@ from metadata_log.records import encode_record
 from metadata_log.snapshot import CheckpointTimes, CheckpointWriter, build_with_pauses, checkpoint_name, received_name
 from metadata_log.write_ops import AdoptCheckpoint, WriteOp
 from quorum.errors import Error
-from quorum.node.checkpoint_jobs import CheckpointJob, CheckpointJobDone, SnapshotGenerated, SnapshotLoaded
+from quorum.node.checkpoint_jobs import (
+    CheckpointJob,
+    CheckpointJobDone,
+    SnapshotDamaged,
+    SnapshotGenerated,
+    SnapshotLoaded,
+)
 from quorum.node.effects import Effects
 from quorum.node.opened import OpenedReplica
 from quorum.node.retention import CLEAN_INTERVAL_MS, SnapshotConfig, choose_start
@@ -84,6 +90,8 @@ class Snapshots:
         self._feed = feed
         self.held: tuple[HeldCheckpoint, ...] = opened.checkpoints
         """Whole and durable, rising."""
+        self._rotten: frozenset[OffsetAndEpoch] = frozenset()
+        """Were held, and were found to be damaged."""
         self._checked: tuple[int, LoadedSnapshot] | None = None
         self._generation: _Generation | None = None
         self._jobs: dict[int, Callable[[CheckpointResult], None]] = {}
@@ -92,7 +100,7 @@ class Snapshots:
         self._bytes_since = opened.log.size_from(self._newest.offset) if self.held else opened.log.size_in_bytes
         self._last_ms = self._clean_ms = executor.clock.monotonic_ms
         self.is_forced = False
-        """One is taken as soon as there is anything new, whatever its size: for tests."""
+        """One is taken as soon as there is anything new, whatever its size."""
 
     @property
     def _newest(self) -> OffsetAndEpoch:
@@ -179,6 +187,7 @@ class Snapshots:
     def _on_taken(self, generation: _Generation, size: int) -> None:
         held = HeldCheckpoint(end=generation.end, size=size, last_contained_ms=generation.last_contained_ms)
         self.held = (*(each for each in self.held if each.end != held.end), held)
+        self._rotten -= {held.end}
         self._feed(SnapshotTaken(snapshot=Snapshot(id=held.end, size=size)))
         self._executor.tell(SnapshotGenerated(end=held.end, size=size, last_contained_ms=held.last_contained_ms))
         self.clean()
@@ -198,7 +207,9 @@ class Snapshots:
         )
         if begin is None:
             return
-        obsolete = tuple(checkpoint_name(each.end) for each in self.held if each.end.offset < begin.end.offset)
+        ends = (*self._rotten, *(each.end for each in self.held))
+        obsolete = tuple(checkpoint_name(end) for end in sorted(ends, key=_offset) if end.offset < begin.end.offset)
+        self._rotten = frozenset(end for end in self._rotten if end.offset >= begin.end.offset)
         self.held = tuple(each for each in self.held if each.end.offset >= begin.end.offset)
         self._feed(LogTrimmed(start=begin.end))
         self._effects.stage(executor.log.stage_trim(begin.end.offset, obsolete))
@@ -213,13 +224,17 @@ class Snapshots:
         op = ReadPiece(
             files=self._files,
             path=self._path(response.snapshot_id),
+            end=response.snapshot_id,
             position=response.position,
             max_bytes=min(effect.max_bytes, LARGEST_PIECE_BYTES),
         )
         self._work(op, partial(self._on_piece, effect.request_id, response))
 
     def _on_piece(self, request_id: int, response: FetchSnapshotResponse, data: CheckpointResult) -> None:
-        if isinstance(data, bytes) and data:
+        end = response.snapshot_id
+        if isinstance(data, str) and end is not None:
+            self._on_rotten(end, data)
+        if isinstance(data, bytes) and data and end not in self._rotten:
             answer = msgspec.structs.replace(response, data=data)
         else:
             answer = FetchSnapshotResponse(
@@ -229,6 +244,15 @@ class Snapshots:
                 leader_endpoints=response.leader_endpoints,
             )
         self._effects.respond(request_id, answer)
+
+    def _on_rotten(self, end: OffsetAndEpoch, why: str) -> None:
+        """What is published in memory is sound: it takes the place of what is not."""
+        if all(each.end != end for each in self.held):
+            return
+        self.held = tuple(each for each in self.held if each.end != end)
+        self._rotten |= {end}
+        self.is_forced = True
+        self._executor.tell(SnapshotDamaged(end=end, why=why))
 
     # --- receiving
 
@@ -259,7 +283,8 @@ class Snapshots:
     def stage_install(self, end: OffsetAndEpoch) -> WriteOp:
         """The received snapshot takes the log's place; those before it go in the same operation."""
         adopt = AdoptCheckpoint(part=received_name(end), name=checkpoint_name(end))
-        obsolete = tuple(checkpoint_name(each.end) for each in self.held if each.end != end)
+        others = sorted({*self._rotten, *(each.end for each in self.held)} - {end}, key=_offset)
+        obsolete = tuple(checkpoint_name(other) for other in others)
         return self._executor.log.stage_replace(end, adopt, obsolete)
 
     def on_installed(self, effect: SnapshotInstalled) -> None:
@@ -270,7 +295,7 @@ class Snapshots:
         if generation is not None and not generation.is_waiting:
             self._work(RemoveCheckpoint(files=self._files, writer=generation.writer), _ignore)
         self._generation = None
-        self.held = (loaded.held,)
+        self.held, self._rotten = (loaded.held,), frozenset()
         self._bytes_since, self._last_ms = 0, self._executor.clock.monotonic_ms
         self._executor.tell(SnapshotLoaded(end=loaded.end, size=loaded.held.size))
         self._publish(loaded.image)
@@ -305,6 +330,10 @@ def _values(image: MetadataImage) -> Iterator[bytes | None]:
         if left == 0:
             left = RECORDS_A_SLICE
             yield None
+
+
+def _offset(end: OffsetAndEpoch) -> int:
+    return end.offset
 
 
 def _ignore(result: CheckpointResult) -> None:

@@ -52,7 +52,7 @@ def open_starting_log(files: Files, directory: str, config: LogConfig) -> Starti
     except CorruptBatchError as error:
         raise error.in_file(f"{directory}/{error.file}") from error
     for end, damage in damaged.items():
-        _check_dispensable(log, snapshot, end, damage)
+        _check_dispensable(f"{directory}/{checkpoint_name(end)}", log, snapshot, end, damage)
     notes = [f"{checkpoint_name(end)} is damaged, the log was read instead: {error}" for end, error in damaged.items()]
     writer = LogWriter(files, directory)
     if snapshot is not None and _is_of_another_log(log, snapshot.end):
@@ -85,12 +85,21 @@ def _newest_sound(
 
 
 def _check_dispensable(
-    log: FileLog, snapshot: LoadedSnapshot | None, end: OffsetAndEpoch, damage: MetadataLogError
+    path: str, log: FileLog, snapshot: LoadedSnapshot | None, end: OffsetAndEpoch, damage: MetadataLogError
 ) -> None:
     """A damaged checkpoint may be done without where the log holds all that it held, from a sound one or from 0 on."""
     begin = 0 if snapshot is None else snapshot.end.offset
-    if log.start_offset > begin or log.log_end_offset < end.offset or end.offset == 0:
+    if end.offset == 0:
         raise damage
+    if log.start_offset > begin or log.log_end_offset < end.offset:
+        what = f"byte {damage.position}: {damage.what}" if isinstance(damage, CorruptBatchError) else str(damage)
+        raise CorruptFileError(
+            path,
+            f"damaged ({what}), and the log, which holds {log.start_offset} to {log.log_end_offset}, does not hold all "
+            "that it held, so that this copy cannot be begun from. Keep it as evidence. The others have it all: an "
+            "agent fetches it once this directory is moved away, a controller as a new voter, with log.dirs formatted "
+            "anew. What any copy still holds 'kraft recover inspect' says",
+        ) from damage
 
 
 def _is_of_another_log(log: FileLog, end: OffsetAndEpoch) -> bool:

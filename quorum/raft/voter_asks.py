@@ -10,6 +10,7 @@ anew, unless it was stopped first.
 
 from __future__ import annotations
 
+from metadata_log.offsets import NO_EPOCH
 from metadata_log.voters import Voter
 from quorum.errors import Error
 from quorum.raft.core import Core
@@ -78,13 +79,16 @@ def on_ask_answered(core: Core, state: Follower, node_id: int, response: Respons
     if not isinstance(response, _ANSWERS):
         core.refuse(node_id, f"it answers with {type(response).__name__}, which was not asked for")
         return
-    if learn(core, node_id, response) is not News.CURRENT or core.state is not state:
+    # By Kafka's protocol, AddRaftVoter and RemoveRaftVoter are answered without leader and epoch.
+    tells_epoch = response.leader_epoch != NO_EPOCH
+    if (tells_epoch and learn(core, node_id, response) is not News.CURRENT) or core.state is not state:
         return
     if isinstance(response, UpdateRaftVoterResponse) and response.error in (Error.NONE, Error.UNSUPPORTED_VERSION):
         # A leader that does not know the request will not learn it in this epoch: it is not asked again, as by Kafka's.
         state.has_updated_leader = True
     elif response.error not in _TRY_LATER:
-        core.refuse(node_id, f"asked about our vote, it answers {response.error.name}: {response.error_message or ''}")
+        why = f": {response.error_message}" if response.error_message else ""
+        core.refuse(node_id, f"asked about our vote, it answers {response.error.name}{why}")
 
 
 def handle_api_versions(core: Core, request_id: int) -> None:

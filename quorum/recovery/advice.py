@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import msgspec
 
 from metadata_log.voters import GRPC_LISTENER, Endpoint, VoterSet
+from quorum.recovery.copies import Copy
+from quorum.recovery.journal import work_root_of
 from quorum.recovery.survey import Survey
 
 
@@ -24,6 +26,12 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 def command(*words: object) -> str:
     """A line for a shell."""
     return shlex.join(str(word) for word in words)
+
+
+def undo_line(log_dir: str, root: str | None = None) -> str:
+    """The command that takes the last repair of a directory back; `root`: where its backup lies, if not beside it."""
+    work = () if root is None or root == work_root_of(log_dir) else ("--work", root)
+    return command("kraft", "recover", "undo", "--dir", log_dir, *work, "--apply")
 
 
 def is_ours(voters: VoterSet | None) -> bool:
@@ -44,14 +52,36 @@ def absent_words(known: Survey) -> tuple[str, ...]:
     return ("--missing", ",".join(map(str, absent))) if absent else ()
 
 
+def copy_words(known: Survey, chosen: Sequence[Copy]) -> list[str]:
+    """`--copy` for all others that are here."""
+    return [word for copy in known.copies if copy not in chosen for word in ("--copy", copy.place.log_dir)]
+
+
+def cut_line(known: Survey, damaged: Copy) -> str:
+    """The command, without --apply and --accept-data-loss, that drops what comes after the damage of a log."""
+    words = ("--dir", damaged.place.log_dir, "--to", int(damaged.end.offset), *copy_words(known, [damaged]))
+    return command("kraft", "recover", "truncate", *words, *absent_words(known))
+
+
+def start_line(*, ours: bool) -> str:
+    """What starts a controller."""
+    return "kraft controller start --config node.properties" if ours else "bin/kafka-server-start.sh server.properties"
+
+
+def check_result(log_dirs: Sequence[str]) -> Step:
+    """Verify what a repair has left; of all directories that it changed at once."""
+    return Step(
+        text="Check the result before anything starts", commands=(command("kraft", "recover", "verify", *log_dirs),)
+    )
+
+
 def bring_back(ours: bool, controllers: int = 1) -> Step:
     """Start the repaired controller, or all of them."""
-    start = "kraft controller start --config node.properties" if ours else "bin/kafka-server-start.sh server.properties"
     return Step(
         text="Start the repaired controller, alone, and wait until it leads. Then restart brokers that ended meanwhile"
         if controllers == 1
         else "Start these controllers, and wait until one leads. Then restart brokers that ended meanwhile",
-        commands=(start,),
+        commands=(start_line(ours=ours),),
     )
 
 

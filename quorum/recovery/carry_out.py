@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 
 import msgspec
 
@@ -27,7 +26,6 @@ from quorum.recovery.adopt import adopt
 from quorum.recovery.changes import FileChange, Rewrite, chunks, make_directories, pieces, sha256_of, write_durably
 from quorum.recovery.errors import RecoveryError
 from quorum.recovery.journal import (
-    AUDIT_FILE,
     BACKUP_DIRECTORY,
     DONE,
     JOURNAL_FILE,
@@ -36,7 +34,10 @@ from quorum.recovery.journal import (
     ChangedFile,
     Record,
     encode,
-    read_record,
+    is_undecided,
+    mark_of,
+    refuse_lost_work,
+    refuse_pending,
     save_audit,
     work_root_of,
 )
@@ -59,6 +60,7 @@ def carry_out(files: Files, rewrite: Rewrite, *, author: Author, work_root: str)
     """
     log_dir = rewrite.log_dir
     work_dir = work_root
+    refuse_pending(files, log_dir)
     try:
         sweep(files, log_dir, work_root)
         work_dir = _new_work_dir(files, rewrite, author, work_root)
@@ -87,25 +89,20 @@ def carry_out(files: Files, rewrite: Rewrite, *, author: Author, work_root: str)
             sweep(files, log_dir, work_root)
         raise RecoveryError(
             f"{error.filename or work_dir}: {error.strerror or error}. Nothing was changed in {log_dir}: "
-            f"{_remedy(error)} (--work names another place for the backup), and run the command again"
+            f"{remedy(error)} (--work names another place for the backup), and run the command again"
         ) from error
     return _finish(files, record)
 
 
 def _new_work_dir(files: Files, rewrite: Rewrite, author: Author, work_root: str) -> str:
     stamp = time_text(author.now_ms).replace(":", "").replace("-", "")
-    path = f"{work_root}/{stamp}-{rewrite.action}{_mark_of(rewrite.log_dir)}"
+    path = f"{work_root}/{stamp}-{rewrite.action}{mark_of(rewrite.log_dir)}"
     number = 2
     while files.exists(path):
-        path = f"{work_root}/{stamp}.{number}-{rewrite.action}{_mark_of(rewrite.log_dir)}"
+        path = f"{work_root}/{stamp}.{number}-{rewrite.action}{mark_of(rewrite.log_dir)}"
         number += 1
     make_directories(files, path, like=rewrite.log_dir)
     return path
-
-
-def _mark_of(log_dir: str) -> str:
-    """Ends the names of a log directory's work directories: several may share a root."""
-    return f"-{hashlib.sha256(log_dir.encode()).hexdigest()[:8]}"
 
 
 def _prepared(files: Files, rewrite: Rewrite, work_dir: str, change: FileChange) -> ChangedFile:
@@ -159,6 +156,7 @@ def finish(files: Files, log_dir: str) -> Record | None:
 
 def _finish(files: Files, record: Record) -> Record:
     log_dir = record.log_dir
+    refuse_lost_work(files, record)
     try:
         if _is_complete(files, record):
             return _close(files, record)
@@ -174,7 +172,7 @@ def _finish(files: Files, record: Record) -> Record:
         raise _unfinished(log_dir, record.work_dir, error) from error
 
 
-def _remedy(error: OSError) -> str:
+def remedy(error: OSError) -> str:
     """What a person does about a call that failed."""
     if isinstance(error, PermissionError):
         return "run this as the user that the node runs as, or as root"
@@ -188,7 +186,7 @@ def _remedy(error: OSError) -> str:
 def _unfinished(log_dir: str, work_dir: str, error: OSError) -> RecoveryError:
     return RecoveryError(
         f"{error.filename or log_dir}: {error.strerror or error}. The repair is decided and not finished, and "
-        f"{log_dir} must not be used until it is: {_remedy(error)}, and run the same command again. The backup is "
+        f"{log_dir} must not be used until it is: {remedy(error)}, and run the same command again. The backup is "
         f"in {work_dir}"
     )
 
@@ -271,17 +269,8 @@ def sweep(files: Files, log_dir: str, work_root: str) -> None:
         return
     for name in files.listdir(work_root):
         path = f"{work_root}/{name}"
-        if name.endswith(_mark_of(log_dir)) and files.is_dir(path) and _is_undecided(files, path):
+        if name.endswith(mark_of(log_dir)) and files.is_dir(path) and is_undecided(files, path):
             remove_tree(files, path)
-
-
-def _is_undecided(files: Files, work_dir: str) -> bool:
-    """A work directory whose repair did not come to its journal."""
-    audit = f"{work_dir}/{AUDIT_FILE}"
-    if files.exists(audit):
-        return read_record(files, audit).state == PREPARED
-    names = set(files.listdir(work_dir))
-    return names <= {BACKUP_DIRECTORY, f"{AUDIT_FILE}.tmp"}
 
 
 def remove_tree(files: Files, path: str) -> None:

@@ -55,7 +55,7 @@ def propose_cluster_id(
     return Proposal(
         action="cluster-id",
         rewrites=rewrites,
-        says=(f"{len(rewrites)} directories of cluster {old[0]} become those of cluster {new_id}",),
+        says=(f"{', '.join(one.log_dir for one in rewrites)} of cluster {old[0]}: of cluster {new_id} from now on",),
         keeps="every byte of the logs: the id stands in meta.properties alone",
         warnings=(
             "the voters' addresses in the log are still those of the old cluster: where they differ, go on with `kraft "

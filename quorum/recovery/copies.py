@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import msgspec
 
 from metadata_log.batch import BatchHeader
-from metadata_log.directory import QuorumState, read_quorum_state
-from metadata_log.errors import CorruptFileError, MetadataLogError, UnknownRecordError
+from metadata_log.directory import QuorumState
+from metadata_log.errors import MetadataLogError, UnknownRecordError
 from metadata_log.files import Files
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.image import MetadataImage, Replayer, ReplayError, image_of_checkpoint
@@ -27,10 +27,12 @@ from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.history import Quorum, State, quorum_of
 from metadata_log.tools.scan import Damage, Fault, scan
 from metadata_log.voters import VoterSet
+from quorum.recovery.beside import Unread, read_beside
 from quorum.recovery.copy_parts import BatchSums, CheckpointFile, SegmentPart, Stop, is_noop, opens_repair
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.places import Place
 from quorum.recovery.reach import Reach, reach_of
+from quorum.recovery.told import told_repair
 
 
 class Copy(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,13 +46,14 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         state: the metadata and the quorum at `end`; None: it cannot be told, and `problem` says why.
         is_newer: `problem` is a record of newer software.
         quorum_problem: why quorum-state says nothing usable.
-        greatest_epoch: of any batch, checkpoint, leader or vote in it.
+        unread: files beside the log that say nothing usable.
+        greatest_epoch: of any batch, checkpoint, leader or vote in it or beside it.
         committed_before: see `ReplicaExtent`.
         last_timestamp_ms: of the last safe batch; -1 without one.
         sums: of each safe batch, for comparing copies.
         proved_end: up to where its log once reached, by what stands beside or behind the safe part; at least `end`.
         short: how that is proven, where files beside the log prove more than it holds; None where none does.
-        repair: where a repair's batch is, the last one; None without one.
+        repair: where a repair's batch is, the last one, by itself or by an audit file beside it; None without one.
     """
 
     place: Place
@@ -66,6 +69,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     is_newer: bool
     quorum_state: QuorumState | None
     quorum_problem: str | None
+    unread: tuple[Unread, ...]
     greatest_epoch: int
     committed_before: int
     last_timestamp_ms: int
@@ -361,8 +365,8 @@ class _Reader:
     def copy(self, reach: Reach) -> Copy:
         """What was found; `reach`: what proves more."""
         is_short = reach.proved_end > self._end or self._end == 0
-        state, problem = self._quorum_state()
-        leader_epoch = -1 if state is None else int(state.leader_epoch)
+        beside = read_beside(self._files, self._place.metadata)
+        repair = self._repair or told_repair(self._files, self._place, self._spans)
         return Copy(
             place=self._place,
             start_offset=self._start or 0,
@@ -375,19 +379,14 @@ class _Reader:
             state=self._state,
             problem=self._problem,
             is_newer=self._is_newer,
-            quorum_state=state,
-            quorum_problem=problem,
-            greatest_epoch=max(self._greatest_epoch, leader_epoch),
+            quorum_state=beside.quorum_state,
+            quorum_problem=beside.quorum_problem,
+            unread=beside.unread,
+            greatest_epoch=max(self._greatest_epoch, beside.greatest_epoch),
             committed_before=next((s.start_offset for s in self._spans if s.epoch == self._data_epoch), 0),
             last_timestamp_ms=self._timestamp,
             sums=self._sums,
             proved_end=max(reach.proved_end, self._end),
             short=reach.short if is_short else None,
-            repair=self._repair,
+            repair=repair,
         )
-
-    def _quorum_state(self) -> tuple[QuorumState | None, str | None]:
-        try:
-            return read_quorum_state(self._files, self._place.metadata), None
-        except CorruptFileError as error:
-            return None, str(error)

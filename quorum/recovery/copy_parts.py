@@ -6,6 +6,7 @@ Decides: nothing. Must not know: how they are read.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from typing import Final
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from metadata_log.batch import HEADER_SIZE, batch_records
 from metadata_log.errors import MetadataLogError
 from metadata_log.offsets import OffsetAndEpoch
-from metadata_log.records import LeaderChangeMessage, VotersRecord, decode_control
+from metadata_log.records import ControlRecord, LeaderChangeMessage, VotersRecord, decode_control
 from metadata_log.segment import LocatedBatch, segment_file
 from metadata_log.snapshot import checkpoint_name
 
@@ -26,14 +27,23 @@ def is_noop(batch: LocatedBatch) -> bool:
     return batch.buffer[batch.at + HEADER_SIZE : batch.at + batch.header.size_in_bytes] == _NOOP
 
 
+def control_records(batch: LocatedBatch) -> list[ControlRecord]:
+    """Those of a control batch.
+
+    Raises:
+        MetadataLogError: one cannot be read.
+    """
+    found = batch_records(batch.buffer, batch.header, batch.at)
+    return [decode_control(record.key or b"", record.value or b"") for record in found]
+
+
 def opens_repair(batch: LocatedBatch) -> bool:
     """Whether a control batch, not the log's first, is one that `new_log.opening_batch` makes at kraft.version 1.
 
     An elected leader's first batch names nobody but the leader and those who elected it, offset 0 apart.
     """
     try:
-        found = batch_records(batch.buffer, batch.header, batch.at)
-        records = [decode_control(record.key or b"", record.value or b"") for record in found]
+        records = control_records(batch)
     except MetadataLogError:
         return False
     is_election = isinstance(records[0], LeaderChangeMessage)
@@ -88,6 +98,11 @@ class BatchSums:
     def __init__(self) -> None:
         self.ends = array("q")
         self.checksums = array("I")
+
+    def batch_from(self, offset: int) -> tuple[int, int] | None:
+        """End and checksum of the batch that holds `offset`; None where it lies behind the last one."""
+        at = bisect_right(self.ends, offset)
+        return (self.ends[at], self.checksums[at]) if at < len(self.ends) else None
 
     def first_difference(self, other: BatchSums, until: int) -> int | None:
         """The end of the first batch, up to offset `until`, that ends at one offset in both and is not the same."""

@@ -37,6 +37,7 @@ def facts_of(
         "kept_epoch": int(kept.end.epoch),
         "greatest_known_epoch": known.greatest_epoch,
         "new_epoch": epoch,
+        "lost_votes": [{"path": path, "why": why} for path, why in known.lost_votes],
         "voters_before": None if kept.voters is None else list(map(str, kept.voters)),
         "voters_after": None if voters is None else list(map(str, voters)),
         "copies": [

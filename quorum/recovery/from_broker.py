@@ -37,11 +37,13 @@ from quorum.recovery.request import (
     Proposal,
     Request,
     files_in,
+    refuse_conflicts,
     refuse_damaged,
     refuse_majority,
     refuse_other_listeners,
     refuse_unusable,
 )
+from quorum.recovery.static_voters import StaticVoter, config_step
 from quorum.recovery.survey import Survey, survey
 
 
@@ -70,6 +72,7 @@ def propose_from_broker(
         raise RefusedError("no broker's log directory is named: say --broker-dir")
     own = _identity(files, new)
     known = survey(read_copies(files, [*brokers, *copies]))
+    refuse_conflicts(known)
     places = {find_place(files, path).metadata for path in brokers}
     chosen = next(copy for copy in known.copies if copy.place.metadata in places)
     _refuse_inside(known, new)
@@ -80,11 +83,12 @@ def propose_from_broker(
         )
     if own is not None:
         own.check_own(new.log_dir, cluster_id=known.cluster_id, node_id=new.node_id)
-    refuse_damaged(chosen)
+    refuse_damaged(known, chosen)
     refuse_unusable(chosen)
     voters = _voters(known, chosen, new, own)
     refuse_majority(known)
-    ahead = look_ahead(files, known, chosen, request, instead="Take that copy instead: name it with --broker-dir")
+    instead = "Take that copy instead: name it with --broker-dir"
+    ahead = look_ahead(files, known, chosen, request, instead=instead, writes=new.endpoints, makes=[new.log_dir])
     return _proposal(files, ahead, new, own, voters, request)
 
 
@@ -100,7 +104,7 @@ def _identity(files: Files, new: NewController) -> MetaProperties | None:
     if not files.is_dir(path):
         raise RefusedError(f"{path} is a file: name a new log directory")
     refuse_pending(files, path)
-    made = [one for one in audits(files, work_root_of(path)) if one.state == DONE]
+    made = [one for one in audits(files, work_root_of(path)).records if one.state == DONE]
     if made and made[-1].action == "from-broker" and segment_bases(list(files_in(files, path))):
         raise RefusedError(
             f"{path} holds a metadata log already, the result of `kraft recover from-broker` of {made[-1].at}: start "
@@ -194,9 +198,7 @@ def _proposal(
         (rewrite,),
         says=[
             f"{new.log_dir} becomes the log directory of controller {node_id}, from the copy of {chosen.label}",
-            f"set controller.quorum.voters={node_id}@HOST:PORT in every node's configuration"
-            if voters is None
-            else f"voters: {', '.join(map(str, voters))}",
+            f"static voters become {_static(new)}" if voters is None else f"voters: {', '.join(map(str, voters))}",
         ],
         warnings=_warnings(others, node_id if node_id in ahead.others([]) else None),
         steps=_steps(ahead, new, voters, others),
@@ -204,13 +206,19 @@ def _proposal(
 
 
 def _steps(ahead: Outlook, new: NewController, voters: VoterSet | None, others: Sequence[int]) -> list[Step]:
-    ours = is_ours(voters or ahead.kept.voters)
+    ours = is_ours(voters) or is_ours(ahead.kept.voters)
     leader = contact(new.endpoints)
     cluster_id = ahead.known.cluster_id
     return [
+        *([config_step([_static(new)])] if voters is None else []),
         bring_back(ours),
         *rejoin(ours=ours, cluster_id=cluster_id, others=others, leader=leader, dynamic=voters is not None),
     ]
+
+
+def _static(new: NewController) -> StaticVoter:
+    """As the configuration of every node has to name it."""
+    return StaticVoter(node_id=new.node_id, address=contact(new.endpoints) or "HOST:PORT")
 
 
 def _warnings(others: Sequence[int], reused: int | None) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Looking at copies: what `kraft recover inspect` says, and what every repair begins with.
 
-Decides: nothing; it reads, compares and plans. Must not know: how it is shown.
+Decides: which directories a look at many leaves out, and why; a repair leaves none out. Must not know: how it is shown.
 """
 
 from __future__ import annotations
@@ -9,19 +9,37 @@ from collections.abc import Sequence
 
 import msgspec
 
+from metadata_log.errors import MetadataLogError
 from metadata_log.files import Files
+from quorum.recovery.advice import Step
 from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.errors import RefusedError
-from quorum.recovery.places import find_place
+from quorum.recovery.journal import again
+from quorum.recovery.obstacles import Interruption, interruption, of_interruptions
+from quorum.recovery.places import Place, find_place
 from quorum.recovery.plan import Plan, make_plan
 from quorum.recovery.survey import Survey, survey
 
 
+class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
+    """A directory that nothing can be said of, and why. `may_hold_more`: it may yet be a copy of this cluster's log."""
+
+    path: str
+    problem: str
+    may_hold_more: bool = False
+
+
 class Inspection(msgspec.Struct, frozen=True, kw_only=True):
-    """What is there, and what to do."""
+    """What is there, what is left out of that, and what to do."""
 
     survey: Survey
     plan: Plan
+    unjudged: tuple[Unjudged, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a majority of the voters is here and sound, every directory was judged, and none contradicts."""
+        return self.plan.is_whole and not self.unjudged and not self.survey.conflicts
 
 
 def read_copies(files: Files, paths: Sequence[str]) -> list[Copy]:
@@ -31,21 +49,102 @@ def read_copies(files: Files, paths: Sequence[str]) -> list[Copy]:
         RefusedError: one is none.
         OSError: one cannot be read.
     """
-    places = {}
+    places: dict[str, Place] = {}
     for path in paths:
-        place = find_place(files, path)
-        if place.metadata in places:
-            raise RefusedError(f"{place.log_dir} is named twice: name each copy once")
+        place = _new_place(files, path, places)
         places[place.metadata] = place
     return [read_copy(files, place) for place in places.values()]
 
 
+def _new_place(files: Files, path: str, known: dict[str, Place]) -> Place:
+    place = find_place(files, path)
+    if place.metadata in known:
+        raise RefusedError(f"{place.log_dir} is named twice: name each copy once")
+    return place
+
+
 def inspect_copies(files: Files, paths: Sequence[str]) -> Inspection:
-    """Read and compare them.
+    """Read and compare them; what is no copy, cannot be read or is of another cluster is named and left out.
 
     Raises:
-        RefusedError: one is no copy, or they are of several clusters.
-        OSError: one cannot be read.
+        MetadataLogError, OSError: there is none to judge; of one path, what is wrong with it.
     """
-    known = survey(read_copies(files, paths))
-    return Inspection(survey=known, plan=make_plan(files, known))
+    places: dict[str, Place] = {}
+    copies: list[Copy] = []
+    unjudged: list[Unjudged] = []
+    interrupted: list[Interruption] = []
+    for path in paths:
+        try:
+            place = _new_place(files, path, places)
+            places[place.metadata] = place
+            found = interruption(files, place)
+            interrupted += [] if found is None else [found]
+            copies.append(read_copy(files, place))
+        except (MetadataLogError, OSError) as error:
+            if len(paths) == 1 and not interrupted:
+                raise
+            unjudged.append(_unjudged(path, error))
+    if not copies:
+        said = "; ".join([*(one.problem for one in unjudged), *(_finish_first(one) for one in interrupted)])
+        raise RefusedError(f"none of these directories can be judged: {said}")
+    copies, foreign = _of_one_cluster(copies)
+    known = survey(copies)
+    if interrupted:
+        first = of_interruptions(interrupted, paths)
+        plan = Plan(is_whole=False, situation=first.situation, repairs=(), steps=first.steps)
+        return Inspection(survey=known, plan=plan, unjudged=(*unjudged, *foreign))
+    plan = make_plan(files, known)
+    unread = [one for one in unjudged if one.may_hold_more]
+    if unread:
+        plan = msgspec.structs.replace(plan, steps=(_read_first(unread), *plan.steps))
+    return Inspection(survey=known, plan=plan, unjudged=(*unjudged, *foreign))
+
+
+def _finish_first(one: Interruption) -> str:
+    return one.problem if one.record is None else f"{one.problem}: run it again: {again(one.record, one.log_dir)}"
+
+
+def _unjudged(path: str, error: MetadataLogError | OSError) -> Unjudged:
+    if isinstance(error, OSError):
+        remedy = "copy to another disk what can be read of it, and name that"
+        if isinstance(error, PermissionError):
+            remedy = "run this as the user that the node runs as, or as root"
+        problem = f"{error.filename or path} cannot be read ({error.strerror or error}): {remedy}"
+        return Unjudged(path=path, problem=problem, may_hold_more=True)
+    return Unjudged(path=path, problem=str(error), may_hold_more=not isinstance(error, RefusedError))
+
+
+def _read_first(unread: Sequence[Unjudged]) -> Step:
+    names = ", ".join(one.path for one in unread)
+    return Step(
+        text=f"Before any repair, mend what keeps {names} from being read, and inspect all once more: what no other "
+        "copy has may stand there"
+    )
+
+
+def _of_one_cluster(copies: Sequence[Copy]) -> tuple[list[Copy], list[Unjudged]]:
+    """The copies of the cluster that most of them are of (of the first, where as many are of each), and the others."""
+    by_cluster: dict[str, list[Copy]] = {}
+    for copy in copies:
+        cluster = _cluster_of(copy)
+        if cluster is not None:
+            by_cluster.setdefault(cluster, []).append(copy)
+    if len(by_cluster) < 2:
+        return list(copies), []
+    chosen = max(by_cluster, key=lambda cluster: len(by_cluster[cluster]))
+    foreign = [
+        Unjudged(
+            path=copy.place.log_dir,
+            problem=f"{copy.label} is of another cluster, {cluster}, not of {chosen}: inspect it by itself, or with "
+            "others of its cluster",
+        )
+        for cluster, others in by_cluster.items()
+        if cluster != chosen
+        for copy in others
+    ]
+    ours = (None, chosen)
+    return [copy for copy in copies if _cluster_of(copy) in ours], foreign
+
+
+def _cluster_of(copy: Copy) -> str | None:
+    return None if copy.place.identity is None else copy.place.identity.cluster_id

@@ -3,12 +3,16 @@
 Decides: where both lie and what they say. Must not know: how a repair is carried out.
 
     DIR/kraft-recover.journal              from the moment that a repair is decided until it is done
-    DIR.recovery/TIME-ACTION/audit.json    who, when, what, hashes before and after, offsets lost
-    DIR.recovery/TIME-ACTION/backup/...    the files as they were
+    DIR.recovery/TIME-ACTION-MARK/audit.json         who, when, what, hashes before and after, offsets lost
+    DIR.recovery/TIME-ACTION-MARK/audit-copy.json    the same once more: a backup without its hashes proves nothing
+    DIR.recovery/TIME-ACTION-MARK/backup/...         the files as they were
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shlex
 from typing import Final
 
 import msgspec
@@ -20,6 +24,7 @@ from quorum.recovery.errors import RefusedError
 
 JOURNAL_FILE: Final = "kraft-recover.journal"
 AUDIT_FILE: Final = "audit.json"
+AUDIT_COPY_FILE: Final = "audit-copy.json"
 BACKUP_DIRECTORY: Final = "backup"
 WORK_SUFFIX: Final = ".recovery"
 NEW_SUFFIX: Final = ".recover-new"
@@ -68,6 +73,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     meta_sha256: str | None = None
 
     @property
+    def root(self) -> str:
+        """Where `work_dir` lies."""
+        return os.path.dirname(self.work_dir)
+
+    @property
     def identity(self) -> ChangedFile | None:
         """What it does to meta.properties."""
         return next((file for file in self.files if file.name == META_PROPERTIES_FILE), None)
@@ -100,9 +110,22 @@ def read_record(files: Files, path: str) -> Record:
 
 
 def pending(files: Files, log_dir: str) -> Record | None:
-    """The repair of this directory that was decided and is not done."""
+    """The repair of this directory that was decided and is not done.
+
+    Raises:
+        CorruptFileError: its journal cannot be read.
+    """
     path = f"{log_dir}/{JOURNAL_FILE}"
-    return read_record(files, path) if files.exists(path) else None
+    if not files.exists(path):
+        return None
+    try:
+        return read_record(files, path)
+    except CorruptFileError as error:
+        raise CorruptFileError(
+            path,
+            f"{error.what}. A repair was interrupted here, and its newest {AUDIT_FILE} below "
+            f"{work_root_of(log_dir)} holds the same words: copy it over this file, and run the same command again",
+        ) from error
 
 
 def refuse_pending(files: Files, log_dir: str) -> None:
@@ -114,35 +137,106 @@ def refuse_pending(files: Files, log_dir: str) -> None:
     record = pending(files, log_dir)
     if record is None:
         return
-    moved = "" if record.log_dir == log_dir else f" (the directory was {record.log_dir} then: name {log_dir} instead)"
+    moved = "" if record.log_dir == log_dir else f" (the directory was {record.log_dir} then)"
     raise RefusedError(
         f"{log_dir}: a repair of {record.at} was interrupted here, and no node starts from the directory until it "
-        f"is finished: run it again with --apply: {record.command}{moved}"
+        f"is finished: run it again with --apply: {again(record, log_dir)}{moved}"
     )
 
 
-def save_audit(files: Files, record: Record) -> None:
-    """Write the audit file, durably."""
-    replace_file(files, f"{record.work_dir}/{AUDIT_FILE}", encode(record))
-
-
-def audits(files: Files, work_root: str) -> list[Record]:
-    """The repairs whose audit files lie there, the latest last; `work_dir` is where each lies now.
+def refuse_lost_work(files: Files, record: Record) -> None:
+    """Without its work directory an interrupted repair cannot say that it is done, nor be taken back.
 
     Raises:
-        CorruptFileError: one cannot be read.
+        RefusedError: it is not there.
     """
-    if not files.exists(work_root):
-        return []
-    work_dirs = [f"{work_root}/{name}" for name in files.listdir(work_root)]
-    found = [
-        msgspec.structs.replace(read_record(files, f"{path}/{AUDIT_FILE}"), work_dir=path)
-        for path in work_dirs
-        if files.exists(f"{path}/{AUDIT_FILE}")
-    ]
-    return sorted(found, key=lambda record: record.at_ms)
+    if files.exists(record.work_dir):
+        return
+    log_dir = record.log_dir
+    raise RefusedError(
+        f"{record.work_dir} is gone: it holds backup and audit file of the repair that was interrupted in {log_dir}, "
+        f"and {log_dir} must not be used until that is finished. Nothing was changed now: bring it back (mount its "
+        "disk, or move it back), and run the command again. Is it gone for good: "
+        f"{shlex.join(['mkdir', '-p', record.work_dir])}, then {again(record, log_dir)}: that finishes the repair, "
+        "which cannot be taken back then"
+    )
+
+
+def again(record: Record, log_dir: str) -> str:
+    """The command that a repair was done with; its directory is at `log_dir` now."""
+    words = [log_dir if word == record.log_dir else word for word in shlex.split(record.command)]
+    return shlex.join(words) if record.log_dir != log_dir else record.command
+
+
+def save_audit(files: Files, record: Record) -> None:
+    """Write the audit file and its copy, durably; the copy first, so that it is never behind."""
+    for name in (AUDIT_COPY_FILE, AUDIT_FILE):
+        replace_file(files, f"{record.work_dir}/{name}", encode(record))
+
+
+class Audits(msgspec.Struct, frozen=True, kw_only=True):
+    """What the audit files below a work root say.
+
+    Attributes:
+        records: of the repairs, the latest last; `work_dir` is where each lies now.
+        notes: sentences about audit files that are damaged, and whose copy was read instead.
+        unreadable: work directories of which neither can be read, the latest last, and why.
+    """
+
+    records: tuple[Record, ...] = ()
+    notes: tuple[str, ...] = ()
+    unreadable: tuple[tuple[str, str], ...] = ()
+
+
+def audits(files: Files, work_root: str) -> Audits:
+    """Read all that lie there; what is damaged hides nothing else."""
+    records: list[Record] = []
+    notes: list[str] = []
+    unreadable: list[tuple[str, str]] = []
+    for name in sorted(files.listdir(work_root)) if files.exists(work_root) else ():
+        work_dir = f"{work_root}/{name}"
+        said: list[str] = []
+        record = _read_either(files, work_dir, said)
+        if record is None and said:
+            unreadable.append((work_dir, "; ".join(said)))
+        if record is not None:
+            records.append(msgspec.structs.replace(record, work_dir=work_dir))
+            notes += [f"{problem}: {AUDIT_COPY_FILE} beside it says the same, and was read instead" for problem in said]
+    records.sort(key=lambda record: record.at_ms)
+    return Audits(records=tuple(records), notes=tuple(notes), unreadable=tuple(unreadable))
+
+
+def _read_either(files: Files, work_dir: str, said: list[str]) -> Record | None:
+    """The audit file, else its copy; what is wrong with those that cannot be read goes to `said`."""
+    for name in (AUDIT_FILE, AUDIT_COPY_FILE):
+        path = f"{work_dir}/{name}"
+        if not files.exists(path):
+            continue
+        try:
+            return read_record(files, path)
+        except (CorruptFileError, OSError) as error:
+            said.append(str(error))
+    return None
+
+
+def is_undecided(files: Files, work_dir: str) -> bool:
+    """A work directory whose repair did not come to its journal."""
+    said: list[str] = []
+    record = _read_either(files, work_dir, said)
+    if record is not None or said:
+        return record is not None and record.state == PREPARED
+    names = set(files.listdir(work_dir))
+    return names <= {BACKUP_DIRECTORY, f"{AUDIT_FILE}.tmp", f"{AUDIT_COPY_FILE}.tmp"}
+
+
+def mark_of(log_dir: str) -> str:
+    """Ends the names of a log directory's work directories: several may share a root."""
+    return f"-{hashlib.sha256(log_dir.encode()).hexdigest()[:8]}"
 
 
 def work_root_of(log_dir: str, chosen: str | None = None) -> str:
-    """Where the repairs of a log directory leave backups and audit files: beside it, unless chosen otherwise."""
-    return chosen if chosen is not None else log_dir.rstrip("/") + WORK_SUFFIX
+    """Where the repairs of a log directory leave backups and audit files: beside it, unless chosen otherwise.
+
+    Beside the directory itself, not beside a symbolic link to it: any path to it finds them.
+    """
+    return chosen if chosen is not None else os.path.realpath(log_dir) + WORK_SUFFIX

@@ -5,20 +5,30 @@ Decides: the new epoch, and the words for it. Must not know: whose directory is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from metadata_log.files import Files
-from metadata_log.voters import VoterSet
-from quorum.recovery.advice import Step
+from metadata_log.voters import Endpoint, VoterSet
+from quorum.recovery.advice import Step, check_result
 from quorum.recovery.changes import Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.facts import facts_of
+from quorum.recovery.journal import work_root_of
 from quorum.recovery.liveness import Answer, silence
 from quorum.recovery.plan import may_lose
-from quorum.recovery.request import Proposal, Request, refuse_loss, refuse_unsafe, strange_missing
-from quorum.recovery.survey import Excess, Survey, beyond_repair, excess, new_epoch, shortfalls
+from quorum.recovery.request import (
+    Proposal,
+    Request,
+    refuse_loss,
+    refuse_lost_votes,
+    refuse_other_repair,
+    refuse_unsafe,
+    strange_missing,
+)
+from quorum.recovery.survey import Excess, Survey, beyond_repair, excess, new_epoch, shortfalls, with_told
+from quorum.recovery.told import told_repairs
 
 
 class Outlook(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +71,7 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
         end = self.kept.end
         epoch = (
             f"epoch {self.epoch} begins at offset {end.offset} with that (the greatest known epoch is "
-            f"{self.known.greatest_epoch})"
+            f"{self.known.greatest_epoch}{', of what can be read' if self.known.lost_votes else ''})"
         )
         return Proposal(
             action=action,
@@ -71,26 +81,65 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
             loses=self.lost,
             may_lose=self.may_lose,
             warnings=(*warnings, *beyond_repair(self.known, self.kept), *silence(self.asked), *self.notes),
-            steps=tuple(steps),
+            steps=(check_result([rewrite.log_dir for rewrite in rewrites]), *steps),
             asked=self.asked,
         )
 
 
-def look_ahead(files: Files, known: Survey, kept: Copy, request: Request, *, instead: str) -> Outlook:
+def look_ahead(
+    files: Files,
+    known: Survey,
+    kept: Copy,
+    request: Request,
+    *,
+    instead: str,
+    writes: Sequence[Endpoint],
+    makes: Sequence[str] = (),
+) -> Outlook:
     """What going on from `kept` means, once nothing forbids it. `instead`: what to do where it would lose something.
+
+    `writes`: where the voters are to be, by this repair. `makes`: log directories that are no copy, but changed.
 
     Raises:
         RefusedError: a controller runs, copies are not here, or a loss is not accepted.
     """
-    asked = refuse_unsafe(known, request)
+    asked = refuse_unsafe(known, request, writes=writes)
+    roots = [work_root_of(path) for path in (*(copy.place.log_dir for copy in known.copies), *makes)]
+    chosen = [] if request.work_root is None else [request.work_root]
+    known = with_told(known, told_repairs(files, [*roots, *chosen], known.cluster_id))
+    refuse_lost_votes(known, request)
+    refuse_other_repair(known, kept, request)
     lost = (*excess(files, known, kept), *shortfalls(known))
     refuse_loss([found for found in lost if found.records or found.proof is not None], request, instead)
+    epoch = new_epoch(known, request.epoch_gap)
     return Outlook(
         known=known,
         kept=kept,
-        epoch=new_epoch(known, request.epoch_gap),
+        epoch=epoch,
         lost=lost,
         may_lose=may_lose(known, kept),
         asked=asked,
-        notes=strange_missing(known, request),
+        notes=(*strange_missing(known, request), *_forgotten(known), *_other_repairs(known, epoch)),
     )
+
+
+def _forgotten(known: Survey) -> Iterator[str]:
+    """Sentences about epochs and votes that no file tells any more: the new epoch may not be above them."""
+    for path, why in known.lost_votes:
+        yield f"{path}: {why}: an epoch and a vote that only this file held are forgotten"
+
+
+def _other_repairs(known: Survey, epoch: int) -> Iterator[str]:
+    """Sentences about repairs that were done elsewhere, or may have been: two make two quorums."""
+    for one in known.told:
+        yield (
+            f"{one.work_dir} tells of a repair of {one.log_dir} at {one.at}, which began epoch {one.epoch}, and no "
+            "copy here has anything of it: name that directory with --copy, or see to it that nothing starts from it"
+        )
+    if known.absent_voters:
+        names = ", ".join(map(str, known.absent_voters))
+        yield (
+            f"only one copy may be repaired, of all on all hosts: another one (voters {names} are not here) would "
+            f"begin epoch {epoch}, too, with other records. If one was repaired already, stop here, and name its "
+            "directory with --copy"
+        )

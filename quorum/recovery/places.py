@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, read_meta_properties
-from metadata_log.errors import CorruptFileError
+from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files import Files
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
 from metadata_log.segment import segment_bases
@@ -28,12 +28,14 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         log_dir: the directory with meta.properties.
         metadata: the directory with segments and checkpoints.
         identity: by meta.properties; None where there is none, and then `complaint` says why.
+        is_newer: newer software wrote meta.properties.
     """
 
     log_dir: str
     metadata: str
     identity: MetaProperties | None
     complaint: str | None = None
+    is_newer: bool = False
 
     @property
     def node_id(self) -> int | None:
@@ -95,14 +97,17 @@ def _place_at(files: Files, path: str) -> Place | None:
 
 
 def _identified(files: Files, log_dir: str, metadata: str) -> Place:
-    identity, complaint = None, None
+    identity, complaint, is_newer = None, None, False
     for name in (META_PROPERTIES_FILE, META_PROPERTIES_FILE + HELD_SUFFIX):
         if files.exists(f"{log_dir}/{name}"):
-            identity, complaint = _read_identity(files, log_dir, name)
+            try:
+                identity, complaint = _read_identity(files, log_dir, name)
+            except NewerFileError as error:
+                complaint, is_newer = str(error), True
             break
     else:
         complaint = f"{log_dir} has no {META_PROPERTIES_FILE}"
-    return Place(log_dir=log_dir, metadata=metadata, identity=identity, complaint=complaint)
+    return Place(log_dir=log_dir, metadata=metadata, identity=identity, complaint=complaint, is_newer=is_newer)
 
 
 def _read_identity(files: Files, log_dir: str, name: str) -> tuple[MetaProperties | None, str | None]:
@@ -110,6 +115,8 @@ def _read_identity(files: Files, log_dir: str, name: str) -> tuple[MetaPropertie
         if name != META_PROPERTIES_FILE:
             return None, f"{log_dir}/{name}: a repair was interrupted here"
         return read_meta_properties(files, log_dir), None
+    except NewerFileError:
+        raise
     except CorruptFileError as error:
         return None, str(error)
     except OSError as error:

@@ -12,9 +12,12 @@ import msgspec
 
 from metadata_log.files import Files
 from metadata_log.tools.times import time_text
-from quorum.recovery.advice import Step, absent_words, command, is_ours
+from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER
+from quorum.recovery.advice import Step, absent_words, check_result, command, copy_words, cut_line, is_ours, start_line
+from quorum.recovery.beside import Unread
 from quorum.recovery.copies import Copy
-from quorum.recovery.survey import Excess, Survey, excess, shortfalls, unreached
+from quorum.recovery.obstacles import obstacle, outvoted
+from quorum.recovery.survey import Excess, Survey, excess, shortfalls
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,29 +52,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 def make_plan(files: Files, known: Survey) -> Plan:
     """What to do with these copies."""
     repairs = tuple(_repairs(files, known))
-    half = unreached(known)
-    if half is not None and any(known.is_voter(copy) for copy in half[1]):
-        return _half_done(*half, repairs)
+    found = obstacle(files, known)
+    if found is not None:
+        return Plan(is_whole=False, situation=found.situation, repairs=repairs, steps=found.steps)
     sound = [copy for copy in known.copies if known.is_voter(copy) and fault_of(copy) is None]
     present = {copy.node_id for copy in sound}
     if known.voters and len(present) >= len(known.voters) // 2 + 1:
         return _nothing_lost(known, sound, repairs)
     return _majority_lost(known, repairs)
-
-
-def _half_done(done: Copy, behind: tuple[Copy, ...], repairs: tuple[Repair, ...]) -> Plan:
-    begun = -1 if done.repair is None else int(done.repair.epoch)
-    names = ", ".join(copy.label for copy in behind)
-    situation = (
-        f"A repair is half done: what began epoch {begun} on {done.label} has not reached {names}, or was undone "
-        "there. Start none of them: they would go on with different voters."
-    )
-    undo = command("kraft", "recover", "undo", "--dir", done.place.log_dir, "--apply")
-    steps = (
-        Step(text="Run the repair again on all its directories, with --apply, as their audit files have it"),
-        Step(text="Or take it back wherever it was done", commands=(undo,)),
-    )
-    return Plan(is_whole=False, situation=situation, repairs=repairs, steps=steps)
 
 
 def fault_of(copy: Copy) -> str | None:
@@ -101,6 +89,16 @@ def usable(copy: Copy) -> str | None:
     return None
 
 
+def _nameless(known: Survey, copy: Copy) -> str | None:
+    """A new controller's directory must say which cluster it is of, and a voter's own has to say that it is."""
+    if known.cluster_id is not None:
+        return None
+    return (
+        f"{copy.place.complaint}, and no copy here says which cluster this is: bring the file back, or name a whole "
+        "log directory of another node, too"
+    )
+
+
 def may_lose(known: Survey, kept: Copy) -> str | None:
     """What no copy can tell; None where nothing that was committed can be missing from the copies."""
     if not known.majority_is_absent:
@@ -116,6 +114,7 @@ def may_lose(known: Survey, kept: Copy) -> str | None:
 
 
 def _repairs(files: Files, known: Survey) -> Iterator[Repair]:
+    contradicted = "copies contradict each other: leave the wrong one out first" if known.conflicts else None
     for copy in known.copies:
         lost = (*(found for found in excess(files, known, copy) if found.records), *shortfalls(known))
         name = "standalone" if known.is_voter(copy) else "from-broker"
@@ -127,7 +126,7 @@ def _repairs(files: Files, known: Survey) -> Iterator[Repair]:
             keeps=f"everything up to offset {copy.end.offset} of epoch {copy.end.epoch}",
             loses=tuple(map(str, lost)),
             may_lose=may_lose(known, copy),
-            refused=usable(copy),
+            refused=contradicted or usable(copy) or _nameless(known, copy),
             lost=lost,
         )
 
@@ -137,17 +136,43 @@ def _nothing_lost(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...])
     situation = f"A majority of the voters is here and sound ({names} of {len(known.voters)}): no metadata is lost."
     steps = [Step(text=f"Start controllers {names} as they are: they elect a leader by themselves")]
     steps += [_mend(copy) for copy in known.copies if known.is_voter(copy) and fault_of(copy) is not None]
-    targets = [word for copy in sound for word in ("--dir", copy.place.log_dir)]
-    voters = known.told_by.voters
-    if voters is not None:
-        sets = [word for voter in voters for word in ("--set", f"{voter.key.node_id}@HOST:PORT")]
-        steps.append(
-            Step(
-                text="If they do not find each other because addresses changed: write the new ones into all of them",
-                commands=(command("kraft", "recover", "voters", *targets, *sets),),
-            )
+    steps += [
+        Step(
+            text=f"{copy.label} contradicts the voters, who hold the same: it never starts from that log again. Move "
+            "it away, and let the node fetch it anew"
         )
+        for copy in outvoted(known)
+    ]
+    steps += _move(known, sound)
     return Plan(is_whole=True, situation=situation, repairs=repairs, steps=tuple(steps))
+
+
+def _move(known: Survey, sound: list[Copy]) -> list[Step]:
+    """Who keeps the vote has its directory here: a voter with its old log would hold the old addresses."""
+    voters = known.told_by.voters
+    if voters is None:
+        return []
+    targets = [word for copy in sound for word in ("--dir", copy.place.log_dir)]
+    present = {copy.node_id for copy in sound}
+    sets = [
+        word
+        for voter in voters
+        if voter.key.node_id in present
+        for word in (
+            "--set",
+            f"{voter.key.node_id}@HOST:PORT" + ("/GRPC-PORT" if voter.endpoint(GRPC_LISTENER) else ""),
+        )
+    ]
+    words = (*targets, *sets, *copy_words(known, sound), *absent_words(known))
+    lines = (command("kraft", "recover", "voters", *words),)
+    text = "If they do not find each other because addresses changed: write the new ones into all of them"
+    away = [str(node_id) for node_id in voters.node_ids if node_id not in present]
+    if away:
+        text += (
+            f". Name also directory and address of {', '.join(away)}, once they are here and sound; without them this "
+            "takes their vote, and they join again as new ones"
+        )
+    return [Step(text=text, commands=lines)]
 
 
 def _mend(copy: Copy) -> Step:
@@ -163,8 +188,20 @@ def _mend(copy: Copy) -> Step:
     )
 
 
+def _read_first(found: Unread) -> Step:
+    """About a file without which every repair refuses."""
+    if found.is_newer:
+        return Step(
+            text=f"{found.path}: {found.why}. Go on with a kraft of that version: this one refuses what follows"
+        )
+    return Step(
+        text=f"{found.path}: {found.why}. Restore it from a backup of that directory. Where there is none, add "
+        "--accept-lost-vote to what follows: an epoch and a vote that only this file held are forgotten then"
+    )
+
+
 def _majority_lost(known: Survey, repairs: tuple[Repair, ...]) -> Plan:
-    chosen = next((copy for copy, repair in zip(known.copies, repairs, strict=True) if repair.refused is None), None)
+    chosen = next((pair for pair in zip(known.copies, repairs, strict=True) if pair[1].refused is None), None)
     voters = len(known.voters)
     absent = f", {', '.join(map(str, known.absent_voters))} are absent." if known.absent_voters else "."
     situation = f"No majority of the voters is here and sound: {voters} vote, {voters // 2 + 1} are needed{absent}"
@@ -176,6 +213,10 @@ def _majority_lost(known: Survey, repairs: tuple[Repair, ...]) -> Plan:
     )
     bring = Step(text="Bring a copy of every broker's metadata log here, and name it too: it may be the longest")
     first = [fence, bring] if known.absent_brokers or chosen is None else [fence]
+    first += [_read_first(found) for copy in known.copies for found in copy.unread if found.is_vote or found.is_newer]
+    if chosen is None and known.cluster_id is None:
+        words = "Bring the meta.properties of one of these directories back, or a directory that has one; inspect all"
+        return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, Step(text=words)))
     if chosen is None:
         last = Step(
             text="No copy that is here can be made a controller's log. Where none of the brokers' can either: restore "
@@ -183,35 +224,60 @@ def _majority_lost(known: Survey, repairs: tuple[Repair, ...]) -> Plan:
             commands=(_RESTORE,),
         )
         return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, last))
-    return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, *_steps_for(known, chosen)))
+    return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, *_steps_for(known, *chosen)))
 
 
 _RESTORE = "kraft snapshot restore BACKUP DIR --node-id N --voters ID@HOST:PORT:DIRECTORY_ID"
 
 
-def _steps_for(known: Survey, chosen: Copy) -> list[Step]:
-    others = [word for copy in known.copies if copy is not chosen for word in ("--copy", copy.place.log_dir)]
+def _cut_first(known: Survey, chosen: Copy) -> list[Step]:
+    """No repair passes over damage in the middle of a log without a word."""
+    if chosen.stop is None or chosen.stop.is_torn:
+        return []
+    line = f"{cut_line(known, chosen)} --accept-data-loss"
+    return [
+        Step(
+            text=f"The log of {chosen.label} is damaged, and what comes after that goes: keep a copy of the directory, "
+            "and drop it; first without --apply",
+            commands=(line, f"{line} --apply"),
+        )
+    ]
+
+
+def _steps_for(known: Survey, chosen: Copy, repair: Repair) -> list[Step]:
+    cut = _cut_first(known, chosen)
+    lost = [one for one in repair.lost if one.committed != "never" and not (cut and one.label == chosen.label)]
+    copies, rest = copy_words(known, [chosen]), (*absent_words(known), *(("--accept-data-loss",) if lost else ()))
     words: list[object]
     if known.is_voter(chosen):
         name = "standalone" if chosen.kraft_version > 0 else "static-voters"
         named = [] if name == "standalone" else ["--set", f"{chosen.node_id}@HOST:PORT"]
-        words = ["kraft", "recover", name, "--dir", chosen.place.log_dir, *named, *others, *absent_words(known)]
+        words = ["kraft", "recover", name, "--dir", chosen.place.log_dir, *named, *copies, *rest]
         target = chosen.place.log_dir
     else:
         target = "NEW_DATA_DIR"
-        node_id = known.voters[0].node_id if known.voters else "N"
-        words = [
-            "kraft", "recover", "from-broker", "--broker-dir", chosen.place.log_dir, *others, "--dir", target,
-            "--node-id", node_id, "--endpoint", "CONTROLLER://HOST:PORT", *absent_words(known),
-        ]  # fmt: skip
-    start = (
-        "kraft controller start --config node.properties"
-        if is_ours(known.told_by.voters)
-        else "bin/kafka-server-start.sh server.properties"
-    )
+        words = ["kraft", "recover", "from-broker", "--broker-dir", chosen.place.log_dir, *copies, *_new(known), *rest]
+    loss = "; it loses what is said above, so look for more copies before" if lost else ""
     return [
-        Step(text="See what it would do; nothing is changed", commands=(command(*words),)),
+        *cut,
+        Step(text=f"See what it would do; nothing is changed{loss}", commands=(command(*words),)),
         Step(text="Do it: it backs up first, and says how to undo it", commands=(command(*words, "--apply"),)),
-        Step(text="Check the result before anything starts", commands=(command("kraft", "recover", "verify", target),)),
-        Step(text="Start it, then follow what the command printed for the other controllers", commands=(start,)),
+        check_result([target]),
+        Step(
+            text="Start it, then follow what the command printed for the other controllers",
+            commands=(start_line(ours=is_ours(known.told_by.voters)),),
+        ),
     ]
+
+
+def _new(known: Survey) -> list[object]:
+    """The new controller: the id of one that voted, with listeners of the same names."""
+    voters, image = known.told_by.voters, known.told_by.image
+    ids = [int(voter.node_id) for voter in known.voters]
+    ids += sorted(int(node_id) for node_id in image.cluster.controllers) if image is not None else []
+    node_id: object = ids[0] if ids else "N"
+    lost = None if voters is None else next((one for one in voters if one.key.node_id == node_id), voters.voters[0])
+    names = [CONTROLLER_LISTENER] if lost is None else [endpoint.name for endpoint in lost.endpoints]
+    ports = {GRPC_LISTENER: "GRPC-PORT"}
+    endpoints = [word for name in names for word in ("--endpoint", f"{name}://HOST:{ports.get(name, 'PORT')}")]
+    return ["--dir", "NEW_DATA_DIR", "--node-id", node_id, *endpoints]

@@ -16,7 +16,7 @@ from metadata_log.files import Files, read_file
 from metadata_log.offsets import Offset
 from metadata_log.segment import LocatedBatch, SegmentIndex, segment_file
 from metadata_log.tools.scan import scan
-from quorum.recovery.advice import Step
+from quorum.recovery.advice import Step, cut_line
 from quorum.recovery.changes import Content, FileChange, Rewrite
 from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.copy_parts import SegmentPart
@@ -25,7 +25,7 @@ from quorum.recovery.facts import facts_of
 from quorum.recovery.journal import refuse_pending
 from quorum.recovery.new_log import epochs_of
 from quorum.recovery.places import find_place
-from quorum.recovery.request import Proposal, refuse_damaged
+from quorum.recovery.request import Proposal, refuse_damaged, refuse_newer_files
 from quorum.recovery.survey import survey
 
 _INTERVAL_BYTES: Final = 4096
@@ -41,12 +41,11 @@ def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
     place = find_place(files, target)
     refuse_pending(files, place.log_dir)
     own = read_copy(files, place)
-    refuse_damaged(own)
+    refuse_newer_files(own)
+    known = survey([own])
+    refuse_damaged(known, own)
     if own.stop is not None:
-        raise RefusedError(
-            f"{own.label} ends in a torn write: `kraft recover truncate --dir {place.log_dir} --to {own.end.offset}` "
-            "first"
-        )
+        raise RefusedError(f"{own.label} ends in a torn write. First: {cut_line(known, own)}")
     if own.short is not None:
         raise RefusedError(
             f"{own.label}: {own.short}. An index made anew would prove nothing any more. See what other copies hold "

@@ -9,14 +9,16 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.directory import METADATA_DIRECTORY, MetaProperties
 from metadata_log.files import Files
-from metadata_log.voters import Endpoint, VoterSet
-from quorum.recovery.advice import Step, command
+from metadata_log.voters import GRPC_LISTENER, Endpoint, VoterSet
+from quorum.recovery.advice import Step, cut_line, undo_line
 from quorum.recovery.changes import Rewrite
+from quorum.recovery.conflicts import common_end
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.liveness import ONE_NODE, Answer, refuse_live
+from quorum.recovery.places import Place
 from quorum.recovery.plan import fault_of, usable
 from quorum.recovery.survey import Excess, Survey, unreached
 
@@ -29,8 +31,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         missing: nodes of which there is no copy any more; `all_missing`: all that are not named.
         accept_data_loss: records that a copy here holds may go.
+        accept_lost_vote: an epoch or a vote may be forgotten that only a file held which says nothing any more.
         not_controllers: addresses at which something else listens.
         ask: asks endpoints who answers there.
+        work_root: where the user wants backup and audit file; None: beside each directory.
     """
 
     now_ms: int
@@ -38,9 +42,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     missing: frozenset[int] = frozenset()
     all_missing: bool = False
     accept_data_loss: bool = False
+    accept_lost_vote: bool = False
     epoch_gap: int = DEFAULT_EPOCH_GAP
     not_controllers: frozenset[str] = frozenset()
     more_endpoints: tuple[Endpoint, ...] = ()
+    work_root: str | None = None
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,20 +72,21 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     asked: tuple[Answer, ...] = ()
 
 
-def refuse_unsafe(known: Survey, request: Request, *, is_one_nodes: bool = False) -> tuple[Answer, ...]:
+def refuse_unsafe(
+    known: Survey, request: Request, *, is_one_nodes: bool = False, writes: Sequence[Endpoint] = ()
+) -> tuple[Answer, ...]:
     """The refusals that need no more than the copies and the network. `is_one_nodes`: nobody's vote changes.
 
+    `writes`: addresses that the repair itself gives to voters: an earlier one may have gone live there, and no copy
+    here has heard of it.
+
     Raises:
-        RefusedError: copies contradict each other, some are not here and nobody said so, or a controller runs.
+        RefusedError: some copies are not here and nobody said so, or a controller runs.
     """
-    if known.conflicts:
-        raise RefusedError(
-            f"{known.conflicts[0]}: a log was changed by hand, or a disk lies. See kraft log diff, and leave the wrong "
-            "copy out"
-        )
     for copy in known.copies:
         if copy.is_newer:
             raise RefusedError(f"{copy.label}: {copy.problem}")
+        refuse_newer_files(copy)
     refuse_absent(known, request)
     endpoints = [*known.endpoints(), *request.more_endpoints]
     if not endpoints:
@@ -87,10 +94,24 @@ def refuse_unsafe(known: Survey, request: Request, *, is_one_nodes: bool = False
             "the copies name no controller's address, so that nobody can be asked whether a leader lives: say "
             "--bootstrap-controller HOST:PORT,... as in the nodes' configuration"
         )
-    answers = tuple(request.ask(list(dict.fromkeys(endpoints))))
+    answers = tuple(request.ask(list(dict.fromkeys([*endpoints, *writes]))))
     instead = {"instead": ONE_NODE} if is_one_nodes else {}
     refuse_live(answers, known.cluster_id, request.not_controllers, **instead)
     return answers
+
+
+def refuse_conflicts(known: Survey) -> None:
+    """No repair, and no start, of what contradicts another copy.
+
+    Raises:
+        RefusedError: two do.
+    """
+    for conflict in known.conflicts[:1]:
+        raise RefusedError(
+            f"{conflict}: {conflict.cause}. See `kraft recover inspect` of all copies: it says what to do"
+            if conflict.repairs
+            else f"{conflict}: {conflict.cause}. See kraft log diff, and leave the wrong copy out"
+        )
 
 
 def refuse_other_listeners(voters: VoterSet, endpoints: Sequence[Endpoint]) -> None:
@@ -104,6 +125,12 @@ def refuse_other_listeners(voters: VoterSet, endpoints: Sequence[Endpoint]) -> N
         raise RefusedError(
             f"--endpoint: brokers look for a controller's listener {' or '.join(names)}, as the lost ones had; name "
             "that one"
+        )
+    ours = bool(voters) and all(voter.endpoint(GRPC_LISTENER) is not None for voter in voters)
+    if ours and endpoints and GRPC_LISTENER not in [endpoint.name for endpoint in endpoints]:
+        raise RefusedError(
+            f"--endpoint: these controllers have a {GRPC_LISTENER} listener, by which they reach each other: name "
+            f"that, too, --endpoint {GRPC_LISTENER}://HOST:PORT"
         )
 
 
@@ -151,6 +178,19 @@ def refuse_absent(known: Survey, request: Request) -> None:
         )
 
 
+def refuse_nameless(place: Place) -> MetaProperties:
+    """A controller has a meta.properties; gives what it says.
+
+    Raises:
+        RefusedError: it has none, or none that can be used.
+    """
+    if place.identity is not None:
+        return place.identity
+    if place.is_newer:
+        raise RefusedError(f"{place.complaint}, and start no older software on this directory")
+    raise RefusedError(f"{place.complaint}: a controller has one. Restore it, or name the right directory")
+
+
 def refuse_unusable(copy: Copy) -> None:
     """A copy that no controller's log can be made of.
 
@@ -162,7 +202,7 @@ def refuse_unusable(copy: Copy) -> None:
         raise RefusedError(f"{copy.label}: {why}. Take another copy, see kraft recover inspect")
 
 
-def refuse_damaged(copy: Copy) -> None:
+def refuse_damaged(known: Survey, copy: Copy) -> None:
     """A copy whose log is damaged before its end: what follows would be dropped without a word.
 
     Raises:
@@ -170,10 +210,14 @@ def refuse_damaged(copy: Copy) -> None:
     """
     stop = copy.stop
     if stop is not None and not stop.is_torn:
-        line = command("kraft", "recover", "truncate", "--dir", copy.place.log_dir, "--to", int(copy.end.offset))
+        if copy.end.offset == 0:
+            raise RefusedError(
+                f"{copy.label} is damaged at {stop}, and nothing sound stands before that. Take another copy (kraft "
+                "recover inspect)"
+            )
         raise RefusedError(
             f"{copy.label} is damaged at {stop}. Take another copy (kraft recover inspect), or drop all from there on "
-            f"first: {line} --accept-data-loss"
+            f"first: {cut_line(known, copy)} --accept-data-loss"
         )
 
 
@@ -192,6 +236,51 @@ def refuse_majority(known: Survey) -> None:
             f"voters {names} are here and sound, a majority of {len(known.voters)}: start them, and they elect a "
             "leader. Remove voters with remove-controller, change addresses with `kraft recover voters`"
         )
+
+
+def refuse_other_repair(known: Survey, kept: Copy, request: Request) -> None:
+    """Another copy was repaired, and `kept` has nothing of that: a quorum that begins from each makes two.
+
+    Raises:
+        RefusedError: naming that copy, unless the user lets it go.
+    """
+    for copy in known.copies:
+        done = copy.repair
+        if request.accept_data_loss or done is None or common_end(kept, copy) > done.offset:
+            continue
+        raise RefusedError(
+            f"{copy.label} was repaired already: epoch {done.epoch} begins there at offset {done.offset}, and "
+            f"{kept.label} has nothing of that. Two repairs of one cluster make two quorums. Go on with {copy.label}; "
+            f"or take its repair back, while nothing has started from it ({undo_line(copy.place.log_dir)}); or, if "
+            "nothing ever starts from it again, say --accept-data-loss"
+        )
+
+
+def refuse_newer_files(copy: Copy) -> None:
+    """A file beside the log that newer software wrote: what it says is not known, and it is not written over.
+
+    Raises:
+        RefusedError: naming it.
+    """
+    for found in copy.unread:
+        if found.is_newer:
+            raise RefusedError(f"{found.path}: {found.why}. Use a kraft of that version; nothing is written over it")
+
+
+def refuse_lost_votes(known: Survey, request: Request) -> None:
+    """A copy whose quorum-state says nothing: the new epoch may not be above one that only it knew.
+
+    Raises:
+        RefusedError: naming the file, unless the user accepts it.
+    """
+    for copy in known.copies:
+        for found in copy.unread:
+            if found.is_vote and not request.accept_lost_vote:
+                raise RefusedError(
+                    f"{found.path}: {found.why}. It held an epoch and a vote, and no new epoch is surely above them: "
+                    "restore it from a backup of that directory; where there is none, say --accept-lost-vote (the new "
+                    f"epoch is then {request.epoch_gap} above everything else that is known, see --epoch-gap)"
+                )
 
 
 def refuse_loss(lost: Sequence[Excess], request: Request, instead: str) -> None:

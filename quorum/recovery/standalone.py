@@ -25,6 +25,7 @@ from quorum.recovery.request import (
     refuse_broker,
     refuse_damaged,
     refuse_majority,
+    refuse_nameless,
     refuse_other_listeners,
     refuse_unusable,
 )
@@ -46,19 +47,18 @@ def propose_standalone(
         OSError: something cannot be read.
     """
     known, own = read_target(files, target, copies)
-    refuse_damaged(own)
+    refuse_damaged(known, own)
     refuse_unusable(own)
     refuse_broker(own)
     voter = _voter(own, endpoints)
     _refuse_needless(known, own, voter)
     instead = "Make a controller from that copy instead (kraft recover inspect says how)"
-    return _proposal(files, look_ahead(files, known, own, request, instead=instead), voter, request)
+    ahead = look_ahead(files, known, own, request, instead=instead, writes=voter.endpoints)
+    return _proposal(files, ahead, voter, request)
 
 
 def _voter(own: Copy, endpoints: Sequence[Endpoint]) -> Voter:
-    identity, voters = own.place.identity, own.voters
-    if identity is None:
-        raise RefusedError(f"{own.place.complaint}: a controller has one. Restore it, or name the right directory")
+    identity, voters = refuse_nameless(own.place), own.voters
     if own.kraft_version == 0 or voters is None:
         raise RefusedError(
             f"{own.label} is at kraft.version 0: its voters stand in the configuration, not in the log. Use `kraft "

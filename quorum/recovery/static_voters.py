@@ -15,6 +15,7 @@ import msgspec
 
 from metadata_log.errors import MetadataLogError
 from metadata_log.files import Files
+from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
 from quorum.recovery.advice import Step, rejoin
 from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.copies import Copy
@@ -37,6 +38,12 @@ class StaticVoter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def __str__(self) -> str:
         return f"{self.node_id}@{self.address}"
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it is asked whether it lives."""
+        host, _, port = self.address.rpartition(":")
+        return Endpoint(name=CONTROLLER_LISTENER, host=host.strip("[]"), port=int(port))
 
 
 def parse_static_voter(text: str) -> StaticVoter:
@@ -74,7 +81,9 @@ def propose_static_voters(
             f"{VOTERS_KEY}={','.join(map(str, named))}"
         )
     instead = "Bring that copy's log here first (kraft recover inspect)"
-    return _proposal(files, look_ahead(files, known, source, request, instead=instead), owned, named, request)
+    writes = [voter.endpoint for voter in named]
+    ahead = look_ahead(files, known, source, request, instead=instead, writes=writes)
+    return _proposal(files, ahead, owned, named, request)
 
 
 def _check_members(owned: Sequence[Copy], named: Sequence[StaticVoter]) -> list[int]:

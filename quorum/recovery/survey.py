@@ -7,28 +7,32 @@ a repair is done.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
-from metadata_log.batch import batch_records, batch_values
-from metadata_log.directory import MetaProperties
+from metadata_log.batch import batch_values
+from metadata_log.directory import QUORUM_STATE_FILE, MetaProperties
 from metadata_log.errors import RecordError
 from metadata_log.files import Files
 from metadata_log.ids import NodeId, ReplicaKey, id_text
 from metadata_log.records import (
+    KRaftVersionRecord,
     LeaderChangeMessage,
     NoOpRecord,
     TopicRecord,
     VotersRecord,
-    decode_control,
     decode_record,
 )
+from metadata_log.segment import LocatedBatch
 from metadata_log.tools.bounds import CommittedBounds, committed_bounds
 from metadata_log.voters import Endpoint, VoterSet
+from quorum.recovery.conflicts import Conflict, common_end, conflicts_of
 from quorum.recovery.copies import Copy, batches_from
+from quorum.recovery.copy_parts import control_records
 from quorum.recovery.errors import RefusedError
+from quorum.recovery.told import Told
 
 _MOST_TOPICS: Final = 20
 _ASIDE: Final = "Before it starts again, move its __cluster_metadata-0 away (a broker fetches it anew)"
@@ -39,7 +43,8 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True):
     """Records that a copy holds and the one that is kept does not: offsets `start` to `end` (exclusive).
 
     Attributes:
-        records: how many of each type, NoOps and control records left out: they say nothing.
+        records: how many of each type, NoOps and elections left out: they say nothing. A checkpoint counts as one
+            where segments do not reach back to `start`.
         topics: names of topics created there, the first of them.
         committed: `was` (all of it), `partly` (the beginning), `may` or `never`.
         proof: that records once stood there which no copy here holds; None where the copy holds them.
@@ -73,7 +78,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         voters: in force by the best copy: keys; without directory ids where they are static.
         absent_voters, absent_brokers: known to the metadata, and no copy of theirs is here.
-        conflicts: pairs of copies with other bytes at one offset and epoch.
+        conflicts: pairs of copies that contradict each other.
+        told: repairs that audit files tell of, and no copy here has anything of.
     """
 
     copies: tuple[Copy, ...]
@@ -82,7 +88,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     bounds: CommittedBounds
     absent_voters: tuple[int, ...]
     absent_brokers: tuple[int, ...]
-    conflicts: tuple[str, ...]
+    conflicts: tuple[Conflict, ...]
+    told: tuple[Told, ...] = ()
 
     @property
     def best(self) -> Copy:
@@ -96,8 +103,19 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def greatest_epoch(self) -> int:
-        """Of any leader, vote, batch or checkpoint in any copy."""
-        return max(copy.greatest_epoch for copy in self.copies)
+        """Of any leader, vote, batch or checkpoint in any copy, and of any repair that an audit file tells of."""
+        return max(*(copy.greatest_epoch for copy in self.copies), *(one.epoch for one in self.told), -1)
+
+    @property
+    def lost_votes(self) -> tuple[tuple[str, str], ...]:
+        """Files that held an epoch and a vote and do not tell them, and why."""
+        unread = [(found.path, found.why) for copy in self.copies for found in copy.unread if found.is_vote]
+        missing = [
+            (f"{copy.place.metadata}/{QUORUM_STATE_FILE}", "there is no such file")
+            for copy in self.copies
+            if copy.quorum_state is None and copy.quorum_problem is None
+        ]
+        return (*unread, *missing)
 
     def is_voter(self, copy: Copy) -> bool:
         """Whether its replica votes."""
@@ -133,6 +151,11 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
                     for at in controller.listeners:
                         found[Endpoint(name=at.name, host=at.host, port=at.port)] = int(node_id)
         return found
+
+
+def with_told(known: Survey, told: Iterable[Told]) -> Survey:
+    """The same, with the repairs among `told` that no log here has come to."""
+    return msgspec.structs.replace(known, told=tuple(one for one in told if one.epoch > known.best.end.epoch))
 
 
 def elects(known: Survey, copy: Copy) -> bool:
@@ -181,7 +204,7 @@ def survey(copies: Sequence[Copy]) -> Survey:
         bounds=committed_bounds([copy.extent for copy in ranked], voters),
         absent_voters=tuple(sorted(int(voter.node_id) for voter in voters if voter.node_id not in nodes)),
         absent_brokers=tuple(broker for broker in brokers if broker not in nodes),
-        conflicts=tuple(_conflicts(ranked)),
+        conflicts=tuple(conflicts_of(ranked)),
     )
 
 
@@ -208,35 +231,6 @@ def _one_cluster(identities: Iterable[MetaProperties | None], paths: Sequence[st
         said = "; ".join(f"{cluster} ({', '.join(places)})" for cluster, places in by_id.items())
         raise RefusedError(f"these directories are of several clusters: {said}. Name copies of one cluster only")
     return next(iter(by_id), None)
-
-
-def _conflicts(copies: Sequence[Copy]) -> Iterable[str]:
-    """Other bytes at one offset and epoch: somebody changed a log by hand."""
-    for index, one in enumerate(copies):
-        for other in copies[index + 1 :]:
-            wrong = one.sums.first_difference(other.sums, common_end(one, other))
-            if wrong is not None:
-                yield (
-                    f"{one.label} and {other.label} hold other bytes in the batch that ends at offset {wrong}, of "
-                    f"epoch {one.epoch_at(wrong - 1)} on both"
-                )
-
-
-def common_end(one: Copy, other: Copy) -> int:
-    """Up to where two logs are the same: one past the last offset at which both have the same epoch (log matching).
-
-    Where they do not overlap, the shorter is taken for a beginning of the longer: a checkpoint holds what is committed.
-    """
-    high = min(int(one.end.offset), int(other.end.offset))
-    low = max(one.start_offset, other.start_offset)
-    if high <= low:
-        return high
-    points = {low, high}
-    points |= {span.start_offset for copy in (one, other) for span in copy.spans if low < span.start_offset < high}
-    for point in sorted(points, reverse=True):
-        if point > low and one.epoch_at(point - 1) == other.epoch_at(point - 1):
-            return point
-    return low
 
 
 def beyond_repair(known: Survey, kept: Copy) -> tuple[str, ...]:
@@ -285,8 +279,7 @@ def is_superseded(files: Files, kept: Copy, copy: Copy, start: int) -> bool:
     first = next(batches_from(files, kept, start), None)
     if first is None or first.header.base_offset != start or not first.header.is_control:
         return False
-    found = batch_records(first.buffer, first.header, first.at)
-    records = [decode_control(record.key or b"", record.value or b"") for record in found]
+    records = control_records(first)
     return isinstance(records[0], LeaderChangeMessage) and not any(isinstance(one, VotersRecord) for one in records)
 
 
@@ -320,8 +313,11 @@ def cut_off(files: Files, known: Survey, whole: Copy, end: int) -> Excess | None
 def _excess(files: Files, bounds: CommittedBounds, copy: Copy, start: int) -> Excess:
     counts: Counter[str] = Counter()
     topics: list[str] = []
+    if copy.origin is not None and copy.start_offset > start:
+        counts[f"checkpoint, which holds all up to offset {copy.start_offset}"] = 1
     for batch in batches_from(files, copy, start):
         if batch.header.is_control:
+            counts.update(_members(batch))
             continue
         for value in batch_values(batch.buffer, batch.header, batch.at):
             try:
@@ -342,6 +338,18 @@ def _excess(files: Files, bounds: CommittedBounds, copy: Copy, start: int) -> Ex
         topics=tuple(topics[:_MOST_TOPICS]),
         committed=_committed(bounds, start, int(copy.end.offset)),
     )
+
+
+def _members(batch: LocatedBatch) -> Iterator[str]:
+    """Records of a control batch that say who votes; those of elections and checkpoints say nothing."""
+    try:
+        records = control_records(batch)
+    except RecordError:
+        yield "unknown record"
+        return
+    for record in records:
+        if isinstance(record, VotersRecord | KRaftVersionRecord):
+            yield type(record).__name__.removesuffix("Record")
 
 
 def _committed(bounds: CommittedBounds, start: int, end: int) -> str:

@@ -17,7 +17,14 @@ from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import read_copies
 from quorum.recovery.journal import refuse_pending
 from quorum.recovery.places import Place, find_place
-from quorum.recovery.request import files_in, refuse_broker, refuse_damaged, refuse_unusable
+from quorum.recovery.request import (
+    files_in,
+    refuse_broker,
+    refuse_conflicts,
+    refuse_damaged,
+    refuse_nameless,
+    refuse_unusable,
+)
 from quorum.recovery.survey import Survey, survey
 
 
@@ -39,6 +46,7 @@ def read_target(files: Files, target: str, copies: Sequence[str]) -> tuple[Surve
     place = find_place(files, target)
     refuse_pending(files, place.log_dir)
     known = survey(read_copies(files, [target, *copies]))
+    refuse_conflicts(known)
     return known, next(copy for copy in known.copies if copy.place == place)
 
 
@@ -59,9 +67,10 @@ def read_targets(files: Files, targets: Sequence[str], copies: Sequence[str], na
     if not with_log:
         raise RefusedError("none of the --dir holds a metadata log: make one with `kraft recover from-broker` first")
     known = survey(read_copies(files, [*(place.metadata for place in with_log), *copies]))
+    refuse_conflicts(known)
     owned = tuple(_owned(files, known, place, is_blank=place in blank) for place in places)
     source = max(owned, key=lambda copy: copy.rank)
-    refuse_damaged(source)
+    refuse_damaged(known, source)
     refuse_unusable(source)
     for copy in owned:
         refuse_broker(copy)
@@ -76,9 +85,7 @@ def _owned(files: Files, known: Survey, place: Place, *, is_blank: bool) -> Copy
 
 
 def _refuse_foreign(known: Survey, owned: Sequence[Copy], copy: Copy) -> None:
-    identity = copy.place.identity
-    if identity is None:
-        raise RefusedError(f"{copy.place.complaint}: a controller has one. Restore it, or name the right directory")
+    identity = refuse_nameless(copy.place)
     if known.cluster_id is not None and identity.cluster_id != known.cluster_id:
         raise RefusedError(
             f"{copy.label} is of cluster {identity.cluster_id}, and the others of {known.cluster_id}: name directories "

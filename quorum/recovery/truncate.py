@@ -17,13 +17,14 @@ from metadata_log.files import Files
 from metadata_log.segment import segment_file
 from quorum.recovery.advice import Step
 from quorum.recovery.changes import Content, FileChange, Rewrite
+from quorum.recovery.conflicts import common_end
 from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.facts import facts_of
 from quorum.recovery.liveness import Answer, silence
 from quorum.recovery.new_log import epochs_of, kept_log, merged
 from quorum.recovery.request import Proposal, Request, files_in, refuse_unsafe
-from quorum.recovery.survey import Excess, Survey, common_end, cut_off, is_superseded
+from quorum.recovery.survey import Excess, Survey, cut_off, is_superseded, shortfalls
 from quorum.recovery.targets import read_target
 
 
@@ -38,6 +39,12 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
     if to > own.end.offset or (to == own.end.offset and own.stop is None and own.short is None):
         beyond = "its safe part ends" if own.stop is not None else "it ends"
         raise RefusedError(f"{own.label}: {beyond} at offset {own.end.offset} already, so --to {to} cuts nothing")
+    if to == 0:
+        raise RefusedError(
+            f"--to 0 would leave nothing of the log of {own.label}: keep its {METADATA_DIRECTORY} elsewhere, and let "
+            "the node fetch the log anew; where none is left that it could fetch it from, see kraft recover inspect of "
+            "all copies"
+        )
     kept = msgspec.structs.replace(read_copy(files, own.place, until=to), short=own.short)
     if kept.state is None:
         raise RefusedError(
@@ -125,7 +132,8 @@ def _proposal(
 ) -> Proposal:
     log_dir = own.place.log_dir
     present = files_in(files, log_dir)
-    losses = () if lost is None else (lost,)
+    proven = () if proof is not None else tuple(one for one in shortfalls(known) if one.label == own.label)
+    losses = (*(() if lost is None else (lost,)), *proven)
     rewrite = Rewrite(
         action="truncate",
         log_dir=log_dir,

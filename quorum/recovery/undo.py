@@ -11,16 +11,29 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.directory import META_PROPERTIES_FILE
+from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
 from metadata_log.files import Files
-from quorum.recovery.advice import command
+from quorum.recovery.advice import command, undo_line
 from quorum.recovery.changes import Content, FileChange, Rewrite, sha256_of
 from quorum.recovery.copies import read_copy
 from quorum.recovery.errors import RefusedError
-from quorum.recovery.journal import BACKUP_DIRECTORY, DONE, ChangedFile, Record, audits, refuse_pending, work_root_of
+from quorum.recovery.journal import (
+    BACKUP_DIRECTORY,
+    DONE,
+    Audits,
+    ChangedFile,
+    Record,
+    audits,
+    mark_of,
+    pending,
+    refuse_lost_work,
+    refuse_pending,
+    work_root_of,
+)
 from quorum.recovery.places import find_place
 from quorum.recovery.request import Proposal
 
+UNDO: Final = "undo"
 TOGETHER: Final = "log_dirs"
 """Among a record's facts: all directories that one command has repaired."""
 
@@ -33,31 +46,61 @@ def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:
     """
     if not files.exists(log_dir):
         raise RefusedError(f"{log_dir} does not exist: give the log directory that was repaired")
+    waiting = pending(files, log_dir)
+    if waiting is not None and waiting.undoes is None:
+        return _foreseen(files, msgspec.structs.replace(waiting, log_dir=log_dir), work_root)
     refuse_pending(files, log_dir)
-    known = [record for record in audits(files, work_root) if record.state == DONE]
+    found = audits(files, work_root)
+    known = [record for record in found.records if record.state == DONE]
     own = _of_directory(files, known, log_dir)
     undone = {os.path.basename(record.undoes) for record in own if record.undoes is not None}
     standing = [record for record in own if record.undoes is None and os.path.basename(record.work_dir) not in undone]
+    _refuse_unreadable(found, own, standing, log_dir)
     if not standing:
         raise RefusedError(_nothing_to_undo(known, own, log_dir, work_root))
     record = msgspec.structs.replace(standing[-1], log_dir=log_dir)
     _refuse_grown(files, record)
     changes = tuple(_back(files, record, file) for file in record.files)
     facts: dict[str, object] = {"undone_action": record.action, "undone_at": record.at}
-    rewrite = Rewrite(action="undo", log_dir=log_dir, changes=changes, facts=facts, undoes=record.work_dir)
+    rewrite = Rewrite(action=UNDO, log_dir=log_dir, changes=changes, facts=facts, undoes=record.work_dir)
     return Proposal(
-        action="undo",
+        action=UNDO,
         rewrites=(rewrite,),
         says=(f"`kraft recover {record.action}` of {record.at} by {record.who} is taken back",),
-        warnings=(*_warnings(record, standing[:-1]), *_told_together(standing[-1], work_root)),
+        warnings=(*_warnings(record, standing[:-1]), *_told_together(standing[-1], work_root), *found.notes),
     )
 
 
-def undo_command(record: Record, default_root: str) -> str:
-    """The line that takes a repair back."""
-    root = os.path.dirname(record.work_dir)
-    work = () if root == default_root else ("--work", root)
-    return command("kraft", "recover", "undo", "--dir", record.log_dir, *work, "--apply")
+def _foreseen(files: Files, record: Record, work_root: str) -> Proposal:
+    """Of a repair that was interrupted: it is finished first, so that what is taken back is whole."""
+    refuse_lost_backup(files, record, work_root)
+    changes = tuple(_from_backup(files, record, file) for file in record.files)
+    rewrite = Rewrite(action=UNDO, log_dir=record.log_dir, changes=changes, undoes=record.work_dir)
+    return Proposal(
+        action=UNDO,
+        rewrites=(rewrite,),
+        says=(
+            f"`kraft recover {record.action}` of {record.at} by {record.who}, which was interrupted, is finished, and "
+            "then taken back",
+        ),
+        warnings=(*_warnings(record, []), *_told_together(record, work_root)),
+    )
+
+
+def refuse_lost_backup(files: Files, record: Record, work_root: str) -> None:
+    """An interrupted repair is not finished for an undo that is impossible then.
+
+    Raises:
+        RefusedError: its backup lies elsewhere, is gone or damaged; with what to do.
+    """
+    if work_root != record.root:
+        raise RefusedError(
+            f"the backup of the repair that was interrupted in {record.log_dir} lies in {record.root}, not in "
+            f"{work_root}: {undo_line(record.log_dir, record.root)}"
+        )
+    refuse_lost_work(files, record)
+    for file in record.files:
+        _from_backup(files, record, file)
 
 
 def _of_directory(files: Files, known: list[Record], log_dir: str) -> list[Record]:
@@ -70,6 +113,27 @@ def _of_directory(files: Files, known: list[Record], log_dir: str) -> list[Recor
         return []
     last = next((record for record in reversed(known) if _left_meta(record) == meta), None)
     return [] if last is None else [record for record in known if record.log_dir == last.log_dir]
+
+
+def _refuse_unreadable(found: Audits, own: list[Record], standing: list[Record], log_dir: str) -> None:
+    """A later repair of this directory whose audit files are both damaged: nothing proves its backup, or what it added.
+
+    Raises:
+        RefusedError: there is one; with what to do by hand.
+    """
+    marks = tuple({mark_of(path) for path in (log_dir, *(record.log_dir for record in own))})
+    since = os.path.basename(standing[-1].work_dir) if standing else ""
+    for work_dir, problem in reversed(found.unreadable):
+        name = os.path.basename(work_dir)
+        if name < since or not (name.endswith(marks) or not own):
+            continue
+        backup, aside = f"{work_dir}/{BACKUP_DIRECTORY}", f"{log_dir}.before-undo"
+        raise RefusedError(
+            f"{problem}. So nothing says which files that repair wrote, or proves the backup, and nothing was changed. "
+            f"Is the node stopped, this takes it back by hand: {command('cp', '-a', log_dir, aside)}; then remove "
+            f"the newest .log of {log_dir}/{METADATA_DIRECTORY} unless {backup} has one of that name, "
+            f"then {command('cp', '-a', backup + '/.', log_dir)}; then see what `kraft check` says of {log_dir}"
+        )
 
 
 def _left_meta(record: Record) -> str | None:
@@ -102,8 +166,8 @@ def _told_together(record: Record, work_root: str) -> Iterator[str]:
     together = record.facts.get(TOGETHER)
     others = [path for path in together if path != record.log_dir] if isinstance(together, list) else []
     if others:
-        work = () if work_root == work_root_of(record.log_dir) else ("--work", work_root)
-        lines = [command("kraft", "recover", "undo", "--dir", path, *work, "--apply") for path in others]
+        root = None if work_root == work_root_of(record.log_dir) else work_root
+        lines = [undo_line(path, root) for path in others]
         yield (
             "one command repaired several directories: before anything starts, take it back in the others, too: "
             + "; ".join(lines)
@@ -131,11 +195,18 @@ def _back(files: Files, record: Record, file: ChangedFile) -> FileChange:
             f"{path} is not as the repair left it: a node has run since, and undoing would take back what it wrote. "
             f"The files from before are in {record.work_dir}/{BACKUP_DIRECTORY}, to be put back by hand"
         )
+    return _from_backup(files, record, file)
+
+
+def _from_backup(files: Files, record: Record, file: ChangedFile) -> FileChange:
     if file.before is None:
         return FileChange(name=file.name, content=None)
     backup = f"{record.work_dir}/{BACKUP_DIRECTORY}/{file.name}"
     if sha256_of(files, backup) != file.before:
-        raise RefusedError(f"{backup} is missing or damaged: it is not what was backed up. Nothing was changed")
+        raise RefusedError(
+            f"{backup} is missing or damaged: it is not what was backed up. Nothing was changed: bring the backup "
+            "back, if it is on another disk"
+        )
     handle = files.open(backup, read_only=True)
     try:
         return FileChange(name=file.name, content=Content(source=backup, size=handle.size()))

@@ -18,7 +18,8 @@ from metadata_log.image import UnwritableMetadataError
 from metadata_log.image.hash import image_hash
 from quorum.recovery.advice import Step, bring_back, is_ours
 from quorum.recovery.copies import Copy, read_copy
-from quorum.recovery.journal import pending
+from quorum.recovery.journal import again, pending
+from quorum.recovery.obstacles import undo_lines
 from quorum.recovery.places import find_place
 from quorum.recovery.plan import fault_of
 from quorum.recovery.survey import Survey, elects, survey, unreached
@@ -94,7 +95,7 @@ def _problems(files: Files, known: Survey, copy: Copy) -> Iterator[str]:
         yield str(error)
         record = None
     if record is not None:
-        yield f"a repair of {record.at} is not finished: run it again with --apply: {record.command}"
+        yield f"a repair of {record.at} is not finished: run it again with --apply: {again(record, copy.place.log_dir)}"
     fault = fault_of(copy)
     if fault is not None:
         yield fault
@@ -122,7 +123,10 @@ def _vote_problems(known: Survey, copy: Copy) -> Iterator[str]:
 
 
 def _together(known: Survey) -> Iterator[str]:
-    yield from (f"{conflict}: a log was changed by hand" for conflict in known.conflicts)
+    yield from (
+        f"{conflict}: {conflict.cause}; start none of them, and see kraft recover inspect"
+        for conflict in known.conflicts
+    )
     yield from _reached(known)
     elected = [copy for copy in known.copies if known.is_voter(copy)]
     if known.voters and len({copy.node_id for copy in elected}) < len(known.voters) // 2 + 1:
@@ -140,7 +144,8 @@ def _reached(known: Survey) -> Iterator[str]:
         begun = -1 if done.repair is None else int(done.repair.epoch)
         names = ", ".join(copy.label for copy in behind)
         what = f"the repair that began epoch {begun} on {done.label} has not reached {names}, or was undone there"
-        yield f"{what}: {ends}"
+        lines = "; ".join(undo_lines(known, done))
+        yield f"{what}: {ends}. This undoes it: {lines}"
     electing = [copy for copy in known.copies if elects(known, copy)]
     first = next((copy for copy in electing if copy.voters is not None), None)
     if first is not None:

@@ -17,7 +17,7 @@ import msgspec
 from metadata_log.files import Files
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, InvalidVoterError, Voter, VoterSet
-from quorum.recovery.advice import Step, command, contact, is_ours, rejoin
+from quorum.recovery.advice import Step, command, contact, is_ours, rejoin, start_line
 from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
@@ -89,7 +89,9 @@ def propose_voters(
     if all(copy.voters == voters and copy.rank == source.rank for copy in owned):
         raise AlreadyDoneError("these voters are already in all the directories: there is nothing to change")
     instead = "Bring that copy's log here first (kraft recover inspect)"
-    return _proposal(files, look_ahead(files, known, source, request, instead=instead), owned, voters, request)
+    writes = [at for voter in voters for at in voter.endpoints]
+    ahead = look_ahead(files, known, source, request, instead=instead, writes=writes)
+    return _proposal(files, ahead, owned, voters, request)
 
 
 def _new_set(source: Copy, owned: Sequence[Copy], named: Sequence[NamedVoter]) -> VoterSet:
@@ -175,7 +177,9 @@ def _proposal(files: Files, ahead: Outlook, owned: Sequence[Copy], voters: Voter
         rewrites,
         says=[
             f"voters become {', '.join(map(str, voters))}",
-            f"the log of {source.label}, the best of them, goes into all {len(owned)} directories",
+            f"the log of {source.label}, the best of them, goes into all {len(owned)} directories"
+            if len(owned) > 1
+            else f"the log of {source.label} goes on with that",
         ],
         warnings=_warnings(gone),
         steps=[
@@ -193,13 +197,12 @@ def _warnings(gone: Sequence[int]) -> tuple[str, ...]:
 
 def _start_all(voters: VoterSet, ours: bool) -> list[Step]:
     at = ",".join(contact(voter.endpoints) or "HOST:PORT" for voter in voters)
-    start = "kraft controller start --config node.properties" if ours else "bin/kafka-server-start.sh server.properties"
     return [
         Step(
             text="In every node's configuration, controllers' and brokers': the new addresses",
             commands=(f"controller.quorum.bootstrap.servers={at}", "listeners=... (each controller its own)"),
         ),
-        Step(text="Start the controllers, each in its directory", commands=(start,)),
+        Step(text="Start the controllers, each in its directory", commands=(start_line(ours=ours),)),
         Step(
             text="See that one leads, then restart the brokers",
             commands=(

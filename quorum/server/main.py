@@ -17,6 +17,7 @@ import uvloop
 from metadata_log.ids import Uuid
 from metadata_log.os_files import OsFiles
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
+from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig
 from quorum.node.bootstrap import open_replica
 from quorum.node.config import NodeConfig, load_config
@@ -35,7 +36,7 @@ from quorum.node.settle import settle
 from quorum.node.system_ports import SystemEntropy
 from quorum.server.grpc.listen import listen
 from quorum.server.kafka.listen import KafkaDoor, LeaderWatcher, listen_kafka
-from quorum.transport.grpc_network import GrpcNetwork
+from quorum.transport.network import PeerNetwork
 
 _STOP_GRACE_S: Final = 0.1
 """For answers on their way when everything else is done."""
@@ -63,7 +64,7 @@ async def serve(config: NodeConfig, *, watcher: Watcher | None = None) -> None:
     log = structlog.get_logger().bind(node_id=config.node_id)
     for warning in opened.recovery.warnings:
         log.warning("log recovered", what=warning)
-    network = GrpcNetwork()
+    network = PeerNetwork()
     leaders = LeaderWatcher()
     monitoring = Monitoring(config.node_id, leaders, *([] if watcher is None else [watcher]))
     driver = make_driver(opened, config, network, monitoring)
@@ -94,7 +95,7 @@ async def serve(config: NodeConfig, *, watcher: Watcher | None = None) -> None:
     log.info("stopped")
 
 
-def make_driver(opened: OpenedReplica, config: NodeConfig, network: GrpcNetwork, monitoring: Monitoring) -> Driver:
+def make_driver(opened: OpenedReplica, config: NodeConfig, network: PeerNetwork, monitoring: Monitoring) -> Driver:
     """A controller's driver, not yet running."""
     cluster_id = opened.meta.cluster_id
     controller = ControllerConfig(
@@ -105,7 +106,15 @@ def make_driver(opened: OpenedReplica, config: NodeConfig, network: GrpcNetwork,
         default_replication_factor=config.default_replication_factor,
         delete_topic_enable=config.delete_topic_enable,
         unclean_leader_election_enable=config.unclean_leader_election_enable,
+        quorum_node_ids=frozenset(config.static_voters.node_ids),
+        unclean_leader_election_interval_ms=config.unclean_leader_election_interval_ms,
+        leader_imbalance_check_interval_ms=(
+            config.leader_imbalance_check_interval_s * 1000 if config.auto_leader_rebalance_enable else None
+        ),
         min_insync_replicas=config.min_insync_replicas,
+        settings=config.settings,
+        tokens=config.tokens,
+        remote_log_storage_system_enable=config.remote_log_storage_system_enable,
     )
     registration = registration_of(config.node_id, Uuid(SystemEntropy().new_id()), config.controller_endpoints)
 
@@ -128,7 +137,15 @@ def make_driver(opened: OpenedReplica, config: NodeConfig, network: GrpcNetwork,
         monitoring.watcher,
         application=application,
         syncs=monitoring.metrics.syncs,
+        authorizer=_authorizer(config),
     )
+
+
+def _authorizer(config: NodeConfig) -> Authorizer | None:
+    """Who judges what comes through the doors; None where everybody may do all."""
+    if not config.authorizer_class_name:
+        return None
+    return Authorizer(super_users=config.super_users, allow_everyone_if_no_acl=config.allow_everyone_if_no_acl)
 
 
 async def _listen_kafka(config: NodeConfig, driver: Driver) -> list[KafkaDoor]:

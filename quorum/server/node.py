@@ -7,6 +7,7 @@ from typing import Final, Protocol
 import msgspec
 
 from metadata_log.image import MetadataImage
+from quorum.controller.authorizer import Authorizer
 from quorum.controller.context import ANONYMOUS, RequestContext
 from quorum.node.ports import Doors
 from quorum.node.view import NodeView
@@ -22,6 +23,10 @@ class Node(Doors, Protocol):
     @property
     def image(self) -> MetadataImage:
         """The published image."""
+
+    @property
+    def authorizer(self) -> Authorizer | None:
+        """Who judges whatever comes through a door; None where everybody may do all."""
 
     @property
     def kraft_version(self) -> int:
@@ -42,17 +47,24 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     host: str
     listener: str
+    authorizer: Authorizer | None
+    """Of the node that it came to."""
     principal: str = ANONYMOUS
     forwarded_by: int | None = None
     """The broker that passed the request on (Envelope)."""
 
-    def context(self, now_ms: int, timeout_ms: int) -> RequestContext:
-        """The context of one request; a `timeout_ms` of 0 or less names no deadline."""
+    is_token: bool = False
+    """It has proven itself by a delegation token."""
+
+    def context(self, now_ms: int = 0, timeout_ms: int = 0) -> RequestContext:
+        """The context of one request; a `timeout_ms` of 0 or less names no deadline, as other replicas name none."""
         return RequestContext(
             principal=self.principal,
             client_host=self.host,
             listener=self.listener,
             forwarded_by=self.forwarded_by,
+            authorizer=self.authorizer,
+            is_token=self.is_token,
             deadline_ms=now_ms + min(timeout_ms, MAX_TIMEOUT_MS) if timeout_ms > 0 else None,
         )
 

@@ -14,6 +14,10 @@ _SOURCE: Final = Path(__file__).parent / "linearizable"
 _DECIDED: Final = (0, 1, 3)
 
 
+class CannotBuildError(RuntimeError):
+    """What Go says."""
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What the program says. `open`: operations of unknown outcome; `undecided`: names for which time was too short."""
 
@@ -25,7 +29,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build() -> Path:
-    """The program; Go knows itself whether it has to be built anew."""
+    """The program; Go knows itself whether it has to be built anew.
+
+    Raises:
+        CannotBuildError: Go cannot build it, or cannot fetch Porcupine.
+    """
     program = _ROOT / "build" / "chaos" / "linearizable"
     _run(["go", "build", "-buildvcs=false", "-o", str(program), "."])
     return program
@@ -49,4 +57,4 @@ def check(history: Path, *, pictures: Path, timeout: str = "60s") -> Verdict:
 def _run(command: list[str]) -> None:
     done = subprocess.run(command, cwd=_SOURCE, env=os.environ, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+        raise CannotBuildError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from tests.chaos import checker
 from tests.chaos.cluster import faketime_library
 
 _INSIDE: Final = "KRAFT_CHAOS_INSIDE"
@@ -48,8 +49,15 @@ def check_possible() -> None:
 
 
 def command(words: Sequence[str]) -> list[str]:
-    """The command that runs `python words` in namespaces of its own."""
+    """The command that runs `python words` in namespaces of its own.
+
+    The checker is built before: Go may have to fetch Porcupine, and inside there is no network.
+    """
     check_possible()
+    try:
+        checker.build()
+    except checker.CannotBuildError as error:
+        raise CannotEnterError(f"the checker of histories cannot be built here: {error}") from error
     return ["unshare", "--mount", "--net", "--propagation", "private", sys.executable, *words]
 
 

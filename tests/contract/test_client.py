@@ -61,6 +61,23 @@ class TestFinding:
 
         run(main())
 
+    def test_a_leader_without_a_grpc_listener_is_said_to_be_out_of_reach(self) -> None:
+        """A Java controller of a mixed quorum."""
+
+        def follower(call: ClientCall) -> ClientAnswer:
+            at = (Endpoint(name="CONTROLLER", host="java.example", port=9093),)
+            return ClientAnswer(error=Error.NOT_CONTROLLER, leader_id=4, leader_endpoints=at)
+
+        async def main() -> None:
+            async with scripted_nodes(1) as (nodes, addresses), Client(addresses, timeout_s=1.5) as client:
+                nodes[0].at_once = follower
+                with pytest.raises(
+                    UnavailableError, match=r"node 4 leads, at CONTROLLER://java\.example:9093.*Kafka's tools"
+                ):
+                    await client.create_topic("t")
+
+        run(main())
+
     def test_a_controller_that_is_down_is_passed_over(self) -> None:
         async def main() -> None:
             async with scripted_nodes(1) as (nodes, addresses):

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 import grpc
 import pytest
 
+from kraft.v1 import admin_pb2, controller_pb2_grpc, quorum_pb2, quorum_pb2_grpc
 from kraft.v1 import controller_pb2 as pb
-from kraft.v1 import controller_pb2_grpc, quorum_pb2, quorum_pb2_grpc
 from metadata_log.ids import ZERO_TOPIC_ID
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
@@ -317,8 +317,17 @@ class TestSingleCalls:
                     await stub.BrokerHeartbeat(pb.BrokerHeartbeatRequest()),
                     await stub.AlterPartition(pb.AlterPartitionRequest()),
                     await stub.RegisterController(pb.RegisterControllerRequest(incarnation_id=incarnation)),
+                    await stub.CreatePartitions(admin_pb2.CreatePartitionsRequest()),
+                    await stub.IncrementalAlterConfigs(admin_pb2.IncrementalAlterConfigsRequest()),
+                    await stub.AlterPartitionReassignments(admin_pb2.AlterPartitionReassignmentsRequest()),
+                    await stub.ListPartitionReassignments(admin_pb2.ListPartitionReassignmentsRequest()),
+                    await stub.ElectLeaders(admin_pb2.ElectLeadersRequest()),
+                    await stub.AllocateProducerIds(admin_pb2.AllocateProducerIdsRequest()),
+                    await stub.AssignReplicasToDirs(admin_pb2.AssignReplicasToDirsRequest()),
+                    await stub.UnregisterBroker(admin_pb2.UnregisterBrokerRequest()),
+                    await stub.UpdateFeatures(admin_pb2.UpdateFeaturesRequest()),
                 ]
-            assert [answer.outcome.error_code for answer in answers] == [Error.NOT_CONTROLLER] * 7
+            assert {answer.outcome.error_code for answer in answers} == {Error.NOT_CONTROLLER}
             assert [type(call.request) for call in node.calls] == [kind.request for kind in KINDS]
 
         run(main())

@@ -15,7 +15,7 @@ from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
 from quorum.controller.requests import RegisterController, RegisterControllerResponse
 from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, ControllerCall, OutgoingRequest, PeerResponse
+from quorum.node.ports import ClientAnswer, ControllerCall, OutgoingRequest
 from quorum.raft.messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
@@ -27,29 +27,9 @@ from quorum.raft.messages import (
 from quorum.raft.ready import Destination
 from quorum.transport.grpc_network import GrpcNetwork
 from tests.support.loop import run, until
+from tests.support.network_replies import Replies
 from tests.support.quorum_calls import KEY, fetch, fetched
 from tests.support.scripted_node import NODE_ID, ScriptedNode, served
-
-
-class Replies:
-    """Collects what a network reports."""
-
-    def __init__(self) -> None:
-        self.responses: list[tuple[int, int, PeerResponse]] = []
-        self.failures: list[tuple[int, int, bool]] = []
-        self.answers: list[tuple[int, ClientAnswer | None]] = []
-
-    def on_peer_response(self, destination_id: int, correlation: int, response: PeerResponse) -> None:
-        """See the port."""
-        self.responses.append((destination_id, correlation, response))
-
-    def on_peer_failure(self, destination_id: int, correlation: int, *, disconnected: bool) -> None:
-        """See the port."""
-        self.failures.append((destination_id, correlation, disconnected))
-
-    def on_controller_answer(self, correlation: int, answer: ClientAnswer | None) -> None:
-        """See the port."""
-        self.answers.append((correlation, answer))
 
 
 @asynccontextmanager

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 
-from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
+from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, Uuid
 from metadata_log.image import FeaturesImage, MetadataImage
+from metadata_log.image.cluster import ControllerRegistration, Listener
 from metadata_log.image.maps import Map
 from metadata_log.offsets import Offset
 from metadata_log.voters import Endpoint
@@ -47,6 +52,25 @@ class _Node(ScriptedNode):
             voters=(VOTER,),
             observers=(),
         )
+
+
+class _OfStaticVoters(_Node):
+    def describe_quorum(self) -> QuorumDescription:
+        unnamed = (Endpoint(name="", host="c7.configured", port=9093),)
+        return msgspec.structs.replace(
+            super().describe_quorum(), voters=(msgspec.structs.replace(VOTER, endpoints=unnamed),)
+        )
+
+
+def _registered(image: MetadataImage) -> MetadataImage:
+    """Node 7 has registered with one listener."""
+    controller = ControllerRegistration(
+        controller_id=NodeId(NODE_ID),
+        incarnation_id=Uuid(bytes([5]) * 16),
+        listeners=(Listener(name="CONTROLLER", host="c7.registered", port=9093, security_protocol=0),),
+    )
+    cluster = msgspec.structs.replace(image.cluster, controllers=Map({NodeId(NODE_ID): controller}))
+    return msgspec.structs.replace(image, cluster=cluster)
 
 
 class TestApiVersions:
@@ -114,6 +138,20 @@ class TestDescribing:
 
         run(main())
 
+    def test_static_voters_are_described_with_the_listeners_that_they_have_registered(self) -> None:
+        """Those of the configuration have no name, and Kafka's tools take none without."""
+
+        async def main() -> None:
+            node = _OfStaticVoters()
+            async with kafka_door(node) as door, connected(door.port) as client:
+                assert [each.listeners for each in (await client.ask(describe_quorum(2))).nodes] == [()]
+                node.image = _registered(node.image)
+                said = await client.ask(describe_quorum(2))
+            listeners = [(each.name, each.host, each.port) for each in said.nodes[0].listeners]
+            assert listeners == [("CONTROLLER", "c7.registered", 9093)]
+
+        run(main())
+
     def test_a_follower_does_not_describe_it(self) -> None:
         async def main() -> None:
             node = _Node()
@@ -144,11 +182,18 @@ class TestDescribing:
 
         run(main())
 
-    @pytest.mark.parametrize(("role", "told"), [("follower", NODE_ID), ("prospective", -1), ("candidate", -1)])
-    def test_a_leader_that_is_held_for_dead_is_not_named(self, role: str, told: int) -> None:
+    @pytest.mark.parametrize(
+        ("role", "leader_id", "told"),
+        [("follower", 3, 3), ("prospective", 3, NODE_ID), ("candidate", 3, NODE_ID), ("unattached", None, NODE_ID)],
+    )
+    def test_who_holds_the_leader_for_dead_or_knows_none_names_itself(
+        self, role: str, leader_id: int | None, told: int
+    ) -> None:
+        """Told that there is none, Kafka's Admin asks nobody else until its call has timed out."""
+
         async def main() -> None:
             node = _Node()
-            node.role = role
+            node.role, node.leader_id = role, leader_id
             async with kafka_door(node) as door, connected(door.port) as client:
                 assert (await client.ask(describe_cluster(2))).controller_id == told
 
@@ -299,7 +344,7 @@ class TestBounds:
     def test_who_reads_no_answers_goes_when_there_are_too_many(self) -> None:
         async def main() -> None:
             limits = Limits(max_unsent_bytes=10)
-            async with kafka_door(_Node(), limits) as door, connected(door.port) as other, connected(door.port) as deaf:
+            async with kafka_door(_Node(), limits) as door, connected(door.port) as other, _narrow(door.port) as deaf:
                 assert (await other.ask(api_versions(4))).error_code.value == 0
                 _stop_reading(deaf)
                 asking = asyncio.get_running_loop().create_task(_ask_on(deaf))
@@ -311,7 +356,7 @@ class TestBounds:
 
     def test_what_is_sent_to_a_door_whose_answers_are_not_read_stays_with_the_sender(self) -> None:
         async def main() -> None:
-            async with kafka_door(_Node()) as door, connected(door.port) as deaf:
+            async with kafka_door(_Node()) as door, _narrow(door.port) as deaf:
                 _stop_reading(deaf)
                 asking = asyncio.get_running_loop().create_task(_ask_on(deaf))
                 await until(lambda: door.unsent_bytes > 0, what="an answer to wait")
@@ -324,6 +369,21 @@ class TestBounds:
                 asking.cancel()
 
         run(main())
+
+
+@asynccontextmanager
+async def _narrow(port: int) -> AsyncIterator[KafkaClient]:
+    """A connection of small segments and a small window, or the system would hold megabytes of answers on its way."""
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
+    sock.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", port))
+    client = KafkaClient(*await asyncio.open_connection(sock=sock))
+    try:
+        yield client
+    finally:
+        client.close()
 
 
 def _stop_reading(client: KafkaClient) -> None:

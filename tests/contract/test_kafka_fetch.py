@@ -56,6 +56,7 @@ class TestFetch:
         said = _asked(node, respond, fetch(version))
         (call,) = calls
         assert (call.cluster_id, call.topic_id, call.partition) == (CLUSTER_ID, METADATA_TOPIC_ID, 0)
+        assert (call.context.client_host, call.context.listener) == ("127.0.0.1", "CONTROLLER")
         directory = REPLICA.directory_id if version > 16 else DirectoryId(bytes(16))
         assert call.request == FetchRequest(
             replica=ReplicaKey(node_id=NodeId(11), directory_id=directory),

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import struct
 
+import msgspec
 import pytest
 from kio.schema.create_topics.v7.response import CreateTopicsResponse
+from kio.schema.describe_quorum.v2.response import DescribeQuorumResponse
 from kio.serial import entity_reader
 
 from metadata_log.ids import ZERO_TOPIC_ID, TopicId
 from quorum.controller import requests as r
+from quorum.controller.authorizer import Authorizer
+from quorum.controller.context import ANONYMOUS
 from quorum.errors import Error
 from quorum.node.ports import ClientAnswer
 from tests.support.kafka_exchange import exchange, only_answer
@@ -22,14 +26,20 @@ from tests.support.kafka_requests import (
     describe_quorum,
     envelope,
     incremental_alter_configs,
-    list_partition_reassignments,
 )
 from tests.support.kafka_wire import request_bytes, written
 
 TOPIC_ID = TopicId(ID.bytes)
 CREATED = r.CreateTopicsResponse(
     topics=(
-        r.CreatableTopicResult(name="t", error=Error.NONE, topic_id=TOPIC_ID, num_partitions=3, replication_factor=2),
+        r.CreatableTopicResult(
+            name="t",
+            error=Error.NONE,
+            topic_id=TOPIC_ID,
+            num_partitions=3,
+            replication_factor=2,
+            configs=(r.EffectiveConfig(name="flush.ms", value="1", source=r.ConfigSource.DYNAMIC_TOPIC_CONFIG),),
+        ),
     )
 )
 ASKED = r.CreateTopics(
@@ -49,15 +59,26 @@ class TestCreateTopics:
     @pytest.mark.parametrize("version", range(2, 8))
     def test_each_field(self, version: int) -> None:
         call, said = exchange(create_topics(version), ClientAnswer(response=CREATED))
-        assert call.request == ASKED
+        assert call.request == msgspec.structs.replace(ASKED, wants_configs=version > 4)
         assert call.context.deadline_ms is not None
         (topic,) = said.topics
         assert (topic.name, topic.error_code.value, topic.error_message) == ("t", 0, None)
         if version > 4:
             assert (topic.num_partitions, topic.replication_factor) == (3, 2)
-            assert topic.configs == (), "Kafka's Admin fails where it is null"
+            assert topic.topic_config_error_code == 0
+            ((name, value, source),) = ((each.name, each.value, each.config_source) for each in topic.configs)
+            assert (name, value, source) == ("flush.ms", "1", 1)
         if version > 6:
             assert topic.topic_id == ID
+
+    def test_the_configs_that_the_asker_may_not_see(self) -> None:
+        topic = r.CreatableTopicResult(
+            name="t", error=Error.NONE, topic_id=TOPIC_ID, config_error=Error.TOPIC_AUTHORIZATION_FAILED
+        )
+        _, said = exchange(create_topics(7), ClientAnswer(response=r.CreateTopicsResponse(topics=(topic,))))
+        (told,) = said.topics
+        assert (told.topic_config_error_code, told.num_partitions) == (29, -1)
+        assert told.configs == (), "Kafka's Admin fails where it is null"
 
     def test_a_refusal_stands_at_each_topic(self) -> None:
         _, said = exchange(create_topics(7), ClientAnswer(error=Error.NOT_CONTROLLER, message="why"))
@@ -89,6 +110,13 @@ class TestDeleteTopics:
         assert [(each.name, each.error_code.value) for each in said.responses] == [("t", 0), ("u", 100)]
         if version > 5:
             assert [each.topic_id for each in said.responses] == [ID, None]
+
+    @pytest.mark.parametrize(("version", "error"), [(1, 42), (2, 42), (3, 73), (6, 73)])
+    def test_that_nothing_may_be_deleted_is_told_in_the_words_of_the_version(self, version: int, error: int) -> None:
+        refused = r.DeletableTopicResult(error=Error.TOPIC_DELETION_DISABLED, name="t", topic_id=ZERO_TOPIC_ID)
+        answer = ClientAnswer(response=r.DeleteTopicsResponse(topics=(refused,)))
+        _, said = exchange(delete_topics(version), answer)
+        assert [each.error_code.value for each in said.responses] == [error]
 
 
 class TestCreatePartitions:
@@ -127,31 +155,10 @@ class TestIncrementalAlterConfigs:
         assert (answered.error_code.value, answered.error_message) == (40, "why")
 
 
-class TestListPartitionReassignments:
-    def test_each_field(self) -> None:
-        moving = r.OngoingReassignment(partition_index=1, replicas=(12, 11), adding=(12,), removing=(11,))
-        response = r.ListPartitionReassignmentsResponse(topics=(r.OngoingTopic(name="t", partitions=(moving,)),))
-        call, said = exchange(list_partition_reassignments(0), ClientAnswer(response=response))
-        assert call.request == r.ListPartitionReassignments(topics=(("t", (0, 1)),), timeout_ms=5000)
-        (topic,) = said.topics
-        (part,) = topic.partitions
-        assert (said.error_code.value, topic.name, part.partition_index) == (0, "t", 1)
-        assert (part.replicas, part.adding_replicas, part.removing_replicas) == ((12, 11), (12,), (11,))
-
-    def test_all_of_them(self) -> None:
-        answer = ClientAnswer(response=r.ListPartitionReassignmentsResponse())
-        call, _ = exchange(list_partition_reassignments(0, everything=True), answer)
-        assert call.request == r.ListPartitionReassignments(topics=None, timeout_ms=5000)
-
-    def test_a_read_that_came_too_late_timed_out(self) -> None:
-        _, said = exchange(list_partition_reassignments(0), ClientAnswer(error=Error.OFFSET_NOT_AVAILABLE))
-        assert said.error_code.value == Error.REQUEST_TIMED_OUT
-
-
 class TestEnvelope:
     def test_the_request_within_is_the_clients(self) -> None:
         call, said = exchange(envelope(), ClientAnswer(response=CREATED), host="10.1.2.3")
-        assert call.request == ASKED
+        assert call.request == msgspec.structs.replace(ASKED, wants_configs=True)
         assert (call.context.principal, call.context.forwarded_by) == ("User:ANONYMOUS", None)
         assert said.error_code.value == 0
         assert struct.unpack(">ib", said.response_data[:5]) == (42, 0), "the client's own number, and no tags"
@@ -178,6 +185,17 @@ class TestEnvelope:
         said = only_answer(envelope(request_data=data))
         assert said.error_code.value == 0
         assert said.response_data
+
+    def test_only_a_broker_may_pass_on(self) -> None:
+        said = only_answer(envelope(), Authorizer())
+        assert (said.error_code.value, said.response_data) == (Error.CLUSTER_AUTHORIZATION_FAILED, None)
+
+    def test_describing_the_quorum_to_who_has_no_right_to_it(self) -> None:
+        data = request_bytes(55, 2, written(describe_quorum(2)), 42)[4:]
+        broker = Authorizer(super_users=frozenset({ANONYMOUS}))
+        said = only_answer(envelope(request_data=data, request_principal=b"\0\0\5User\4eve\1\0"), broker)
+        within, _ = entity_reader(DescribeQuorumResponse)(said.response_data, 5)
+        assert (within.error_code.value, within.topics) == (Error.CLUSTER_AUTHORIZATION_FAILED, ())
 
     @pytest.mark.parametrize(
         ("changes", "error"),

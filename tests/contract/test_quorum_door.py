@@ -41,7 +41,9 @@ class TestFetch:
                 stream = stub.Fetch(None)
                 await stream.write(fetch_message(41, offset=5))
                 await until(lambda: node.peers, what="the request at the node")
-                assert node.peers[1][0].request == fetch(5)
+                call = node.peers[1][0]
+                assert call.request == fetch(5)
+                assert (call.context.client_host, call.context.listener) == ("127.0.0.1", "GRPC")
                 node.answer_peer(1, fetched(8))
                 answer: Any = await stream.read()
             assert answer.correlation_id == 41
@@ -174,6 +176,7 @@ class TestFetchSnapshot:
                 call = asyncio.ensure_future(stub.FetchSnapshot(message))
                 await until(lambda: node.peers, what="the request at the node")
                 assert node.peers[1][0].request == asked
+                assert node.peers[1][0].context.listener == "GRPC"
                 node.answer_peer(1, answered)
                 assert fetch_snapshot_response_from(await call) == answered
 

@@ -110,6 +110,16 @@ def test_a_topic_that_is_not_there(kraft: Kraft) -> None:
         assert kraft("topics", *words, "--if-exists")[0] == 0
 
 
+def test_describing_several_ids_says_which_were_there(kraft: Kraft) -> None:
+    topic_id = _json(kraft("topics", "create", "--topic", "known", "-o", "json"))["topic_id"]
+    words = ("topics", "describe", "--topic-id", topic_id, "--topic-id", "B" * 21 + "A", "-o", "json")
+    status, out, err = kraft(*words)
+    assert (status, [each["topic"] for each in json.loads(out)]) == (1, ["known"])
+    assert "BBBBBBBBBBBBBBBBBBBBBA" in err
+    assert "UNKNOWN_TOPIC_ID" in err
+    assert _json(kraft(*words, "--if-exists"))[0]["topic_id"] == topic_id
+
+
 def test_deleting_several_says_which_were_there(kraft: Kraft) -> None:
     kraft("topics", "create", "--topic", "one")
     status, out, err = kraft("topics", "delete", "--topic", "one", "--topic", "none", "-o", "json")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import re
 from pathlib import Path
 
 import pytest
@@ -11,50 +11,51 @@ from metadata_log.os_files import OsFiles
 from metadata_log.tools.hashes import hash_logs
 from quorum.cli.demo.cluster import wait_until
 from quorum.cli.main import run
+from quorum.recovery.conflicts import common_end
 from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.places import find_place
-from quorum.recovery.survey import common_end
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
+from tests.support.kafka.goes_on import destroy
+from tests.support.kafka.lost import UNSEEN, LostCluster
 from tests.support.kafka.recovery import directories
-from tests.support.kafka.tools import KafkaTools
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(500)]
 
 
 def test_a_broker_and_a_stale_voter_with_other_records_rejoin(
-    tmp_path: Path, kafka_tools: KafkaTools, capsys: pytest.CaptureFixture[str]
+    lost: LostCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with KafkaCluster(tmp_path / "cluster", kafka_tools) as cluster:
-        cluster.start()
-        _create(cluster, "early")
-        leader = cluster.leader()
-        survivor, stale = (node for node in cluster.controllers if node is not leader)
-        _leave_behind(cluster, survivor)
-        shutil.rmtree(leader.log_dir)
+    with lost.copy(lost.behind, tmp_path / "cluster") as cluster:
+        survivor = cluster.nodes[lost.survivor]
+        gone, stale = (node for node in cluster.controllers if node is not survivor)
+        destroy(cluster, gone.node_id)
         held = {node.node_id: copy_of(node) for node in (stale, *cluster.brokers)}
         assert all(copy.end.offset > copy_of(survivor).end.offset for copy in held.values())
 
-        missing = f"{leader.node_id},{stale.node_id}"
+        missing = f"{gone.node_id},{stale.node_id}"
         words = ["recover", "standalone", "--dir", str(survivor.log_dir), "--missing", missing]
         words += [word for broker in cluster.brokers for word in ("--copy", str(broker.log_dir))]
         assert run(words) == 1
-        assert "later-4; which may have been committed" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        for broker in cluster.brokers:
+            assert re.search(_would_lose(copy_of(survivor), copy_of(broker), cluster), said), said
         assert run([*words, "--accept-data-loss", "--apply"]) == 0
-        assert "later-4" in capsys.readouterr().out
+        assert UNSEEN in capsys.readouterr().out
         cut = int(copy_of(survivor).end.offset) - 2
         assert all(common_end(copy_of(survivor), copy) == cut for copy in held.values())
 
+        for node in cluster.nodes.values():
+            _take_no_checkpoints(node)
+            _drop_checkpoints_past(node, cut)
         cluster.start(survivor.node_id, *(broker.node_id for broker in cluster.brokers))
         cluster.start(stale.node_id)
-        _create(cluster, "after")
+        cluster.admin("topics", "--create", "--topic", "after", "--partitions", "1", "--replication-factor", "2")
         end = int(copy_of(survivor).end.offset)
         for node in (stale, *cluster.brokers):
             wait_until(
                 f"node {node.node_id} to follow", lambda node=node: _follows(node, end), timeout_s=90, every_s=0.5
             )
-        listed = set(cluster.admin("topics", "--list").split())
-        assert {"early", "after"} <= listed
-        assert not [name for name in listed if name.startswith("later")]
+        assert {name for name in cluster.topics() if not name.startswith("__")} == {*lost.contents.topics, "after"}
         cluster.end()
         left = [path for path in directories(cluster) if path.exists()]
         assert len({line.hash for line in hash_logs(left)}) == 1
@@ -63,13 +64,31 @@ def test_a_broker_and_a_stale_voter_with_other_records_rejoin(
             _check_same_bytes(copy_of(survivor), copy_of(node))
 
 
-def _leave_behind(cluster: KafkaCluster, survivor: KafkaNode) -> None:
-    """The others commit topics that the survivor has not; then all are killed."""
-    survivor.kill()
-    for number in range(5):
-        _create(cluster, f"later-{number}")
-    for node in cluster.nodes.values():
-        node.kill()
+def _would_lose(survivor: Copy, broker: Copy, cluster: KafkaCluster) -> str:
+    """What must be said of a broker that is ahead: a checkpoint holds nothing but what was committed.
+
+    Whether a broker has taken one since the survivor's end is a matter of chance.
+    """
+    proven = max(copy_of(node).extent.snapshot_end for node in cluster.brokers)
+    start, end = int(survivor.end.offset), int(broker.end.offset)
+    words = "which may have been committed"
+    if proven > start:
+        words = "committed" if proven >= end else "committed in part"
+    return rf"offsets {start} to {end} on {re.escape(broker.label)}: [^;]*, topics {UNSEEN}; {words}[.;] "
+
+
+def _take_no_checkpoints(node: KafkaNode) -> None:
+    """A Kafka that has cut its log writes the old voters into its next checkpoint (see `survey.beyond_repair`)."""
+    with node.properties.open("a") as properties:
+        properties.write("metadata.log.max.record.bytes.between.snapshots=20971520\n")
+
+
+def _drop_checkpoints_past(node: KafkaNode, cut: int) -> None:
+    """Nobody goes back below a checkpoint: `recover` says that such a directory must be set aside. Whether a node has
+    taken one since the survivor's end is a matter of chance, and this test is about logs that are cut."""
+    for path in node.metadata_dir.glob("*.checkpoint"):
+        if int(path.name.partition("-")[0]) > cut:
+            path.unlink()
 
 
 def _check_same_bytes(one: Copy, other: Copy) -> None:
@@ -86,7 +105,3 @@ def copy_of(node: KafkaNode) -> Copy:
 def _follows(node: KafkaNode, end: int) -> bool:
     copy = copy_of(node)
     return copy.end.epoch > 1000 and copy.end.offset >= end
-
-
-def _create(cluster: KafkaCluster, topic: str) -> None:
-    cluster.admin("topics", "--create", "--topic", topic, "--partitions", "1", "--replication-factor", "2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from tests.support.kafka.cluster import KafkaNode
 from tests.support.kafka.goes_on import check_it_goes_on, check_they_are_equal, destroy, flip
 from tests.support.kafka.lost import LATE, UNSEEN, LostCluster
 from tests.support.kafka.recovery import read_contents
-from tests.support.kafka.runbook import Player, blocks_of
+from tests.support.kafka.runbook import Block, Player, blocks_of
 
 NEW_CLUSTER_ID = "Y2xvbmVkLWZyb20tYmVmbw"
 
@@ -87,16 +88,65 @@ def test_corrupt_log(lost: LostCluster, tmp_path: Path) -> None:
         (cluster.nodes[3].metadata_dir / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
         identity = (broken.log_dir / "meta.properties").read_text()
         directory_id = next(line for line in identity.splitlines() if line.startswith("directory.id=")).split("=")[1]
-        *mending, replacing = blocks_of("corrupt-log")
+        blocks = blocks_of("corrupt-log")
+        starting = next(index for index, block in enumerate(blocks) if block.commands == ("systemctl start kafka",))
+        mending, starts, replacing = blocks[:starting], blocks[starting : starting + 3], blocks[starting + 3]
         player = Player(cluster)
         for block in mending:
             player.run(block, changes={"OFFSET": str(end)})
         assert "torn_tail" in player.output
+        check_undo(player, mending[-1])
+        for block in starts:
+            player.run(block)
         broken.kill()
         flip(max(broken.metadata_dir.glob("*.log")))
         player.run(replacing, changes={"DIRECTORY_ID": directory_id})
         cluster.end()
         check_they_are_equal(cluster.controllers)
+
+
+def check_undo(player: Player, block: Block) -> None:
+    """Take the last repair back as the README of the runbooks says, and do it again."""
+    [undo] = blocks_of("README")
+    player.run(Block(host=block.host, commands=undo.commands))
+    assert "Done: kraft recover undo" in player.said[-1][1]
+    player.run(block)
+
+
+def test_damage_in_the_middle_and_no_other_copy(lost: LostCluster, tmp_path: Path) -> None:
+    first = next(node for node in (1, 2, 3) if node != lost.survivor)
+    others = [node for node in (1, 2, 3) if node != first]
+    with lost.copy(lost.behind, tmp_path / "cluster") as cluster:
+        destroy(cluster, *others)
+        for broker in cluster.brokers:
+            shutil.rmtree(broker.metadata_dir)
+        end = damage_before(cluster.nodes[first], UNSEEN)
+        blocks = blocks_of("corrupt-log")
+        last = next(index for index, block in enumerate(blocks) if "kraft log dump" in " ".join(block.commands))
+        player = Player(cluster, hosts=dict(zip((1, 2, 3), (first, *others), strict=True)))
+        for block in blocks[last:]:
+            player.run(block, changes={"OFFSET": str(end)})
+        assert "it was damaged at" in player.output
+        assert read_contents(cluster, lost.contents) == lost.before
+        assert UNSEEN not in cluster.topics()
+        cluster.end()
+        check_they_are_equal([cluster.nodes[first], *cluster.brokers])
+
+
+def damage_before(node: KafkaNode, topic: str) -> int:
+    """Break the batch that creates a topic, and the checkpoints that hold it; where the safe part ends then."""
+    for path in node.metadata_dir.glob("*.checkpoint"):
+        if topic.encode() in path.read_bytes():
+            path.unlink()
+    log = next(path for path in node.metadata_dir.glob("*.log") if topic.encode() in path.read_bytes())
+    data = bytearray(log.read_bytes())
+    data[data.index(topic.encode())] ^= 1
+    log.write_bytes(data)
+    files = OsFiles()
+    copy = read_copy(files, find_place(files, str(node.log_dir)))
+    assert copy.stop is not None
+    assert not copy.stop.is_torn
+    return int(copy.end.offset)
 
 
 def tear_the_end(node: KafkaNode) -> int:

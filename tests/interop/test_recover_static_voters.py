@@ -1,19 +1,17 @@
-"""Static voters (Kafka 3.9): two of three controllers destroyed, the third goes on alone, then three vote again."""
+"""The runbook for static voters, word for word, on Kafka 3.9: a survivor, then three voters, then none."""
 
 from __future__ import annotations
 
-import re
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.hashes import hash_logs
-from tests.support.kafka.cluster import CLUSTER_ID, KafkaCluster, KafkaNode
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.goes_on import check_they_are_equal, destroy
 from tests.support.kafka.recovery import Contents, read_contents, write_contents
+from tests.support.kafka.runbook import Player, blocks_of
 from tests.support.kafka.tools import KafkaTools
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(600)]
@@ -26,35 +24,7 @@ def old_tools() -> Iterator[KafkaTools]:
         yield tools
 
 
-def kraft(*words: str, status: int = 0) -> str:
-    """What a process of the command line says."""
-    command = [sys.executable, "-m", "quorum.cli.main", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == status, f"{words}\n{done.stdout}{done.stderr}"
-    return done.stdout + done.stderr
-
-
-def named(nodes: Iterable[KafkaNode]) -> list[str]:
-    return [f"{node.node_id}@{node.address}" for node in nodes]
-
-
-def configure_voters(cluster: KafkaCluster, voters: Iterable[KafkaNode]) -> None:
-    """Write the line that the command asks for into every node's configuration."""
-    line = f"controller.quorum.voters={','.join(named(voters))}"
-    for node in cluster.nodes.values():
-        node.properties.write_text(re.sub(r"controller\.quorum\.voters=.*", line, node.properties.read_text()))
-
-
-def words_for(cluster: KafkaCluster, nodes: Iterable[KafkaNode]) -> list[str]:
-    words = ["recover", "static-voters"]
-    for node in nodes:
-        words += ["--dir", str(node.log_dir), "--config", str(node.properties)]
-    for voter in named(nodes):
-        words += ["--set", voter]
-    return words + [word for broker in cluster.brokers for word in ("--copy", str(broker.log_dir))]
-
-
-def test_a_survivor_with_static_voters_goes_on(old_tools: KafkaTools, tmp_path: Path) -> None:
+def test_static_voters(old_tools: KafkaTools, tmp_path: Path) -> None:
     contents = Contents(topics={"orders": 30})
     with KafkaCluster(
         tmp_path / "cluster", old_tools, version=VERSION, static_voters=True, properties=Contents.PROPERTIES
@@ -68,33 +38,30 @@ def test_a_survivor_with_static_voters_goes_on(old_tools: KafkaTools, tmp_path: 
         for node in lost:
             node.kill()
             shutil.rmtree(node.log_dir)
-        survivor.kill()
-
-        words = [*words_for(cluster, [survivor]), "--missing", ",".join(str(node.node_id) for node in lost)]
-        assert f"must be {survivor.node_id}@{survivor.address}" in kraft(*words)
-        assert f"controller.quorum.voters={survivor.node_id}@{survivor.address}" in kraft(*words, "--apply")
-        kraft("recover", "verify", str(survivor.log_dir))
-        for node in cluster.brokers:
-            node.kill()
-        configure_voters(cluster, [survivor])
-        cluster.start(survivor.node_id, *(broker.node_id for broker in cluster.brokers))
-        assert read_contents(cluster, contents) == before
-        cluster.admin("topics", "--create", "--topic", "after", "--partitions", "1", "--replication-factor", "2")
-
-        cluster.stop()
-        configure_voters(cluster, cluster.controllers)  # Kafka formats no controller that is not among them
-        for node in lost:
-            old_tools.run("storage", "format", "-t", CLUSTER_ID, "-c", str(node.properties))
-        kraft(*words_for(cluster, cluster.controllers), "--apply")
-        kraft("recover", "verify", *(str(node.log_dir) for node in cluster.controllers))
-        cluster.start()
+        numbers = ",".join(str(node.node_id) for node in lost)
+        player = Player(cluster, hosts={1: survivor.node_id, 2: lost[0].node_id, 3: lost[1].node_id})
+        changes = {"--missing 2,3": f"--missing {numbers}"}
+        for host, node_id in ((1, survivor.node_id), (2, lost[0].node_id), (3, lost[1].node_id)):
+            changes |= {f"{host}@host{host}": f"{node_id}@host{host}"}
+        blocks = blocks_of("static-voters")
+        last = next(index for index, block in enumerate(blocks) if "from-broker" in " ".join(block.commands))
+        for block in blocks[:last]:
+            player.run(block, changes=changes)
+        for node in cluster.nodes.values():
+            node.wait_started()
+        assert f"must be {survivor.node_id}@host1:9093" in player.as_written(player.output)
         cluster.leader().kill()
         cluster.admin("topics", "--create", "--topic", "second", "--partitions", "1", "--replication-factor", "2")
-        cluster.await_topics("after", "second")
+        cluster.await_topics("after-recovery", "second")
         assert read_contents(cluster, contents) == before
         cluster.start(*(node.node_id for node in cluster.controllers if not node.is_running))
+        for node in cluster.controllers:
+            node.kill()
+        check_they_are_equal(cluster.controllers)
+        destroy(cluster, 1, 2, 3)
+        for block in blocks[last:]:
+            player.run(block, changes={**changes, "--node-id 1": f"--node-id {survivor.node_id}"})
+        cluster.await_topics("after-recovery", "second", "after-all")
+        assert read_contents(cluster, contents) == before
         cluster.end()
-        log_dirs = [node.log_dir for node in cluster.nodes.values()]
-        assert len({line.hash for line in hash_logs(log_dirs)}) == 1
-        kraft("log", "diff", *map(str, log_dirs))
-        kraft("check", *map(str, log_dirs))
+        check_they_are_equal([survivor, *cluster.brokers])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from metadata_log.checkpoint_ops import CheckReceived
+from metadata_log.checkpoint_ops import CheckReceived, ReadPiece
 from metadata_log.errors import MetadataLogError
 from metadata_log.simulated_files import SimulatedCrash
 from quorum.node.checkpoint_jobs import CheckpointJob, CheckpointJobDone
@@ -75,6 +75,8 @@ class NodeDisk:
             return
         if isinstance(job.op, CheckReceived) and node.dies_installing is not None:
             node.files.crash_at, node.dies_installing = node.files.changes + node.dies_installing, None
+        if isinstance(job.op, ReadPiece) and isinstance(result, bytes):
+            node.cluster.checkers.on_piece(node, job.op)
         node.look_at_disk()
         node.world.after(_TOLD_US, node.deliver, self._boot, CheckpointJobDone(job_id=job.job_id, result=result))
         if self._work:

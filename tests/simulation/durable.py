@@ -51,18 +51,15 @@ class DurableLog:
 
     def places_before(self, offset: int) -> list[tuple[str, int, int]]:
         """(file, start, end) of the batches that another follows in the same file, both before `offset`."""
-        return [
-            (segment.name, ([0, *segment.ends])[at], segment.ends[at])
-            for segment in self._segments
-            for at, following in enumerate(segment.keys[1:])
-            if following.end <= offset
-        ]
+        return self.places_between(0, offset)
 
     def places_between(self, first: int, last: int) -> list[tuple[str, int, int]]:
-        """(file, start, end) of the batches from offset `first` to `last` that another follows in the same file."""
+        """(file, start, end) of the batches from offset `first` to `last` that another follows in the same file. A file
+        that was removed, though not durably, is nobody's to read."""
         return [
             (segment.name, ([0, *segment.ends])[at], segment.ends[at])
             for segment in self._segments
+            if segment.name in self._directory.now
             for at, following in enumerate(segment.keys[1:])
             if first <= segment.keys[at].base and following.end <= last
         ]

@@ -12,11 +12,10 @@ from typing import Final
 import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
-from metadata_log.snapshot import checkpoint_name, newest_checkpoint
 from tests.simulation.clock import TRUE_RATE
 from tests.simulation.cluster import Cluster
 from tests.simulation.fault_names import FAULTS, LEADER_FAULTS, SNAPSHOT_FAULTS, VOTER_FAULTS, VOTER_PLANS
-from tests.simulation.faults_leader import depose, hand_over, late_proof, rot_ahead, slow_leaders_disk
+from tests.simulation.faults_leader import depose, hand_over, late_proof, rot_ahead, rot_checkpoint, slow_leaders_disk
 from tests.simulation.faults_rivals import old_tail, rival_leaders
 from tests.simulation.faults_voters import change_unheard, early_change, replaced_and_counted, two_changes
 from tests.simulation.node import DATA, Node
@@ -254,21 +253,15 @@ def _dead_in_snapshot(cluster: Cluster, pick: Pick) -> None:
 
 
 def _snapshot_rot(cluster: Cluster, pick: Pick) -> None:
-    """A bit of the newest checkpoint flips, on a minority's disks at most, and its process is started anew: it must go
-    by its log, or refuse the checkpoint by name."""
+    """A bit of the newest checkpoint flips, on a minority's disks at most. Its process is started anew: it must go by
+    its log, or refuse the checkpoint by name; or it goes on: it must give it to nobody, and take another one."""
     node = cluster.voters[pick.of(len(cluster.voters))]
     rotten = sum(1 for other in cluster.voters if other.is_rotten)
-    directory = f"{DATA}/{METADATA_DIRECTORY}"
-    newest = newest_checkpoint(node.files, directory)
-    if rotten >= (len(cluster.voters) - 1) // 2 or node.is_rotten or newest is None or newest.offset == 0:
+    if rotten >= (len(cluster.voters) - 1) // 2 or node.is_rotten:
         return
-    name = checkpoint_name(newest)
-    node.is_rotten = True
-    node.durable.is_trusted = False
-    size = len(node.files.content(f"{directory}/{name}"))
-    node.files.rot(f"{directory}/{name}", pick.of(size), 1 << pick.of(8))
-    _end(node, power=False)
-    node.start()
+    if rot_checkpoint(node, pick.of(1 << 16), pick.of(8)) and pick.of(2):
+        _end(node, power=False)
+        node.start()
 
 
 def _clock_rate(cluster: Cluster, pick: Pick) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.snapshot import checkpoint_name, newest_checkpoint
 from quorum.errors import Error
 from quorum.node.ports import PeerCall, PeerRequested, PeerResponse
 from quorum.raft.transfer_messages import TransferLeadershipRequest
@@ -115,8 +116,21 @@ def slow_leaders_disk(cluster: Cluster, bits: int) -> None:
     cluster.world.after((20, 100, 600)[bits // 6 % 3] * US_PER_MS, end)
 
 
+def rot_checkpoint(node: Node, at: int, bit: int) -> bool:
+    """A bit of a node's newest checkpoint flips; whether it has one that stands for any of the log."""
+    directory = f"/data/{METADATA_DIRECTORY}"
+    newest = newest_checkpoint(node.files, directory)
+    if newest is None or newest.offset == 0:
+        return False
+    path = f"{directory}/{checkpoint_name(newest)}"
+    node.is_rotten, node.durable.is_trusted = True, False
+    node.files.rot(path, at % len(node.files.content(path)), 1 << bit)
+    return True
+
+
 def rot_ahead(cluster: Cluster, bits: int) -> None:
-    """A follower is cut off; what the leader commits meanwhile rots on the leader's disk before the follower has it."""
+    """A follower is cut off; what the leader commits meanwhile rots on the leader's disk before the follower has it: in
+    the log, or in the checkpoint from which the follower would have to begin."""
     leader = cluster.active
     followers = [node for node in cluster.voters if node is not leader and node.is_up]
     rotten = sum(1 for node in cluster.voters if node.is_rotten)
@@ -132,6 +146,8 @@ def rot_ahead(cluster: Cluster, bits: int) -> None:
         cluster.network.cut.difference_update(pairs)
         if cluster.is_peaceful or cluster.active is not leader or leader.is_rotten:
             return
+        if leader.executor.log.start_offset > end and rot_checkpoint(leader, bits, bits % 8):
+            return
         places = leader.durable.places_between(end, cluster.checkers.committed.end)
         if places:
             name, start, stop = places[bits // 7 % len(places)]
@@ -139,4 +155,12 @@ def rot_ahead(cluster: Cluster, bits: int) -> None:
             path = f"/data/{METADATA_DIRECTORY}/{name}"
             leader.files.rot(path, start + bits % (stop - start), 1 << bits % 8)
 
-    cluster.world.after((200 + bits % 800) * US_PER_MS, rot)
+    def take_snapshot() -> None:
+        if leader.is_up:
+            leader.executor.snapshots.is_forced = True
+            leader.rearm()
+
+    wait_us = (200 + bits % 800) * US_PER_MS
+    if bits // 11 % 2:
+        cluster.world.after(wait_us - 100 * US_PER_MS, take_snapshot)
+    cluster.world.after(wait_us, rot)

@@ -29,6 +29,7 @@ EFFECTS: Final = (
     "a disk is full",
     "rot is refused at the start",
     "rot is refused by a reader",
+    "a rotten snapshot is given to nobody",
     "a clock leaps",
     "a clock runs at another rate",
     "a wall clock is set",

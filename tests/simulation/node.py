@@ -26,7 +26,7 @@ from metadata_log.voters import Endpoint, InvalidVoterError
 from quorum.controller.config import ControllerConfig
 from quorum.node.application import Application
 from quorum.node.bootstrap import open_replica
-from quorum.node.checkpoint_jobs import SnapshotGenerated, SnapshotLoaded
+from quorum.node.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
 from quorum.node.config import config_of
 from quorum.node.controller_role import ControllerRole, RoleConfig
 from quorum.node.destinations import bootstrap_destinations
@@ -371,6 +371,9 @@ class Node:
         elif type(event) is SnapshotLoaded:
             self.world.tell(self.node_id, f"installs snapshot {event.end}")
             self.world.note("a snapshot is installed")
+        elif type(event) is SnapshotDamaged:
+            self.world.tell(self.node_id, f"gives nobody snapshot {event.end}, which has rotted")
+            self.world.note("a rotten snapshot is given to nobody")
         elif type(event) is SnapshotGenerated:
             self.world.tell(self.node_id, f"has taken snapshot {event.end}")
             self.world.note("a snapshot is taken")

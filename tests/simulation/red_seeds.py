@@ -11,5 +11,7 @@ from typing import Final
 RED_SEEDS: Final[dict[int, str]] = {
     7: "a read barrier was out when the only other voter was removed, and nobody counted it again (`follow_voters`)",
     125: "a log was cut inside a batch, where it lacks the leader's epoch (`truncation_for`)",
+    720_000_000_057: "bits were to rot in a segment that was removed, though not durably (the fault's own mistake)",
+    720_000_000_585: "a leader's log began with a snapshot that had rotted; a checker took it for one that lacks it",
     305: "a process was killed; the next one promised what it read and no disk had yet (`recovery._make_durable`)",
 }

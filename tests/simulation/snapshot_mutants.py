@@ -131,6 +131,12 @@ SNAPSHOT_MUTANTS: Final = (
         becomes="    if end.offset > log.log_end_offset:\n        return False\n",
     ),
     Mutant(
+        name="a rotten snapshot is served",
+        module="metadata_log.checkpoint_ops",
+        was="            if self.position == 0:\n                check_checkpoint(",
+        becomes="            if self.position < 0:\n                check_checkpoint(",
+    ),
+    Mutant(
         name="who waits for what is trimmed is served",
         module="quorum.raft.snapshots",
         was="        turn_back(core, core.state)\n",

@@ -17,6 +17,7 @@ from metadata_log.records import (
     FeatureLevelRecord,
     MetadataRecord,
 )
+from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.machine import ControllerMachine
@@ -45,6 +46,8 @@ FEATURES = (
     FeatureRange(name="kraft.version", min_supported_version=0, max_supported_version=1),
     FeatureRange(name=ELR, min_supported_version=0, max_supported_version=1),
 )
+EVE = RequestContext(principal="User:eve", client_host="10.0.0.9", authorizer=Authorizer())
+"""Somebody who may do nothing."""
 _TRANSACTION = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
 
 

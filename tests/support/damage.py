@@ -11,7 +11,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from metadata_log.batch import BatchHeader, batch_values, build_batch, build_control_batch, iter_batches, parse_header
+from metadata_log.batch import (
+    CRC_COVERS_FROM,
+    CRC_POSITION,
+    BatchHeader,
+    batch_values,
+    build_batch,
+    build_control_batch,
+    iter_batches,
+    parse_header,
+)
+from metadata_log.crc import crc32c
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import ControlRecord, MetadataRecord, encode_control, encode_record
@@ -118,6 +128,11 @@ def with_epoch(batch: bytes, epoch: int) -> bytes:
 def with_base(batch: bytes, offset: int) -> bytes:
     """The batch at another offset, which its checksum does not cover."""
     return with_bytes(batch, 0, struct.pack(">q", offset))
+
+
+def sealed(batch: bytes) -> bytes:
+    """The batch with the checksum of what it holds now."""
+    return with_bytes(batch, CRC_POSITION, struct.pack(">I", crc32c(batch[CRC_COVERS_FROM:])))
 
 
 def other_bytes(batch: bytes) -> bytes:

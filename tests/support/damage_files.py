@@ -74,7 +74,7 @@ def other_checkpoint(cluster: Cluster) -> Planted:
     batches = split(path)
     values = batch_values(batches[1], parse_header(batches[1]))
     number = next(n for n, value in enumerate(values) if isinstance(decode_record(value), ConfigRecord))
-    changed = ConfigRecord(resource_type=2, resource_name="nothing", name="a", value="b")
+    changed = ConfigRecord(resource_type=32, resource_name="nothing", name="a", value="b")
     values[number] = encode_record(changed, 0)
     batches[1] = with_values(batches[1], values)
     write(path, batches)
@@ -87,7 +87,7 @@ def other_first_checkpoint(cluster: Cluster) -> Planted:
     batches = split(path)
     values = batch_values(batches[1], parse_header(batches[1]))
     number = next(n for n, value in enumerate(values) if isinstance(decode_record(value), ConfigRecord))
-    values[number] = encode_record(ConfigRecord(resource_type=2, resource_name="nothing", name="a", value="b"), 0)
+    values[number] = encode_record(ConfigRecord(resource_type=32, resource_name="nothing", name="a", value="b"), 0)
     batches[1] = with_values(batches[1], values)
     write(path, batches)
     return Planted("checkpoint_disagrees", 2, path, 244)
@@ -200,14 +200,14 @@ def copied_properties(cluster: Cluster) -> Planted:
 def properties_missing(cluster: Cluster) -> Planted:
     """No meta.properties."""
     (cluster.disk(2) / META_PROPERTIES_FILE).unlink()
-    return Planted("not_formatted", None, cluster.disk(2))
+    return Planted("not_formatted", 2, cluster.disk(2))
 
 
 def properties_broken(cluster: Cluster) -> Planted:
     """A meta.properties without a node id."""
     path = cluster.disk(2) / META_PROPERTIES_FILE
     path.write_text(path.read_text().replace("node.id", "node"))
-    return Planted("corrupt_file", None, path)
+    return Planted("corrupt_file", 2, path)
 
 
 def foreign_metadata_topic(cluster: Cluster) -> Planted:
@@ -283,7 +283,7 @@ def _unreadable(kind: str, name: str) -> Callable[[Cluster], Planted]:
         path.unlink()
         path.mkdir()
         also = frozenset({"missing_checkpoint"}) if name.endswith(".checkpoint") else frozenset[str]()
-        return Planted(kind, None if name == META_PROPERTIES_FILE else 1, path, also=also)
+        return Planted(kind, 1, path, also=also)
 
     return plant
 
@@ -344,7 +344,7 @@ FILE_DAMAGE = [
     Damage("epoch_file_rubbish", "failovers", epoch_file_changed(lambda text: text[:-9], "corrupt_file", None)),
     Damage("quorum_state_old", "failovers", _quorum_state("quorum_state_behind", 2, leaderEpoch=6, leaderId=2)),
     Damage("quorum_state_other_leader", "basic", _quorum_state("two_leaders", 1, leaderId=1)),
-    Damage("two_votes", "basic", _quorum_state("two_votes", 2, votedId=1)),
+    Damage("two_votes", "basic", _quorum_state("two_votes", 2, votedId=1, votedDirectoryId="ZGlyZWN0b3J5LWlkLTAwMQ")),
     Damage(
         "two_votes_static",
         "static-3.9",

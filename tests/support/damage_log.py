@@ -6,8 +6,7 @@ import shutil
 import struct
 from collections.abc import Callable
 
-from metadata_log.batch import CRC_COVERS_FROM, CRC_POSITION, batch_records, parse_header
-from metadata_log.crc import crc32c
+from metadata_log.batch import CRC_POSITION, batch_records, parse_header
 from metadata_log.ids import NodeId
 from metadata_log.records import ControlRecord, LeaderChangeMessage, LeaderChangeVoter, VotersRecord, decode_control
 from tests.support.damage import (
@@ -18,6 +17,7 @@ from tests.support.damage import (
     other_bytes,
     place_of,
     quiet_batch,
+    sealed,
     split,
     with_base,
     with_bytes,
@@ -114,7 +114,7 @@ def wrong_count(cluster: Cluster) -> Planted:
     number = quiet_batch(path)
     planted = _planted(cluster, "corrupt_batch", number, also=frozenset({"log_mismatch"}))
     batches = split(path)
-    batches[number] = _sealed(with_bytes(batches[number], 57, struct.pack(">i", 2)))
+    batches[number] = sealed(with_bytes(batches[number], 57, struct.pack(">i", 2)))
     write(path, batches)
     return planted
 
@@ -125,7 +125,7 @@ def compressed(cluster: Cluster) -> Planted:
     number = quiet_batch(path)
     planted = _planted(cluster, "unsupported_batch", number, also=frozenset({"log_mismatch"}))
     batches = split(path)
-    batches[number] = _sealed(with_bytes(batches[number], 21, struct.pack(">h", 4)))
+    batches[number] = sealed(with_bytes(batches[number], 21, struct.pack(">h", 4)))
     write(path, batches)
     return planted
 
@@ -136,7 +136,7 @@ def wrong_delta(cluster: Cluster) -> Planted:
     number = quiet_batch(path)
     planted = _planted(cluster, "malformed_record", number, also=frozenset({"log_mismatch"}))
     batches = split(path)
-    batches[number] = _sealed(with_bytes(batches[number], 64, b"\x06"))
+    batches[number] = sealed(with_bytes(batches[number], 64, b"\x06"))
     write(path, batches)
     return planted
 
@@ -148,7 +148,7 @@ def wrong_timestamp(cluster: Cluster) -> Planted:
     planted = _planted(cluster, "malformed_record", number, also=frozenset({"log_mismatch"}))
     batches = split(path)
     later = parse_header(batches[number]).max_timestamp + 1
-    batches[number] = _sealed(with_bytes(batches[number], 35, struct.pack(">q", later)))
+    batches[number] = sealed(with_bytes(batches[number], 35, struct.pack(">q", later)))
     write(path, batches)
     return planted
 
@@ -184,10 +184,6 @@ def nobody_votes(cluster: Cluster) -> Planted:
 def voter_twice(cluster: Cluster) -> Planted:
     """A voter set that names a node twice."""
     return _changed_voters(cluster, lambda record: VotersRecord(voters=(record.voters[0], *record.voters)))
-
-
-def _sealed(batch: bytes) -> bytes:
-    return with_bytes(batch, CRC_POSITION, struct.pack(">I", crc32c(batch[CRC_COVERS_FROM:])))
 
 
 def batch_missing(cluster: Cluster) -> Planted:

@@ -21,14 +21,14 @@ _ALONE = frozenset({"committed_lost"})
 _LOST = _ALONE | {"voter_without_log"}
 
 
-def _bare(cluster: Cluster, node_id: int, *suffixes: str) -> None:
+def bare(cluster: Cluster, node_id: int, *suffixes: str) -> None:
     """Remove files beside the log, by their suffixes or names."""
     for path in cluster.metadata(node_id).iterdir():
         if path.name.endswith(suffixes):
             path.unlink()
 
 
-def _cut_at(cluster: Cluster, node_id: int, offset: int) -> tuple[int, int]:
+def cut_at(cluster: Cluster, node_id: int, offset: int) -> tuple[int, int]:
     """End the one segment before `offset`, between batches; the log's end and the file's then."""
     path = cluster.segment(node_id)
     write(path, [batch for batch in split(path) if parse_header(batch).base_offset < offset])
@@ -44,7 +44,7 @@ def segment_gone(cluster: Cluster) -> Planted:
 
 def segment_and_indexes_gone(cluster: Cluster) -> Planted:
     """Nothing but the small files is left."""
-    _bare(cluster, _HIT, ".log", ".index", ".timeindex")
+    bare(cluster, _HIT, ".log", ".index", ".timeindex")
     return Planted("log_missing", _HIT, cluster.metadata(_HIT), 0, also=frozenset({"voter_without_log"}))
 
 
@@ -65,7 +65,7 @@ def log_and_proofs_emptied(cluster: Cluster) -> Planted:
     """A segment of no bytes, and nothing beside it but the epoch's line."""
     path = cluster.segment(_HIT)
     path.write_bytes(b"")
-    _bare(cluster, _HIT, ".index", ".timeindex")
+    bare(cluster, _HIT, ".index", ".timeindex")
     return Planted("voter_without_log", _HIT, path, 0, also=_CUT)
 
 
@@ -78,15 +78,15 @@ def log_zeroed(cluster: Cluster) -> Planted:
 
 def cut_beside_time_index(cluster: Cluster) -> Planted:
     """The second half of the log is gone, between two batches: the index that was closed with it knows its end."""
-    end, position = _cut_at(cluster, _HIT, 60)
+    end, position = cut_at(cluster, _HIT, 60)
     return Planted("log_cut", _HIT, cluster.segment(_HIT), end, position, _ALONE)
 
 
 def cut_beside_producers(cluster: Cluster) -> Planted:
     """As before, without indexes: a producer state file is named after the end."""
     (cluster.metadata(_HIT) / "00000000000000000096.snapshot").write_bytes(_EMPTY_PRODUCERS)
-    _bare(cluster, _HIT, ".index", ".timeindex")
-    end, position = _cut_at(cluster, _HIT, 60)
+    bare(cluster, _HIT, ".index", ".timeindex")
+    end, position = cut_at(cluster, _HIT, 60)
     return Planted("log_cut", _HIT, cluster.segment(_HIT), end, position, _ALONE)
 
 
@@ -100,7 +100,7 @@ def cut_in_the_last_batch(cluster: Cluster) -> Planted:
 
 def cut_beside_epochs(cluster: Cluster) -> Planted:
     """A log that ends before an epoch that its epoch file knows, without indexes."""
-    _bare(cluster, 1, ".index", ".timeindex", ".trimmed")
+    bare(cluster, 1, ".index", ".timeindex", ".trimmed")
     path = cluster.segment(1, 294)
     path.unlink()
     last = cluster.segment(1, 207)
@@ -121,7 +121,7 @@ def random_log(cluster: Cluster) -> Planted:
     """A segment of random bytes: no write that was interrupted."""
     path = cluster.segment(_HIT)
     path.write_bytes(Random(4).randbytes(path.stat().st_size))
-    _bare(cluster, _HIT, ".index", ".timeindex")
+    bare(cluster, _HIT, ".index", ".timeindex")
     return Planted("corrupt_batch", _HIT, path, 0, 0, frozenset({"voter_without_log", "log_cut"}))
 
 
@@ -131,7 +131,7 @@ def random_half(cluster: Cluster) -> Planted:
     position, header = place_of(path, len(split(path)) // 2)
     data = path.read_bytes()
     path.write_bytes(data[:position] + Random(5).randbytes(len(data) - position))
-    _bare(cluster, _HIT, ".index", ".timeindex")
+    bare(cluster, _HIT, ".index", ".timeindex")
     return Planted("corrupt_batch", _HIT, path, int(header.base_offset), position)
 
 
@@ -142,14 +142,14 @@ def zeroed_half(cluster: Cluster) -> Planted:
     data = path.read_bytes()
     at = position + 30 if (position + 30) % 512 < 400 else position + 200
     path.write_bytes(data[:at] + bytes(len(data) - at))
-    _bare(cluster, _HIT, ".index", ".timeindex")
+    bare(cluster, _HIT, ".index", ".timeindex")
     return Planted("corrupt_batch", _HIT, path, int(header.base_offset), position)
 
 
 def cut_on_majority(cluster: Cluster) -> Planted:
     """Two of three logs end, each soundly, where an index beside them says that they did not."""
     for node_id in (1, _HIT):
-        end, _ = _cut_at(cluster, node_id, 60)
+        end, _ = cut_at(cluster, node_id, 60)
     return Planted("committed_lost", _HIT, cluster.segment(_HIT), end, also=_CUT)
 
 
@@ -157,7 +157,7 @@ def emptied_on_majority(cluster: Cluster) -> Planted:
     """Two of three logs hold nothing, and nothing beside them says that they did."""
     for node_id in (1, _HIT):
         cluster.segment(node_id).write_bytes(b"")
-        _bare(cluster, node_id, ".index", ".timeindex", EPOCH_FILE, QUORUM_STATE_FILE)
+        bare(cluster, node_id, ".index", ".timeindex", EPOCH_FILE, QUORUM_STATE_FILE)
     return Planted("committed_lost", _HIT, cluster.segment(_HIT), 0, also=frozenset({"voter_without_log"}))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from metadata_log.batch import batch_values, iter_batches
-from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, NodeId, TopicId, Uuid
+from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, DirectoryId, NodeId, TopicId, Uuid
 from metadata_log.records import (
     BeginTransactionRecord,
     BrokerRegistrationChangeRecord,
@@ -44,7 +44,7 @@ def _topics(cluster: Cluster) -> tuple[dict[str, TopicId], list[tuple[str, Topic
     return {name: topic_id for topic_id, name in live.items()}, removed
 
 
-def _partition(topic_id: TopicId, **fields: object) -> PartitionRecord:
+def partition_record(topic_id: TopicId, **fields: object) -> PartitionRecord:
     """A sound partition of brokers 11 and 12, but for what is given."""
     sound: dict[str, object] = {
         "partition_id": 0,
@@ -60,7 +60,7 @@ def _partition(topic_id: TopicId, **fields: object) -> PartitionRecord:
     return PartitionRecord(**(sound | fields))  # type: ignore[arg-type]
 
 
-def _appended(
+def appended(
     name: str,
     kind: str,
     records: Callable[[Cluster], Sequence[MetadataRecord | bytes]],
@@ -68,7 +68,7 @@ def _appended(
     index: int = 0,
     counts: bool = True,
 ) -> Damage:
-    """A batch with such records, of which the one at `index` is found wrong."""
+    """A batch with such records at the end of the leader's log, of which the one at `index` is found wrong."""
 
     def plant(cluster: Cluster) -> Planted:
         path = cluster.segment(LEADER)
@@ -82,10 +82,11 @@ def _appended(
     return Damage(name, "basic", plant)
 
 
-_VERSIONS: dict[type[object], int] = {PartitionRecord: 2, PartitionChangeRecord: 2, RegisterBrokerRecord: 1}
+_VERSIONS: dict[type[object], int] = {PartitionRecord: 2, PartitionChangeRecord: 2, RegisterBrokerRecord: 3}
 
 
-def _live(cluster: Cluster) -> tuple[str, TopicId]:
+def live_topic(cluster: Cluster) -> tuple[str, TopicId]:
+    """Name and id of a topic that is there at the log's end."""
     return sorted(_topics(cluster)[0].items())[0]
 
 
@@ -93,12 +94,13 @@ def _gone(cluster: Cluster) -> tuple[str, TopicId]:
     return _topics(cluster)[1][0]
 
 
-def _made(**fields: object) -> Callable[[Cluster], Sequence[MetadataRecord]]:
+def made_topic(**fields: object) -> Callable[[Cluster], Sequence[MetadataRecord]]:
     """A new topic, with a partition that is sound but for these fields."""
-    return lambda cluster: [TopicRecord(name="new", topic_id=NEW_ID), _partition(NEW_ID, **fields)]
+    return lambda cluster: [TopicRecord(name="new", topic_id=NEW_ID), partition_record(NEW_ID, **fields)]
 
 
-def _broker(broker_id: int, epoch: int) -> RegisterBrokerRecord:
+def broker_record(broker_id: int, epoch: int, directories: tuple[DirectoryId, ...] = ()) -> RegisterBrokerRecord:
+    """A registration."""
     return RegisterBrokerRecord(
         broker_id=NodeId(broker_id),
         incarnation_id=Uuid(b"an incarnation.."),
@@ -106,68 +108,69 @@ def _broker(broker_id: int, epoch: int) -> RegisterBrokerRecord:
         end_points=(),
         features=(),
         rack=None,
+        log_dirs=directories,
     )
 
 
 RECORD_DAMAGE = [
-    _appended("id_of_live_topic", "topic_id_reused", lambda c: [TopicRecord(name="new", topic_id=_live(c)[1])]),
-    _appended("id_of_removed_topic", "topic_id_reused", lambda c: [TopicRecord(name="new", topic_id=_gone(c)[1])]),
-    _appended("null_id", "topic_id_null", lambda c: [TopicRecord(name="new", topic_id=ZERO_TOPIC_ID)]),
-    _appended("sentinel_id", "topic_id_sentinel", lambda c: [TopicRecord(name="new", topic_id=METADATA_TOPIC_ID)]),
-    _appended("name_twice", "topic_name_reused", lambda c: [TopicRecord(name=_live(c)[0], topic_id=NEW_ID)]),
-    _appended("partition_of_nothing", "unknown_topic", lambda c: [_partition(NEW_ID)]),
-    _appended("removal_of_nothing", "unknown_topic", lambda c: [RemoveTopicRecord(topic_id=NEW_ID)]),
-    _appended(
+    appended("id_of_live_topic", "topic_id_reused", lambda c: [TopicRecord(name="new", topic_id=live_topic(c)[1])]),
+    appended("id_of_removed_topic", "topic_id_reused", lambda c: [TopicRecord(name="new", topic_id=_gone(c)[1])]),
+    appended("null_id", "topic_id_null", lambda c: [TopicRecord(name="new", topic_id=ZERO_TOPIC_ID)]),
+    appended("sentinel_id", "topic_id_sentinel", lambda c: [TopicRecord(name="new", topic_id=METADATA_TOPIC_ID)]),
+    appended("name_twice", "topic_name_reused", lambda c: [TopicRecord(name=live_topic(c)[0], topic_id=NEW_ID)]),
+    appended("partition_of_nothing", "unknown_topic", lambda c: [partition_record(NEW_ID)]),
+    appended("removal_of_nothing", "unknown_topic", lambda c: [RemoveTopicRecord(topic_id=NEW_ID)]),
+    appended(
         "change_after_removal",
         "change_after_removal",
         lambda c: [PartitionChangeRecord(partition_id=0, topic_id=_gone(c)[1], leader=NodeId(11))],
     ),
-    _appended("removal_twice", "change_after_removal", lambda c: [RemoveTopicRecord(topic_id=_gone(c)[1])]),
-    _appended(
+    appended("removal_twice", "change_after_removal", lambda c: [RemoveTopicRecord(topic_id=_gone(c)[1])]),
+    appended(
         "change_of_no_partition",
         "unknown_partition",
-        lambda c: [PartitionChangeRecord(partition_id=99, topic_id=_live(c)[1], leader=NodeId(11))],
+        lambda c: [PartitionChangeRecord(partition_id=99, topic_id=live_topic(c)[1], leader=NodeId(11))],
     ),
-    _appended("isr_outside", "isr_outside_replicas", _made(isr=(11, 13)), index=1),
-    _appended("leader_outside", "leader_outside_replicas", _made(leader=13), index=1),
-    _appended("leader_not_in_isr", "leader_outside_isr", _made(isr=(12,)), index=1),
-    _appended("replica_twice", "replica_repeated", _made(replicas=(11, 11), isr=(11,)), index=1),
-    _appended("elr_outside", "elr_outside_replicas", _made(eligible_leader_replicas=(13,)), index=1),
-    _appended(
+    appended("isr_outside", "isr_outside_replicas", made_topic(isr=(11, 13)), index=1),
+    appended("leader_outside", "leader_outside_replicas", made_topic(leader=13), index=1),
+    appended("leader_not_in_isr", "leader_outside_isr", made_topic(isr=(12,)), index=1),
+    appended("replica_twice", "replica_repeated", made_topic(replicas=(11, 11), isr=(11,)), index=1),
+    appended("elr_outside", "elr_outside_replicas", made_topic(eligible_leader_replicas=(13,)), index=1),
+    appended(
         "isr_change_outside",
         "isr_outside_replicas",
-        lambda c: [PartitionChangeRecord(partition_id=0, topic_id=_live(c)[1], isr=(NodeId(13),))],
+        lambda c: [PartitionChangeRecord(partition_id=0, topic_id=live_topic(c)[1], isr=(NodeId(13),))],
     ),
-    _appended(
+    appended(
         "leader_change_outside",
         "leader_outside_replicas",
-        lambda c: [PartitionChangeRecord(partition_id=0, topic_id=_live(c)[1], leader=NodeId(13))],
+        lambda c: [PartitionChangeRecord(partition_id=0, topic_id=live_topic(c)[1], leader=NodeId(13))],
     ),
-    _appended(
+    appended(
         "unregister_stranger",
         "unknown_broker",
         lambda c: [UnregisterBrokerRecord(broker_id=NodeId(77), broker_epoch=5)],
     ),
-    _appended(
+    appended(
         "old_broker_epoch",
         "unknown_broker",
         lambda c: [BrokerRegistrationChangeRecord(broker_id=NodeId(11), broker_epoch=1, fenced=1)],
     ),
-    _appended("epoch_not_offset", "broker_epoch_not_offset", lambda c: [_broker(77, 3)], counts=False),
-    _appended("end_of_nothing", "transaction_broken", lambda c: [EndTransactionRecord()]),
-    _appended(
+    appended("epoch_not_offset", "broker_epoch_not_offset", lambda c: [broker_record(77, 3)], counts=False),
+    appended("end_of_nothing", "transaction_broken", lambda c: [EndTransactionRecord()]),
+    appended(
         "begin_twice",
         "transaction_broken",
         lambda c: [BeginTransactionRecord(), BeginTransactionRecord(), EndTransactionRecord()],
         index=1,
     ),
-    _appended("future_type", "unknown_record", lambda c: [b"\x01\x63\x00\x00"]),
-    _appended("future_version", "unknown_record", lambda c: [b"\x01\x02\x63\x00"]),
-    _appended(
+    appended("future_type", "unknown_record", lambda c: [b"\x01\x63\x00\x00"]),
+    appended("future_version", "unknown_record", lambda c: [b"\x01\x02\x63\x00"]),
+    appended(
         "cut_value", "malformed_record", lambda c: [encode_record(TopicRecord(name="new", topic_id=NEW_ID), 0)[:9]]
     ),
-    _appended("no_frame", "malformed_record", lambda c: [b""]),
-    _appended(
+    appended("no_frame", "malformed_record", lambda c: [b""]),
+    appended(
         "credential_of_nobody",
         "impossible_record",
         lambda c: [RemoveUserScramCredentialRecord(name="nobody", mechanism=1)],
@@ -179,7 +182,7 @@ def above_level(cluster: Cluster) -> Planted:
     """A record of a version that the finalised metadata.version does not have yet."""
     path = cluster.segment(LEADER)
     append(path, [encode_record(TopicRecord(name="new", topic_id=NEW_ID), 0)])
-    value = encode_record(_partition(NEW_ID, directories=(b"d" * 16, b"e" * 16)), 2)
+    value = encode_record(partition_record(NEW_ID, directories=(b"d" * 16, b"e" * 16)), 2)
     offset, position = append(path, [value])
     # By its rank a controller that writes metadata has its LeaderChange committed, which the others here do not have.
     return Planted("record_above_level", LEADER, path, offset, position, frozenset({"committed_lost"}))
@@ -189,8 +192,8 @@ def hidden_in_transaction(cluster: Cluster) -> Planted:
     """A record of an unknown topic amid a sound transaction."""
     records = [
         encode_record(BeginTransactionRecord(), 0),
-        encode_record(ConfigRecord(resource_type=2, resource_name="new", name="a", value="b"), 0),
-        encode_record(_partition(NEW_ID), 2),
+        encode_record(ConfigRecord(resource_type=32, resource_name="new", name="a", value="b"), 0),
+        encode_record(partition_record(NEW_ID), 2),
         encode_record(EndTransactionRecord(), 0),
     ]
     path = cluster.segment(LEADER)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from quorum.controller.authorizer import Authorizer
 from quorum.node.ports import ClientAnswer, ClientCall
 from tests.support.kafka_wire import connected, kafka_door
 from tests.support.loop import run
@@ -25,11 +26,12 @@ def exchange(request: Any, answer: ClientAnswer, *, host: str = "127.0.0.1") -> 
     return call, said
 
 
-def only_answer(request: Any) -> Any:
+def only_answer(request: Any, authorizer: Authorizer | None = None) -> Any:
     """The answer to a request that no controller sees."""
 
     async def main() -> Any:
         node = ScriptedNode()
+        node.authorizer = authorizer
         async with kafka_door(node) as door, connected(door.port) as client:
             said = await client.ask(request)
         assert node.calls == []

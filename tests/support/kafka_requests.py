@@ -7,17 +7,12 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Final
 
+from tests.support.kafka_admin_requests import ADMIN_SAMPLES
+from tests.support.kafka_voter_requests import CLUSTER_ID, ID, VOTER_SAMPLES, only
 from tests.support.kafka_wire import request_bytes, requests_of, written
 
-ID: Final = uuid.UUID(int=0x1234567890ABCDEF1234567890ABCDEF)
 SENTINEL: Final = uuid.UUID(int=1)
-CLUSTER_ID: Final = "4L6g3nShT-eMCtK--X86sw"
-
-
-def only(kind: Any, **values: Any) -> Any:
-    """kio's entity with those of the values that its version has."""
-    known = kind.__dataclass_fields__
-    return kind(**{name: value for name, value in values.items() if name in known})
+__all__ = ["CLUSTER_ID", "ID", "SENTINEL", "only"]
 
 
 def fetch(version: int, **changes: Any) -> Any:
@@ -174,6 +169,31 @@ def incremental_alter_configs(version: int) -> Any:
     return module.IncrementalAlterConfigsRequest(resources=(resource,), validate_only=True)
 
 
+def alter_partition_reassignments(version: int) -> Any:
+    module = requests_of(45, version)
+    partitions = (
+        module.ReassignablePartition(partition_index=0, replicas=(11, 12)),
+        module.ReassignablePartition(partition_index=1, replicas=None),
+    )
+    return only(
+        module.AlterPartitionReassignmentsRequest,
+        timeout=timedelta(milliseconds=5000),
+        allow_replication_factor_change=False,
+        topics=(module.ReassignableTopic(name="t", partitions=partitions),),
+    )
+
+
+def elect_leaders(version: int, *, everything: bool = False) -> Any:
+    module = requests_of(43, version)
+    topic = module.TopicPartitions(topic="t", partitions=(0, 1))
+    return only(
+        module.ElectLeadersRequest,
+        election_type=1,
+        topic_partitions=None if everything else (topic,),
+        timeout=timedelta(milliseconds=5000),
+    )
+
+
 def list_partition_reassignments(version: int, *, everything: bool = False) -> Any:
     module = requests_of(46, version)
     topic = module.ListPartitionReassignmentsTopics(name="t", partition_indexes=(0, 1))
@@ -193,6 +213,24 @@ def assign_replicas_to_dirs(version: int) -> Any:
     return module.AssignReplicasToDirsRequest(broker_id=11, broker_epoch=110, directories=(directory,))
 
 
+def update_features(version: int) -> Any:
+    module = requests_of(57, version)
+    updates = tuple(
+        only(module.FeatureUpdateKey, feature=name, max_version_level=level, allow_downgrade=down, upgrade_type=kind)
+        for name, level, down, kind in (("metadata.version", 30, False, 1), ("group.version", 0, True, 3))
+    )
+    return only(
+        module.UpdateFeaturesRequest,
+        timeout=timedelta(milliseconds=5000),
+        feature_updates=updates,
+        validate_only=True,
+    )
+
+
+def unregister_broker(version: int) -> Any:
+    return requests_of(64, version).UnregisterBrokerRequest(broker_id=11)
+
+
 def envelope(version: int = 0, **changes: Any) -> Any:
     """CreateTopics of User:ANONYMOUS at 10.1.2.3; as a client numbers it, 42."""
     words: dict[str, Any] = {
@@ -210,15 +248,21 @@ SAMPLES: Final[dict[int, Callable[[int], Any]]] = {
     19: create_topics,
     20: delete_topics,
     37: create_partitions,
+    43: elect_leaders,
     44: incremental_alter_configs,
+    45: alter_partition_reassignments,
     46: list_partition_reassignments,
     55: describe_quorum,
     56: alter_partition,
+    57: update_features,
     58: envelope,
     59: fetch_snapshot,
     60: describe_cluster,
     62: broker_registration,
     63: broker_heartbeat,
+    64: unregister_broker,
     67: allocate_producer_ids,
     73: assign_replicas_to_dirs,
+    **VOTER_SAMPLES,
+    **ADMIN_SAMPLES,
 }

@@ -6,7 +6,7 @@ import asyncio
 import io
 import struct
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import ModuleType
 from typing import Any
 
@@ -97,9 +97,10 @@ class KafkaClient:
 
 
 @asynccontextmanager
-async def kafka_door(node: Node, limits: Limits | None = None) -> AsyncIterator[KafkaDoor]:
+async def kafka_door(node: Node, limits: Limits | None = None, *, port: int = 0) -> AsyncIterator[KafkaDoor]:
     """The door of a node on loopback."""
-    door = await listen_kafka(Endpoint(name="CONTROLLER", host="127.0.0.1", port=0), node, 3, GRPC, limits or Limits())
+    at = Endpoint(name="CONTROLLER", host="127.0.0.1", port=port)
+    door = await listen_kafka(at, node, 3, GRPC, limits or Limits())
     try:
         yield door
     finally:
@@ -107,10 +108,15 @@ async def kafka_door(node: Node, limits: Limits | None = None) -> AsyncIterator[
 
 
 @asynccontextmanager
-async def connected(port: int) -> AsyncIterator[KafkaClient]:
-    """A connection to it."""
-    client = KafkaClient(*await asyncio.open_connection("127.0.0.1", port))
+async def connected_to(host: str, port: int) -> AsyncIterator[KafkaClient]:
+    """A connection to whoever listens there."""
+    client = KafkaClient(*await asyncio.open_connection(host, port))
     try:
         yield client
     finally:
         client.close()
+
+
+def connected(port: int) -> AbstractAsyncContextManager[KafkaClient]:
+    """A connection to a door on loopback."""
+    return connected_to("127.0.0.1", port)

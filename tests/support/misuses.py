@@ -11,8 +11,12 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from metadata_log.batch import build_batch
+from metadata_log.directory_lock import DirectoryLock
 from metadata_log.offsets import Epoch, Offset
+from metadata_log.os_files import OsFiles
 from quorum.cli.main import run
 
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
@@ -27,6 +31,18 @@ class Bench:
     def __init__(self, clusters: Path, root: Path) -> None:
         self.clusters = clusters
         self.root = root
+        self._locks: list[DirectoryLock] = []
+
+    def running(self, scenario: str, node: int) -> Path:
+        """The same, of a node that runs: it holds the lock as long as this is there."""
+        target = self.node(scenario, node)
+        self._locks.append(DirectoryLock(OsFiles(), str(target)))
+        return target
+
+    def stop(self) -> None:
+        """End what runs."""
+        for lock in self._locks:
+            lock.release()
 
     def node(self, scenario: str, node: int) -> Path:
         """A copy of a node's log directory."""
@@ -40,6 +56,14 @@ class Bench:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
+
+
+class Case(msgspec.Struct, frozen=True):
+    """A misuse: the words, made on the bench, and what the refusal must say."""
+
+    name: str
+    words: Callable[[Bench], list[object]]
+    says: str
 
 
 def metadata(log_dir: Path) -> Path:
@@ -91,9 +115,9 @@ def damaged(bench: Bench) -> Path:
     return node
 
 
-def edited(bench: Bench) -> Path:
+def edited(bench: Bench, node_id: int = 11) -> Path:
     """One sound batch in place of another, at the same offset and epoch."""
-    node = bench.node("basic", 11)
+    node = bench.node("basic", node_id)
     path = last_segment(node)
     data = path.read_bytes()
     at = 0
@@ -191,8 +215,9 @@ def truncate(bench: Bench, node: Path, to: int, *words: object) -> list[object]:
     return ["truncate", "--dir", node, "--to", to, "--missing", "rest", *words]
 
 
-def foreign(bench: Bench) -> Path:
-    node = bench.node("basic", 12)
+def foreign(bench: Bench, node_id: int = 12) -> Path:
+    """A copy that says to be of another cluster."""
+    node = bench.node("basic", node_id)
     meta = node / "meta.properties"
     meta.write_text(meta.read_text().replace(CLUSTER, OTHER_CLUSTER))
     return node

@@ -195,7 +195,6 @@ def tell_stories(directory: Path, seeds: int, module: str = "tests.support.raft_
         env={"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
-        timeout=100,
         check=False,
     )
     return done.stdout.startswith("seed"), (done.stdout.splitlines() or [done.stderr])[0]

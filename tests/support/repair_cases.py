@@ -5,16 +5,17 @@ Decides: how the directories came to need it. Must not know: how they are interr
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from metadata_log.files import Files
 from metadata_log.ids import DirectoryId
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.cluster_id import propose_cluster_id
 from quorum.recovery.drop_snapshot import propose_drop_snapshot
 from quorum.recovery.from_broker import NewController, propose_from_broker
-from quorum.recovery.journal import work_root_of
+from quorum.recovery.journal import JOURNAL_FILE, pending, work_root_of
 from quorum.recovery.rebuild_indexes import propose_rebuild_indexes
 from quorum.recovery.request import Proposal
 from quorum.recovery.standalone import propose_standalone
@@ -23,7 +24,7 @@ from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.undo import propose_undo
 from quorum.recovery.verify import verify_directories
 from quorum.recovery.voters import parse_named_voter, propose_voters
-from tests.support.repairs import Interruptible, load, repair, request
+from tests.support.repairs import Interruptible, load, repair, request, tree, written_out
 
 METADATA: Final = "/data/__cluster_metadata-0"
 NEWEST: Final = f"{METADATA}/00000000000000000300-0000000001.checkpoint"
@@ -158,6 +159,31 @@ def repaired() -> SimulatedFiles:
     files = torn_survivor()
     repair(files, standalone, "/data")
     return files
+
+
+def interrupted_on_disk(root: Path) -> tuple[Path, dict[str, bytes]]:
+    """A directory on a real disk whose repair is decided and not done, and what it is to become."""
+    whole = torn_survivor()
+    repair(whole, standalone, "/data")
+    for call in range(1, 200):
+        files = torn_survivor()
+        files.crash_at = files.changes + call
+        try:
+            repair(files, standalone, "/data")
+        except SimulatedCrash:
+            files.crash(0)
+            files.calm()
+            if pending(files, "/data") is not None and not files.exists("/data/meta.properties"):
+                break
+    written_out(files, root)
+    data = root / "data"
+    _rename_in_journals(root, "/data", str(data))
+    return data, tree(whole, "/data")
+
+
+def _rename_in_journals(root: Path, old: str, new: str) -> None:
+    for path in (root / "data" / JOURNAL_FILE, *root.glob("data.recovery/*/audit.json")):
+        path.write_text(path.read_text().replace(f'"{old}', f'"{new}'))
 
 
 def undo(files: Files) -> Proposal:

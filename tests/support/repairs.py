@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE
-from metadata_log.files import Files, parent_of
+from metadata_log.files import Files, parent_of, read_file
 from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.carry_out import Author, carry_out, finish
@@ -75,8 +75,7 @@ def tree(files: Files, directory: str) -> dict[str, bytes]:
     for path in _files_below(files, directory):
         name = path[len(directory) + 1 :]
         if not name.endswith((NEW_SUFFIX, HELD_SUFFIX, ".tmp")) and name not in (JOURNAL_FILE, ".lock"):
-            handle = files.open(path, read_only=True)
-            found[name] = handle.pread(handle.size(), 0)
+            found[name] = read_file(files, path)
     return found
 
 

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
+from quorum.controller.authorizer import Authorizer
 from quorum.node.ports import ClientAnswer, ClientCall, PeerCall, PeerResponse
 from quorum.node.view import NodeView
 from quorum.raft.quorum_description import QuorumDescription
@@ -37,6 +38,7 @@ class ScriptedNode:
         self.role = "leader"
         self.image = MetadataImage.empty()
         self.kraft_version = 1
+        self.authorizer: Authorizer | None = None
         self._next_id = 0
 
     def peer_request(self, call: PeerCall, respond: Callable[[PeerResponse], None]) -> int:

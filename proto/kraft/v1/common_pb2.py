@@ -24,19 +24,21 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15kraft/v1/common.proto\x12\x08kraft.v1\"4\n\x08\x45ndpoint\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04host\x18\x02 \x01(\t\x12\x0c\n\x04port\x18\x03 \x01(\r\"3\n\nReplicaKey\x12\x0f\n\x07node_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x64irectory_id\x18\x02 \x01(\x0c\"/\n\x0eOffsetAndEpoch\x12\x0e\n\x06offset\x18\x01 \x01(\x03\x12\r\n\x05\x65poch\x18\x02 \x01(\x05*b\n\x0b\x43onsistency\x12\x1b\n\x17\x43ONSISTENCY_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x43ONSISTENCY_LINEARIZABLE\x10\x01\x12\x18\n\x14\x43ONSISTENCY_AT_LEAST\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15kraft/v1/common.proto\x12\x08kraft.v1\"4\n\x08\x45ndpoint\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04host\x18\x02 \x01(\t\x12\x0c\n\x04port\x18\x03 \x01(\r\"3\n\nReplicaKey\x12\x0f\n\x07node_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x64irectory_id\x18\x02 \x01(\x0c\"/\n\x0eOffsetAndEpoch\x12\x0e\n\x06offset\x18\x01 \x01(\x03\x12\r\n\x05\x65poch\x18\x02 \x01(\x05\"\xcd\x01\n\x07Outcome\x12\x12\n\nerror_code\x18\x01 \x01(\x05\x12\x1a\n\rerror_message\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x14\n\x0cimage_offset\x18\x03 \x01(\x03\x12\x13\n\x0bimage_epoch\x18\x04 \x01(\x05\x12\x11\n\tleader_id\x18\x05 \x01(\x05\x12\x14\n\x0cleader_epoch\x18\x06 \x01(\x05\x12,\n\x10leader_endpoints\x18\x07 \x03(\x0b\x32\x12.kraft.v1.EndpointB\x10\n\x0e_error_message*b\n\x0b\x43onsistency\x12\x1b\n\x17\x43ONSISTENCY_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x43ONSISTENCY_LINEARIZABLE\x10\x01\x12\x18\n\x14\x43ONSISTENCY_AT_LEAST\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'kraft.v1.common_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_CONSISTENCY']._serialized_start=191
-  _globals['_CONSISTENCY']._serialized_end=289
+  _globals['_CONSISTENCY']._serialized_start=399
+  _globals['_CONSISTENCY']._serialized_end=497
   _globals['_ENDPOINT']._serialized_start=35
   _globals['_ENDPOINT']._serialized_end=87
   _globals['_REPLICAKEY']._serialized_start=89
   _globals['_REPLICAKEY']._serialized_end=140
   _globals['_OFFSETANDEPOCH']._serialized_start=142
   _globals['_OFFSETANDEPOCH']._serialized_end=189
+  _globals['_OUTCOME']._serialized_start=192
+  _globals['_OUTCOME']._serialized_end=397
 # @@protoc_insertion_point(module_scope)

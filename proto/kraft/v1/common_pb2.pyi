@@ -3,8 +3,10 @@
 isort:skip_file
 Messages that several services share."""
 
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 import builtins as _builtins
 import sys
@@ -130,3 +132,59 @@ class OffsetAndEpoch(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___OffsetAndEpoch: _TypeAlias = OffsetAndEpoch  # noqa: Y015
+
+@_typing.final
+class Outcome(_message.Message):
+    """How the node that was asked dealt with a request, before and apart from what the controller answered to it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ERROR_CODE_FIELD_NUMBER: _builtins.int
+    ERROR_MESSAGE_FIELD_NUMBER: _builtins.int
+    IMAGE_OFFSET_FIELD_NUMBER: _builtins.int
+    IMAGE_EPOCH_FIELD_NUMBER: _builtins.int
+    LEADER_ID_FIELD_NUMBER: _builtins.int
+    LEADER_EPOCH_FIELD_NUMBER: _builtins.int
+    LEADER_ENDPOINTS_FIELD_NUMBER: _builtins.int
+    error_code: _builtins.int
+    """Kafka's error code; 0 is none. Otherwise the whole request is refused and nothing else in the answer counts:
+    NOT_CONTROLLER (41) and THROTTLING_QUOTA_EXCEEDED (89): nothing was done, it may be sent again (elsewhere);
+    REQUEST_TIMED_OUT (7): it is not known whether it was done; OFFSET_NOT_AVAILABLE (78): the replica has not reached
+    the offset to read at in time; INVALID_REQUEST (42): it cannot be understood.
+    """
+    error_message: _builtins.str
+    """What is wrong and what to do, in words."""
+    image_offset: _builtins.int
+    """End (exclusive) of the image that the answer was made from, what the request wrote included. A read that asks for
+    at least this offset sees it.
+    """
+    image_epoch: _builtins.int
+    """Epoch of the last record in that image."""
+    leader_id: _builtins.int
+    """The leader that the answering node knows, or -1."""
+    leader_epoch: _builtins.int
+    """The answering node's epoch."""
+    @_builtins.property
+    def leader_endpoints(self) -> _containers.RepeatedCompositeFieldContainer[Global___Endpoint]:
+        """Listeners of that leader, where the answer is an error."""
+
+    def __init__(
+        self,
+        *,
+        error_code: _builtins.int = ...,
+        error_message: _builtins.str | None = ...,
+        image_offset: _builtins.int = ...,
+        image_epoch: _builtins.int = ...,
+        leader_id: _builtins.int = ...,
+        leader_epoch: _builtins.int = ...,
+        leader_endpoints: _abc.Iterable[Global___Endpoint] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_message", b"error_message"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_code", b"error_code", "error_message", b"error_message", "image_epoch", b"image_epoch", "image_offset", b"image_offset", "leader_endpoints", b"leader_endpoints", "leader_epoch", b"leader_epoch", "leader_id", b"leader_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__error_message: _TypeAlias = _typing.Literal["error_message"]  # noqa: Y015
+    _WhichOneofArgType__error_message: _TypeAlias = _typing.Literal["_error_message", b"_error_message"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__error_message) -> _WhichOneofReturnType__error_message | None: ...
+
+Global___Outcome: _TypeAlias = Outcome  # noqa: Y015

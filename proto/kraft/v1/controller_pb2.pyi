@@ -11,6 +11,7 @@ from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
+from kraft.v1 import admin_pb2 as _admin_pb2
 from kraft.v1 import common_pb2 as _common_pb2
 import builtins as _builtins
 import sys
@@ -22,62 +23,6 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
-
-@_typing.final
-class Outcome(_message.Message):
-    """How the node that was asked dealt with a request, before and apart from what the controller answered to it."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    ERROR_CODE_FIELD_NUMBER: _builtins.int
-    ERROR_MESSAGE_FIELD_NUMBER: _builtins.int
-    IMAGE_OFFSET_FIELD_NUMBER: _builtins.int
-    IMAGE_EPOCH_FIELD_NUMBER: _builtins.int
-    LEADER_ID_FIELD_NUMBER: _builtins.int
-    LEADER_EPOCH_FIELD_NUMBER: _builtins.int
-    LEADER_ENDPOINTS_FIELD_NUMBER: _builtins.int
-    error_code: _builtins.int
-    """Kafka's error code; 0 is none. Otherwise the whole request is refused and nothing else in the answer counts:
-    NOT_CONTROLLER (41) and THROTTLING_QUOTA_EXCEEDED (89): nothing was done, it may be sent again (elsewhere);
-    REQUEST_TIMED_OUT (7): it is not known whether it was done; OFFSET_NOT_AVAILABLE (78): the replica has not reached
-    the offset to read at in time; INVALID_REQUEST (42): it cannot be understood.
-    """
-    error_message: _builtins.str
-    """What is wrong and what to do, in words."""
-    image_offset: _builtins.int
-    """End (exclusive) of the image that the answer was made from, what the request wrote included. A read that asks for
-    at least this offset sees it.
-    """
-    image_epoch: _builtins.int
-    """Epoch of the last record in that image."""
-    leader_id: _builtins.int
-    """The leader that the answering node knows, or -1."""
-    leader_epoch: _builtins.int
-    """The answering node's epoch."""
-    @_builtins.property
-    def leader_endpoints(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Endpoint]:
-        """Listeners of that leader, where the answer is an error."""
-
-    def __init__(
-        self,
-        *,
-        error_code: _builtins.int = ...,
-        error_message: _builtins.str | None = ...,
-        image_offset: _builtins.int = ...,
-        image_epoch: _builtins.int = ...,
-        leader_id: _builtins.int = ...,
-        leader_epoch: _builtins.int = ...,
-        leader_endpoints: _abc.Iterable[_common_pb2.Endpoint] | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_message", b"error_message"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_code", b"error_code", "error_message", b"error_message", "image_epoch", b"image_epoch", "image_offset", b"image_offset", "leader_endpoints", b"leader_endpoints", "leader_epoch", b"leader_epoch", "leader_id", b"leader_id"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__error_message: _TypeAlias = _typing.Literal["error_message"]  # noqa: Y015
-    _WhichOneofArgType__error_message: _TypeAlias = _typing.Literal["_error_message", b"_error_message"]  # noqa: Y015
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__error_message) -> _WhichOneofReturnType__error_message | None: ...
-
-Global___Outcome: _TypeAlias = Outcome  # noqa: Y015
 
 @_typing.final
 class SessionRequest(_message.Message):
@@ -118,6 +63,15 @@ class Call(_message.Message):
     BROKER_HEARTBEAT_FIELD_NUMBER: _builtins.int
     ALTER_PARTITION_FIELD_NUMBER: _builtins.int
     REGISTER_CONTROLLER_FIELD_NUMBER: _builtins.int
+    CREATE_PARTITIONS_FIELD_NUMBER: _builtins.int
+    INCREMENTAL_ALTER_CONFIGS_FIELD_NUMBER: _builtins.int
+    ALTER_PARTITION_REASSIGNMENTS_FIELD_NUMBER: _builtins.int
+    LIST_PARTITION_REASSIGNMENTS_FIELD_NUMBER: _builtins.int
+    ELECT_LEADERS_FIELD_NUMBER: _builtins.int
+    ALLOCATE_PRODUCER_IDS_FIELD_NUMBER: _builtins.int
+    ASSIGN_REPLICAS_TO_DIRS_FIELD_NUMBER: _builtins.int
+    UNREGISTER_BROKER_FIELD_NUMBER: _builtins.int
+    UPDATE_FEATURES_FIELD_NUMBER: _builtins.int
     request_id: _builtins.int
     """Chosen by the caller, different from those of its calls still unanswered on this stream."""
     timeout_ms: _builtins.int
@@ -150,6 +104,42 @@ class Call(_message.Message):
     def register_controller(self) -> Global___RegisterControllerRequest:
         """Register a controller."""
 
+    @_builtins.property
+    def create_partitions(self) -> _admin_pb2.CreatePartitionsRequest:
+        """Add partitions to topics."""
+
+    @_builtins.property
+    def incremental_alter_configs(self) -> _admin_pb2.IncrementalAlterConfigsRequest:
+        """Change configs."""
+
+    @_builtins.property
+    def alter_partition_reassignments(self) -> _admin_pb2.AlterPartitionReassignmentsRequest:
+        """Move partitions."""
+
+    @_builtins.property
+    def list_partition_reassignments(self) -> _admin_pb2.ListPartitionReassignmentsRequest:
+        """List the moving partitions."""
+
+    @_builtins.property
+    def elect_leaders(self) -> _admin_pb2.ElectLeadersRequest:
+        """Elect leaders."""
+
+    @_builtins.property
+    def allocate_producer_ids(self) -> _admin_pb2.AllocateProducerIdsRequest:
+        """Take producer ids."""
+
+    @_builtins.property
+    def assign_replicas_to_dirs(self) -> _admin_pb2.AssignReplicasToDirsRequest:
+        """Tell directories of replicas."""
+
+    @_builtins.property
+    def unregister_broker(self) -> _admin_pb2.UnregisterBrokerRequest:
+        """Unregister a broker."""
+
+    @_builtins.property
+    def update_features(self) -> _admin_pb2.UpdateFeaturesRequest:
+        """Set levels of features."""
+
     def __init__(
         self,
         *,
@@ -162,12 +152,21 @@ class Call(_message.Message):
         broker_heartbeat: Global___BrokerHeartbeatRequest | None = ...,
         alter_partition: Global___AlterPartitionRequest | None = ...,
         register_controller: Global___RegisterControllerRequest | None = ...,
+        create_partitions: _admin_pb2.CreatePartitionsRequest | None = ...,
+        incremental_alter_configs: _admin_pb2.IncrementalAlterConfigsRequest | None = ...,
+        alter_partition_reassignments: _admin_pb2.AlterPartitionReassignmentsRequest | None = ...,
+        list_partition_reassignments: _admin_pb2.ListPartitionReassignmentsRequest | None = ...,
+        elect_leaders: _admin_pb2.ElectLeadersRequest | None = ...,
+        allocate_producer_ids: _admin_pb2.AllocateProducerIdsRequest | None = ...,
+        assign_replicas_to_dirs: _admin_pb2.AssignReplicasToDirsRequest | None = ...,
+        unregister_broker: _admin_pb2.UnregisterBrokerRequest | None = ...,
+        update_features: _admin_pb2.UpdateFeaturesRequest | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["alter_partition", b"alter_partition", "broker_heartbeat", b"broker_heartbeat", "create_topics", b"create_topics", "delete_topics", b"delete_topics", "describe_topics", b"describe_topics", "register_broker", b"register_broker", "register_controller", b"register_controller", "request", b"request"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_topics", b"delete_topics", "describe_topics", b"describe_topics", "elect_leaders", b"elect_leaders", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "request", b"request", "unregister_broker", b"unregister_broker", "update_features", b"update_features"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alter_partition", b"alter_partition", "broker_heartbeat", b"broker_heartbeat", "create_topics", b"create_topics", "delete_topics", b"delete_topics", "describe_topics", b"describe_topics", "register_broker", b"register_broker", "register_controller", b"register_controller", "request", b"request", "request_id", b"request_id", "timeout_ms", b"timeout_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_topics", b"delete_topics", "describe_topics", b"describe_topics", "elect_leaders", b"elect_leaders", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "request", b"request", "request_id", b"request_id", "timeout_ms", b"timeout_ms", "unregister_broker", b"unregister_broker", "update_features", b"update_features"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_request: _TypeAlias = _typing.Literal["create_topics", "delete_topics", "describe_topics", "register_broker", "broker_heartbeat", "alter_partition", "register_controller"]  # noqa: Y015
+    _WhichOneofReturnType_request: _TypeAlias = _typing.Literal["create_topics", "delete_topics", "describe_topics", "register_broker", "broker_heartbeat", "alter_partition", "register_controller", "create_partitions", "incremental_alter_configs", "alter_partition_reassignments", "list_partition_reassignments", "elect_leaders", "allocate_producer_ids", "assign_replicas_to_dirs", "unregister_broker", "update_features"]  # noqa: Y015
     _WhichOneofArgType_request: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_request) -> _WhichOneofReturnType_request | None: ...
 
@@ -211,6 +210,15 @@ class Answer(_message.Message):
     BROKER_HEARTBEAT_FIELD_NUMBER: _builtins.int
     ALTER_PARTITION_FIELD_NUMBER: _builtins.int
     REGISTER_CONTROLLER_FIELD_NUMBER: _builtins.int
+    CREATE_PARTITIONS_FIELD_NUMBER: _builtins.int
+    INCREMENTAL_ALTER_CONFIGS_FIELD_NUMBER: _builtins.int
+    ALTER_PARTITION_REASSIGNMENTS_FIELD_NUMBER: _builtins.int
+    LIST_PARTITION_REASSIGNMENTS_FIELD_NUMBER: _builtins.int
+    ELECT_LEADERS_FIELD_NUMBER: _builtins.int
+    ALLOCATE_PRODUCER_IDS_FIELD_NUMBER: _builtins.int
+    ASSIGN_REPLICAS_TO_DIRS_FIELD_NUMBER: _builtins.int
+    UNREGISTER_BROKER_FIELD_NUMBER: _builtins.int
+    UPDATE_FEATURES_FIELD_NUMBER: _builtins.int
     UNKNOWN_FIELD_NUMBER: _builtins.int
     HAS_MORE_FIELD_NUMBER: _builtins.int
     request_id: _builtins.int
@@ -248,7 +256,43 @@ class Answer(_message.Message):
         """To register_controller."""
 
     @_builtins.property
-    def unknown(self) -> Global___Outcome:
+    def create_partitions(self) -> _admin_pb2.CreatePartitionsResponse:
+        """To create_partitions."""
+
+    @_builtins.property
+    def incremental_alter_configs(self) -> _admin_pb2.IncrementalAlterConfigsResponse:
+        """To incremental_alter_configs."""
+
+    @_builtins.property
+    def alter_partition_reassignments(self) -> _admin_pb2.AlterPartitionReassignmentsResponse:
+        """To alter_partition_reassignments."""
+
+    @_builtins.property
+    def list_partition_reassignments(self) -> _admin_pb2.ListPartitionReassignmentsResponse:
+        """To list_partition_reassignments."""
+
+    @_builtins.property
+    def elect_leaders(self) -> _admin_pb2.ElectLeadersResponse:
+        """To elect_leaders."""
+
+    @_builtins.property
+    def allocate_producer_ids(self) -> _admin_pb2.AllocateProducerIdsResponse:
+        """To allocate_producer_ids."""
+
+    @_builtins.property
+    def assign_replicas_to_dirs(self) -> _admin_pb2.AssignReplicasToDirsResponse:
+        """To assign_replicas_to_dirs."""
+
+    @_builtins.property
+    def unregister_broker(self) -> _admin_pb2.UnregisterBrokerResponse:
+        """To unregister_broker."""
+
+    @_builtins.property
+    def update_features(self) -> _admin_pb2.UpdateFeaturesResponse:
+        """To update_features."""
+
+    @_builtins.property
+    def unknown(self) -> _common_pb2.Outcome:
         """To a call that held no request that this server knows."""
 
     def __init__(
@@ -262,14 +306,23 @@ class Answer(_message.Message):
         broker_heartbeat: Global___BrokerHeartbeatResponse | None = ...,
         alter_partition: Global___AlterPartitionResponse | None = ...,
         register_controller: Global___RegisterControllerResponse | None = ...,
-        unknown: Global___Outcome | None = ...,
+        create_partitions: _admin_pb2.CreatePartitionsResponse | None = ...,
+        incremental_alter_configs: _admin_pb2.IncrementalAlterConfigsResponse | None = ...,
+        alter_partition_reassignments: _admin_pb2.AlterPartitionReassignmentsResponse | None = ...,
+        list_partition_reassignments: _admin_pb2.ListPartitionReassignmentsResponse | None = ...,
+        elect_leaders: _admin_pb2.ElectLeadersResponse | None = ...,
+        allocate_producer_ids: _admin_pb2.AllocateProducerIdsResponse | None = ...,
+        assign_replicas_to_dirs: _admin_pb2.AssignReplicasToDirsResponse | None = ...,
+        unregister_broker: _admin_pb2.UnregisterBrokerResponse | None = ...,
+        update_features: _admin_pb2.UpdateFeaturesResponse | None = ...,
+        unknown: _common_pb2.Outcome | None = ...,
         has_more: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["alter_partition", b"alter_partition", "broker_heartbeat", b"broker_heartbeat", "create_topics", b"create_topics", "delete_topics", b"delete_topics", "describe_topics", b"describe_topics", "register_broker", b"register_broker", "register_controller", b"register_controller", "response", b"response", "unknown", b"unknown"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_topics", b"delete_topics", "describe_topics", b"describe_topics", "elect_leaders", b"elect_leaders", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "response", b"response", "unknown", b"unknown", "unregister_broker", b"unregister_broker", "update_features", b"update_features"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alter_partition", b"alter_partition", "broker_heartbeat", b"broker_heartbeat", "create_topics", b"create_topics", "delete_topics", b"delete_topics", "describe_topics", b"describe_topics", "has_more", b"has_more", "register_broker", b"register_broker", "register_controller", b"register_controller", "request_id", b"request_id", "response", b"response", "unknown", b"unknown"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_topics", b"delete_topics", "describe_topics", b"describe_topics", "elect_leaders", b"elect_leaders", "has_more", b"has_more", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "request_id", b"request_id", "response", b"response", "unknown", b"unknown", "unregister_broker", b"unregister_broker", "update_features", b"update_features"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_response: _TypeAlias = _typing.Literal["create_topics", "delete_topics", "describe_topics", "register_broker", "broker_heartbeat", "alter_partition", "register_controller", "unknown"]  # noqa: Y015
+    _WhichOneofReturnType_response: _TypeAlias = _typing.Literal["create_topics", "delete_topics", "describe_topics", "register_broker", "broker_heartbeat", "alter_partition", "register_controller", "create_partitions", "incremental_alter_configs", "alter_partition_reassignments", "list_partition_reassignments", "elect_leaders", "allocate_producer_ids", "assign_replicas_to_dirs", "unregister_broker", "update_features", "unknown"]  # noqa: Y015
     _WhichOneofArgType_response: _TypeAlias = _typing.Literal["response", b"response"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_response) -> _WhichOneofReturnType_response | None: ...
 
@@ -429,7 +482,7 @@ class CreateTopicsResponse(_message.Message):
     error_message: _builtins.str
     """What is wrong with it, in words."""
     @_builtins.property
-    def outcome(self) -> Global___Outcome:
+    def outcome(self) -> _common_pb2.Outcome:
         """How the node dealt with the request."""
 
     @_builtins.property
@@ -439,7 +492,7 @@ class CreateTopicsResponse(_message.Message):
     def __init__(
         self,
         *,
-        outcome: Global___Outcome | None = ...,
+        outcome: _common_pb2.Outcome | None = ...,
         topics: _abc.Iterable[Global___CreatableTopicResult] | None = ...,
         error_code: _builtins.int = ...,
         error_message: _builtins.str | None = ...,
@@ -576,7 +629,7 @@ class DeleteTopicsResponse(_message.Message):
     error_message: _builtins.str
     """What is wrong with it, in words."""
     @_builtins.property
-    def outcome(self) -> Global___Outcome:
+    def outcome(self) -> _common_pb2.Outcome:
         """How the node dealt with the request."""
 
     @_builtins.property
@@ -586,7 +639,7 @@ class DeleteTopicsResponse(_message.Message):
     def __init__(
         self,
         *,
-        outcome: Global___Outcome | None = ...,
+        outcome: _common_pb2.Outcome | None = ...,
         topics: _abc.Iterable[Global___DeletableTopicResult] | None = ...,
         error_code: _builtins.int = ...,
         error_message: _builtins.str | None = ...,
@@ -701,7 +754,7 @@ class DescribeTopicsResponse(_message.Message):
     error_message: _builtins.str
     """What is wrong with it, in words."""
     @_builtins.property
-    def outcome(self) -> Global___Outcome:
+    def outcome(self) -> _common_pb2.Outcome:
         """How the node dealt with the request."""
 
     @_builtins.property
@@ -711,7 +764,7 @@ class DescribeTopicsResponse(_message.Message):
     def __init__(
         self,
         *,
-        outcome: Global___Outcome | None = ...,
+        outcome: _common_pb2.Outcome | None = ...,
         topics: _abc.Iterable[Global___DescribedTopic] | None = ...,
         error_code: _builtins.int = ...,
         error_message: _builtins.str | None = ...,
@@ -985,13 +1038,13 @@ class RegisterBrokerResponse(_message.Message):
     broker_epoch: _builtins.int
     """Offset of the record by which this incarnation registered first; -1 on error."""
     @_builtins.property
-    def outcome(self) -> Global___Outcome:
+    def outcome(self) -> _common_pb2.Outcome:
         """How the node dealt with the request."""
 
     def __init__(
         self,
         *,
-        outcome: Global___Outcome | None = ...,
+        outcome: _common_pb2.Outcome | None = ...,
         error_code: _builtins.int = ...,
         error_message: _builtins.str | None = ...,
         broker_epoch: _builtins.int = ...,
@@ -1103,13 +1156,13 @@ class BrokerHeartbeatResponse(_message.Message):
     should_shut_down: _builtins.bool
     """Whether it may shut down now."""
     @_builtins.property
-    def outcome(self) -> Global___Outcome:
+    def outcome(self) -> _common_pb2.Outcome:
         """How the node dealt with the request."""
 
     def __init__(
         self,
         *,
-        outcome: Global___Outcome | None = ...,
+        outcome: _common_pb2.Outcome | None = ...,
         error_code: _builtins.int = ...,
         error_message: _builtins.str | None = ...,
         is_caught_up: _builtins.bool = ...,
@@ -1335,7 +1388,7 @@ class AlterPartitionResponse(_message.Message):
     error_message: _builtins.str
     """What is wrong with it, in words."""
     @_builtins.property
-    def outcome(self) -> Global___Outcome:
+    def outcome(self) -> _common_pb2.Outcome:
         """How the node dealt with the request."""
 
     @_builtins.property
@@ -1345,7 +1398,7 @@ class AlterPartitionResponse(_message.Message):
     def __init__(
         self,
         *,
-        outcome: Global___Outcome | None = ...,
+        outcome: _common_pb2.Outcome | None = ...,
         error_code: _builtins.int = ...,
         error_message: _builtins.str | None = ...,
         topics: _abc.Iterable[Global___AlterPartitionResponse.Topic] | None = ...,
@@ -1412,13 +1465,13 @@ class RegisterControllerResponse(_message.Message):
     error_message: _builtins.str
     """What is wrong, in words."""
     @_builtins.property
-    def outcome(self) -> Global___Outcome:
+    def outcome(self) -> _common_pb2.Outcome:
         """How the node dealt with the request."""
 
     def __init__(
         self,
         *,
-        outcome: Global___Outcome | None = ...,
+        outcome: _common_pb2.Outcome | None = ...,
         error_code: _builtins.int = ...,
         error_message: _builtins.str | None = ...,
     ) -> None: ...

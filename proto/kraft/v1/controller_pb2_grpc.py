@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from kraft.v1 import admin_pb2 as kraft_dot_v1_dot_admin__pb2
 from kraft.v1 import controller_pb2 as kraft_dot_v1_dot_controller__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
@@ -71,6 +72,51 @@ class ControllerStub:
                 request_serializer=kraft_dot_v1_dot_controller__pb2.RegisterControllerRequest.SerializeToString,
                 response_deserializer=kraft_dot_v1_dot_controller__pb2.RegisterControllerResponse.FromString,
                 _registered_method=True)
+        self.CreatePartitions = channel.unary_unary(
+                '/kraft.v1.Controller/CreatePartitions',
+                request_serializer=kraft_dot_v1_dot_admin__pb2.CreatePartitionsRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_admin__pb2.CreatePartitionsResponse.FromString,
+                _registered_method=True)
+        self.IncrementalAlterConfigs = channel.unary_unary(
+                '/kraft.v1.Controller/IncrementalAlterConfigs',
+                request_serializer=kraft_dot_v1_dot_admin__pb2.IncrementalAlterConfigsRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_admin__pb2.IncrementalAlterConfigsResponse.FromString,
+                _registered_method=True)
+        self.AlterPartitionReassignments = channel.unary_unary(
+                '/kraft.v1.Controller/AlterPartitionReassignments',
+                request_serializer=kraft_dot_v1_dot_admin__pb2.AlterPartitionReassignmentsRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_admin__pb2.AlterPartitionReassignmentsResponse.FromString,
+                _registered_method=True)
+        self.ListPartitionReassignments = channel.unary_unary(
+                '/kraft.v1.Controller/ListPartitionReassignments',
+                request_serializer=kraft_dot_v1_dot_admin__pb2.ListPartitionReassignmentsRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_admin__pb2.ListPartitionReassignmentsResponse.FromString,
+                _registered_method=True)
+        self.ElectLeaders = channel.unary_unary(
+                '/kraft.v1.Controller/ElectLeaders',
+                request_serializer=kraft_dot_v1_dot_admin__pb2.ElectLeadersRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_admin__pb2.ElectLeadersResponse.FromString,
+                _registered_method=True)
+        self.AllocateProducerIds = channel.unary_unary(
+                '/kraft.v1.Controller/AllocateProducerIds',
+                request_serializer=kraft_dot_v1_dot_admin__pb2.AllocateProducerIdsRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_admin__pb2.AllocateProducerIdsResponse.FromString,
+                _registered_method=True)
+        self.AssignReplicasToDirs = channel.unary_unary(
+                '/kraft.v1.Controller/AssignReplicasToDirs',
+                request_serializer=kraft_dot_v1_dot_admin__pb2.AssignReplicasToDirsRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_admin__pb2.AssignReplicasToDirsResponse.FromString,
+                _registered_method=True)
+        self.UnregisterBroker = channel.unary_unary(
+                '/kraft.v1.Controller/UnregisterBroker',
+                request_serializer=kraft_dot_v1_dot_admin__pb2.UnregisterBrokerRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_admin__pb2.UnregisterBrokerResponse.FromString,
+                _registered_method=True)
+        self.UpdateFeatures = channel.unary_unary(
+                '/kraft.v1.Controller/UpdateFeatures',
+                request_serializer=kraft_dot_v1_dot_admin__pb2.UpdateFeaturesRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_admin__pb2.UpdateFeaturesResponse.FromString,
+                _registered_method=True)
         self.Session = channel.stream_stream(
                 '/kraft.v1.Controller/Session',
                 request_serializer=kraft_dot_v1_dot_controller__pb2.SessionRequest.SerializeToString,
@@ -132,6 +178,69 @@ class ControllerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreatePartitions(self, request, context):
+        """Topics grow, each for itself: one refused leaves the others be.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def IncrementalAlterConfigs(self, request, context):
+        """Configs change, each resource for itself.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AlterPartitionReassignments(self, request, context):
+        """Partitions move to other brokers, or give up moving, each for itself.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListPartitionReassignments(self, request, context):
+        """Which partitions are being moved.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ElectLeaders(self, request, context):
+        """Partitions get other leaders, each for itself.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AllocateProducerIds(self, request, context):
+        """A broker takes a block of producer ids.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AssignReplicasToDirs(self, request, context):
+        """A broker tells in which log directories its replicas are.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UnregisterBroker(self, request, context):
+        """A broker is gone for good.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateFeatures(self, request, context):
+        """Levels of features are set, all or none.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Session(self, request_iterator, context):
         """All of the above on one stream, many calls to a message, answered in any order. It costs about half as much as the
         single calls with one call in flight, and a small part of it with many.
@@ -177,6 +286,51 @@ def add_ControllerServicer_to_server(servicer, server):
                     servicer.RegisterController,
                     request_deserializer=kraft_dot_v1_dot_controller__pb2.RegisterControllerRequest.FromString,
                     response_serializer=kraft_dot_v1_dot_controller__pb2.RegisterControllerResponse.SerializeToString,
+            ),
+            'CreatePartitions': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreatePartitions,
+                    request_deserializer=kraft_dot_v1_dot_admin__pb2.CreatePartitionsRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_admin__pb2.CreatePartitionsResponse.SerializeToString,
+            ),
+            'IncrementalAlterConfigs': grpc.unary_unary_rpc_method_handler(
+                    servicer.IncrementalAlterConfigs,
+                    request_deserializer=kraft_dot_v1_dot_admin__pb2.IncrementalAlterConfigsRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_admin__pb2.IncrementalAlterConfigsResponse.SerializeToString,
+            ),
+            'AlterPartitionReassignments': grpc.unary_unary_rpc_method_handler(
+                    servicer.AlterPartitionReassignments,
+                    request_deserializer=kraft_dot_v1_dot_admin__pb2.AlterPartitionReassignmentsRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_admin__pb2.AlterPartitionReassignmentsResponse.SerializeToString,
+            ),
+            'ListPartitionReassignments': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListPartitionReassignments,
+                    request_deserializer=kraft_dot_v1_dot_admin__pb2.ListPartitionReassignmentsRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_admin__pb2.ListPartitionReassignmentsResponse.SerializeToString,
+            ),
+            'ElectLeaders': grpc.unary_unary_rpc_method_handler(
+                    servicer.ElectLeaders,
+                    request_deserializer=kraft_dot_v1_dot_admin__pb2.ElectLeadersRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_admin__pb2.ElectLeadersResponse.SerializeToString,
+            ),
+            'AllocateProducerIds': grpc.unary_unary_rpc_method_handler(
+                    servicer.AllocateProducerIds,
+                    request_deserializer=kraft_dot_v1_dot_admin__pb2.AllocateProducerIdsRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_admin__pb2.AllocateProducerIdsResponse.SerializeToString,
+            ),
+            'AssignReplicasToDirs': grpc.unary_unary_rpc_method_handler(
+                    servicer.AssignReplicasToDirs,
+                    request_deserializer=kraft_dot_v1_dot_admin__pb2.AssignReplicasToDirsRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_admin__pb2.AssignReplicasToDirsResponse.SerializeToString,
+            ),
+            'UnregisterBroker': grpc.unary_unary_rpc_method_handler(
+                    servicer.UnregisterBroker,
+                    request_deserializer=kraft_dot_v1_dot_admin__pb2.UnregisterBrokerRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_admin__pb2.UnregisterBrokerResponse.SerializeToString,
+            ),
+            'UpdateFeatures': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateFeatures,
+                    request_deserializer=kraft_dot_v1_dot_admin__pb2.UpdateFeaturesRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_admin__pb2.UpdateFeaturesResponse.SerializeToString,
             ),
             'Session': grpc.stream_stream_rpc_method_handler(
                     servicer.Session,
@@ -375,6 +529,249 @@ class Controller:
             '/kraft.v1.Controller/RegisterController',
             kraft_dot_v1_dot_controller__pb2.RegisterControllerRequest.SerializeToString,
             kraft_dot_v1_dot_controller__pb2.RegisterControllerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreatePartitions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/CreatePartitions',
+            kraft_dot_v1_dot_admin__pb2.CreatePartitionsRequest.SerializeToString,
+            kraft_dot_v1_dot_admin__pb2.CreatePartitionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def IncrementalAlterConfigs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/IncrementalAlterConfigs',
+            kraft_dot_v1_dot_admin__pb2.IncrementalAlterConfigsRequest.SerializeToString,
+            kraft_dot_v1_dot_admin__pb2.IncrementalAlterConfigsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AlterPartitionReassignments(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/AlterPartitionReassignments',
+            kraft_dot_v1_dot_admin__pb2.AlterPartitionReassignmentsRequest.SerializeToString,
+            kraft_dot_v1_dot_admin__pb2.AlterPartitionReassignmentsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListPartitionReassignments(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/ListPartitionReassignments',
+            kraft_dot_v1_dot_admin__pb2.ListPartitionReassignmentsRequest.SerializeToString,
+            kraft_dot_v1_dot_admin__pb2.ListPartitionReassignmentsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ElectLeaders(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/ElectLeaders',
+            kraft_dot_v1_dot_admin__pb2.ElectLeadersRequest.SerializeToString,
+            kraft_dot_v1_dot_admin__pb2.ElectLeadersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AllocateProducerIds(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/AllocateProducerIds',
+            kraft_dot_v1_dot_admin__pb2.AllocateProducerIdsRequest.SerializeToString,
+            kraft_dot_v1_dot_admin__pb2.AllocateProducerIdsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AssignReplicasToDirs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/AssignReplicasToDirs',
+            kraft_dot_v1_dot_admin__pb2.AssignReplicasToDirsRequest.SerializeToString,
+            kraft_dot_v1_dot_admin__pb2.AssignReplicasToDirsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UnregisterBroker(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/UnregisterBroker',
+            kraft_dot_v1_dot_admin__pb2.UnregisterBrokerRequest.SerializeToString,
+            kraft_dot_v1_dot_admin__pb2.UnregisterBrokerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateFeatures(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/UpdateFeatures',
+            kraft_dot_v1_dot_admin__pb2.UpdateFeaturesRequest.SerializeToString,
+            kraft_dot_v1_dot_admin__pb2.UpdateFeaturesResponse.FromString,
             options,
             channel_credentials,
             insecure,

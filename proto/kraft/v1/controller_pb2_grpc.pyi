@@ -9,6 +9,7 @@ gRPC status speaks of transport only.
 
 from collections import abc as _abc
 from grpc import aio as _aio
+from kraft.v1 import admin_pb2 as _admin_pb2
 from kraft.v1 import controller_pb2 as _controller_pb2
 import abc as _abc_1
 import grpc as _grpc
@@ -53,6 +54,24 @@ class ControllerStub:
     """A partition leader changes in-sync replicas."""
     RegisterController: _grpc.UnaryUnaryMultiCallable[_controller_pb2.RegisterControllerRequest, _controller_pb2.RegisterControllerResponse]
     """A controller's process introduces itself."""
+    CreatePartitions: _grpc.UnaryUnaryMultiCallable[_admin_pb2.CreatePartitionsRequest, _admin_pb2.CreatePartitionsResponse]
+    """Topics grow, each for itself: one refused leaves the others be."""
+    IncrementalAlterConfigs: _grpc.UnaryUnaryMultiCallable[_admin_pb2.IncrementalAlterConfigsRequest, _admin_pb2.IncrementalAlterConfigsResponse]
+    """Configs change, each resource for itself."""
+    AlterPartitionReassignments: _grpc.UnaryUnaryMultiCallable[_admin_pb2.AlterPartitionReassignmentsRequest, _admin_pb2.AlterPartitionReassignmentsResponse]
+    """Partitions move to other brokers, or give up moving, each for itself."""
+    ListPartitionReassignments: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListPartitionReassignmentsRequest, _admin_pb2.ListPartitionReassignmentsResponse]
+    """Which partitions are being moved."""
+    ElectLeaders: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ElectLeadersRequest, _admin_pb2.ElectLeadersResponse]
+    """Partitions get other leaders, each for itself."""
+    AllocateProducerIds: _grpc.UnaryUnaryMultiCallable[_admin_pb2.AllocateProducerIdsRequest, _admin_pb2.AllocateProducerIdsResponse]
+    """A broker takes a block of producer ids."""
+    AssignReplicasToDirs: _grpc.UnaryUnaryMultiCallable[_admin_pb2.AssignReplicasToDirsRequest, _admin_pb2.AssignReplicasToDirsResponse]
+    """A broker tells in which log directories its replicas are."""
+    UnregisterBroker: _grpc.UnaryUnaryMultiCallable[_admin_pb2.UnregisterBrokerRequest, _admin_pb2.UnregisterBrokerResponse]
+    """A broker is gone for good."""
+    UpdateFeatures: _grpc.UnaryUnaryMultiCallable[_admin_pb2.UpdateFeaturesRequest, _admin_pb2.UpdateFeaturesResponse]
+    """Levels of features are set, all or none."""
     Session: _grpc.StreamStreamMultiCallable[_controller_pb2.SessionRequest, _controller_pb2.SessionResponse]
     """All of the above on one stream, many calls to a message, answered in any order. It costs about half as much as the
     single calls with one call in flight, and a small part of it with many.
@@ -79,6 +98,24 @@ class ControllerAsyncStub(ControllerStub):
     """A partition leader changes in-sync replicas."""
     RegisterController: _aio.UnaryUnaryMultiCallable[_controller_pb2.RegisterControllerRequest, _controller_pb2.RegisterControllerResponse]  # type: ignore[assignment]
     """A controller's process introduces itself."""
+    CreatePartitions: _aio.UnaryUnaryMultiCallable[_admin_pb2.CreatePartitionsRequest, _admin_pb2.CreatePartitionsResponse]  # type: ignore[assignment]
+    """Topics grow, each for itself: one refused leaves the others be."""
+    IncrementalAlterConfigs: _aio.UnaryUnaryMultiCallable[_admin_pb2.IncrementalAlterConfigsRequest, _admin_pb2.IncrementalAlterConfigsResponse]  # type: ignore[assignment]
+    """Configs change, each resource for itself."""
+    AlterPartitionReassignments: _aio.UnaryUnaryMultiCallable[_admin_pb2.AlterPartitionReassignmentsRequest, _admin_pb2.AlterPartitionReassignmentsResponse]  # type: ignore[assignment]
+    """Partitions move to other brokers, or give up moving, each for itself."""
+    ListPartitionReassignments: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListPartitionReassignmentsRequest, _admin_pb2.ListPartitionReassignmentsResponse]  # type: ignore[assignment]
+    """Which partitions are being moved."""
+    ElectLeaders: _aio.UnaryUnaryMultiCallable[_admin_pb2.ElectLeadersRequest, _admin_pb2.ElectLeadersResponse]  # type: ignore[assignment]
+    """Partitions get other leaders, each for itself."""
+    AllocateProducerIds: _aio.UnaryUnaryMultiCallable[_admin_pb2.AllocateProducerIdsRequest, _admin_pb2.AllocateProducerIdsResponse]  # type: ignore[assignment]
+    """A broker takes a block of producer ids."""
+    AssignReplicasToDirs: _aio.UnaryUnaryMultiCallable[_admin_pb2.AssignReplicasToDirsRequest, _admin_pb2.AssignReplicasToDirsResponse]  # type: ignore[assignment]
+    """A broker tells in which log directories its replicas are."""
+    UnregisterBroker: _aio.UnaryUnaryMultiCallable[_admin_pb2.UnregisterBrokerRequest, _admin_pb2.UnregisterBrokerResponse]  # type: ignore[assignment]
+    """A broker is gone for good."""
+    UpdateFeatures: _aio.UnaryUnaryMultiCallable[_admin_pb2.UpdateFeaturesRequest, _admin_pb2.UpdateFeaturesResponse]  # type: ignore[assignment]
+    """Levels of features are set, all or none."""
     Session: _aio.StreamStreamMultiCallable[_controller_pb2.SessionRequest, _controller_pb2.SessionResponse]  # type: ignore[assignment]
     """All of the above on one stream, many calls to a message, answered in any order. It costs about half as much as the
     single calls with one call in flight, and a small part of it with many.
@@ -144,6 +181,78 @@ class ControllerServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_controller_pb2.RegisterControllerResponse, _abc.Awaitable[_controller_pb2.RegisterControllerResponse]]:
         """A controller's process introduces itself."""
+
+    @_abc_1.abstractmethod
+    def CreatePartitions(
+        self,
+        request: _admin_pb2.CreatePartitionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.CreatePartitionsResponse, _abc.Awaitable[_admin_pb2.CreatePartitionsResponse]]:
+        """Topics grow, each for itself: one refused leaves the others be."""
+
+    @_abc_1.abstractmethod
+    def IncrementalAlterConfigs(
+        self,
+        request: _admin_pb2.IncrementalAlterConfigsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.IncrementalAlterConfigsResponse, _abc.Awaitable[_admin_pb2.IncrementalAlterConfigsResponse]]:
+        """Configs change, each resource for itself."""
+
+    @_abc_1.abstractmethod
+    def AlterPartitionReassignments(
+        self,
+        request: _admin_pb2.AlterPartitionReassignmentsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.AlterPartitionReassignmentsResponse, _abc.Awaitable[_admin_pb2.AlterPartitionReassignmentsResponse]]:
+        """Partitions move to other brokers, or give up moving, each for itself."""
+
+    @_abc_1.abstractmethod
+    def ListPartitionReassignments(
+        self,
+        request: _admin_pb2.ListPartitionReassignmentsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.ListPartitionReassignmentsResponse, _abc.Awaitable[_admin_pb2.ListPartitionReassignmentsResponse]]:
+        """Which partitions are being moved."""
+
+    @_abc_1.abstractmethod
+    def ElectLeaders(
+        self,
+        request: _admin_pb2.ElectLeadersRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.ElectLeadersResponse, _abc.Awaitable[_admin_pb2.ElectLeadersResponse]]:
+        """Partitions get other leaders, each for itself."""
+
+    @_abc_1.abstractmethod
+    def AllocateProducerIds(
+        self,
+        request: _admin_pb2.AllocateProducerIdsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.AllocateProducerIdsResponse, _abc.Awaitable[_admin_pb2.AllocateProducerIdsResponse]]:
+        """A broker takes a block of producer ids."""
+
+    @_abc_1.abstractmethod
+    def AssignReplicasToDirs(
+        self,
+        request: _admin_pb2.AssignReplicasToDirsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.AssignReplicasToDirsResponse, _abc.Awaitable[_admin_pb2.AssignReplicasToDirsResponse]]:
+        """A broker tells in which log directories its replicas are."""
+
+    @_abc_1.abstractmethod
+    def UnregisterBroker(
+        self,
+        request: _admin_pb2.UnregisterBrokerRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.UnregisterBrokerResponse, _abc.Awaitable[_admin_pb2.UnregisterBrokerResponse]]:
+        """A broker is gone for good."""
+
+    @_abc_1.abstractmethod
+    def UpdateFeatures(
+        self,
+        request: _admin_pb2.UpdateFeaturesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.UpdateFeaturesResponse, _abc.Awaitable[_admin_pb2.UpdateFeaturesResponse]]:
+        """Levels of features are set, all or none."""
 
     @_abc_1.abstractmethod
     def Session(

@@ -22,8 +22,9 @@ from metadata_log.ids import DirectoryId, id_text
 from quorum.node.system_ports import SystemEntropy
 
 LOOPBACK: Final = "127.0.0.1"
-_FIRST_PORT, _LAST_PORT = 20_000, 30_000
-"""Below the range from which the kernel takes the ports of outgoing connections, so that none of those interferes."""
+_FIRST_PORT, _LAST_PORT = 20_000, 29_000
+"""Below the range from which the kernel takes the ports of outgoing connections, so that none of those interferes, and
+below those that the logs of recorded clusters name: whoever asks there whether a controller lives must hear nobody."""
 
 T = TypeVar("T")
 
@@ -272,13 +273,14 @@ class Cluster:
         """The controllers' GRPC addresses, as a client takes them."""
         return self._bootstrap.split(",")
 
-    def format(self) -> None:
-        """Write every node's configuration and format its directories, by the command that an operator uses."""
+    def format(self, *words: str) -> None:
+        """Write every node's configuration and format its directories, by the command that an operator uses; `words`
+        are said for the controllers besides."""
         for node in self.nodes:
             node.write_config()
             self.run(
                 "storage", "format", "--config", str(node.config_file), "--cluster-id", self.cluster_id,
-                *(("--initial-controllers", self.initial_controllers) if node.role == "controller" else ()),
+                *(("--initial-controllers", self.initial_controllers, *words) if node.role == "controller" else ()),
             )  # fmt: skip
 
     def run(self, *words: str) -> str:

@@ -14,7 +14,7 @@ from metadata_log.records import MetadataRecord, PartitionChangeRecord
 from quorum.controller.brokers import has_online_directory
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.gates import DIRECTORY_ASSIGNMENT, level_of
-from quorum.controller.leadership import BrokerEvent, election_rules
+from quorum.controller.leadership import BrokerEvent, election_rules, is_being_lost
 from quorum.controller.partition_change import change_of
 from quorum.controller.requests import (
     AssignedDirectory,
@@ -87,7 +87,7 @@ class _Assignment:
         record = self._moved(topic, partition, directory)
         if record is not None:
             self.records.append(record)
-        if not has_online_directory(self._broker, directory):
+        if not has_online_directory(self._broker, directory) or is_being_lost(self._turn, self._broker_id, directory):
             self._depart(topic, partition)
         return Error.NONE
 

@@ -14,10 +14,10 @@ from metadata_log.records import BrokerRegistrationChangeRecord, MetadataRecord
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.gates import CORDONED_LOG_DIRS, DIRECTORY_ASSIGNMENT, level_of
 from quorum.controller.leadership import (
-    directory_offline,
     elect_for_arrival,
     forget_departure,
     leads_any,
+    lose_directories,
     take_out_of_isrs,
 )
 from quorum.controller.requests import BrokerHeartbeat, BrokerHeartbeatResponse
@@ -153,12 +153,7 @@ def _directory_changes(
     lost = [directory for directory in broker.directories if directory in request.offline_log_dirs]
     # A broker that goes is out of all ISRs already; one without any directory left stops by itself.
     if level >= DIRECTORY_ASSIGNMENT and lost and not is_leaving and len(lost) < len(broker.directories):
-        for directory in lost:
-            records += directory_offline(turn, broker.broker_id, directory)
-        online = tuple(directory for directory in broker.directories if directory not in lost)
-        records.append(
-            BrokerRegistrationChangeRecord(broker_id=broker.broker_id, broker_epoch=broker.epoch, log_dirs=online)
-        )
+        records += lose_directories(turn, broker, lost)
     cordoned = request.cordoned_log_dirs
     if level >= CORDONED_LOG_DIRS and cordoned is not None:
         known = broker.cordoned_directories

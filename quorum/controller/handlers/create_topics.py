@@ -16,7 +16,13 @@ from quorum.controller.draws import GAMMA
 from quorum.controller.effective_configs import MIN_INSYNC_REPLICAS
 from quorum.controller.handlers.new_topic import NewPartition, Refused, partition_records, partitions_of
 from quorum.controller.names import may_collide, why_illegal
-from quorum.controller.requests import CreatableTopic, CreatableTopicResult, CreateTopics, CreateTopicsResponse
+from quorum.controller.requests import (
+    CreatableTopic,
+    CreatableTopicResult,
+    CreateTopics,
+    CreateTopicsResponse,
+    EffectiveConfig,
+)
 from quorum.controller.result import ControllerResult
 from quorum.controller.topic_configs import why_invalid
 from quorum.controller.turn import Turn
@@ -34,7 +40,7 @@ def handle_create_topics(request: CreateTopics, turn: Turn) -> ControllerResult:
         return _refused(request, Error.REQUEST_TIMED_OUT, f"The timeout of {request.timeout_ms} ms has passed.")
     if _most_partitions(request, turn) > turn.config.max_records_per_batch:
         return _refused(request, Error.POLICY_VIOLATION, "Excessively large number of partitions per request.")
-    batch = _Batch(turn)
+    batch = _Batch(turn, wants_configs=request.wants_configs)
     names = [topic.name for topic in request.topics]
     duplicates = {name for name in names if names.count(name) > 1} if len(set(names)) != len(names) else frozenset()
     results: list[CreatableTopicResult] = []
@@ -73,10 +79,11 @@ def _most_partitions(request: CreateTopics, turn: Turn) -> int:
 class _Batch:
     """The records of the request so far."""
 
-    __slots__ = ("_draw", "_may_create_any", "_taken_ids", "_turn", "records")
+    __slots__ = ("_draw", "_may_create_any", "_taken_ids", "_turn", "_wants_configs", "records")
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turn, *, wants_configs: bool) -> None:
         self._turn = turn
+        self._wants_configs = wants_configs
         self._draw = turn.draw
         self._taken_ids: set[TopicId] = set()
         self._may_create_any = authorize(turn.context, Operation.CREATE, CLUSTER, turn.image) is Error.NONE
@@ -86,21 +93,37 @@ class _Batch:
         """Records for one topic and its answer; no records if it is refused."""
         try:
             self._check_name(topic.name)
-            if topic.configs and (why := why_invalid(topic.configs)) is not None:
-                raise Refused(Error.INVALID_CONFIG, why)
+            if topic.configs:
+                self._check_configs(topic)
             self._draw += GAMMA
             partitions = partitions_of(topic, self._turn, self._draw)
         except Refused as refusal:
             return _failure(topic.name, refusal.error, refusal.message)
         topic_id = ZERO_TOPIC_ID if validate_only else self._turn.new_topic_id(self._taken_ids)
         self._add_records(topic, topic_id, partitions)
+        if not self._may_describe_configs(topic.name):
+            return CreatableTopicResult(
+                name=topic.name, error=Error.NONE, topic_id=topic_id, config_error=Error.TOPIC_AUTHORIZATION_FAILED
+            )
         return CreatableTopicResult(
             name=topic.name,
             error=Error.NONE,
             topic_id=topic_id,
             num_partitions=len(partitions),
             replication_factor=len(partitions[0].replicas),
+            configs=self._effective_configs(topic) if self._wants_configs else (),
         )
+
+    def _may_describe_configs(self, name: str) -> bool:
+        turn = self._turn
+        if turn.context.authorizer is None:
+            return True
+        resource = Resource(resource_type=AclResourceType.TOPIC, name=name)
+        return authorize(turn.context, Operation.DESCRIBE_CONFIGS, resource, turn.image) is Error.NONE
+
+    def _effective_configs(self, topic: CreatableTopic) -> tuple[EffectiveConfig, ...]:
+        own = {config.name: config.value for config in topic.configs if config.value is not None}
+        return self._turn.state.topic_configs.of(own, self._turn.image)
 
     def _check_name(self, name: str) -> None:
         turn = self._turn
@@ -119,6 +142,11 @@ class _Batch:
             other = turn.state.index.colliding_name(name, turn.image)
             if other is not None:
                 raise Refused(Error.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
+
+    def _check_configs(self, topic: CreatableTopic) -> None:
+        why = why_invalid(topic.configs, may_be_remote=self._turn.config.remote_log_storage_system_enable)
+        if why is not None:
+            raise Refused(Error.INVALID_CONFIG, why)
 
     def _add_records(self, topic: CreatableTopic, topic_id: TopicId, partitions: list[NewPartition]) -> None:
         records = self.records

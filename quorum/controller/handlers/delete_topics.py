@@ -1,7 +1,7 @@
 """DeleteTopics: by name or by id, gone with the commit whether or not any broker answers (KIP-516, KIP-631).
 
-A topic named by both ways, or twice, is refused, because nobody can tell which of the two was meant. What the asker may
-not even describe, it learns no name of.
+A topic named by both ways, or twice by one, is refused there, because nobody can tell which of the two was meant. What
+the asker may not even describe, it learns no name of.
 """
 
 from __future__ import annotations
@@ -50,8 +50,10 @@ class _Deletion:
         self._times_named = Counter(state.name for state in request.topics if _is_by_name(state))
         self._times_given = Counter(state.topic_id for state in request.topics if _is_by_id(state))
         self._is_unlimited = authorize(turn.context, Operation.DELETE, CLUSTER, turn.image) is Error.NONE
-        self.asked = tuple({(state.name, state.topic_id): state for state in request.topics}.values())
-        """Each entry once: a repeated one is answered once."""
+        told = [state for state in request.topics if _is_by_name(state) or _is_by_id(state)]
+        untold = (state for state in request.topics if not _is_by_name(state) and not _is_by_id(state))
+        self.asked = (*untold, *{(state.name, state.topic_id): state for state in told}.values())
+        """A topic that is named twice is answered once; what names none, or names it both ways, each time."""
         self.deleted: list[TopicId] = []
 
     def result_of(self, state: DeleteTopicState) -> DeletableTopicResult:
@@ -69,11 +71,11 @@ class _Deletion:
     def _by_name(self, name: str) -> DeletableTopicResult:
         if self._times_named[name] > 1:
             return _failure(Error.INVALID_REQUEST, name, None, "Duplicate topic name.")
-        if not self._may(Operation.DESCRIBE, name) or not self._may(Operation.DELETE, name):
+        topic = self._turn.image.topics.named(name)
+        if not self._may(Operation.DESCRIBE, name) or (topic is not None and not self._may(Operation.DELETE, name)):
             return _failure(Error.TOPIC_AUTHORIZATION_FAILED, name, None, "Authorization failed.")
         if name == METADATA_TOPIC_NAME:
             return _failure(Error.INVALID_REQUEST, name, None, f"Deletion of internal topic {name} is prohibited.")
-        topic = self._turn.image.topics.named(name)
         if topic is None:
             return _failure(Error.UNKNOWN_TOPIC_OR_PARTITION, name, None, f"There is no topic named '{name}'.")
         if self._times_given[topic.topic_id]:
@@ -93,7 +95,7 @@ class _Deletion:
         if not self._may(Operation.DELETE, topic.name):
             shown = topic.name if self._may(Operation.DESCRIBE, topic.name) else None
             return _failure(Error.TOPIC_AUTHORIZATION_FAILED, shown, topic_id, "Authorization failed.")
-        if self._times_named[topic.name]:
+        if self._times_named[topic.name] == 1:  # named more than once, the names are refused and the id counts
             why = "The provided topic id is that of a topic that was also supplied by name."
             return _failure(Error.INVALID_REQUEST, topic.name, topic_id, why)
         return self._delete(topic)

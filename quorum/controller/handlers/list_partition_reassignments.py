@@ -25,7 +25,7 @@ def handle_list_partition_reassignments(request: ListPartitionReassignments, tur
         found = [_ongoing(topic, None) for topic in topics.by_id.values()]
         found.sort(key=lambda topic: topic.name)
     else:
-        named = ((topics.named(name), partitions) for name, partitions in request.topics)
+        named = ((topics.named(asked.topic), asked.partitions) for asked in request.topics)
         found = [_ongoing(topic, partitions) for topic, partitions in named if topic is not None]
     response = ListPartitionReassignmentsResponse(topics=tuple(topic for topic in found if topic.partitions))
     return ControllerResult(response=response)

@@ -142,15 +142,10 @@ def _assigned(topic: CreatableTopic, turn: Turn) -> list[NewPartition]:
 def _checked_replicas(
     assignment: CreatableReplicaAssignment, first: CreatableReplicaAssignment, turn: Turn
 ) -> tuple[NodeId, ...]:
-    replicas, index = assignment.broker_ids, assignment.partition_index
+    index = assignment.partition_index
+    replicas = checked_brokers(index, assignment.broker_ids, turn)
     why: str | None = None
-    if not replicas:
-        why = f"The manual assignment of partition {index} includes an empty replica list."
-    elif unknown := sorted(broker for broker in replicas if NodeId(broker) not in turn.image.cluster.brokers):
-        why = f"The manual assignment of partition {index} includes broker {unknown[0]}, which is not registered."
-    elif len(set(replicas)) != len(replicas):
-        why = f"The manual assignment of partition {index} includes a broker more than once."
-    elif len(replicas) != len(first.broker_ids):
+    if len(replicas) != len(first.broker_ids):
         why = (
             f"The manual assignment of partition {index} has {len(replicas)} replica(s), but that of partition"
             f" {first.partition_index} has {len(first.broker_ids)}."
@@ -159,7 +154,25 @@ def _checked_replicas(
         why = f"All brokers specified for partition {index} are fenced or in controlled shutdown."
     if why is not None:
         raise Refused(Error.INVALID_REPLICA_ASSIGNMENT, why)
-    return tuple(NodeId(broker) for broker in replicas)
+    return replicas
+
+
+def checked_brokers(index: int, brokers: tuple[int, ...], turn: Turn) -> tuple[NodeId, ...]:
+    """The replicas that somebody has chosen for partition `index`: registered brokers, each once.
+
+    Raises:
+        Refused: with INVALID_REPLICA_ASSIGNMENT.
+    """
+    why: str | None = None
+    if not brokers:
+        why = f"The manual assignment of partition {index} includes an empty replica list."
+    elif unknown := sorted(broker for broker in brokers if NodeId(broker) not in turn.image.cluster.brokers):
+        why = f"The manual assignment of partition {index} includes broker {unknown[0]}, which is not registered."
+    elif len(set(brokers)) != len(brokers):
+        why = f"The manual assignment of partition {index} includes a broker more than once."
+    if why is not None:
+        raise Refused(Error.INVALID_REPLICA_ASSIGNMENT, why)
+    return tuple(NodeId(broker) for broker in brokers)
 
 
 def _build(placements: Sequence[tuple[NodeId, ...]], turn: Turn) -> list[NewPartition]:

@@ -7,6 +7,17 @@ answer that carries one error for the whole, in that request's shape.
 
 from __future__ import annotations
 
+from quorum.controller.requests.acls import (
+    AclCreationResult,
+    AclDeletionResult,
+    AclFilter,
+    CreateAcls,
+    CreateAclsResponse,
+    DeleteAcls,
+    DeleteAclsResponse,
+    DescribeAcls,
+    DescribeAclsResponse,
+)
 from quorum.controller.requests.brokers import (
     BrokerHeartbeat,
     BrokerHeartbeatResponse,
@@ -14,16 +25,29 @@ from quorum.controller.requests.brokers import (
     Listener,
     RegisterBroker,
     RegisterBrokerResponse,
+    UnregisterBroker,
+    UnregisterBrokerResponse,
 )
 from quorum.controller.requests.configs import (
     AlterableConfig,
     AlterableResource,
+    AlterConfigs,
+    AlterConfigsResponse,
     AlteredResource,
     ConfigOperation,
     IncrementalAlterConfigs,
     IncrementalAlterConfigsResponse,
+    ReplacedResource,
 )
 from quorum.controller.requests.controllers import RegisterController, RegisterControllerResponse
+from quorum.controller.requests.described_configs import (
+    ConfigSynonym,
+    DescribeConfigs,
+    DescribeConfigsResponse,
+    DescribedConfig,
+    DescribedResource,
+    ResourceToDescribe,
+)
 from quorum.controller.requests.directories import (
     AssignedDirectory,
     AssignedTopic,
@@ -32,16 +56,20 @@ from quorum.controller.requests.directories import (
     DirectoryAssignment,
     TopicInDirectory,
 )
-from quorum.controller.requests.growth import (
-    CreatePartitions,
-    CreatePartitionsResponse,
-    GrowingTopic,
-    GrownTopic,
-    ListPartitionReassignments,
-    ListPartitionReassignmentsResponse,
-    OngoingReassignment,
-    OngoingTopic,
+from quorum.controller.requests.elections import (
+    ElectedPartition,
+    ElectedTopic,
+    ElectionType,
+    ElectLeaders,
+    ElectLeadersResponse,
 )
+from quorum.controller.requests.features import (
+    FeatureUpdate,
+    UpdateFeatures,
+    UpdateFeaturesResponse,
+    UpgradeType,
+)
+from quorum.controller.requests.growth import CreatePartitions, CreatePartitionsResponse, GrowingTopic, GrownTopic
 from quorum.controller.requests.partitions import (
     AlteredPartition,
     AlteredTopic,
@@ -52,7 +80,43 @@ from quorum.controller.requests.partitions import (
     TopicAlteration,
 )
 from quorum.controller.requests.producer_ids import AllocateProducerIds, AllocateProducerIdsResponse
+from quorum.controller.requests.quotas import (
+    AlterClientQuotas,
+    AlterClientQuotasResponse,
+    AlteredQuota,
+    QuotaAlteration,
+    QuotaParts,
+)
+from quorum.controller.requests.reassignments import (
+    AlterPartitionReassignments,
+    AlterPartitionReassignmentsResponse,
+    ListPartitionReassignments,
+    ListPartitionReassignmentsResponse,
+    OngoingReassignment,
+    OngoingTopic,
+    ReassignablePartition,
+    ReassignableTopic,
+    ReassignedPartition,
+    ReassignedTopic,
+    TopicPartitions,
+)
+from quorum.controller.requests.scram import (
+    AlteredScramUser,
+    AlterUserScramCredentials,
+    AlterUserScramCredentialsResponse,
+    ScramDeletion,
+    ScramUpsertion,
+)
+from quorum.controller.requests.tokens import (
+    CreateDelegationToken,
+    CreateDelegationTokenResponse,
+    ExpireDelegationToken,
+    ExpireDelegationTokenResponse,
+    RenewDelegationToken,
+    RenewDelegationTokenResponse,
+)
 from quorum.controller.requests.topics import (
+    ConfigSource,
     CreatableConfig,
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -67,6 +131,7 @@ from quorum.controller.requests.topics import (
     DescribedTopic,
     DescribeTopics,
     DescribeTopicsResponse,
+    EffectiveConfig,
 )
 
 Request = (
@@ -81,7 +146,21 @@ Request = (
     | AssignReplicasToDirs
     | CreatePartitions
     | IncrementalAlterConfigs
+    | AlterPartitionReassignments
     | ListPartitionReassignments
+    | AlterConfigs
+    | ElectLeaders
+    | AlterClientQuotas
+    | AlterUserScramCredentials
+    | CreateDelegationToken
+    | RenewDelegationToken
+    | ExpireDelegationToken
+    | CreateAcls
+    | DeleteAcls
+    | DescribeAcls
+    | DescribeConfigs
+    | UnregisterBroker
+    | UpdateFeatures
 )
 Response = (
     CreateTopicsResponse
@@ -95,18 +174,45 @@ Response = (
     | AssignReplicasToDirsResponse
     | CreatePartitionsResponse
     | IncrementalAlterConfigsResponse
+    | AlterPartitionReassignmentsResponse
     | ListPartitionReassignmentsResponse
+    | AlterConfigsResponse
+    | ElectLeadersResponse
+    | AlterClientQuotasResponse
+    | AlterUserScramCredentialsResponse
+    | CreateDelegationTokenResponse
+    | RenewDelegationTokenResponse
+    | ExpireDelegationTokenResponse
+    | CreateAclsResponse
+    | DeleteAclsResponse
+    | DescribeAclsResponse
+    | DescribeConfigsResponse
+    | UnregisterBrokerResponse
+    | UpdateFeaturesResponse
 )
 
 __all__ = [
+    "AclCreationResult",
+    "AclDeletionResult",
+    "AclFilter",
     "AllocateProducerIds",
     "AllocateProducerIdsResponse",
+    "AlterClientQuotas",
+    "AlterClientQuotasResponse",
+    "AlterConfigs",
+    "AlterConfigsResponse",
     "AlterPartition",
+    "AlterPartitionReassignments",
+    "AlterPartitionReassignmentsResponse",
     "AlterPartitionResponse",
+    "AlterUserScramCredentials",
+    "AlterUserScramCredentialsResponse",
     "AlterableConfig",
     "AlterableResource",
     "AlteredPartition",
+    "AlteredQuota",
     "AlteredResource",
+    "AlteredScramUser",
     "AlteredTopic",
     "AssignReplicasToDirs",
     "AssignReplicasToDirsResponse",
@@ -116,24 +222,47 @@ __all__ = [
     "BrokerHeartbeatResponse",
     "BrokerState",
     "ConfigOperation",
+    "ConfigSource",
+    "ConfigSynonym",
     "CreatableConfig",
     "CreatableReplicaAssignment",
     "CreatableTopic",
     "CreatableTopicResult",
+    "CreateAcls",
+    "CreateAclsResponse",
+    "CreateDelegationToken",
+    "CreateDelegationTokenResponse",
     "CreatePartitions",
     "CreatePartitionsResponse",
     "CreateTopics",
     "CreateTopicsResponse",
     "DeletableTopicResult",
+    "DeleteAcls",
+    "DeleteAclsResponse",
     "DeleteTopicState",
     "DeleteTopics",
     "DeleteTopicsResponse",
+    "DescribeAcls",
+    "DescribeAclsResponse",
+    "DescribeConfigs",
+    "DescribeConfigsResponse",
     "DescribeTopics",
     "DescribeTopicsResponse",
+    "DescribedConfig",
     "DescribedPartition",
+    "DescribedResource",
     "DescribedTopic",
     "DirectoryAssignment",
+    "EffectiveConfig",
+    "ElectLeaders",
+    "ElectLeadersResponse",
+    "ElectedPartition",
+    "ElectedTopic",
+    "ElectionType",
+    "ExpireDelegationToken",
+    "ExpireDelegationTokenResponse",
     "FeatureRange",
+    "FeatureUpdate",
     "GrowingTopic",
     "GrownTopic",
     "IncrementalAlterConfigs",
@@ -144,12 +273,30 @@ __all__ = [
     "OngoingReassignment",
     "OngoingTopic",
     "PartitionAlteration",
+    "QuotaAlteration",
+    "QuotaParts",
+    "ReassignablePartition",
+    "ReassignableTopic",
+    "ReassignedPartition",
+    "ReassignedTopic",
     "RegisterBroker",
     "RegisterBrokerResponse",
     "RegisterController",
     "RegisterControllerResponse",
+    "RenewDelegationToken",
+    "RenewDelegationTokenResponse",
+    "ReplacedResource",
     "Request",
+    "ResourceToDescribe",
     "Response",
+    "ScramDeletion",
+    "ScramUpsertion",
     "TopicAlteration",
     "TopicInDirectory",
+    "TopicPartitions",
+    "UnregisterBroker",
+    "UnregisterBrokerResponse",
+    "UpdateFeatures",
+    "UpdateFeaturesResponse",
+    "UpgradeType",
 ]

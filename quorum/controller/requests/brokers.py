@@ -77,3 +77,20 @@ class BrokerHeartbeatResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     is_fenced: bool = True
     should_shut_down: bool = False
     error_message: str | None = None
+
+
+class UnregisterBroker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A broker is gone for good, or its id is to be free; its replicas stay where they are said to be."""
+
+    broker_id: int
+
+    def refused(self, error: Error, message: str | None = None) -> UnregisterBrokerResponse:
+        """The answer that refuses the whole request."""
+        return UnregisterBrokerResponse(error=error, error_message=message)
+
+
+class UnregisterBrokerResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to UnregisterBroker."""
+
+    error: Error = Error.NONE
+    error_message: str | None = None

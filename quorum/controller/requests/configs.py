@@ -1,8 +1,9 @@
-"""IncrementalAlterConfigs and its answer (KIP-339)."""
+"""IncrementalAlterConfigs (KIP-339) and AlterConfigs (KIP-133) with their answers."""
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 
 import msgspec
 
@@ -27,7 +28,8 @@ class AlterableConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AlterableResource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the configs are of: 2 a topic, 4 a broker (without a name: all brokers)."""
+    """What the configs are of: 2 a topic, 4 a broker (without a name: all brokers), 16 a subscription to client
+    metrics, 32 a group."""
 
     resource_type: int
     name: str
@@ -42,10 +44,7 @@ class IncrementalAlterConfigs(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
 
     def refused(self, error: Error, message: str | None = None) -> IncrementalAlterConfigsResponse:
         """The answer that refuses each resource for the same reason."""
-        resources = tuple(
-            AlteredResource(resource_type=each.resource_type, name=each.name, error=error, error_message=message)
-            for each in self.resources
-        )
+        resources = _refused_each(self.resources, error, message)
         return IncrementalAlterConfigsResponse(resources=resources, error=error, error_message=message)
 
 
@@ -64,3 +63,36 @@ class IncrementalAlterConfigsResponse(msgspec.Struct, frozen=True, kw_only=True,
     resources: tuple[AlteredResource, ...] = ()
     error: Error = Error.NONE
     error_message: str | None = None
+
+
+class ReplacedResource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """All configs that a resource is to have, by name and value; a null value stands for none."""
+
+    resource_type: int
+    name: str
+    configs: tuple[tuple[str, str | None], ...]
+
+
+class AlterConfigs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Replace configs: what is not named is removed. One refused resource leaves the others be."""
+
+    resources: tuple[ReplacedResource, ...]
+    validate_only: bool = False
+
+    def refused(self, error: Error, message: str | None = None) -> AlterConfigsResponse:
+        """The answer that refuses each resource for the same reason."""
+        resources = _refused_each(self.resources, error, message)
+        return AlterConfigsResponse(resources=resources, error=error, error_message=message)
+
+
+class AlterConfigsResponse(IncrementalAlterConfigsResponse, frozen=True, kw_only=True, gc=False):
+    """As the answer to IncrementalAlterConfigs."""
+
+
+def _refused_each(
+    resources: Iterable[AlterableResource | ReplacedResource], error: Error, message: str | None
+) -> tuple[AlteredResource, ...]:
+    return tuple(
+        AlteredResource(resource_type=each.resource_type, name=each.name, error=error, error_message=message)
+        for each in resources
+    )

@@ -1,4 +1,4 @@
-"""CreatePartitions and ListPartitionReassignments with their answers (KIP-195, KIP-455)."""
+"""CreatePartitions and its answer (KIP-195)."""
 
 from __future__ import annotations
 
@@ -42,39 +42,4 @@ class CreatePartitionsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
 
     topics: tuple[GrownTopic, ...] = ()
     error: Error = Error.NONE
-    error_message: str | None = None
-
-
-class ListPartitionReassignments(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Which partitions are being moved: of these topics, `(name, partitions)`; of all where it is None."""
-
-    topics: tuple[tuple[str, tuple[int, ...]], ...] | None = None
-    timeout_ms: int = 60_000
-
-    def refused(self, error: Error, message: str | None = None) -> ListPartitionReassignmentsResponse:
-        """The answer that refuses the whole request."""
-        return ListPartitionReassignmentsResponse(error=error, error_message=message)
-
-
-class OngoingReassignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A partition on its way: all its replicas, and which of them come and go."""
-
-    partition_index: int
-    replicas: tuple[int, ...]
-    adding: tuple[int, ...]
-    removing: tuple[int, ...]
-
-
-class OngoingTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The partitions of one topic that are on their way; at least one."""
-
-    name: str
-    partitions: tuple[OngoingReassignment, ...]
-
-
-class ListPartitionReassignmentsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The answer to ListPartitionReassignments, in the order of names where all were asked for."""
-
-    error: Error = Error.NONE
-    topics: tuple[OngoingTopic, ...] = ()
     error_message: str | None = None

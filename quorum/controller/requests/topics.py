@@ -6,6 +6,8 @@ Answers stand in the order of the request; a topic that was named twice is answe
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import msgspec
 
 from metadata_log.ids import ZERO_TOPIC_ID, TopicId
@@ -45,6 +47,8 @@ class CreateTopics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     topics: tuple[CreatableTopic, ...]
     timeout_ms: int = 60_000
     validate_only: bool = False
+    wants_configs: bool = False
+    """Whether the answer tells all configs of a new topic (KIP-525): of Kafka's protocol it does."""
 
     def refused(self, error: Error, message: str | None = None) -> CreateTopicsResponse:
         """The answer that refuses each topic for the same reason."""
@@ -56,8 +60,31 @@ class CreateTopics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return CreateTopicsResponse(topics=topics, error=error, error_message=message)
 
 
+class ConfigSource(IntEnum):
+    """Where a config's value comes from (KIP-226); the codes are Kafka's."""
+
+    DYNAMIC_TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+    CLIENT_METRICS_CONFIG = 7
+    GROUP_CONFIG = 8
+
+
+class EffectiveConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A config as it is in force, and why."""
+
+    name: str
+    value: str
+    source: ConfigSource
+
+
 class CreatableTopicResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of one topic; id zero and numbers -1 unless `error` is NONE."""
+    """What became of one topic; id zero and numbers -1 unless `error` is NONE.
+
+    Who may not describe the topic's configs is told neither numbers nor configs, but a `config_error`.
+    """
 
     name: str
     error: Error
@@ -65,6 +92,8 @@ class CreatableTopicResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     error_message: str | None = None
     num_partitions: int = -1
     replication_factor: int = -1
+    configs: tuple[EffectiveConfig, ...] = ()
+    config_error: Error = Error.NONE
 
 
 class CreateTopicsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):

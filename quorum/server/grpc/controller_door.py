@@ -16,14 +16,24 @@ from quorum.server.grpc.node import caller_of
 from quorum.server.grpc.session import Session
 from quorum.server.node import Node, timeout_of
 from quorum.transport.channel import SESSION_HEADER
-from quorum.transport.convert.calls import KIND_BY_NAME, Kind, response_to
+from quorum.transport.convert.calls import KIND_BY_NAME, response_to
 from quorum.transport.convert.common import BadMessage
 from quorum.transport.convert.consistency import at_least_offset_in
+from quorum.transport.convert.kind import Kind
 from quorum.transport.convert.parts import SINGLE_CALL_WEIGHT, weight_of
 
 _MS_PER_S: Final = 1000
 
 A = TypeVar("A")
+
+
+def _method(name: str) -> Any:
+    """The method of one kind of request, for those of `admin.proto`. See the contract."""
+
+    async def serve(door: ControllerDoor, request: Any, context: Any) -> Any:
+        return await door.serve(name, request, context, KIND_BY_NAME[name].response_message)
+
+    return serve
 
 
 class ControllerDoor(controller_pb2_grpc.ControllerServicer):
@@ -34,41 +44,52 @@ class ControllerDoor(controller_pb2_grpc.ControllerServicer):
 
     async def CreateTopics(self, request: pb.CreateTopicsRequest, context: Any) -> pb.CreateTopicsResponse:
         """See the contract."""
-        return await self._serve("create_topics", request, context, pb.CreateTopicsResponse)
+        return await self.serve("create_topics", request, context, pb.CreateTopicsResponse)
 
     async def DeleteTopics(self, request: pb.DeleteTopicsRequest, context: Any) -> pb.DeleteTopicsResponse:
         """See the contract."""
-        return await self._serve("delete_topics", request, context, pb.DeleteTopicsResponse)
+        return await self.serve("delete_topics", request, context, pb.DeleteTopicsResponse)
 
     async def DescribeTopics(self, request: pb.DescribeTopicsRequest, context: Any) -> pb.DescribeTopicsResponse:
         """See the contract."""
-        return await self._serve("describe_topics", request, context, pb.DescribeTopicsResponse)
+        return await self.serve("describe_topics", request, context, pb.DescribeTopicsResponse)
 
     async def RegisterBroker(self, request: pb.RegisterBrokerRequest, context: Any) -> pb.RegisterBrokerResponse:
         """See the contract."""
-        return await self._serve("register_broker", request, context, pb.RegisterBrokerResponse)
+        return await self.serve("register_broker", request, context, pb.RegisterBrokerResponse)
 
     async def BrokerHeartbeat(self, request: pb.BrokerHeartbeatRequest, context: Any) -> pb.BrokerHeartbeatResponse:
         """See the contract."""
-        return await self._serve("broker_heartbeat", request, context, pb.BrokerHeartbeatResponse)
+        return await self.serve("broker_heartbeat", request, context, pb.BrokerHeartbeatResponse)
 
     async def AlterPartition(self, request: pb.AlterPartitionRequest, context: Any) -> pb.AlterPartitionResponse:
         """See the contract."""
-        return await self._serve("alter_partition", request, context, pb.AlterPartitionResponse)
+        return await self.serve("alter_partition", request, context, pb.AlterPartitionResponse)
 
     async def RegisterController(
         self, request: pb.RegisterControllerRequest, context: Any
     ) -> pb.RegisterControllerResponse:
         """See the contract."""
-        return await self._serve("register_controller", request, context, pb.RegisterControllerResponse)
+        return await self.serve("register_controller", request, context, pb.RegisterControllerResponse)
+
+    CreatePartitions = _method("create_partitions")
+    IncrementalAlterConfigs = _method("incremental_alter_configs")
+    AlterPartitionReassignments = _method("alter_partition_reassignments")
+    ListPartitionReassignments = _method("list_partition_reassignments")
+    ElectLeaders = _method("elect_leaders")
+    AllocateProducerIds = _method("allocate_producer_ids")
+    AssignReplicasToDirs = _method("assign_replicas_to_dirs")
+    UnregisterBroker = _method("unregister_broker")
+    UpdateFeatures = _method("update_features")
 
     async def Session(self, request_iterator: Any, context: Any) -> None:  # type: ignore[override]
         """See the contract."""
         # The client may then tell a call that was never sent from one whose outcome is not known.
         await context.send_initial_metadata((SESSION_HEADER,))
-        await Session(context, self._node, caller_of(context)).serve()
+        await Session(context, self._node, caller_of(context, self._node)).serve()
 
-    async def _serve(self, name: str, message: Any, context: Any, answers: type[A]) -> A:
+    async def serve(self, name: str, message: Any, context: Any, answers: type[A]) -> A:
+        """Ask the node, and answer as `answers`, the response's message of that kind."""
         kind = KIND_BY_NAME[name]
         try:
             request = kind.request_from(message)
@@ -77,7 +98,7 @@ class ControllerDoor(controller_pb2_grpc.ControllerServicer):
             return cast("A", response_to(kind, ClientAnswer(error=bad.error, message=bad.why)))
         remaining_s = context.time_remaining()
         named_ms = 0 if remaining_s is None else max(1, int(min(remaining_s, 1e6) * _MS_PER_S))
-        asked = caller_of(context).context(self._node.now_ms(), timeout_of(request, named_ms))
+        asked = caller_of(context, self._node).context(self._node.now_ms(), timeout_of(request, named_ms))
         answered: asyncio.Future[ClientAnswer] = asyncio.get_running_loop().create_future()
 
         def respond(answer: ClientAnswer) -> None:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from kraft.v1 import common_pb2, quorum_pb2
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME
+from quorum.controller.context import RequestContext
 from quorum.errors import Error
+from quorum.node.access import may_describe
 from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.server.node import Node
 from quorum.transport.convert.common import BadMessage, endpoints_to
@@ -16,8 +18,19 @@ from quorum.transport.convert.partitions import only_partition
 _NO_LEADER = -1
 
 
-def describe(request: quorum_pb2.DescribeQuorumRequest, node: Node) -> quorum_pb2.DescribeQuorumResponse:
-    """The answer. Errors: INVALID_REQUEST, UNKNOWN_TOPIC_ID; NOT_LEADER_OR_FOLLOWER beside what a follower knows."""
+def describe(
+    request: quorum_pb2.DescribeQuorumRequest, node: Node, context: RequestContext
+) -> quorum_pb2.DescribeQuorumResponse:
+    """The answer.
+
+    Errors: CLUSTER_AUTHORIZATION_FAILED, INVALID_REQUEST, UNKNOWN_TOPIC_ID; NOT_LEADER_OR_FOLLOWER beside what a
+    follower knows.
+    """
+    if not may_describe(context, node.image):
+        return quorum_pb2.DescribeQuorumResponse(
+            error_code=Error.CLUSTER_AUTHORIZATION_FAILED,
+            error_message=f"{context.principal} has no right to Describe on the cluster",
+        )
     own_id = node.image.topics.by_name.get(METADATA_TOPIC_NAME)
     try:
         if request.topics:

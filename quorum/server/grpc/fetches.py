@@ -13,7 +13,8 @@ import msgspec
 
 from kraft.v1 import quorum_pb2
 from metadata_log.ids import TopicId
-from quorum.node.ports import Doors, PeerResponse
+from quorum.controller.context import RequestContext
+from quorum.node.ports import NO_CALLER, Doors, PeerResponse
 from quorum.raft.messages import FetchResponse
 from quorum.server.grpc.node import end_tasks
 from quorum.transport.convert.common import BadMessage
@@ -39,10 +40,10 @@ class _Parked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class FetchDoor:
     """Serves one stream until the replica ends it, or is gone (then `serve` is cancelled)."""
 
-    def __init__(self, context: FetchContext, node: Doors, client_host: str = "") -> None:
+    def __init__(self, context: FetchContext, node: Doors, caller: RequestContext = NO_CALLER) -> None:
         self._context = context
         self._node = node
-        self._client_host = client_host
+        self._caller = caller
         self._parked: _Parked | None = None
         self._answer: quorum_pb2.FetchResponse | None = None
         self._has_answer = asyncio.Event()
@@ -70,7 +71,7 @@ class FetchDoor:
         self._drop()
         correlation_id = message.correlation_id
         try:
-            call = msgspec.structs.replace(fetch_request_from(message), client_host=self._client_host)
+            call = msgspec.structs.replace(fetch_request_from(message), context=self._caller)
         except BadMessage as bad:
             self._send(quorum_pb2.FetchResponse(correlation_id=correlation_id, error_code=bad.error))
             return

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any, Final
+from urllib.parse import unquote
 
 import grpc
 
 from metadata_log.voters import GRPC_LISTENER
-from quorum.server.node import Caller
+from quorum.server.node import Caller, Node
 
 STREAM_GONE: Final = (grpc.aio.AioRpcError, grpc.aio.InternalError, asyncio.InvalidStateError)
 """What reading from or writing to a stream raises when the other side is gone."""
 
 
-def caller_of(context: Any) -> Caller:
-    """The caller of a gRPC method, whose `context.peer()` is as `ipv4:127.0.0.1:4711` or `ipv6:[::1]:4711`."""
-    _, _, address = context.peer().partition(":")
-    return Caller(host=address.rpartition(":")[0].strip("[]"), listener=GRPC_LISTENER)
+def caller_of(context: Any, node: Node) -> Caller:
+    """The caller of a gRPC method, whose `context.peer()` is as `ipv4:127.0.0.1:4711` or `ipv6:%5B::1%5D:4711`."""
+    _, _, address = unquote(context.peer()).partition(":")
+    return Caller(host=address.rpartition(":")[0].strip("[]"), listener=GRPC_LISTENER, authorizer=node.authorizer)
 
 
 async def end_tasks(*tasks: asyncio.Task[None]) -> None:

@@ -82,7 +82,7 @@ class QuorumDoor(quorum_pb2_grpc.QuorumServicer):
 
     async def Fetch(self, request_iterator: Any, context: Any) -> None:  # type: ignore[override]
         """See the contract."""
-        await FetchDoor(context, self._node, caller_of(context).host).serve()
+        await FetchDoor(context, self._node, caller_of(context, self._node).context()).serve()
 
     async def FetchOnce(self, request: quorum_pb2.FetchRequest, context: Any) -> quorum_pb2.FetchResponse:
         """See the contract."""
@@ -115,7 +115,7 @@ class QuorumDoor(quorum_pb2_grpc.QuorumServicer):
         self, request: quorum_pb2.DescribeQuorumRequest, context: Any
     ) -> quorum_pb2.DescribeQuorumResponse:
         """See the contract."""
-        return describe(request, self._node)
+        return describe(request, self._node, caller_of(context, self._node).context())
 
     async def AddRaftVoter(
         self, request: quorum_pb2.AddRaftVoterRequest, context: Any
@@ -157,7 +157,7 @@ class QuorumDoor(quorum_pb2_grpc.QuorumServicer):
         return voters.change_response_to(_expect(response, ANSWER_OF[kind]))
 
     async def _ask(self, call: PeerCall, context: Any) -> PeerResponse:
-        call = msgspec.structs.replace(call, client_host=caller_of(context).host)
+        call = msgspec.structs.replace(call, context=caller_of(context, self._node).context())
         answered: asyncio.Future[PeerResponse] = asyncio.get_running_loop().create_future()
 
         def respond(response: PeerResponse) -> None:

@@ -19,13 +19,13 @@ from quorum.node.ports import ClientAnswer, ClientCall
 from quorum.server.grpc.node import end_tasks
 from quorum.server.node import Caller, Node, timeout_of
 from quorum.transport.convert.calls import (
-    Kind,
     answer_to,
     kind_in,
     unknown_answer_to,
 )
 from quorum.transport.convert.common import BadMessage
 from quorum.transport.convert.consistency import at_least_offset_in
+from quorum.transport.convert.kind import Kind
 from quorum.transport.convert.parts import PART_WEIGHT, parts_of, weight_of
 
 MAX_IN_FLIGHT: Final = 8_192

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from quorum.errors import Error
+from quorum.server.kafka.admin_apis import ADMIN_HANDLERS
 from quorum.server.kafka.broker_apis import (
     on_allocate_producer_ids,
     on_alter_partition,
@@ -21,17 +22,22 @@ from quorum.server.kafka.broker_apis import (
 from quorum.server.kafka.connection import Connection, GiveUp
 from quorum.server.kafka.envelope import on_envelope
 from quorum.server.kafka.exchange import Exchange, Sink
+from quorum.server.kafka.feature_apis import on_unregister_broker, on_update_features
 from quorum.server.kafka.fetches import Fetches
 from quorum.server.kafka.offered import OFFERED
+from quorum.server.kafka.partition_apis import (
+    on_alter_partition_reassignments,
+    on_elect_leaders,
+    on_list_partition_reassignments,
+)
 from quorum.server.kafka.quorum_apis import on_describe_cluster, on_describe_quorum
 from quorum.server.kafka.topic_apis import (
     on_create_partitions,
     on_create_topics,
     on_delete_topics,
-    on_incremental_alter_configs,
-    on_list_partition_reassignments,
 )
 from quorum.server.kafka.versions import on_api_versions, unsupported_version
+from quorum.server.kafka.voter_apis import VOTER_HANDLERS
 from quorum.server.node import Caller, Node
 from quorum.transport.kafka.reader import BadFrame
 from quorum.transport.kafka.wire import API_VERSIONS, Header, answers_of, read_header, read_request, request_class
@@ -39,19 +45,24 @@ from quorum.transport.kafka.wire import API_VERSIONS, Header, answers_of, read_h
 Handler = Callable[[Exchange, Node], GiveUp | None]
 
 _HANDLERS: Final[dict[int, Handler]] = {
+    **ADMIN_HANDLERS,
     18: on_api_versions,
     19: on_create_topics,
     20: on_delete_topics,
     37: on_create_partitions,
-    44: on_incremental_alter_configs,
+    43: on_elect_leaders,
+    45: on_alter_partition_reassignments,
     46: on_list_partition_reassignments,
     55: on_describe_quorum,
     56: on_alter_partition,
+    57: on_update_features,
     60: on_describe_cluster,
     62: on_broker_registration,
     63: on_broker_heartbeat,
+    64: on_unregister_broker,
     67: on_allocate_producer_ids,
     73: on_assign_replicas_to_dirs,
+    **VOTER_HANDLERS,
 }
 
 

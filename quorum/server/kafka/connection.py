@@ -52,7 +52,7 @@ class Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=_MOST_WRITTEN)
         peer = transport.get_extra_info("peername")
-        self._caller = Caller(host=str(peer[0]) if peer else "", listener=self._door.listener)
+        self._caller = self._door.caller(str(peer[0]) if peer else "")
         self._bounds.on_open(self, self._loop.time())
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -1,7 +1,8 @@
 """Envelope: a client's whole request, passed on by a broker with the client's principal and address (KIP-590).
 
-Decides: what may be passed on, and which answer the broker has to act upon itself: NOT_CONTROLLER, upon which it asks
-the next controller. Must not know: what the request within asks. The answer within has the client's correlation id.
+Decides: who may pass on what (a broker: ClusterAction on the cluster), and which answer the broker has to act upon
+itself: NOT_CONTROLLER, upon which it asks the next controller. Must not know: what the request within asks. The answer
+within has the client's correlation id.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Final
 
 from kio.schema.default_principal_data.v0.data import DefaultPrincipalData
 
+from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.errors import Error
 from quorum.server.kafka.connection import GiveUp
 from quorum.server.kafka.exchange import Exchange, Sink
@@ -40,6 +42,8 @@ def on_envelope(
 ) -> GiveUp | None:
     """Serve the request within as if the client had come here itself."""
     try:
+        if authorize(exchange.caller.context(), Operation.CLUSTER_ACTION, CLUSTER, node.image) is not Error.NONE:
+            raise Refused(Error.CLUSTER_AUTHORIZATION_FAILED)
         inner = open_frame(*_opened(exchange), _InEnvelope(exchange))
     except Refused as refused:
         error = refused.error
@@ -60,10 +64,13 @@ def _opened(exchange: Exchange) -> tuple[Header, bytes, Caller]:
     if not offered.is_forwardable:
         raise Refused(Error.INVALID_REQUEST)
     client_id = exchange.header.client_id or ""
+    principal = _principal(body.request_principal)
     caller = Caller(
         host=_address(body.client_host_address),
         listener=exchange.caller.listener,
-        principal=_principal(body.request_principal),
+        authorizer=exchange.caller.authorizer,
+        principal=f"{principal.type_}:{principal.name}",
+        is_token=principal.token_authenticated,
         forwarded_by=int(client_id) if client_id.isascii() and client_id.isdecimal() else None,
     )
     return header, body.request_data, caller
@@ -75,17 +82,17 @@ def _address(value: bytes) -> str:
     return str(ipaddress.ip_address(value))
 
 
-def _principal(value: bytes | None) -> str:
-    """`User:name`, of what Kafka's default serialisation of principals gives."""
+def _principal(value: bytes | None) -> DefaultPrincipalData:
+    """Of what Kafka's default serialisation of principals gives."""
     cursor = Cursor(value or b"")
     try:
         (version,) = struct.unpack(">h", cursor.take(2))
         if version != _PRINCIPAL_VERSION:
             raise Refused(Error.PRINCIPAL_DESERIALIZATION_FAILURE)
-        principal = reader_of(DefaultPrincipalData)(cursor)
+        principal: DefaultPrincipalData = reader_of(DefaultPrincipalData)(cursor)
     except BadFrame as bad:
         raise Refused(Error.PRINCIPAL_DESERIALIZATION_FAILURE) from bad
-    return f"{principal.type_}:{principal.name}"
+    return principal
 
 
 class _InEnvelope:

@@ -12,8 +12,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from metadata_log.offsets import Offset
 from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, ClientCall
+from quorum.node.ports import NO_OFFSET, ClientAnswer, ClientCall
 from quorum.server.node import Caller, Node, timeout_of
 from quorum.transport.kafka.wire import Answers, Header
 
@@ -66,14 +67,40 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         self.sink.answer(data, error)
 
 
-def ask_controller(exchange: Exchange, node: Node, request: Request, to_entity: Callable[[Answers, Any], Any]) -> None:
-    """Hand a request to the controller; `to_entity` makes the answer's entity of its response."""
+def ask_controller(
+    exchange: Exchange,
+    node: Node,
+    request: Request,
+    to_entity: Callable[[Answers, Any], Any],
+    *,
+    is_local: bool = False,
+) -> None:
+    """Hand a request to the controller; `to_entity` makes the answer's entity of its response.
+
+    A read that is local is answered by whichever controller is asked, from what it has published.
+    """
+    answers, correlation_id = exchange.answers, exchange.header.correlation_id
+    at_least = Offset(0) if is_local else NO_OFFSET
+    ask_for_frame(
+        exchange, node, request, lambda said: answers.frame(correlation_id, to_entity(answers, said)), at_least
+    )
+
+
+def ask_for_frame(
+    exchange: Exchange,
+    node: Node,
+    request: Request,
+    to_frame: Callable[[Any], bytes],
+    at_least_offset: Offset = NO_OFFSET,
+) -> None:
+    """Hand a request to the controller; `to_frame` makes the answer's bytes, with its header, of its response. For
+    `at_least_offset` see `ClientCall`."""
 
     def respond(answer: ClientAnswer) -> None:
         response = answer.response
         if answer.error is not Error.NONE:
             response = request.refused(_SPELT.get(answer.error, answer.error), answer.message)
-        exchange.send(lambda: to_entity(exchange.answers, response), getattr(response, "error", Error.NONE))
+        exchange.send_frame(lambda: to_frame(response), getattr(response, "error", Error.NONE))
 
     context = exchange.caller.context(node.now_ms(), timeout_of(request, 0))
-    node.client_request(ClientCall(request=request, context=context, respond=respond))
+    node.client_request(ClientCall(request=request, context=context, respond=respond, at_least_offset=at_least_offset))

@@ -2,7 +2,8 @@
 
 Decides: that nobody is told "no leader known" at once. A broker that is asks again without any pause, thousands of
 times a second, just when the controllers need their time to elect one. Such a request waits until somebody leads, for a
-second at most: a broker gives up after two. Must not know: the log.
+second at most: a broker gives up after two. A voter's waits for a tenth of that: one of Kafka's asks for votes on the
+same connection, behind its Fetch. Must not know: the log.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ import msgspec
 from metadata_log.voters import Endpoint
 from quorum.errors import Error
 from quorum.node.ports import PeerCall, PeerResponse
-from quorum.raft.messages import NO_LEADER, FetchResponse, FetchSnapshotResponse
+from quorum.raft.messages import NO_LEADER, FetchRequest, FetchResponse, FetchSnapshotResponse
 from quorum.server.kafka.connection import GiveUp
 from quorum.server.kafka.exchange import Exchange
-from quorum.server.kafka.places import place_in, place_of
+from quorum.server.kafka.places import place_of_leader
 from quorum.server.node import Node
 from quorum.transport.kafka.fetch import (
     fetch_call_from,
@@ -38,6 +39,10 @@ _SPELT: Final = {
 _OF_THE_WHOLE: Final = (Error.INCONSISTENT_CLUSTER_ID, Error.CLUSTER_AUTHORIZATION_FAILED, *_SPELT)
 
 
+_VOTERS_SHARE: Final = 0.1
+"""Of the time for which others are held."""
+
+
 class Fetches:
     """Those of one listener."""
 
@@ -50,7 +55,7 @@ class Fetches:
 
     def on_fetch(self, exchange: Exchange, node: Node) -> GiveUp | None:
         """Parked by the leader as long as it asks for; held here while nobody leads."""
-        call = fetch_call_from(exchange.body, exchange.caller.host)
+        call = fetch_call_from(exchange.body, exchange.caller.context())
         if call is None:
             exchange.send(lambda: fetch_refused(exchange.answers, Error.INVALID_REQUEST))
             return None
@@ -60,7 +65,7 @@ class Fetches:
 
     def on_fetch_snapshot(self, exchange: Exchange, node: Node) -> GiveUp | None:
         """A piece of a snapshot."""
-        call, answers = snapshot_call_from(exchange.body, exchange.caller.host), exchange.answers
+        call, answers = snapshot_call_from(exchange.body, exchange.caller.context()), exchange.answers
         if call is None:
             exchange.send(lambda: snapshot_refused(answers, Error.UNKNOWN_TOPIC_OR_PARTITION))
             return None
@@ -84,11 +89,12 @@ class Fetches:
             fetch.ask(may_hold=True)
 
     def place_of_leader(self, response: FetchResponse | FetchSnapshotResponse) -> Endpoint | None:
-        """Where the leader that it names is reached; None for who has no listener of ours."""
-        if response.leader_id == NO_LEADER:
-            return None
-        at = place_in(response.leader_endpoints, self._listener)
-        return at if at is not None else place_of(response.leader_id, self._listener, self._node)
+        """Where the leader that it names is reached."""
+        return place_of_leader(response, self._listener, self._node)
+
+    def is_voter(self, node_id: int) -> bool:
+        """Whether that replica is one of the voters that this node knows."""
+        return any(voter.replica.node_id == node_id for voter in self._node.describe_quorum().voters)
 
     def ask_node(self, call: PeerCall, fetch: _Fetch) -> int:
         """Hand it in."""
@@ -120,7 +126,7 @@ class _Fetch:
         self._call = call
         self._request_id: int | None = None
         self._may_hold = True
-        self._hold_until_s = asyncio.get_running_loop().time() + fetches.held_s
+        self._since_s = asyncio.get_running_loop().time()
 
     def ask(self, *, may_hold: bool) -> None:
         """Hand it to the node."""
@@ -132,6 +138,13 @@ class _Fetch:
         self._fetches.drop(self, self._request_id)
         self._request_id = None
 
+    def _left_s(self) -> float:
+        """How long it may be held from now on."""
+        held_s = self._fetches.held_s
+        if self._fetches.is_voter(cast("FetchRequest", self._call.request).replica.node_id):
+            held_s *= _VOTERS_SHARE
+        return self._since_s + held_s - asyncio.get_running_loop().time()
+
     def on_response(self, response: PeerResponse) -> None:
         """The node's answer, within its turn."""
         answer, answers = cast("FetchResponse", response), self._exchange.answers
@@ -141,10 +154,11 @@ class _Fetch:
             self._exchange.send(lambda: fetch_refused(answers, error))
             return
         leader = self._fetches.place_of_leader(answer)
-        left_s = self._hold_until_s - asyncio.get_running_loop().time()
-        if leader is None and self._may_hold and left_s > 0 and answer.error in _MAY_CHANGE:
-            self._fetches.hold(self, left_s)
-            return
+        if leader is None and self._may_hold and answer.error in _MAY_CHANGE:
+            left_s = self._left_s()
+            if left_s > 0:
+                self._fetches.hold(self, left_s)
+                return
         if leader is None and answer.error in _MAY_CHANGE:
             answer = msgspec.structs.replace(answer, leader_id=NO_LEADER)
         number, topic_id = self._exchange.header.correlation_id, self._call.topic_id

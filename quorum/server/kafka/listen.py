@@ -74,6 +74,10 @@ class KafkaDoor:
             raise ListenError(f"cannot listen at {endpoint}: {error.strerror or error}") from error
         self._sweep()
 
+    def caller(self, host: str) -> Caller:
+        """Whoever connects from that address, before anything is known of it."""
+        return Caller(host=host, listener=self.listener, authorizer=self._node.authorizer)
+
     @property
     def port(self) -> int:
         """Where it is bound."""

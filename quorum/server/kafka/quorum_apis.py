@@ -11,10 +11,12 @@ from typing import Any, Final
 
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.voters import Endpoint
+from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.errors import Error
+from quorum.node.access import may_describe
 from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.server.kafka.exchange import Exchange
-from quorum.server.kafka.places import controllers
+from quorum.server.kafka.places import controllers, place_of
 from quorum.server.node import Node
 from quorum.transport.kafka.wire import Answers, uuid_to
 
@@ -24,26 +26,54 @@ _NO_LEADER: Final = -1
 _SURE: Final = ("leader", "follower")
 """Roles of Raft in which the leader that is known is believed to live."""
 _NOT_ASKED: Final = -(1 << 31)
-_ALL_OF_A_CLUSTER: Final = sum(1 << operation for operation in (5, 7, 8, 9, 10, 11, 12))
-"""Operations that ANONYMOUS may do to the cluster: Create, Alter, Describe, ClusterAction, DescribeConfigs,
-AlterConfigs, IdempotentWrite."""
+_OF_A_CLUSTER: Final = (
+    Operation.CREATE,
+    Operation.ALTER,
+    Operation.DESCRIBE,
+    Operation.CLUSTER_ACTION,
+    Operation.DESCRIBE_CONFIGS,
+    Operation.ALTER_CONFIGS,
+    Operation.IDEMPOTENT_WRITE,
+)
+"""What can be done to a cluster."""
 
 
 def on_describe_quorum(exchange: Exchange, node: Node) -> None:
-    """As the leader sees it; NOT_LEADER_OR_FOLLOWER from everybody else."""
+    """As the leader sees it; NOT_LEADER_OR_FOLLOWER from everybody else; nothing to who has no right to it."""
     answers = exchange.answers
     quorum, view = node.describe_quorum(), node.view()
     asked = [(topic.topic_name, [part.partition_index for part in topic.partitions]) for topic in exchange.body.topics]
-    if quorum.leader_id != view.node_id:
-        why = "this replica does not lead"
-        exchange.send(
-            lambda: answers.response(error_code=Error.NOT_LEADER_OR_FOLLOWER, error_message=why, topics=(), nodes=())
-        )
+    if not may_describe(exchange.caller.context(), node.image):
+        _refuse(exchange, Error.CLUSTER_AUTHORIZATION_FAILED, f"{exchange.caller.principal} has no right to Describe")
+    elif quorum.leader_id != view.node_id:
+        _refuse(exchange, Error.NOT_LEADER_OR_FOLLOWER, "this replica does not lead")
     elif asked != [(METADATA_TOPIC_NAME, [0])]:
         exchange.send(lambda: _unknown(answers, asked))
     else:
-        nodes = [(each.replica.node_id, each.endpoints) for each in quorum.voters]
+        listener = exchange.caller.listener
+        nodes = [(each.replica.node_id, _named(each, listener, node, quorum)) for each in quorum.voters]
         exchange.send(lambda: _described(answers, quorum, nodes))
+
+
+def _authorized(exchange: Exchange, node: Node) -> int:
+    """What the caller may do to the cluster, a bit for each operation."""
+    context, image = exchange.caller.context(), node.image
+    return sum(1 << each for each in _OF_A_CLUSTER if authorize(context, each, CLUSTER, image) is Error.NONE)
+
+
+def _refuse(exchange: Exchange, error: Error, why: str) -> None:
+    answers = exchange.answers
+    exchange.send(lambda: answers.response(error_code=error, error_message=why, topics=(), nodes=()))
+
+
+def _named(voter: ReplicaDescription, listener: str, node: Node, quorum: QuorumDescription) -> tuple[Endpoint, ...]:
+    """A voter's listeners. Those of the configuration (kraft.version 0) have no name, at which Kafka's tools fail: then
+    the one that it has registered."""
+    named = tuple(endpoint for endpoint in voter.endpoints if endpoint.name)
+    if named:
+        return named
+    registered = place_of(voter.replica.node_id, listener, node, quorum)
+    return () if registered is None else (registered,)
 
 
 def _unknown(answers: Answers, asked: list[tuple[str, list[int]]]) -> Any:
@@ -112,25 +142,30 @@ def _replica(answers: Answers, replica: ReplicaDescription) -> Any:
 
 
 def on_describe_cluster(exchange: Exchange, node: Node) -> None:
-    """Which controllers there are, and who of them is active."""
+    """Which controllers there are, and who of them is active; to whoever may alter the cluster."""
     body, answers = exchange.body, exchange.answers
     view, asked_type = node.view(), getattr(body, "endpoint_type", 1)
     found = controllers(exchange.caller.listener, node)
-    may = _ALL_OF_A_CLUSTER if body.include_cluster_authorized_operations else _NOT_ASKED
-    # Who suspects the leader it knows names none: a tool that is sent to a dead one may wait a minute for it.
+    may = _authorized(exchange, node) if body.include_cluster_authorized_operations else _NOT_ASKED
+    # Who knows no leader, or suspects it, names itself: a tool that comes is told NOT_LEADER_OR_FOLLOWER and asks again
+    # at once. Sent to a dead one, or told of none, Kafka's Admin waits until its call has timed out: a minute.
     is_sure = view.leader_id is not None and view.role in _SURE
-    leader_id = view.leader_id if is_sure else _NO_LEADER
+    leader_id = view.leader_id if is_sure else view.node_id
     error, why = Error.NONE, None
     if asked_type != CONTROLLERS:
         error = Error.MISMATCHED_ENDPOINT_TYPE if asked_type == 1 else Error.UNSUPPORTED_ENDPOINT_TYPE
         why = f"The request was sent to an endpoint of type CONTROLLER, but we wanted an endpoint of type {asked_type}"
         found = {}
+    cluster_id = view.cluster_id
+    if authorize(exchange.caller.context(), Operation.ALTER, CLUSTER, node.image) is not Error.NONE:
+        error, why = Error.CLUSTER_AUTHORIZATION_FAILED, f"{exchange.caller.principal} has no right to Alter"
+        found, cluster_id, leader_id, may = {}, "", _NO_LEADER, _NOT_ASKED
     exchange.send(
         lambda: answers.response(
             error_code=error,
             error_message=why,
             endpoint_type=CONTROLLERS,
-            cluster_id=view.cluster_id,
+            cluster_id=cluster_id,
             controller_id=leader_id,
             brokers=tuple(
                 answers.make(

@@ -1,23 +1,26 @@
-"""What clients ask about topics, themselves or through a broker: CreateTopics, DeleteTopics, CreatePartitions,
-ListPartitionReassignments, IncrementalAlterConfigs.
+"""What clients ask about topics, themselves or through a broker: CreateTopics, DeleteTopics, CreatePartitions.
 
-Decides: nothing but the translation. Sources: KIP-4, KIP-464, KIP-516, KIP-525; KIP-195; KIP-455; KIP-339.
+Decides: nothing but the translation. Sources: KIP-4, KIP-464, KIP-516, KIP-525; KIP-195.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from metadata_log.ids import TopicId
 from quorum.controller import requests as r
-from quorum.server.kafka.exchange import Exchange, ask_controller
+from quorum.errors import Error
+from quorum.server.kafka.exchange import Exchange, ask_controller, ask_for_frame
 from quorum.server.node import Node
+from quorum.transport.kafka.create_topics_frame import FIRST_WITH_CONFIGS, create_topics_frame
 from quorum.transport.kafka.wire import Answers, bytes_of, milliseconds, uuid_to
+
+_KNOWS_DELETION_DISABLED: Final = 3
 
 
 def on_create_topics(exchange: Exchange, node: Node) -> None:
     """New topics."""
-    body = exchange.body
+    body, header = exchange.body, exchange.header
     request = r.CreateTopics(
         topics=tuple(
             r.CreatableTopic(
@@ -36,8 +39,13 @@ def on_create_topics(exchange: Exchange, node: Node) -> None:
         ),
         timeout_ms=milliseconds(body.timeout),
         validate_only=body.validate_only,
+        wants_configs=header.version >= FIRST_WITH_CONFIGS,
     )
-    ask_controller(exchange, node, request, _created_entity)
+    if header.version < FIRST_WITH_CONFIGS:
+        ask_controller(exchange, node, request, _created_entity)
+    else:
+        correlation_id, version = header.correlation_id, header.version
+        ask_for_frame(exchange, node, request, lambda said: create_topics_frame(correlation_id, version, said))
 
 
 def _created_entity(answers: Answers, said: r.CreateTopicsResponse) -> Any:
@@ -46,12 +54,8 @@ def _created_entity(answers: Answers, said: r.CreateTopicsResponse) -> Any:
             answers.make(
                 "CreatableTopicResult",
                 name=topic.name,
-                topic_id=uuid_to(topic.topic_id),
                 error_code=topic.error,
                 error_message=topic.error_message,
-                num_partitions=topic.num_partitions,
-                replication_factor=topic.replication_factor,
-                configs=(),
             )
             for topic in said.topics
         )
@@ -61,29 +65,36 @@ def _created_entity(answers: Answers, said: r.CreateTopicsResponse) -> Any:
 def on_delete_topics(exchange: Exchange, node: Node) -> None:
     """Topics to be gone, by name or, from version 6, by id."""
     body = exchange.body
-    if exchange.header.version < 6:
+    version = exchange.header.version
+    if version < 6:
         states = tuple(r.DeleteTopicState(name=name) for name in body.topic_names)
     else:
         states = tuple(
             r.DeleteTopicState(name=topic.name, topic_id=TopicId(bytes_of(topic.topic_id))) for topic in body.topics
         )
     request = r.DeleteTopics(topics=states, timeout_ms=milliseconds(body.timeout))
-    ask_controller(exchange, node, request, _deleted_entity)
+    ask_controller(exchange, node, request, lambda answers, said: _deleted_entity(answers, said, version))
 
 
-def _deleted_entity(answers: Answers, said: r.DeleteTopicsResponse) -> Any:
+def _deleted_entity(answers: Answers, said: r.DeleteTopicsResponse, version: int) -> Any:
     return answers.response(
         responses=tuple(
             answers.make(
                 "DeletableTopicResult",
                 name=topic.name,
                 topic_id=uuid_to(topic.topic_id),
-                error_code=topic.error,
+                error_code=_as_old_clients_know_it(topic.error, version),
                 error_message=topic.error_message,
             )
             for topic in said.topics
         )
     )
+
+
+def _as_old_clients_know_it(error: Error, version: int) -> Error:
+    """Before version 3 there was no word for a cluster that deletes nothing; Kafka's controllers say this."""
+    is_unknown = error is Error.TOPIC_DELETION_DISABLED and version < _KNOWS_DELETION_DISABLED
+    return Error.INVALID_REQUEST if is_unknown else error
 
 
 def on_create_partitions(exchange: Exchange, node: Node) -> None:
@@ -116,74 +127,5 @@ def _grown_entity(answers: Answers, said: r.CreatePartitionsResponse) -> Any:
                 error_message=topic.error_message,
             )
             for topic in said.topics
-        )
-    )
-
-
-def on_list_partition_reassignments(exchange: Exchange, node: Node) -> None:
-    """Which partitions are being moved."""
-    body = exchange.body
-    named = None
-    if body.topics is not None:
-        named = tuple((topic.name, tuple(topic.partition_indexes)) for topic in body.topics)
-    request = r.ListPartitionReassignments(topics=named, timeout_ms=milliseconds(body.timeout))
-    ask_controller(exchange, node, request, _ongoing_entity)
-
-
-def _ongoing_entity(answers: Answers, said: r.ListPartitionReassignmentsResponse) -> Any:
-    return answers.response(
-        error_code=said.error,
-        error_message=said.error_message,
-        topics=tuple(
-            answers.make(
-                "OngoingTopicReassignment",
-                name=topic.name,
-                partitions=tuple(
-                    answers.make(
-                        "OngoingPartitionReassignment",
-                        partition_index=part.partition_index,
-                        replicas=part.replicas,
-                        adding_replicas=part.adding,
-                        removing_replicas=part.removing,
-                    )
-                    for part in topic.partitions
-                ),
-            )
-            for topic in said.topics
-        ),
-    )
-
-
-def on_incremental_alter_configs(exchange: Exchange, node: Node) -> None:
-    """Configs of topics and brokers."""
-    body = exchange.body
-    request = r.IncrementalAlterConfigs(
-        resources=tuple(
-            r.AlterableResource(
-                resource_type=resource.resource_type,
-                name=resource.resource_name,
-                configs=tuple(
-                    r.AlterableConfig(name=each.name, operation=each.config_operation, value=each.value)
-                    for each in resource.configs
-                ),
-            )
-            for resource in body.resources
-        ),
-        validate_only=body.validate_only,
-    )
-    ask_controller(exchange, node, request, _altered_entity)
-
-
-def _altered_entity(answers: Answers, said: r.IncrementalAlterConfigsResponse) -> Any:
-    return answers.response(
-        responses=tuple(
-            answers.make(
-                "AlterConfigsResourceResponse",
-                error_code=resource.error,
-                error_message=resource.error_message,
-                resource_type=resource.resource_type,
-                resource_name=resource.name,
-            )
-            for resource in said.resources
         )
     )

@@ -5,12 +5,12 @@ Decides: the table of requests, one row for each. A new request is a row here an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-import msgspec
 from google.protobuf.message import Message
 
+from kraft.v1 import common_pb2
 from kraft.v1 import controller_pb2 as pb
 from metadata_log.offsets import Epoch, Offset
 from quorum.controller.requests import (
@@ -21,32 +21,15 @@ from quorum.controller.requests import (
     DescribeTopics,
     RegisterBroker,
     RegisterController,
-    Request,
 )
 from quorum.errors import Error
 from quorum.node.ports import NO_OFFSET, ClientAnswer
 from quorum.transport.convert import nodes, partition_changes, topics
+from quorum.transport.convert.admin import ADMIN_KINDS
 from quorum.transport.convert.common import BadMessage, endpoint_from, endpoints_to, error_from
+from quorum.transport.convert.kind import Kind
 
-
-class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of request: `name` is its field in `Call` and `Answer`, and the functions are its conversions.
-
-    `is_repeatable`: asking it twice does no harm that asking it once does not, so that it may be sent again when it is
-    not known what became of the first.
-    """
-
-    name: str
-    request: type[Request]
-    response_message: type[Any]
-    request_to: Callable[[Any], Message]
-    request_from: Callable[[Any], Request]
-    response_to: Callable[[Any], Any]
-    response_from: Callable[[Any], object]
-    is_repeatable: bool
-
-
-KINDS: Final = (
+KINDS: Final[tuple[Kind, ...]] = (
     Kind(
         name="create_topics",
         request=CreateTopics,
@@ -117,6 +100,7 @@ KINDS: Final = (
         response_from=nodes.register_controller_response_from,
         is_repeatable=True,
     ),
+    *ADMIN_KINDS,
 )
 
 KIND_BY_NAME: Final[Mapping[str, Kind]] = {kind.name: kind for kind in KINDS}
@@ -167,7 +151,7 @@ def response_to(kind: Kind, answer: ClientAnswer) -> Any:
     return message
 
 
-def set_outcome(outcome: pb.Outcome, answer: ClientAnswer) -> None:
+def set_outcome(outcome: common_pb2.Outcome, answer: ClientAnswer) -> None:
     """Tell how the node dealt with a request; the leader's listeners only where the answer is an error."""
     outcome.image_offset = answer.image_offset
     outcome.image_epoch = answer.image_epoch
@@ -217,7 +201,7 @@ def response_from(kind: Kind, message: Any) -> ClientAnswer:
     return _answer_of(outcome, None if outcome.error_code else kind.response_from(message))
 
 
-def _answer_of(outcome: pb.Outcome, response: object | None) -> ClientAnswer:
+def _answer_of(outcome: common_pb2.Outcome, response: object | None) -> ClientAnswer:
     if not outcome.error_code:
         return ClientAnswer(
             response=response,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from kraft.v1 import common_pb2, quorum_pb2
 from metadata_log.ids import NodeId, TopicId
-from metadata_log.offsets import NO_EPOCH, Epoch, Offset
+from metadata_log.offsets import Epoch, Offset
 from quorum.node.ports import PeerCall
 from quorum.raft.messages import (
-    NO_LEADER,
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
@@ -15,13 +14,13 @@ from quorum.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
-from quorum.transport.convert.common import endpoints_from, endpoints_to, error_from
+from quorum.transport.convert.common import endpoints_from, endpoints_to
 from quorum.transport.convert.partitions import (
-    TOP_LEVEL_ERRORS,
-    cluster_id_of,
-    nodes_from,
-    nodes_to,
+    answer_to,
+    call_of,
+    leader_in,
     only_partition,
+    refusal_in,
     replica_key,
 )
 
@@ -58,25 +57,12 @@ def vote_request_from(message: quorum_pb2.VoteRequest) -> PeerCall:
         last_epoch_end_offset=Offset(partition.last_offset),
         pre_vote=partition.pre_vote,
     )
-    return PeerCall(
-        request=request, cluster_id=cluster_id_of(message), topic_id=topic_id, partition=partition.partition_index
-    )
+    return call_of(request, message, topic_id, partition)
 
 
 def vote_response_to(response: VoteResponse, topic_id: TopicId) -> quorum_pb2.VoteResponse:
     """The answer on the wire; `topic_id` as the request named it."""
-    if response.error in TOP_LEVEL_ERRORS:
-        return quorum_pb2.VoteResponse(error_code=response.error)
-    partition = quorum_pb2.VoteResponse.Partition(
-        error_code=response.error,
-        leader_id=response.leader_id,
-        leader_epoch=response.leader_epoch,
-        vote_granted=response.vote_granted,
-    )
-    return quorum_pb2.VoteResponse(
-        topics=[quorum_pb2.VoteResponse.Topic(topic_id=topic_id, partitions=[partition])],
-        node_endpoints=nodes_to(response.leader_id, response.leader_endpoints),
-    )
+    return answer_to(quorum_pb2.VoteResponse, response, topic_id, vote_granted=response.vote_granted)
 
 
 def vote_response_from(message: quorum_pb2.VoteResponse) -> VoteResponse:
@@ -85,16 +71,11 @@ def vote_response_from(message: quorum_pb2.VoteResponse) -> VoteResponse:
     Raises:
         BadMessage: it is no answer for one partition.
     """
-    if message.error_code:
-        return VoteResponse(error=error_from(message.error_code), leader_id=NO_LEADER, leader_epoch=NO_EPOCH)
+    refusal = refusal_in(message)
+    if refusal is not None:
+        return VoteResponse(**refusal)
     _, partition = only_partition(message.topics)
-    return VoteResponse(
-        error=error_from(partition.error_code),
-        leader_id=NodeId(partition.leader_id),
-        leader_epoch=Epoch(partition.leader_epoch),
-        vote_granted=partition.vote_granted,
-        leader_endpoints=nodes_from(partition.leader_id, message.node_endpoints),
-    )
+    return VoteResponse(**leader_in(partition, message), vote_granted=partition.vote_granted)
 
 
 # --- BeginQuorumEpoch
@@ -131,22 +112,12 @@ def begin_request_from(message: quorum_pb2.BeginQuorumEpochRequest) -> PeerCall:
         voter=replica_key(message.voter_id, partition.voter_directory_id),
         leader_endpoints=endpoints_from(message.leader_endpoints),
     )
-    return PeerCall(
-        request=request, cluster_id=cluster_id_of(message), topic_id=topic_id, partition=partition.partition_index
-    )
+    return call_of(request, message, topic_id, partition)
 
 
 def begin_response_to(response: BeginQuorumEpochResponse, topic_id: TopicId) -> quorum_pb2.BeginQuorumEpochResponse:
     """The answer on the wire; `topic_id` as the request named it."""
-    if response.error in TOP_LEVEL_ERRORS:
-        return quorum_pb2.BeginQuorumEpochResponse(error_code=response.error)
-    partition = quorum_pb2.BeginQuorumEpochResponse.Partition(
-        error_code=response.error, leader_id=response.leader_id, leader_epoch=response.leader_epoch
-    )
-    return quorum_pb2.BeginQuorumEpochResponse(
-        topics=[quorum_pb2.BeginQuorumEpochResponse.Topic(topic_id=topic_id, partitions=[partition])],
-        node_endpoints=nodes_to(response.leader_id, response.leader_endpoints),
-    )
+    return answer_to(quorum_pb2.BeginQuorumEpochResponse, response, topic_id)
 
 
 def begin_response_from(message: quorum_pb2.BeginQuorumEpochResponse) -> BeginQuorumEpochResponse:
@@ -155,15 +126,11 @@ def begin_response_from(message: quorum_pb2.BeginQuorumEpochResponse) -> BeginQu
     Raises:
         BadMessage: it is no answer for one partition.
     """
-    if message.error_code:
-        return BeginQuorumEpochResponse(error=error_from(message.error_code), leader_epoch=NO_EPOCH)
+    refusal = refusal_in(message)
+    if refusal is not None:
+        return BeginQuorumEpochResponse(**refusal)
     _, partition = only_partition(message.topics)
-    return BeginQuorumEpochResponse(
-        error=error_from(partition.error_code),
-        leader_id=NodeId(partition.leader_id),
-        leader_epoch=Epoch(partition.leader_epoch),
-        leader_endpoints=nodes_from(partition.leader_id, message.node_endpoints),
-    )
+    return BeginQuorumEpochResponse(**leader_in(partition, message))
 
 
 # --- EndQuorumEpoch
@@ -202,22 +169,12 @@ def end_request_from(message: quorum_pb2.EndQuorumEpochRequest) -> PeerCall:
         ),
         leader_endpoints=endpoints_from(message.leader_endpoints),
     )
-    return PeerCall(
-        request=request, cluster_id=cluster_id_of(message), topic_id=topic_id, partition=partition.partition_index
-    )
+    return call_of(request, message, topic_id, partition)
 
 
 def end_response_to(response: EndQuorumEpochResponse, topic_id: TopicId) -> quorum_pb2.EndQuorumEpochResponse:
     """The answer on the wire; `topic_id` as the request named it."""
-    if response.error in TOP_LEVEL_ERRORS:
-        return quorum_pb2.EndQuorumEpochResponse(error_code=response.error)
-    partition = quorum_pb2.EndQuorumEpochResponse.Partition(
-        error_code=response.error, leader_id=response.leader_id, leader_epoch=response.leader_epoch
-    )
-    return quorum_pb2.EndQuorumEpochResponse(
-        topics=[quorum_pb2.EndQuorumEpochResponse.Topic(topic_id=topic_id, partitions=[partition])],
-        node_endpoints=nodes_to(response.leader_id, response.leader_endpoints),
-    )
+    return answer_to(quorum_pb2.EndQuorumEpochResponse, response, topic_id)
 
 
 def end_response_from(message: quorum_pb2.EndQuorumEpochResponse) -> EndQuorumEpochResponse:
@@ -226,12 +183,8 @@ def end_response_from(message: quorum_pb2.EndQuorumEpochResponse) -> EndQuorumEp
     Raises:
         BadMessage: it is no answer for one partition.
     """
-    if message.error_code:
-        return EndQuorumEpochResponse(error=error_from(message.error_code), leader_epoch=NO_EPOCH)
+    refusal = refusal_in(message)
+    if refusal is not None:
+        return EndQuorumEpochResponse(**refusal)
     _, partition = only_partition(message.topics)
-    return EndQuorumEpochResponse(
-        error=error_from(partition.error_code),
-        leader_id=NodeId(partition.leader_id),
-        leader_epoch=Epoch(partition.leader_epoch),
-        leader_endpoints=nodes_from(partition.leader_id, message.node_endpoints),
-    )
+    return EndQuorumEpochResponse(**leader_in(partition, message))

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from kraft.v1 import quorum_pb2
-from metadata_log.ids import NodeId, TopicId
-from metadata_log.offsets import NO_EPOCH, Epoch, Offset
+from metadata_log.ids import TopicId
+from metadata_log.offsets import Epoch, Offset
 from quorum.node.ports import PeerCall
 from quorum.raft.messages import (
     UNKNOWN_OFFSET,
     FetchRequest,
     FetchResponse,
 )
-from quorum.transport.convert.common import error_from
 from quorum.transport.convert.partitions import (
-    TOP_LEVEL_ERRORS,
-    cluster_id_of,
+    answer_to,
+    call_of,
     end_from,
     end_to,
-    nodes_from,
-    nodes_to,
+    leader_in,
     only_partition,
+    refusal_in,
     replica_key,
 )
 
@@ -62,30 +61,23 @@ def fetch_request_from(message: quorum_pb2.FetchRequest) -> PeerCall:
         max_wait_ms=message.max_wait_ms,
         high_watermark=Offset(partition.high_watermark) if partition.HasField("high_watermark") else UNKNOWN_OFFSET,
     )
-    return PeerCall(
-        request=request, cluster_id=cluster_id_of(message), topic_id=topic_id, partition=partition.partition_index
-    )
+    return call_of(request, message, topic_id, partition)
 
 
 def fetch_response_to(response: FetchResponse, topic_id: TopicId, correlation_id: int) -> quorum_pb2.FetchResponse:
     """The answer on the wire; `topic_id` and `correlation_id` as the request named them."""
-    if response.error in TOP_LEVEL_ERRORS:
-        return quorum_pb2.FetchResponse(correlation_id=correlation_id, error_code=response.error)
-    partition = quorum_pb2.FetchResponse.Partition(
-        error_code=response.error,
+    answer = answer_to(
+        quorum_pb2.FetchResponse,
+        response,
+        topic_id,
         high_watermark=response.high_watermark,
         log_start_offset=response.log_start_offset,
         diverging_epoch=end_to(response.diverging),
-        leader_id=response.leader_id,
-        leader_epoch=response.leader_epoch,
         snapshot_id=end_to(response.snapshot_id),
         records=response.records,
     )
-    return quorum_pb2.FetchResponse(
-        correlation_id=correlation_id,
-        topics=[quorum_pb2.FetchResponse.Topic(topic_id=topic_id, partitions=[partition])],
-        node_endpoints=nodes_to(response.leader_id, response.leader_endpoints),
-    )
+    answer.correlation_id = correlation_id
+    return answer
 
 
 def fetch_response_from(message: quorum_pb2.FetchResponse) -> FetchResponse:
@@ -94,14 +86,12 @@ def fetch_response_from(message: quorum_pb2.FetchResponse) -> FetchResponse:
     Raises:
         BadMessage: it is no answer for one partition.
     """
-    if message.error_code:
-        return FetchResponse(error=error_from(message.error_code), leader_epoch=NO_EPOCH)
+    refusal = refusal_in(message)
+    if refusal is not None:
+        return FetchResponse(**refusal)
     _, partition = only_partition(message.topics)
     return FetchResponse(
-        error=error_from(partition.error_code),
-        leader_id=NodeId(partition.leader_id),
-        leader_epoch=Epoch(partition.leader_epoch),
-        leader_endpoints=nodes_from(partition.leader_id, message.node_endpoints),
+        **leader_in(partition, message),
         high_watermark=Offset(partition.high_watermark),
         log_start_offset=Offset(partition.log_start_offset),
         diverging=end_from(partition.diverging_epoch) if partition.HasField("diverging_epoch") else None,

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from kraft.v1 import quorum_pb2
-from metadata_log.ids import NodeId, TopicId
-from metadata_log.offsets import NO_EPOCH, Epoch
+from metadata_log.ids import TopicId
+from metadata_log.offsets import Epoch
 from quorum.node.ports import PeerCall
 from quorum.raft.messages import FetchSnapshotRequest, FetchSnapshotResponse
-from quorum.transport.convert.common import error_from
 from quorum.transport.convert.partitions import (
-    TOP_LEVEL_ERRORS,
-    cluster_id_of,
+    answer_to,
+    call_of,
     end_from,
     end_to,
-    nodes_from,
-    nodes_to,
+    leader_in,
     only_partition,
+    refusal_in,
     replica_key,
 )
 
@@ -50,27 +49,19 @@ def fetch_snapshot_request_from(message: quorum_pb2.FetchSnapshotRequest) -> Pee
         position=partition.position,
         max_bytes=message.max_bytes,
     )
-    return PeerCall(
-        request=request, cluster_id=cluster_id_of(message), topic_id=topic_id, partition=partition.partition_index
-    )
+    return call_of(request, message, topic_id, partition)
 
 
 def fetch_snapshot_response_to(response: FetchSnapshotResponse, topic_id: TopicId) -> quorum_pb2.FetchSnapshotResponse:
     """The answer on the wire; `topic_id` as the request named it."""
-    if response.error in TOP_LEVEL_ERRORS:
-        return quorum_pb2.FetchSnapshotResponse(error_code=response.error)
-    partition = quorum_pb2.FetchSnapshotResponse.Partition(
-        error_code=response.error,
-        leader_id=response.leader_id,
-        leader_epoch=response.leader_epoch,
+    return answer_to(
+        quorum_pb2.FetchSnapshotResponse,
+        response,
+        topic_id,
         snapshot_id=end_to(response.snapshot_id),
         size=response.size,
         position=response.position,
         data=response.data,
-    )
-    return quorum_pb2.FetchSnapshotResponse(
-        topics=[quorum_pb2.FetchSnapshotResponse.Topic(topic_id=topic_id, partitions=[partition])],
-        node_endpoints=nodes_to(response.leader_id, response.leader_endpoints),
     )
 
 
@@ -80,14 +71,12 @@ def fetch_snapshot_response_from(message: quorum_pb2.FetchSnapshotResponse) -> F
     Raises:
         BadMessage: it is no answer for one partition.
     """
-    if message.error_code:
-        return FetchSnapshotResponse(error=error_from(message.error_code), leader_epoch=NO_EPOCH)
+    refusal = refusal_in(message)
+    if refusal is not None:
+        return FetchSnapshotResponse(**refusal)
     _, partition = only_partition(message.topics)
     return FetchSnapshotResponse(
-        error=error_from(partition.error_code),
-        leader_id=NodeId(partition.leader_id),
-        leader_epoch=Epoch(partition.leader_epoch),
-        leader_endpoints=nodes_from(partition.leader_id, message.node_endpoints),
+        **leader_in(partition, message),
         snapshot_id=end_from(partition.snapshot_id) if partition.HasField("snapshot_id") else None,
         size=partition.size,
         position=partition.position,

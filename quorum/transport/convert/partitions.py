@@ -1,27 +1,37 @@
 """What the Raft RPCs share: one topic and its one partition, and the leader that an answer names.
 
 Decides: that a request names one topic and its one partition, and where in an answer an error stands: a wrong cluster
-id at the top, without topics; everything else at the partition, beside leader and epoch. Must not know: which cluster
-or topic id is the right one (the node's gate does).
+id at the top, without topics; everything else at the partition, beside leader and epoch, whose endpoints stand at the
+top. Must not know: which cluster or topic id is the right one (the node's gate does).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypedDict, TypeVar
 
 from kraft.v1 import common_pb2, quorum_pb2
 from metadata_log.ids import NodeId, ReplicaKey, TopicId
-from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.errors import Error
-from quorum.transport.convert.common import BadMessage, directory_id_from, endpoint_from, endpoint_to, topic_id_from
+from quorum.node.ports import PeerCall, PeerRequest
+from quorum.raft.messages import NO_LEADER
+from quorum.transport.convert.common import (
+    BadMessage,
+    directory_id_from,
+    endpoint_from,
+    endpoint_to,
+    error_from,
+    topic_id_from,
+)
 
 TOP_LEVEL_ERRORS: Final = frozenset({Error.INCONSISTENT_CLUSTER_ID, Error.CLUSTER_AUTHORIZATION_FAILED})
 """Errors of a request as a whole, beside which no leader is told."""
 
 P_co = TypeVar("P_co", covariant=True)
+M = TypeVar("M")
 
 
 class Topic(Protocol[P_co]):
@@ -29,6 +39,28 @@ class Topic(Protocol[P_co]):
     def topic_id(self) -> bytes: ...
     @property
     def partitions(self) -> Sequence[P_co]: ...
+
+
+class Told(Protocol):
+    """What every answer of the core tells, whatever was asked."""
+
+    @property
+    def error(self) -> Error: ...
+    @property
+    def leader_id(self) -> NodeId: ...
+    @property
+    def leader_epoch(self) -> Epoch: ...
+    @property
+    def leader_endpoints(self) -> tuple[Endpoint, ...]: ...
+
+
+class Leader(TypedDict):
+    """The same, on its way into an answer of the core."""
+
+    error: Error
+    leader_id: NodeId
+    leader_epoch: Epoch
+    leader_endpoints: tuple[Endpoint, ...]
 
 
 def only_partition(topics: Sequence[Topic[P_co]]) -> tuple[TopicId, P_co]:
@@ -47,6 +79,44 @@ def only_partition(topics: Sequence[Topic[P_co]]) -> tuple[TopicId, P_co]:
 
 def cluster_id_of(message: Any) -> str | None:
     return message.cluster_id if message.HasField("cluster_id") else None
+
+
+def call_of(request: PeerRequest, message: Any, topic_id: TopicId, partition: Any) -> PeerCall:
+    """The request, with what `message` and its partition name cluster and topic by."""
+    return PeerCall(
+        request=request, cluster_id=cluster_id_of(message), topic_id=topic_id, partition=partition.partition_index
+    )
+
+
+def answer_to(kind: type[M], response: Told, topic_id: TopicId, **rest: object) -> M:
+    """The answer on the wire: `topic_id` as the request named it, `rest` what else its partition tells."""
+    message: Any = kind
+    if response.error in TOP_LEVEL_ERRORS:
+        return message(error_code=response.error)  # type: ignore[no-any-return]
+    partition = message.Partition(
+        error_code=response.error, leader_id=response.leader_id, leader_epoch=response.leader_epoch, **rest
+    )
+    return message(  # type: ignore[no-any-return]
+        topics=[message.Topic(topic_id=topic_id, partitions=[partition])],
+        node_endpoints=nodes_to(response.leader_id, response.leader_endpoints),
+    )
+
+
+def refusal_in(message: Any) -> Leader | None:
+    """The error of the request as a whole, beside which no leader is told; None where there is none."""
+    if not message.error_code:
+        return None
+    return Leader(error=error_from(message.error_code), leader_id=NO_LEADER, leader_epoch=NO_EPOCH, leader_endpoints=())
+
+
+def leader_in(partition: Any, message: Any) -> Leader:
+    """What the partition of an answer tells of error and leader, and the answer of where that one is."""
+    return Leader(
+        error=error_from(partition.error_code),
+        leader_id=NodeId(partition.leader_id),
+        leader_epoch=Epoch(partition.leader_epoch),
+        leader_endpoints=nodes_from(partition.leader_id, message.node_endpoints),
+    )
 
 
 def replica_key(node_id: int, directory_id: bytes) -> ReplicaKey:

@@ -1,4 +1,5 @@
-"""Kafka's protocol on the wire: kio's entities, read and written safely, and the Raft RPCs' translation.
+"""Kafka's protocol on the wire: kio's entities, read and written safely, the Raft RPCs' translation in both directions,
+and outgoing connections to controllers that speak nothing else.
 
-The only package beside the Kafka door that knows kio. Outgoing connections to Java voters will stand here too.
+The only package beside the Kafka door that knows kio.
 """

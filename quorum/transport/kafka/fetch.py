@@ -12,6 +12,7 @@ from typing import Any, Final
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, DirectoryId, NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
+from quorum.controller.context import RequestContext
 from quorum.errors import Error
 from quorum.node.ports import PeerCall
 from quorum.raft.messages import (
@@ -24,17 +25,17 @@ from quorum.transport.kafka.wire import Answers, bytes_of, milliseconds
 
 MAX_FETCH_BYTES: Final = 8 << 20
 """As Kafka's controllers ask for among themselves; brokers ask for less."""
-_TELLS_NONE: Final = (1 << 63) - 1
+TELLS_NONE: Final = (1 << 63) - 1
 """The high watermark of a replica that has no such field."""
 
 
-def fetch_call_from(body: Any, client_host: str) -> PeerCall | None:
+def fetch_call_from(body: Any, context: RequestContext) -> PeerCall | None:
     """What a Fetch asks; None when it does not ask for one partition of one topic."""
     if len(body.topics) != 1 or len(body.topics[0].partitions) != 1:
         return None
     topic, partition = body.topics[0], body.topics[0].partitions[0]
     # A replica that says it knows none (-1) is behind any that the leader has, and hears of it at once.
-    told = getattr(partition, "high_watermark", _TELLS_NONE)
+    told = getattr(partition, "high_watermark", TELLS_NONE)
     request = FetchRequest(
         replica=ReplicaKey(
             node_id=NodeId(body.replica_state.replica_id),
@@ -45,14 +46,14 @@ def fetch_call_from(body: Any, client_host: str) -> PeerCall | None:
         last_fetched_epoch=Epoch(partition.last_fetched_epoch),
         max_bytes=min(max(body.max_bytes, 0), MAX_FETCH_BYTES),
         max_wait_ms=milliseconds(body.max_wait),
-        high_watermark=UNKNOWN_OFFSET if told == _TELLS_NONE else Offset(max(told, 0)),
+        high_watermark=UNKNOWN_OFFSET if told == TELLS_NONE else Offset(max(told, 0)),
     )
     return PeerCall(
         request=request,
         cluster_id=body.cluster_id,
         topic_id=TopicId(bytes_of(topic.topic_id)),
         partition=partition.partition,
-        client_host=client_host,
+        context=context,
     )
 
 
@@ -61,7 +62,7 @@ def fetch_refused(answers: Answers, error: Error) -> Any:
     return answers.response(error_code=error, responses=())
 
 
-def snapshot_call_from(body: Any, client_host: str) -> PeerCall | None:
+def snapshot_call_from(body: Any, context: RequestContext) -> PeerCall | None:
     """What a FetchSnapshot asks; None when it does not ask for one partition of the metadata topic."""
     if len(body.topics) != 1 or len(body.topics[0].partitions) != 1 or body.topics[0].name != METADATA_TOPIC_NAME:
         return None
@@ -82,7 +83,7 @@ def snapshot_call_from(body: Any, client_host: str) -> PeerCall | None:
         cluster_id=body.cluster_id,
         topic_id=METADATA_TOPIC_ID,
         partition=partition.partition,
-        client_host=client_host,
+        context=context,
     )
 
 
@@ -108,10 +109,6 @@ def snapshot_entity(answers: Answers, response: FetchSnapshotResponse, asked: An
         unaligned_records=response.data,
     )
     topic = answers.make("TopicSnapshot", name=asked.topics[0].name, partitions=(partition,))
-    return answers.response(error_code=Error.NONE, topics=(topic,), node_endpoints=_node(answers, leader_id, leader))
-
-
-def _node(answers: Answers, leader_id: int, leader: Endpoint | None) -> tuple[Any, ...]:
-    if leader is None or not answers.has("NodeEndpoint"):
-        return ()
-    return (answers.make("NodeEndpoint", node_id=leader_id, host=leader.host, port=leader.port, rack=None),)
+    return answers.response(
+        error_code=Error.NONE, topics=(topic,), node_endpoints=answers.node_endpoints(leader_id, leader)
+    )

@@ -46,9 +46,9 @@ def fetch_frame(correlation_id: int, response: FetchResponse, topic_id: TopicId,
             _PARTITION.pack(0, response.error, response.high_watermark, _NO_OFFSET, response.log_start_offset),
             _EMPTY,  # aborted transactions
             _NO_REPLICA,  # preferred read replica
-            _uvarint(len(response.records) + 1),
+            uvarint(len(response.records) + 1),
             response.records,
-            _uvarint(len(tags)),
+            uvarint(len(tags)),
             *tags,
             _NO_TAGS,  # of the topic
             _nodes(leader_id, leader),
@@ -71,15 +71,16 @@ def _nodes(leader_id: int, leader: Endpoint | None) -> bytes:
     if leader is None:
         return _NO_TAGS
     host = leader.host.encode()
-    node = _PORT.pack(leader_id) + _uvarint(len(host) + 1) + host + _PORT.pack(leader.port) + _NULL + _NO_TAGS
+    node = _PORT.pack(leader_id) + uvarint(len(host) + 1) + host + _PORT.pack(leader.port) + _NULL + _NO_TAGS
     return b"\x01" + _tag(0, _ONE + node)
 
 
 def _tag(number: int, value: bytes) -> bytes:
-    return bytes((number,)) + _uvarint(len(value)) + value
+    return bytes((number,)) + uvarint(len(value)) + value
 
 
-def _uvarint(value: int) -> bytes:
+def uvarint(value: int) -> bytes:
+    """An unsigned integer, seven bits a byte, the lowest first."""
     parts = bytearray()
     while value > 0x7F:
         parts.append((value & 0x7F) | 0x80)

@@ -3,8 +3,9 @@
 Decides: how bytes become one of kio's entities, and when they cannot. Must not know: what an entity means.
 
 kio's own reader (0.6.5) makes room for as many elements as an array claims to have, and ends the process when there is
-none; and it knows no tagged field that is newer than itself. So requests are read here: every length is held against
-what is left, what an entity may hold in all is bounded, and unknown tags are skipped (KIP-482).
+none; and it knows no tagged field that is newer than itself. So requests, and answers to ours, are read here: every
+length is held against what is left, what an entity may hold in all is bounded, and unknown tags are skipped (KIP-482).
+An error is the bare number: a newer node may know more of them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ MAX_ELEMENTS: Final = 50_000
 
 
 class BadFrame(Exception):
-    """The bytes are no request; the text says why. The connection that they came on cannot go on."""
+    """The bytes are no request, or no answer; the text says why. The connection that they came on cannot go on."""
 
 
 class Cursor:
@@ -94,17 +95,22 @@ def _uuid(cursor: Cursor) -> uuid.UUID | None:
 
 
 def _milliseconds(form: str) -> Read:
+    """A length of time; one that Python has no value for is cut to the longest: some three million years."""
     number = _number(form)
-    return lambda cursor: datetime.timedelta(milliseconds=number(cursor))
+    one = datetime.timedelta(milliseconds=1)
+    least, longest = datetime.timedelta.min // one, datetime.timedelta.max // one
+    return lambda cursor: datetime.timedelta(milliseconds=max(least, min(number(cursor), longest)))
 
 
 _NUMBERS: Final = {
-    "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H", "uint32": "I", "float64": "d", "bool": "?"
+    "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H", "uint32": "I", "float64": "d", "bool": "?",
+    "error_code": "h",
 }  # fmt: skip
 _FIXED: Final[dict[str, Read]] = {
     **{name: _number(f">{form}") for name, form in _NUMBERS.items()},
     "uuid": _uuid,
     "timedelta_i32": _milliseconds(">i"),
+    "timedelta_i64": _milliseconds(">q"),
 }
 
 
@@ -198,9 +204,12 @@ def _make_reader(entity: type[Any]) -> Read:
     steps: list[_Step] = []
     numbers: list[dataclasses.Field[Any]] = []
     tagged: dict[int, tuple[str, Read]] = {}
+    left_out: dict[str, Any] = {}
     for field in dataclasses.fields(entity):
         if "tag" in field.metadata:
             tagged[field.metadata["tag"]] = (field.name, _field(field, is_flexible=is_flexible))
+            if field.default is dataclasses.MISSING:
+                left_out[field.name] = None
         elif _is_number(field):
             numbers.append(field)
         else:
@@ -210,7 +219,7 @@ def _make_reader(entity: type[Any]) -> Read:
     steps += _at_once(numbers)
 
     def read(cursor: Cursor) -> Any:
-        values: dict[str, Any] = {}
+        values = left_out.copy()
         for step in steps:
             step(cursor, values)
         if is_flexible:

@@ -21,13 +21,17 @@ import msgspec
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
 
+from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
+from metadata_log.voters import Endpoint
 from quorum.errors import Error
 from quorum.transport.kafka.reader import BadFrame, Cursor, reader_of
 
 API_VERSIONS: Final = 18
 _HEAD: Final = struct.Struct(">hhih")
 _CORRELATION: Final = struct.Struct(">i")
+_LENGTH: Final = struct.Struct(">i")
 _CODES: Final[dict[int, ErrorCode]] = {code.value: code for code in ErrorCode}
+_EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 NO_THROTTLE: Final = datetime.timedelta(0)
 
 
@@ -97,17 +101,14 @@ def skip_tags(cursor: Cursor) -> None:
         cursor.take(cursor.uvarint())
 
 
-class Answers:
-    """Makes the entities of one API's answers in one version, and bytes of them."""
+class _Entities:
+    """Makes kio's entities of one API's requests or answers in one version, and bytes of them."""
 
-    def __init__(self, name: str, version: int) -> None:
-        self._module = _module(name, version, "response")
-        self._response: type[Any] = getattr(self._module, _class_name(name, "response"))
+    def __init__(self, name: str, version: int, kind: str) -> None:
+        self._module = _module(name, version, kind)
+        self._whole: type[Any] = getattr(self._module, _class_name(name, kind))
         self._fields: dict[str, frozenset[str]] = {}
-        self._write = entity_writer(self._response)
-        # KIP-511: whoever asks for versions knows of no newer header yet.
-        is_old = name == "api_versions" or not self._response.__flexible__
-        self._end_of_header = b"" if is_old else b"\0"
+        self._write = entity_writer(self._whole)
 
     def make(self, entity_name: str, /, **values: Any) -> Any:
         """kio's entity with those of the values that it has in this version; our errors become kio's."""
@@ -126,9 +127,24 @@ class Answers:
         """Whether this version knows an entity of that name."""
         return hasattr(self._module, name)
 
+
+class Answers(_Entities):
+    """Answers, as they are sent."""
+
+    def __init__(self, name: str, version: int) -> None:
+        super().__init__(name, version, "response")
+        # KIP-511: whoever asks for versions knows of no newer header yet.
+        self._end_of_header = b"\0" if _has_header_tags(name, self._whole) else b""
+
     def response(self, **values: Any) -> Any:
         """The whole answer's entity."""
-        return self.make(self._response.__name__, **values)
+        return self.make(self._whole.__name__, **values)
+
+    def node_endpoints(self, leader_id: int, leader: Endpoint | None) -> tuple[Any, ...]:
+        """Where the leader is, in the versions that tell it (KIP-853)."""
+        if leader is None or not self.has("NodeEndpoint"):
+            return ()
+        return (self.make("NodeEndpoint", node_id=leader_id, host=leader.host, port=leader.port, rack=None),)
 
     def frame(self, correlation_id: int, body: Any) -> bytes:
         """The answer with its header, without its length."""
@@ -138,10 +154,59 @@ class Answers:
         return buffer.getvalue()
 
 
+class Questions(_Entities):
+    """Requests, as we send them, and the answers to them, as they come."""
+
+    def __init__(self, name: str, key: int, version: int) -> None:
+        super().__init__(name, version, "request")
+        self.key = key
+        self.version = version
+        self._answer: type[Any] = getattr(_module(name, version, "response"), _class_name(name, "response"))
+        self._end_of_header = b"\0" if self._whole.__flexible__ else b""
+        self._has_tags = _has_header_tags(name, self._answer)
+
+    def request(self, **values: Any) -> Any:
+        """The whole request's entity."""
+        return self.make(self._whole.__name__, **values)
+
+    def frame(self, correlation_id: int, client_id: str, body: Any) -> bytes:
+        """The request with its header and its length."""
+        buffer = io.BytesIO()
+        client = client_id.encode()
+        buffer.write(_HEAD.pack(self.key, self.version, correlation_id, len(client)) + client + self._end_of_header)
+        self._write(buffer, body)
+        data = buffer.getvalue()
+        return _LENGTH.pack(len(data)) + data
+
+    def read(self, data: bytes) -> Any:
+        """The body of an answer, as kio's entity; `data` begins with the correlation id.
+
+        Raises:
+            BadFrame: the bytes do not hold one, or more than one.
+        """
+        cursor = Cursor(data, _CORRELATION.size)
+        if self._has_tags:
+            skip_tags(cursor)
+        body = reader_of(self._answer)(cursor)
+        if cursor.at != cursor.end:
+            raise BadFrame(f"{cursor.end - cursor.at} bytes are left over")
+        return body
+
+
+def _has_header_tags(name: str, answer: type[Any]) -> bool:
+    return name != "api_versions" and bool(answer.__flexible__)
+
+
 @cache
 def answers_of(name: str, version: int) -> Answers:
     """`Answers`, made once."""
     return Answers(name, version)
+
+
+@cache
+def questions_of(name: str, key: int, version: int) -> Questions:
+    """`Questions`, made once."""
+    return Questions(name, key, version)
 
 
 def uuid_to(value: bytes) -> uuid.UUID:
@@ -152,6 +217,19 @@ def uuid_to(value: bytes) -> uuid.UUID:
 def bytes_of(value: uuid.UUID | None) -> bytes:
     """16 bytes; kio's None is the zero id."""
     return bytes(16) if value is None else value.bytes
+
+
+def key_from(node_id: int, directory_id: uuid.UUID | None) -> ReplicaKey:
+    """A replica's key; an older version that tells no directory has the zero id."""
+    return ReplicaKey(node_id=NodeId(node_id), directory_id=DirectoryId(bytes_of(directory_id)))
+
+
+def timestamp_to(wall_ms: int) -> datetime.datetime:
+    """kio's form of ms since 1970; what is later than the year 9999 is told as its end."""
+    try:
+        return _EPOCH + datetime.timedelta(milliseconds=wall_ms)
+    except OverflowError:
+        return datetime.datetime.max.replace(tzinfo=datetime.UTC)
 
 
 def milliseconds(value: datetime.timedelta) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_agent.reconciler import Plan
+from metadata_log.checkpoint_ops import ReadPiece
 from quorum.node.checkpoint_jobs import SnapshotGenerated, SnapshotLoaded
 from quorum.node.ports import (
     ImagePublished,
@@ -33,7 +34,7 @@ from tests.simulation.checkers.own_errors import check_failure
 from tests.simulation.checkers.promises import check_fetch, check_outcome
 from tests.simulation.checkers.reads import check_read
 from tests.simulation.checkers.reference import Reference
-from tests.simulation.checkers.snapshots import check_all_snapshots, check_installed, check_snapshot
+from tests.simulation.checkers.snapshots import check_all_snapshots, check_installed, check_piece, check_snapshot
 from tests.simulation.checkers.topic_ids import TopicIds
 from tests.simulation.checkers.voters import VoterRules
 from tests.simulation.checkers.votes import Votes
@@ -93,6 +94,10 @@ class Checkers:
         is_granted = type(response) is VoteResponse and response.vote_granted
         if is_granted and type(asked) is VoteRequest and not asked.pre_vote:
             self.votes.on_vote(node.key, node.media, asked.candidate_epoch, asked.candidate)
+
+    def on_piece(self, node: Node, piece: ReadPiece) -> None:
+        """A piece of a checkpoint has been read, to be sent to who lacks it."""
+        check_piece(node, piece)
 
     def on_high_watermark(self, node: Node, before: int, after: int) -> None:
         """A process's high watermark is another one."""

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 
 def epoch_before(node: Node, offset: int) -> int:
-    """Of the record before `offset` in a node's log; where the log begins, as the snapshot there says."""
+    """Of the record before `offset` in a node's log; where the log begins, as the snapshot there says, sound or not."""
     log = node.executor.log
     if offset > log.start_offset:
         return log.epochs.epoch_at(offset - 1)  # type: ignore[arg-type]
-    return next((held.end.epoch for held in node.executor.snapshots.held if held.end.offset == offset), -1)
+    snapshots = node.executor.machine._core.log.snapshots
+    return next((each.id.epoch for each in snapshots if each.id.offset == offset), -1)
 
 
 class Committed:

@@ -1,10 +1,12 @@
 """Snapshot equals replay: each checkpoint on a disk holds the image, and the voters, that the committed log gives at
-its end, and none ends where nothing is committed; whoever has installed one goes by its voters."""
+its end, and none ends where nothing is committed; nobody is given a rotten one; whoever has installed one goes by its
+voters."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from metadata_log.checkpoint_ops import ReadPiece
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.errors import CorruptBatchError, CorruptFileError
 from metadata_log.loaded_snapshot import load_snapshot
@@ -31,6 +33,16 @@ def check_snapshot(node_id: int, files: SimulatedFiles, data: str, end: OffsetAn
         raise Broken("snapshots", f"node {node_id}: the checkpoint at {end} is not what the log says there")
     if loaded.voters != reference.voters_at(end.offset):
         raise Broken("snapshots", f"node {node_id}: the checkpoint at {end} names voters {loaded.voters}")
+
+
+def check_piece(node: Node, piece: ReadPiece) -> None:
+    """What is read of a checkpoint for another replica: of one that is sound, or was when its first piece was read."""
+    if piece.position > 0:
+        return
+    try:
+        load_snapshot(node.files, piece.path, piece.end)
+    except (CorruptBatchError, CorruptFileError) as error:
+        raise Broken("snapshots", f"node {node.node_id} gives away what has rotted: {error}") from error
 
 
 def check_all_snapshots(node: Node, data: str, reference: Reference) -> None:

@@ -185,7 +185,7 @@ class KafkaCluster:
         self.configure(node_id)
         words = ["format", "-t", self.cluster_id, "-c", str(node.properties)]
         if node.is_controller and not self.static_voters:
-            voters = ",".join(f"{n.node_id}@{n.address}:{_directory_id(n.node_id)}" for n in self.controllers)
+            voters = ",".join(f"{n.node_id}@{n.address}:{directory_id(n.node_id)}" for n in self.controllers)
             words += ["--initial-controllers", voters]
         self.tools.run("storage", *words)
 
@@ -295,7 +295,8 @@ class KafkaCluster:
         return [*java(self.version, heap=self.heap), "kafka.Kafka"]
 
 
-def _directory_id(node_id: int) -> str:
+def directory_id(node_id: int) -> str:
+    """Of a controller formatted as one of the first voters."""
     return base64.urlsafe_b64encode(f"directory-id-{node_id:03}".encode()).decode().rstrip("=")
 
 

@@ -5,6 +5,7 @@ Decides: what each node holds at which end. Must not know: how it is repaired.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import signal
 from collections.abc import Callable, Iterable
@@ -18,11 +19,12 @@ from tests.support.kafka.tools import KafkaTools, ToolFailedError
 UNSEEN = "unseen"
 """The topic that the survivor of `behind` has not heard of: committed by the other two, and on the brokers."""
 NEVER = "never-committed"
-"""How the topic's name begins that only the cut-off leader of `divergent`, and broker 11, know."""
+"""The topic that only the cut-off leader of `divergent`, and broker 11, know."""
 LATE = "late"
 """The topic that was committed meanwhile in the next epoch, by the other controllers and broker 12."""
 FORKED_BROKER, OTHER_BROKER = 11, 12
-_TRIES = 5
+_PATIENCE_MS = 120_000
+"""See `_patient`."""
 _PROPERTIES = {
     **Contents.PROPERTIES,
     "metadata.log.max.record.bytes.between.snapshots": "1200",
@@ -46,6 +48,7 @@ class LostCluster:
         self.divergent = root / "divergent"
         self._cluster = KafkaCluster(root / "cluster", tools, properties=_PROPERTIES)
         with self._cluster as cluster:
+            _patient(cluster)
             cluster.start()
             write_contents(cluster, self.contents)
             self.before = read_contents(cluster, self.contents)
@@ -69,29 +72,38 @@ class LostCluster:
         return held.node_id
 
     def _fork(self, cluster: KafkaCluster) -> tuple[int, str]:
-        for number in range(_TRIES):
-            name = f"{NEVER}-{number}"
-            leader = cluster.leader()
-            known = [leader, cluster.nodes[FORKED_BROKER]]
-            others = [node for node in cluster.nodes.values() if node not in known]
-            with _Held(others):
-                if _lets_pass(leader):
-                    _ask_in_vain(cluster, name)
-                if all(_mentions(node, name) for node in known):
-                    for node in known:
-                        node.kill()
-            if not leader.is_running:
-                break
-        else:
-            raise TimeoutError(f"in {_TRIES} tries no leader wrote a topic while its followers were held")
-        cluster.leader()
+        leader = cluster.leader()
+        known = [leader, cluster.nodes[FORKED_BROKER]]
+        others = [node for node in cluster.nodes.values() if node not in known]
+        with _Held(others):
+            _let_pass(leader)
+            _ask_until_written(cluster, NEVER, known)
+            for node in (*known, *(node for node in others if node.is_controller)):
+                node.kill()
+        again = [node.node_id for node in others if node.is_controller]
+        for node_id in again:
+            cluster.configure(node_id)  # now they elect as soon as usual
+        cluster.start(*again)
         cluster.admin("topics", "--create", "--topic", LATE, "--partitions", "1", "--replication-factor", "1")
         _wait_for(others, LATE)
         for node in others:
             node.kill()
         _keep(cluster, self.divergent)
-        assert not any(_mentions(node, name) for node in others)
-        return leader.node_id, name
+        assert not any(_mentions(node, NEVER) for node in others)
+        return leader.node_id, NEVER
+
+
+def _patient(cluster: KafkaCluster) -> None:
+    """Format all nodes; controllers of this life, not of its copies, wait long for each other.
+
+    A leader resigns when it has not heard of a majority for 1.5 times this: none does while its followers are held,
+    however slow the machine is.
+    """
+    for node in cluster.nodes.values():
+        cluster.format(node.node_id)
+        if node.is_controller:
+            with node.properties.open("a") as properties:
+                properties.write(f"controller.quorum.fetch.timeout.ms={_PATIENCE_MS}\n")
 
 
 class _Held:
@@ -114,30 +126,29 @@ def _log_size(node: KafkaNode) -> int:
     return sum(file.stat().st_size for file in node.metadata_dir.glob("*.log"))
 
 
-def _lets_pass(leader: KafkaNode) -> bool:
-    """Let the leader write twice: what follows goes into no Fetch that held followers still had open.
-
-    It may lead no more by now: then it does not write.
-    """
+def _let_pass(leader: KafkaNode) -> None:
+    """Let the leader write twice: what follows goes into no Fetch that held followers still had open."""
     for _ in range(2):
         size = _log_size(leader)
-        try:
-            wait_until("the leader to write", lambda size=size: _log_size(leader) > size, timeout_s=3)  # type: ignore[misc]
-        except TimeoutError:
-            return False
-    return True
+        wait_until("the leader to write", lambda size=size: _log_size(leader) > size, timeout_s=30)  # type: ignore[misc]
 
 
-def _ask_in_vain(cluster: KafkaCluster, topic: str) -> None:
-    """Ask for a topic that cannot be committed."""
+def _ask_until_written(cluster: KafkaCluster, topic: str, nodes: Iterable[KafkaNode]) -> None:
+    """Ask for a topic that cannot be committed, until all of these nodes have written it."""
     patience = cluster.root / "impatient.properties"
-    patience.write_text("default.api.timeout.ms=1500\nrequest.timeout.ms=1500\n")
+    patience.write_text("default.api.timeout.ms=3000\nrequest.timeout.ms=3000\n")
     broker = cluster.nodes[FORKED_BROKER]
     words = ("--create", "--topic", topic, "--partitions", "1", "--replication-factor", "1")
-    try:
-        cluster.tools.run("topics", "--bootstrap-server", broker.address, "--command-config", str(patience), *words)
-    except ToolFailedError:
-        return
+
+    def is_written() -> bool:
+        if not all(_mentions(node, topic) for node in nodes):
+            with contextlib.suppress(ToolFailedError):  # it has to fail: who would acknowledge it is held
+                cluster.tools.run(
+                    "topics", "--bootstrap-server", broker.address, "--command-config", str(patience), *words
+                )
+        return all(_mentions(node, topic) for node in nodes)
+
+    wait_until(f"{topic} to be written, not committed", is_written, timeout_s=90)
 
 
 def _mentions(node: KafkaNode, topic: str) -> bool:

@@ -45,9 +45,9 @@ class KafkaOnOurs:
         """The controllers' listeners of Kafka's protocol."""
         return ",".join(f"{LOOPBACK}:{node.ports['CONTROLLER']}" for node in self.ours.controllers.values())
 
-    def start_controllers(self) -> None:
-        """Format and start them."""
-        self.ours.format()
+    def start_controllers(self, *words: str) -> None:
+        """Format them, with these options of `kraft storage format` besides, and start them."""
+        self.ours.format(*words)
         self.ours.start()
 
     def start_brokers(self, *broker_ids: int) -> None:

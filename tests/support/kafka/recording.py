@@ -54,7 +54,7 @@ def record(shown: Recording, cluster: KafkaCluster, contents: Contents) -> None:
     began = time.monotonic()
     for node in cluster.controllers:
         shutil.rmtree(node.log_dir)
-    player = Player(cluster)
+    player = Player(cluster, own_processes=True)
     for host, command in _commands():
         at = time.monotonic() - began
         player.run(Block(host=host, commands=(command,)))

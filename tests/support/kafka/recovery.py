@@ -1,4 +1,4 @@
-"""What a real cluster holds before it is destroyed, how it is asked for afterwards, and how lost controllers come back.
+"""What a real cluster holds before it is destroyed, how it is asked for afterwards, and whether a controller votes.
 
 Decides: topics with messages, configs, ACLs and SCRAM credentials. Must not know: how it is destroyed and repaired.
 """
@@ -6,7 +6,6 @@ Decides: topics with messages, configs, ACLs and SCRAM credentials. Must not kno
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,8 +15,7 @@ from metadata_log.os_files import OsFiles
 from quorum.cli.demo.cluster import wait_until
 from quorum.recovery.copies import read_copy
 from quorum.recovery.places import find_place
-from tests.support.kafka.cluster import CLUSTER_ID, KafkaCluster, KafkaNode
-from tests.support.kafka.tools import ToolFailedError
+from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 
 _WORD = re.compile(r"^message-\d+$", re.MULTILINE)
 
@@ -99,27 +97,6 @@ def _consume(cluster: KafkaCluster, topic: str, count: int) -> list[str]:
 
 def _running(cluster: KafkaCluster) -> str:
     return next(node.address for node in cluster.brokers if node.is_running)
-
-
-def grow_back(cluster: KafkaCluster, node: KafkaNode, leader: KafkaNode) -> None:
-    """A lost controller joins again as the runbook says: formatted anew, an observer, then added as a voter."""
-    shutil.rmtree(node.log_dir, ignore_errors=True)
-    cluster.tools.run("storage", "format", "-t", CLUSTER_ID, "-c", str(node.properties), "--no-initial-controllers")
-    cluster.start(node.node_id)
-
-    def added() -> bool:  # it must have caught up, and its name must be known
-        try:
-            cluster.tools.run(
-                "metadata-quorum", "--bootstrap-controller", leader.address, "--command-config", str(node.properties),
-                "add-controller",
-            )  # fmt: skip
-        except ToolFailedError:
-            return False
-        return True
-
-    wait_until(f"controller {node.node_id} to be added", added, timeout_s=60, every_s=0.5)
-    # One that does not know yet that it votes refuses pre-votes for as long as it remembers a leader.
-    wait_until(f"controller {node.node_id} to know it", lambda: knows_its_vote(node), timeout_s=60, every_s=0.5)
 
 
 def knows_its_vote(node: KafkaNode) -> bool:

@@ -2,8 +2,9 @@
 
 Decides: what `host1`, its paths, `systemctl` and `scp` are here. Must not know: what a runbook is for.
 
-A block is fenced as `sh` and begins with `# on HOST`. Its lines run in bash, in the directory of that host's node;
-`kraft` and Kafka's scripts are real processes; `systemctl` is played by starting and stopping the node.
+A block is fenced as `sh` and begins with `# on HOST`. Its lines run in bash, in the directory of that host's node.
+`kraft` is a real process, and so are Kafka's scripts where their own start is to be seen: else they run in the one JVM
+that is there for tools. `systemctl` is played by starting and stopping the node.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ _SCRIPTS = {
     "kafka-metadata-quorum.sh": "org.apache.kafka.tools.MetadataQuorumCommand",
     "kafka-topics.sh": "org.apache.kafka.tools.TopicCommand",
 }
+_TOOL = re.compile(r"kafka-(?P<name>[a-z-]+)\.sh (?P<words>[^|&;<>$`]*)")
+"""A line that calls one of Kafka's scripts and does nothing else."""
 _PATIENCE_S = 90.0
 
 
@@ -59,9 +62,14 @@ class Player:
         hosts: Mapping[int, int] | None = None,
         moved: Mapping[int, int] | None = None,
         cluster_id: str = CLUSTER_ID,
+        own_processes: bool = False,
     ) -> None:
-        """`hosts`: which node plays host N, where it is not node N; `moved`: nodes' ports at their new addresses."""
+        """`hosts`: which node plays host N, where it is not node N; `moved`: nodes' ports at their new addresses.
+
+        `own_processes`: Kafka's scripts are processes of their own, as on a host.
+        """
         self._cluster = cluster
+        self._own_processes = own_processes
         self._cluster_id = cluster_id
         self._hosts = {node_id: node_id for node_id in cluster.nodes} | dict(hosts or {})
         self._before = {node.node_id: node.address for node in cluster.nodes.values()}
@@ -133,6 +141,10 @@ class Player:
         return last.stdout + last.stderr
 
     def _once(self, node: KafkaNode, line: str) -> subprocess.CompletedProcess[str]:
+        tool = None if self._own_processes else _TOOL.fullmatch(line)
+        if tool is not None:
+            status, out, err = self._cluster.tools.call(tool["name"], *shlex.split(tool["words"]))
+            return subprocess.CompletedProcess(line, status, out, err)
         path = f"{self._bin}:{Path(sys.executable).parent}:/usr/bin:/bin"
         return subprocess.run(
             ["bash", "-c", line], cwd=node.directory, env={"PATH": path, "HOME": str(self._cluster.root)},
@@ -141,7 +153,7 @@ class Player:
 
     @staticmethod
     def _accepted(line: str) -> tuple[int, ...]:
-        return (0, 1) if line.startswith(("kraft recover inspect", "kraft check")) else (0,)
+        return (0, 1) if line.startswith(("kraft recover inspect", "kraft check", "kraft log dump")) else (0,)
 
     def _here(self, node: KafkaNode, line: str) -> str:
         """The line with this machine's paths and addresses in it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import select
 import struct
 import subprocess
 import threading
@@ -19,18 +20,24 @@ from tests.support.kafka.jars import cache_directory, class_path, kafka_jars
 # A tool's main class moved between versions: the first that the jars hold is taken.
 _MAINS: Mapping[str, tuple[str, ...]] = {
     "acls": ("org.apache.kafka.tools.AclCommand", "kafka.admin.AclCommand"),
+    "cluster": ("org.apache.kafka.tools.ClusterTool",),
     "configs": ("kafka.admin.ConfigCommand",),
     "console-consumer": ("org.apache.kafka.tools.consumer.ConsoleConsumer",),
+    "delegation-tokens": ("org.apache.kafka.tools.DelegationTokenCommand",),
     "dump-log": ("org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments"),
+    "features": ("org.apache.kafka.tools.FeatureCommand",),
+    "leader-election": ("org.apache.kafka.tools.LeaderElectionCommand",),
     "metadata-quorum": ("org.apache.kafka.tools.MetadataQuorumCommand",),
     "metadata-shell": ("org.apache.kafka.shell.MetadataShell",),
     "producer-performance": ("org.apache.kafka.tools.ProducerPerformance",),
+    "reassign-partitions": ("org.apache.kafka.tools.reassign.ReassignPartitionsCommand",),
     "storage": ("kafka.tools.StorageTool",),
     "topics": ("org.apache.kafka.tools.TopicCommand",),
 }
 
 
 _SHELL_TRIES: Final = 10
+_SHELL_S: Final = 60.0
 _NOTHING_READ: Final = "metadataVersion:\n      Optional.empty"
 """In every tree before the first image is published; no checkpoint and no log is without a metadata.version."""
 
@@ -68,9 +75,13 @@ class KafkaTools:
 
     def __init__(self, version: str = "4.3.0") -> None:
         self.jars = kafka_jars(version)
+        self._version = version
         self._lock = threading.Lock()
-        classes = _compiled(self.jars, version)
-        self._process = subprocess.Popen(
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        classes = _compiled(self.jars, self._version)
+        return subprocess.Popen(
             [
                 "java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", f"{classes}:{class_path(self.jars)}",
@@ -79,13 +90,17 @@ class KafkaTools:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
 
+    def call(self, tool: str, *arguments: str) -> tuple[int, str, str]:
+        """The status of `kafka-<tool> arguments`, its standard output, and its standard error."""
+        return self._call(_main_class(self.jars, tool), *arguments)
+
     def run(self, tool: str, *arguments: str, check: bool = True) -> str:
         """Standard output of `kafka-<tool> arguments`.
 
         Raises:
             ToolFailedError: when it ends with another status than 0, unless `check` is off.
         """
-        status, out, err = self._call(_main_class(self.jars, tool), *arguments)
+        status, out, err = self.call(tool, *arguments)
         if check and status != 0:
             raise ToolFailedError(f"kafka-{tool} {arguments} ended with {status}: {out[-2000:]}{err[-2000:]}")
         return out
@@ -97,10 +112,18 @@ class KafkaTools:
     def shell_tree(self, file: Path) -> str:
         """Kafka's whole image of a checkpoint, or of a log that starts at offset 0, as its metadata shell prints it.
 
-        The shell waits a moment and then prints what it has read by then, on a busy machine nothing: it is asked again.
+        The shell waits a moment and then prints what it has read by then, on a busy machine nothing; now and then it
+        waits for ever for what it has read already. In both cases it is asked again.
         """
+        words = (_main_class(self.jars, "metadata-shell"), "--snapshot", str(file), "tree", "/")
         for _ in range(_SHELL_TRIES):
-            shown = self.run("metadata-shell", "--snapshot", str(file), "tree", "/")
+            try:
+                status, shown, err = self._call(*words, patience_s=_SHELL_S)
+            except TimeoutError:
+                self._restart()
+                continue
+            if status != 0:
+                raise ToolFailedError(f"Kafka's shell did not read {file}: {shown[-2000:]}{err[-2000:]}")
             if _NOTHING_READ not in shown:
                 return shown
         raise ToolFailedError(f"Kafka's shell has read nothing of {file} in {_SHELL_TRIES} tries")
@@ -115,7 +138,12 @@ class KafkaTools:
             raise ToolFailedError(f"Kafka's shell did not read {file} up to {last_offset}: {out[-2000:]}{err[-2000:]}")
         return out
 
-    def _call(self, *words: str) -> tuple[int, str, str]:
+    def _restart(self) -> None:
+        """Another JVM: a tool that waits for ever cannot be told to stop."""
+        self.close()
+        self._process = self._start()
+
+    def _call(self, *words: str, patience_s: float | None = None) -> tuple[int, str, str]:
         encoded = [word.encode() for word in words]
         request = struct.pack(">i", len(words)) + b"".join(struct.pack(">H", len(word)) + word for word in encoded)
         stdin, stdout = self._process.stdin, self._process.stdout
@@ -124,6 +152,9 @@ class KafkaTools:
         with self._lock:
             stdin.write(request)
             stdin.flush()
+            # Each answer is read to its end, so that nothing of this one can be in the buffer already.
+            if not select.select([stdout], [], [], patience_s)[0]:
+                raise TimeoutError(f"{words[0]} has not ended in {patience_s} s")
             status = _read_int(stdout)
             out, err = (stdout.read(_read_int(stdout)).decode(errors="replace") for _ in range(2))
         return status, out, err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from structlog.testing import capture_logs
 
 from broker_agent.partitions import Partitions
 from broker_agent.reconciler import Make, plan
@@ -115,6 +116,21 @@ def test_a_topic_deleted_and_made_again_while_the_agent_was_away() -> None:
     now[0] = 11_000
     assert partitions.remove_due() is None
     assert files.listdir("/data") == ["orders-0"]
+
+
+def test_what_is_staged_is_told_at_warning_with_the_time_of_its_removal_again_at_a_restart() -> None:
+    files, now = SimulatedFiles(), [1_700_000_000_000]
+    files.mkdirs("/data")
+    create(files, "/data", "orders", 0, topic_id(1))
+    with capture_logs() as said:
+        _partitions(files, now, delay_ms=14_400_000).reconcile(image_of(), ())
+        _partitions(files, now)
+    told = [(line["log_level"], line["event"], line["remove_at"]) for line in said if "remove_at" in line]
+    assert told == [
+        ("warning", "stale partition staged for deletion", "2023-11-15T02:13:20.000Z"),
+        ("warning", "stale partition waits for removal", "2023-11-15T02:13:20.000Z"),
+    ]
+    assert said[0]["partition"] == "orders-0"
 
 
 def test_later_only_changed_topics_are_judged() -> None:

@@ -12,6 +12,7 @@ from quorum.cli.main import run
 from tests.support.clusters import unpack_clusters
 from tests.support.damage import Cluster, copy_cluster, place_of
 from tests.support.damage_log import batch_missing, flip_in_record
+from tests.support.damage_voters import change_controls, in_other_directory, without_voter_2
 
 _FIELDS = {"kind", "severity", "node_id", "file", "position", "offset", "epoch", "topic_id", "meaning", "advice"}
 
@@ -166,3 +167,29 @@ def test_a_named_pipe_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[s
     os.mkfifo(pipe)
     assert run(["log", "verify", str(pipe)]) == 2
     assert "a pipe cannot be read twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["check"], ["log", "diff"], ["log", "verify"], ["log", "verify", "--replay"]])
+def test_voters_of_a_checkpoint_are_compared(
+    words: list[str], clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The log of node 2 begins with it, so that only the others know better."""
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    path = cluster.metadata(2) / "00000000000000000244-0000000001.checkpoint"
+    change_controls(path, without_voter_2)
+
+    assert run([*words, *(str(cluster.node(node_id)) for node_id in (1, 2, 3))]) == 1
+
+    said = " ".join(capsys.readouterr().out.split())
+    assert path.name in said
+    assert "node 2 is no voter in it, and one in checkpoints of node 1 and node 3" in said
+
+
+def test_voters_of_other_clusters_are_not_compared(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    properties = cluster.disk(2) / "meta.properties"
+    properties.write_text(properties.read_text().replace("cluster.id=MkU3OEVB", "cluster.id=AkU3OEVB"))
+    for path in (cluster.segment(2), cluster.metadata(2) / "00000000000000000000-0000000000.checkpoint"):
+        change_controls(path, in_other_directory)
+
+    assert run(["log", "verify", str(cluster.node(1)), str(cluster.node(2))]) == 0

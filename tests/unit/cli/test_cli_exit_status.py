@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -38,6 +41,12 @@ COMMANDS: Final = {
     "snapshot restore": "snapshot restore PLACE TARGET --node-id 1",
     "analyze": "analyze PLACE",
 }
+MINDING_CTRL_C: Final = """
+import signal
+from quorum.cli.main import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what is started in the background ignores it
+main()
+"""
 OF_A_BACKUP: Final = ("snapshot status", "snapshot restore")
 WRONG_OPTIONS: Final = (
     "log dump PLACE -o nonsense",
@@ -167,6 +176,24 @@ def test_a_pipe_for_a_segment_is_never_waited_on(name: str, tmp_path: Path, capf
         return
     assert status in (1, 2)
     assert LOG in err + out or name in ("diff", "storage audit")  # these name the log, and kraft log verify
+
+
+@pytest.mark.parametrize("words", [["shell", str(NODE)], ["log", "dump", str(NODE), "--follow"]])
+def test_ctrl_c_ends_what_waits(words: list[str]) -> None:
+    """For the next command of a pipe, which has had its answer at once; for the next batch."""
+    started = subprocess.Popen(
+        [sys.executable, "-c", MINDING_CTRL_C, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert started.stdin is not None
+    assert started.stdout is not None
+    started.stdin.write(b"pwd\n")
+    started.stdin.flush()
+    assert started.stdout.readline()
+    started.send_signal(signal.SIGINT)
+    started.stdout.read()
+    assert started.wait() == 130
+    started.stdin.close()
+    started.stdout.close()
 
 
 def test_a_damaged_backup_is_something_found(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ Wherever it is, it is said in a sentence that names the path; never a traceback,
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -100,6 +101,8 @@ def unreadable() -> Iterator[Path]:
     root = Path(tempfile.mkdtemp())
     root.chmod(0o755)
     place = shutil.copytree(NODE, root / "node-1")
+    for beside in (2, 3):
+        shutil.copytree(FIXTURES / f"basic/node-{beside}", root / f"node-{beside}")
     for command in COMMANDS:  # what is imported on the way cannot be once we are nobody
         called(command, place, root / "first")
         shutil.rmtree(root / "first", ignore_errors=True)
@@ -124,6 +127,18 @@ def test_where_one_may_not_look(unreadable: Path, capfd: pytest.CaptureFixture[s
         assert (status, err.count("\n")) == (2, 1), command
         assert err.startswith(f"kraft: {unreadable / 'data'}")
         assert err.endswith("Permission denied: run this as the user that the node runs as\n")
+
+
+def test_the_rest_is_judged_where_one_node_may_not_be_read(unreadable: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Beside a node that can be, one that cannot is a finding, and no reason to say nothing of the others."""
+    capfd.readouterr()
+
+    assert run(["check", str(unreadable.parent), "-o", "json"]) == 1
+
+    (found,) = json.loads(capfd.readouterr().out)
+    assert (found["kind"], found["node_id"], found["file"]) == ("unreadable_file", 1, str(unreadable))
+    assert "Permission denied" in found["meaning"]
+    assert "all else is judged without it" in found["meaning"]
 
 
 def test_one_file_that_may_not_be_read_is_a_finding(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

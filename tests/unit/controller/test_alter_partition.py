@@ -7,7 +7,6 @@ import pytest
 
 from metadata_log.ids import TopicId
 from metadata_log.records import PartitionChangeRecord
-from quorum.controller.context import RequestContext
 from quorum.controller.requests import (
     AlteredPartition,
     AlterPartition,
@@ -17,7 +16,7 @@ from quorum.controller.requests import (
     TopicAlteration,
 )
 from quorum.errors import Error
-from tests.support.controller import ControlledCluster, uuid
+from tests.support.controller import EVE, ControlledCluster, uuid
 
 
 @pytest.fixture
@@ -151,7 +150,7 @@ def test_a_stale_broker_epoch_refuses_the_whole(cluster: ControlledCluster, brok
 
 def test_a_named_principal_may_not_alter(cluster: ControlledCluster) -> None:
     request = AlterPartition(broker_id=11, broker_epoch=3, topics=())
-    response = cluster.ask(request, RequestContext(principal="User:eve")).response
+    response = cluster.ask(request, EVE).response
     assert isinstance(response, AlterPartitionResponse)
     assert response.error is Error.CLUSTER_AUTHORIZATION_FAILED
 

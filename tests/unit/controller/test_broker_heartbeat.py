@@ -9,7 +9,7 @@ from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.requests import BrokerHeartbeat, BrokerHeartbeatResponse
 from quorum.errors import Error
-from tests.support.controller import CLUSTER_ID, ControlledCluster, directory
+from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster, directory
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_a_broker_of_another_epoch_or_none_is_stale(cluster: ControlledCluster) 
 
 def test_a_named_principal_may_not_beat(cluster: ControlledCluster) -> None:
     request = BrokerHeartbeat(broker_id=9, broker_epoch=0, current_metadata_offset=0)
-    response = cluster.ask(request, RequestContext(principal="User:eve")).response
+    response = cluster.ask(request, EVE).response
     assert isinstance(response, BrokerHeartbeatResponse)
     assert response.error is Error.CLUSTER_AUTHORIZATION_FAILED
 

@@ -6,7 +6,6 @@ import pytest
 
 from metadata_log.ids import DirectoryId, TopicId
 from metadata_log.records import PartitionChangeRecord, ProducerIdsRecord
-from quorum.controller.context import RequestContext
 from quorum.controller.requests import (
     AllocateProducerIds,
     AllocateProducerIdsResponse,
@@ -16,7 +15,7 @@ from quorum.controller.requests import (
     TopicInDirectory,
 )
 from quorum.errors import Error
-from tests.support.controller import ControlledCluster, directory, uuid
+from tests.support.controller import EVE, ControlledCluster, directory, uuid
 
 NOBODYS = TopicId(uuid(0xABC))
 
@@ -64,7 +63,7 @@ class TestAllocateProducerIds:
 
     def test_who_may_not(self, cluster: ControlledCluster) -> None:
         request = AllocateProducerIds(broker_id=11, broker_epoch=epoch_of(cluster, 11))
-        response = cluster.ask(request, RequestContext(principal="User:eve")).response
+        response = cluster.ask(request, EVE).response
         assert isinstance(response, AllocateProducerIdsResponse)
         assert response.error is Error.CLUSTER_AUTHORIZATION_FAILED
 
@@ -135,6 +134,6 @@ class TestAssignReplicasToDirs:
 
     def test_who_may_not(self, cluster: ControlledCluster) -> None:
         request = AssignReplicasToDirs(broker_id=11, broker_epoch=epoch_of(cluster, 11), directories=())
-        response = cluster.ask(request, RequestContext(principal="User:eve")).response
+        response = cluster.ask(request, EVE).response
         assert isinstance(response, AssignReplicasToDirsResponse)
         assert response.error is Error.CLUSTER_AUTHORIZATION_FAILED

@@ -14,6 +14,8 @@ from quorum.controller.brokers import has_online_directory, is_active
 from quorum.controller.config import ControllerConfig
 from quorum.controller.requests import (
     AlterPartition,
+    AlterPartitionReassignments,
+    AlterPartitionReassignmentsResponse,
     AlterPartitionResponse,
     BrokerState,
     CreatableTopic,
@@ -22,8 +24,16 @@ from quorum.controller.requests import (
     DeleteTopics,
     DeleteTopicsResponse,
     DeleteTopicState,
+    ElectionType,
+    ElectLeaders,
+    ElectLeadersResponse,
     PartitionAlteration,
+    ReassignablePartition,
+    ReassignableTopic,
     TopicAlteration,
+    TopicPartitions,
+    UnregisterBroker,
+    UnregisterBrokerResponse,
 )
 from quorum.errors import Error
 from tests.support.controller import CLUSTER_ID, ControlledCluster
@@ -108,7 +118,8 @@ class Controllers(RuleBasedStateMachine):
     @rule(broker=BROKERS)
     def live(self, broker: int) -> None:
         """What a healthy broker does: register if it has not, catch up, be unfenced."""
-        if self.broker(broker) is None:
+        if self.broker(broker) is None and self.register_anew(broker, clean=True) is not Error.NONE:
+            self.cluster.settle()  # what an unregistered one left behind may take more than a turn
             assert self.register_anew(broker, clean=True) is Error.NONE
         response = self.cluster.beat(broker)
         if response.should_shut_down:
@@ -253,9 +264,80 @@ class Controllers(RuleBasedStateMachine):
         if answer.error is Error.NONE:
             assert (answer.leader_id, answer.leader_epoch) == (now.leader, now.leader_epoch)
             assert (answer.isr, answer.partition_epoch) == (now.isr, now.partition_epoch)
-            assert set(now.isr) == set(isr)
-        else:
+            assert set(now.isr) == set(isr) - (set(was.removing) if now.replicas != was.replicas else set())
+        elif answer.error is not Error.NEW_LEADER_ELECTED:
             assert now == was
+
+    @precondition(lambda self: self.partitions())
+    @rule(data=st.data(), wanted=st.none() | st.lists(BROKERS, max_size=4), any_factor=st.booleans())
+    def reassign(self, data: st.DataObject, wanted: list[int] | None, any_factor: bool) -> None:
+        """A partition is to move anywhere, or to give that up."""
+        name, was = self.any_partition(data)
+        wish = ReassignablePartition(
+            partition_index=was.partition_id, replicas=None if wanted is None else tuple(wanted)
+        )
+        response = self.cluster.ask(
+            AlterPartitionReassignments(
+                topics=(ReassignableTopic(name=name, partitions=(wish,)),), allow_replication_factor_change=any_factor
+            )
+        ).response
+        assert isinstance(response, AlterPartitionReassignmentsResponse)
+        (answer,) = response.topics[0].partitions
+        now = self.cluster.partition(self.cluster.image.topics.by_name[name], was.partition_id)
+        if answer.error is not Error.NONE:
+            assert now == was
+        elif wanted is None:
+            assert not now.adding
+            assert not now.removing
+        else:
+            assert now.replicas[: len(wanted)] == tuple(wanted)
+            assert set(now.replicas[len(wanted) :]) == set(now.removing)
+
+    @precondition(lambda self: self.partitions())
+    @rule(data=st.data(), kind=st.sampled_from(ElectionType), everything=st.booleans())
+    def elect(self, data: st.DataObject, kind: ElectionType, everything: bool) -> None:
+        """Whoever was elected leads; where nobody was, nothing has changed."""
+        name, was = self.any_partition(data)
+        asked = None if everything else (TopicPartitions(topic=name, partitions=(was.partition_id,)),)
+        response = self.cluster.ask(ElectLeaders(election_type=kind, partitions=asked)).response
+        assert isinstance(response, ElectLeadersResponse)
+        for topic in response.topics:
+            for answer in topic.partitions:
+                topic_id = self.cluster.image.topics.by_name[topic.topic]
+                now = self.cluster.partition(topic_id, answer.partition_index)
+                if answer.error is Error.NONE:
+                    assert now.leader != NO_LEADER or was.leader != NO_LEADER
+                elif (topic.topic, answer.partition_index) == (name, was.partition_id):
+                    assert now == was
+
+    @rule(broker=BROKERS)
+    def unregister(self, broker: int) -> None:
+        known = self.broker(broker)
+        response = self.cluster.ask(UnregisterBroker(broker_id=broker)).response
+        assert isinstance(response, UnregisterBrokerResponse)
+        assert (response.error is Error.NONE) == (known is not None)
+        assert self.broker(broker) is None
+
+    @rule()
+    def wait_for_the_next_round(self) -> None:
+        """Everybody lives on; after it the first replica leads wherever it is in sync."""
+        self.cluster.elapse(300_000)
+        for broker in sorted(self.cluster.image.cluster.brokers):
+            if not self.cluster.image.cluster.brokers[broker].fenced:
+                self.cluster.beat(broker)
+        self.cluster.settle()
+        for partition in self.partitions():
+            first = partition.preferred_leader
+            known = self.broker(first)
+            if first in partition.isr and known is not None and is_active(known):
+                assert partition.leader == first
+
+    def any_partition(self, data: st.DataObject) -> tuple[str, PartitionImage]:
+        """With the name of its topic."""
+        topics = self.cluster.image.topics.by_id.values()
+        known = sorted((topic.name, each.partition_id) for topic in topics for each in topic.partitions)
+        name, index = data.draw(st.sampled_from(known))
+        return name, self.cluster.partition(self.cluster.image.topics.by_name[name], index)
 
     # --- what must always hold
 
@@ -277,6 +359,9 @@ class Controllers(RuleBasedStateMachine):
         for partition in self.partitions():
             assert set(partition.isr) <= set(partition.replicas)
             assert len(set(partition.isr)) == len(partition.isr)
+            assert len(set(partition.replicas)) == len(partition.replicas) == len(partition.directories)
+            assert {*partition.adding, *partition.removing} <= set(partition.replicas)
+            assert not set(partition.adding) & set(partition.removing)
             assert set(partition.elr) <= set(partition.replicas)
             assert not set(partition.elr) & set(partition.isr)
             assert partition.leader == NO_LEADER or partition.leader in partition.isr
@@ -293,7 +378,8 @@ class Controllers(RuleBasedStateMachine):
             assert partition.leader == NO_LEADER or not brokers[partition.leader].fenced
             for member in partition.isr:
                 # Without an ELR, the last member of the ISR stays in it.
-                assert not brokers[member].fenced or (not elr and partition.leader == NO_LEADER)
+                is_alive = member in brokers and not brokers[member].fenced
+                assert is_alive or (not elr and partition.leader == NO_LEADER)
 
     @invariant()
     def epochs_only_rise(self) -> None:
@@ -319,7 +405,8 @@ class Controllers(RuleBasedStateMachine):
             for partition in topic.partitions:
                 if partition.leader == NO_LEADER:
                     candidates = partition.isr or partition.elr
-                    assert not any(is_active(after.image.cluster.brokers[broker]) for broker in candidates)
+                    known = after.image.cluster.brokers
+                    assert not any(broker in known and is_active(known[broker]) for broker in candidates)
 
 
 TestControllers: Any = Controllers.TestCase

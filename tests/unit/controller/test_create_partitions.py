@@ -7,10 +7,9 @@ import pytest
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.records import PartitionRecord
 from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
 from quorum.controller.requests import CreatePartitions, CreatePartitionsResponse, GrowingTopic, GrownTopic
 from quorum.errors import Error
-from tests.support.controller import CLUSTER_ID, ControlledCluster, directory
+from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster, directory
 
 
 @pytest.fixture
@@ -119,6 +118,6 @@ def test_the_limit_is_that_of_the_whole_request() -> None:
 def test_who_may_not_alter_the_topic(cluster: ControlledCluster) -> None:
     cluster.create("t")
     request = CreatePartitions(topics=(GrowingTopic(name="t", count=2),))
-    response = cluster.ask(request, RequestContext(principal="User:eve")).response
+    response = cluster.ask(request, EVE).response
     assert isinstance(response, CreatePartitionsResponse)
     assert response.topics[0].error is Error.TOPIC_AUTHORIZATION_FAILED

@@ -19,7 +19,7 @@ from quorum.controller.requests import (
     DeleteTopicState,
 )
 from quorum.errors import Error
-from tests.support.controller import CLUSTER_ID, ControlledCluster, directory, uuid
+from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster, directory, uuid
 
 
 @pytest.fixture
@@ -286,7 +286,7 @@ def test_the_largest_topic_of_one_request(cluster: ControlledCluster) -> None:
 
 
 def test_a_named_principal_may_not_create(cluster: ControlledCluster) -> None:
-    (result,) = ask(cluster, CreatableTopic(name="a"), context=RequestContext(principal="User:eve"))
+    (result,) = ask(cluster, CreatableTopic(name="a"), context=EVE)
     assert result.error is Error.TOPIC_AUTHORIZATION_FAILED
 
 

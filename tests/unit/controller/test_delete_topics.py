@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, TopicId
-from metadata_log.records import RemoveTopicRecord
+from metadata_log.records import AccessControlEntryRecord, RemoveTopicRecord
+from quorum.controller.acl_codes import ALLOW, LITERAL, Operation, ResourceType
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.requests import (
@@ -15,7 +16,7 @@ from quorum.controller.requests import (
     DeleteTopicState,
 )
 from quorum.errors import Error
-from tests.support.controller import CLUSTER_ID, ControlledCluster, uuid
+from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster, uuid
 
 
 @pytest.fixture
@@ -80,6 +81,11 @@ def test_name_and_id_at_once_or_neither(cluster: ControlledCluster) -> None:
     assert "both" in cluster.image.topics.by_name
 
 
+def test_an_entry_that_names_none_is_answered_each_time(cluster: ControlledCluster) -> None:
+    results = ask(cluster, DeleteTopicState(), DeleteTopicState())
+    assert [result.error for result in results] == [Error.INVALID_REQUEST] * 2
+
+
 def test_the_same_topic_twice_is_refused_in_every_form(cluster: ControlledCluster) -> None:
     topic_id = cluster.create("twice")
     for states in (
@@ -91,6 +97,16 @@ def test_the_same_topic_twice_is_refused_in_every_form(cluster: ControlledCluste
     ):
         assert {each.error for each in ask(cluster, *states)} == {Error.INVALID_REQUEST}
     assert "twice" in cluster.image.topics.by_name
+
+
+def test_names_that_are_refused_as_twins_do_not_keep_an_id_from_being_deleted(cluster: ControlledCluster) -> None:
+    topic_id = cluster.create("thrice")
+    results = ask(cluster, by_name("thrice"), by_id(topic_id), by_name("thrice"))
+    assert [(each.error, each.name, each.topic_id) for each in results] == [
+        (Error.INVALID_REQUEST, "thrice", ZERO_TOPIC_ID),
+        (Error.NONE, "thrice", topic_id),
+    ]
+    assert "thrice" not in cluster.image.topics.by_name
 
 
 def test_the_metadata_topic_cannot_be_deleted(cluster: ControlledCluster) -> None:
@@ -124,13 +140,34 @@ def test_too_much_for_one_request(cluster: ControlledCluster) -> None:
 
 def test_who_may_not_describe_learns_no_name(cluster: ControlledCluster) -> None:
     topic_id = cluster.create("secret")
-    eve = RequestContext(principal="User:eve")
-    results = ask(cluster, by_id(topic_id), by_name("nowhere"), context=eve)
+    results = ask(cluster, by_id(topic_id), by_name("nowhere"), context=EVE)
     assert [(each.error, each.name) for each in results] == [
         (Error.TOPIC_AUTHORIZATION_FAILED, None),
         (Error.TOPIC_AUTHORIZATION_FAILED, "nowhere"),
     ]
-    assert ask(cluster, by_id(TopicId(uuid(5))), context=eve)[0].error is Error.UNKNOWN_TOPIC_ID
+    assert ask(cluster, by_id(TopicId(uuid(5))), context=EVE)[0].error is Error.UNKNOWN_TOPIC_ID
+
+
+def test_who_may_describe_and_not_delete(cluster: ControlledCluster) -> None:
+    topic_id = cluster.create("seen")
+    grant = AccessControlEntryRecord(
+        id=uuid(77),
+        resource_type=ResourceType.TOPIC,
+        resource_name="*",
+        pattern_type=LITERAL,
+        principal="User:eve",
+        host="*",
+        operation=Operation.DESCRIBE,
+        permission_type=ALLOW,
+    )
+    cluster.append((grant,))
+    results = ask(cluster, by_id(topic_id), by_name("nowhere"), context=EVE)
+    assert [(each.error, each.name) for each in results] == [
+        (Error.TOPIC_AUTHORIZATION_FAILED, "seen"),
+        (Error.UNKNOWN_TOPIC_OR_PARTITION, "nowhere"),
+    ]
+    assert ask(cluster, by_name("seen"), context=EVE)[0].error is Error.TOPIC_AUTHORIZATION_FAILED
+    assert "seen" in cluster.image.topics.by_name
 
 
 def test_no_topics_no_answer_of_any(cluster: ControlledCluster) -> None:

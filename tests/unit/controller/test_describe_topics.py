@@ -8,7 +8,7 @@ from metadata_log.ids import ZERO_TOPIC_ID, TopicId
 from quorum.controller.context import RequestContext
 from quorum.controller.requests import DescribeTopics, DescribeTopicsResponse
 from quorum.errors import Error
-from tests.support.controller import ControlledCluster, uuid
+from tests.support.controller import EVE, ControlledCluster, uuid
 
 
 @pytest.fixture
@@ -18,8 +18,9 @@ def cluster() -> ControlledCluster:
     return cluster
 
 
-def ask(cluster: ControlledCluster, request: DescribeTopics, principal: str | None = None) -> DescribeTopicsResponse:
-    context = None if principal is None else RequestContext(principal=principal)
+def ask(
+    cluster: ControlledCluster, request: DescribeTopics, context: RequestContext | None = None
+) -> DescribeTopicsResponse:
     result = cluster.ask(request, context)
     assert result.records == ()
     assert isinstance(result.response, DescribeTopicsResponse)
@@ -79,10 +80,10 @@ def test_two_kinds_at_once(cluster: ControlledCluster) -> None:
 
 def test_who_may_not_describe(cluster: ControlledCluster) -> None:
     topic_id = cluster.create("secret")
-    (by_id,) = ask(cluster, DescribeTopics(topic_ids=(topic_id,)), "User:eve").topics
+    (by_id,) = ask(cluster, DescribeTopics(topic_ids=(topic_id,)), EVE).topics
     assert (by_id.error, by_id.name) == (Error.TOPIC_AUTHORIZATION_FAILED, None)
-    (by_name,) = ask(cluster, DescribeTopics(names=("secret",)), "User:eve").topics
+    (by_name,) = ask(cluster, DescribeTopics(names=("secret",)), EVE).topics
     assert (by_name.error, by_name.topic_id) == (Error.TOPIC_AUTHORIZATION_FAILED, ZERO_TOPIC_ID)
-    (unknown,) = ask(cluster, DescribeTopics(topic_ids=(TopicId(uuid(5)),)), "User:eve").topics
+    (unknown,) = ask(cluster, DescribeTopics(topic_ids=(TopicId(uuid(5)),)), EVE).topics
     assert unknown.error is Error.UNKNOWN_TOPIC_ID
-    assert ask(cluster, DescribeTopics(all_topics=True), "User:eve").topics == ()
+    assert ask(cluster, DescribeTopics(all_topics=True), EVE).topics == ()

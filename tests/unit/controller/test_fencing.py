@@ -7,6 +7,7 @@ import pytest
 from metadata_log.records import BrokerRegistrationChangeRecord, PartitionChangeRecord
 from quorum.controller.config import ControllerConfig
 from quorum.controller.requests import AlterPartition, BrokerState, PartitionAlteration, TopicAlteration
+from quorum.errors import Error
 from tests.support.controller import CLUSTER_ID, ControlledCluster
 
 
@@ -153,6 +154,19 @@ def test_a_broker_heard_of_halfway_leads_again_what_nobody_else_could(turns: int
     assert not cluster.beat(11).is_fenced
     cluster.settle()
     assert all(cluster.partition(topic_id).leader == 11 for topic_id in topics)
+
+
+def test_what_is_cleaned_up_for_a_successor_goes_on_when_the_old_session_ends() -> None:
+    cluster = ControlledCluster(config=ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_sweep=1))
+    cluster.start(11)
+    for index in range(4):
+        cluster.place(f"t{index}", (11,))
+    while not cluster.beat(11, want_fence=True).is_fenced:
+        cluster.settle()
+    cluster.elapse(9_001)
+    assert cluster.register(11, incarnation=99).error is Error.DUPLICATE_BROKER_REGISTRATION, "it takes four turns"
+    cluster.settle()
+    assert cluster.register(11, incarnation=99).error is Error.NONE
 
 
 def test_a_standby_does_nothing(cluster: ControlledCluster) -> None:

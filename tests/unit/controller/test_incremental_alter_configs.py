@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs, and what ListPartitionReassignments reads."""
+"""IncrementalAlterConfigs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.image import ResourceType
-from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord, PartitionChangeRecord
+from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord
 from quorum.controller.context import RequestContext
 from quorum.controller.requests import (
     AlterableConfig,
@@ -15,13 +15,9 @@ from quorum.controller.requests import (
     ConfigOperation,
     IncrementalAlterConfigs,
     IncrementalAlterConfigsResponse,
-    ListPartitionReassignments,
-    ListPartitionReassignmentsResponse,
-    OngoingReassignment,
-    OngoingTopic,
 )
 from quorum.errors import Error
-from tests.support.controller import ControlledCluster
+from tests.support.controller import EVE, ControlledCluster
 
 SET, DELETE, APPEND, SUBTRACT = ConfigOperation
 TOPIC, BROKER = int(ResourceType.TOPIC), int(ResourceType.BROKER)
@@ -64,6 +60,13 @@ def test_set_and_delete(cluster: ControlledCluster) -> None:
     assert dict(cluster.image.configs.of_topic("t").items()) == {"flush.ms": "5"}
 
 
+def test_of_two_the_last_counts_and_null_removes(cluster: ControlledCluster) -> None:
+    (altered,), records = alter(cluster, resource(("flush.ms", SET, "x"), ("flush.ms", SET, "2")))
+    assert (altered.error, [record.value for record in records]) == (Error.NONE, ["2"])
+    (altered,), records = alter(cluster, resource(("flush.ms", SET, None)))
+    assert (altered.error, [record.value for record in records]) == (Error.NONE, [None])
+
+
 def test_a_value_that_a_topic_has_is_not_written_again(cluster: ControlledCluster) -> None:
     alter(cluster, resource(("retention.ms", SET, "1000")))
     (altered,), records = alter(cluster, resource(("retention.ms", SET, "1000"), ("flush.ms", DELETE, None)))
@@ -90,10 +93,13 @@ def test_lists_grow_and_shrink_from_their_default(cluster: ControlledCluster) ->
         (resource(("cleanup.policy", APPEND, "burn")), Error.INVALID_CONFIG),
         (resource(("retention.ms", APPEND, "1")), Error.INVALID_CONFIG),
         (resource(("leader.replication.throttled.replicas", SET, "1:2," * 9000)), Error.INVALID_CONFIG),
-        (resource(("retention.ms", SET, None)), Error.INVALID_REQUEST),
+        (resource(("cleanup.policy", APPEND, None)), Error.INVALID_REQUEST),
         (resource(("retention.ms", 4, "1")), Error.INVALID_REQUEST),
         (resource(("retention.ms", -1, "1")), Error.INVALID_REQUEST),
-        (resource(("retention.ms", SET, "1"), ("retention.ms", SET, "2")), Error.INVALID_REQUEST),
+        (resource(("retention.ms", SET, "1"), ("retention.ms", SET, "x")), Error.INVALID_CONFIG),
+        (resource(("retention.ms", APPEND, "1"), name="no such"), Error.INVALID_CONFIG),
+        (resource(("retention.ms", SET, "x"), name="no such"), Error.INVALID_TOPIC_EXCEPTION),
+        (resource(("retention.ms", SET, "x"), name="none"), Error.INVALID_CONFIG),
         (resource(("retention.ms", SET, "1"), name="unknown"), Error.UNKNOWN_TOPIC_OR_PARTITION),
         (resource(("retention.ms", SET, "1"), name=METADATA_TOPIC_NAME), Error.INVALID_REQUEST),
         (resource(("x", SET, "1"), kind=BROKER, name="99"), Error.BROKER_ID_NOT_REGISTERED),
@@ -124,6 +130,11 @@ def test_a_resource_changes_as_a_whole_or_not_at_all(cluster: ControlledCluster)
 def test_named_twice_is_refused_once(cluster: ControlledCluster) -> None:
     (refused,), records = alter(cluster, resource(("flush.ms", SET, "1")), resource(("flush.ms", SET, "2")))
     assert (refused.error, records) == (Error.INVALID_REQUEST, [])
+
+
+def test_of_no_known_type_each_is_refused(cluster: ControlledCluster) -> None:
+    refused, records = alter(cluster, resource(kind=99), resource(kind=99))
+    assert ([each.error for each in refused], records) == ([Error.UNSUPPORTED_VERSION] * 2, [])
 
 
 def test_only_validated_nothing_is_written(cluster: ControlledCluster) -> None:
@@ -159,37 +170,5 @@ def test_another_minimum_of_replicas_in_sync_empties_elrs(cluster: ControlledClu
 )
 def test_who_may_not(cluster: ControlledCluster, kind: int, name: str, error: Error) -> None:
     asked = resource(("flush.ms", SET, "1"), kind=kind, name=name)
-    (refused,), records = alter(cluster, asked, context=RequestContext(principal="User:eve"))
+    (refused,), records = alter(cluster, asked, context=EVE)
     assert (refused.error, records) == (error, [])
-
-
-class TestListPartitionReassignments:
-    def listed(self, cluster: ControlledCluster, *topics: tuple[str, tuple[int, ...]]) -> tuple[OngoingTopic, ...]:
-        response = cluster.ask(ListPartitionReassignments(topics=topics or None)).response
-        assert isinstance(response, ListPartitionReassignmentsResponse)
-        assert response.error is Error.NONE
-        return response.topics
-
-    def test_only_what_is_on_its_way(self, cluster: ControlledCluster) -> None:
-        cluster.start(12)
-        topic_id = cluster.place("moving", (11,), (11,))
-        assert self.listed(cluster) == ()
-        change = PartitionChangeRecord(
-            topic_id=topic_id,
-            partition_id=1,
-            replicas=(12, 11),  # type: ignore[arg-type]
-            adding_replicas=(12,),  # type: ignore[arg-type]
-            removing_replicas=(11,),  # type: ignore[arg-type]
-            directories=cluster.partition(topic_id, 1).directories * 2,
-        )
-        cluster.append((change,))
-        moving = OngoingReassignment(partition_index=1, replicas=(12, 11), adding=(12,), removing=(11,))
-        expected = (OngoingTopic(name="moving", partitions=(moving,)),)
-        assert self.listed(cluster) == expected
-        assert self.listed(cluster, ("moving", (0, 1, 9)), ("t", (0,)), ("unknown", (0,))) == expected
-        assert self.listed(cluster, ("moving", (0,))) == ()
-
-    def test_who_may_not(self, cluster: ControlledCluster) -> None:
-        response = cluster.ask(ListPartitionReassignments(), RequestContext(principal="User:eve")).response
-        assert isinstance(response, ListPartitionReassignmentsResponse)
-        assert response.error is Error.CLUSTER_AUTHORIZATION_FAILED

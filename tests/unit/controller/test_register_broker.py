@@ -19,7 +19,7 @@ from quorum.controller.requests import (
     RegisterControllerResponse,
 )
 from quorum.errors import Error
-from tests.support.controller import CLUSTER_ID, ELR, FEATURES, ControlledCluster, directory, uuid
+from tests.support.controller import CLUSTER_ID, ELR, EVE, FEATURES, ControlledCluster, directory, uuid
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_named_principal_may_not_register(cluster: ControlledCluster) -> None:
     request = RegisterBroker(
         broker_id=11, cluster_id=CLUSTER_ID, incarnation_id=uuid(1), listeners=(), features=FEATURES
     )
-    response = cluster.ask(request, RequestContext(principal="User:eve")).response
+    response = cluster.ask(request, EVE).response
     assert isinstance(response, RegisterBrokerResponse)
     assert response.error is Error.CLUSTER_AUTHORIZATION_FAILED
 
@@ -220,7 +220,7 @@ def test_a_controller_cannot_be_registered_below_3_7() -> None:
 
 
 def test_a_named_principal_may_not_register_a_controller(cluster: ControlledCluster) -> None:
-    assert ask(cluster, controller(1), RequestContext(principal="User:eve")) is Error.CLUSTER_AUTHORIZATION_FAILED
+    assert ask(cluster, controller(1), EVE) is Error.CLUSTER_AUTHORIZATION_FAILED
 
 
 def test_what_a_dead_process_leaves_behind_is_cleaned_up_over_turns_and_the_next_is_let_in_then() -> None:

@@ -52,6 +52,15 @@ def test_a_log_cut_anywhere_keeps_every_whole_batch(rest: bytes) -> None:
         whole = max(
             index for index, position in enumerate(POSITIONS) if (WHOLE[:size] + rest)[:position] == WHOLE[:position]
         )
+        if BOUNDS[whole] < 3:  # where epoch 2 began, as leader-epoch-checkpoint has it
+            with pytest.raises(
+                CorruptBatchError, match="epoch 2 began at offset 3: what stood between is lost"
+            ) as caught:
+                open_at(files)
+            where = (caught.value.file, caught.value.position, caught.value.base_offset)
+            assert where == ("00000000000000000000.log", POSITIONS[whole], BOUNDS[whole])
+            assert files.content(FIRST_SEGMENT) == WHOLE[:size] + rest
+            write(files, EPOCHS, b"0\n1\n1 0\n")
         opened = open_at(files)
         assert bounds(opened.log) == BOUNDS[: whole + 1]
         cut = size + len(rest) - POSITIONS[whole]
@@ -208,6 +217,83 @@ def test_a_history_may_begin_after_the_log_and_end_after_it() -> None:
         assert opened.report.warnings == ()
         assert opened.log.epochs.epoch_at(Offset(0)) == 1
         assert files.content(EPOCHS) == after
+
+
+def test_a_last_segment_of_random_bytes_is_refused_where_the_history_says_that_more_was_there() -> None:
+    files = filled(segment_bytes=1)
+    open_at(files, segment_bytes=1).append((3, [b"e"]), (4, [b"f"]))
+    files.unlink(f"{DIRECTORY}/00000000000000000008.log")
+    write(files, f"{DIRECTORY}/00000000000000000007.log", b"\x97" * 200)
+    with pytest.raises(
+        CorruptBatchError,
+        match=r"at 00000000000000000007\.log, position 0, offset 7: the log ends here, but leader-epoch-checkpoint "
+        r"says that epoch 4 began at offset 8: what stood between is lost; nothing was cut.*move this directory aside",
+    ):
+        open_at(files)
+    assert files.content(f"{DIRECTORY}/00000000000000000007.log") == b"\x97" * 200
+
+
+def test_a_log_without_any_segment_is_refused_where_the_history_tells_of_records() -> None:
+    files = filled()
+    files.unlink(FIRST_SEGMENT)
+    with pytest.raises(CorruptFileError, match=r"every segment of the log is missing; .* move this directory aside"):
+        open_at(files)
+    assert not files.exists(FIRST_SEGMENT)
+
+
+KAFKAS_INDEX = f"{DIRECTORY}/00000000000000000000.index"
+"""A Kafka that runs has it at its full size, zeros behind the last entry."""
+
+
+@pytest.mark.parametrize("tail", [b"", WHOLE[POSITIONS[3] : POSITIONS[3] + 50], bytes(300)])
+def test_a_kafka_that_was_killed_may_leave_a_history_that_goes_on_after_the_log(tail: bytes) -> None:
+    """It cuts the log before the history, and writes the lines of a whole Fetch answer before the first batch."""
+    files = filled()
+    write(files, FIRST_SEGMENT, WHOLE[: POSITIONS[3]] + tail)
+    write(files, EPOCHS, b"0\n4\n1 0\n2 3\n5 8\n6 12\n")
+    write(files, KAFKAS_INDEX, bytes(4096))
+    opened = open_at(files)
+    assert bounds(opened.log) == BOUNDS[:-1]
+    assert opened.report.warnings[-1] == (
+        "leader-epoch-checkpoint rebuilt from the log: it says that epoch 6 began at offset 12, after the log's end 6, "
+        "as a Kafka that was killed may leave it"
+    )
+    assert files.content(EPOCHS) == b"0\n2\n1 0\n2 3\n"
+    assert open_at(files).report.warnings == ()
+
+
+def test_no_killed_kafka_leaves_random_bytes_or_an_index_that_is_closed() -> None:
+    for tail, index in ((b"\x97" * 50, bytes(4096)), (b"", b"\0\0\0\2\0\0\0\x50"), (b"", b"")):
+        files = filled()
+        write(files, FIRST_SEGMENT, WHOLE[: POSITIONS[3]] + tail)
+        write(files, EPOCHS, b"0\n3\n1 0\n2 3\n5 8\n")
+        write(files, KAFKAS_INDEX, index)
+        with pytest.raises(CorruptBatchError, match="epoch 5 began at offset 8: what stood between is lost"):
+            open_at(files)
+
+
+def test_epochs_that_the_history_lost_are_taken_from_the_log_only_where_a_truncation_was_interrupted() -> None:
+    beside = f"{EPOCHS}.before-cut"
+    for before, goes_on in (
+        (b"0\n2\n1 0\n2 3\n", True),
+        (b"0\n2\n1 0\n2 4\n", False),
+        (b"0\n2\n1 0\n3 3\n", False),
+        (b"?", False),
+    ):
+        files = filled()
+        write(files, EPOCHS, b"0\n1\n1 0\n")
+        write(files, beside, before)
+        if not goes_on:
+            with pytest.raises(CorruptBatchError, match="leader-epoch-checkpoint has 1"):
+                open_at(files)
+            continue
+        opened = open_at(files)
+        assert opened.report.warnings == (
+            "leader-epoch-checkpoint rebuilt from the log: it ended before epoch 2, as a truncation that was "
+            "interrupted leaves it",
+        )
+        assert (bounds(opened.log), files.exists(beside)) == (BOUNDS, False)
+        assert files.content(EPOCHS) == b"0\n2\n1 0\n2 3\n"
 
 
 def test_reading_without_recovery_leaves_everything_as_it_is() -> None:

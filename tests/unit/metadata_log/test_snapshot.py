@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from metadata_log.batch import iter_batches
 from metadata_log.errors import CorruptBatchError, CorruptFileError
+from metadata_log.loaded_snapshot import load_snapshot
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.os_files import OsFiles
 from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.snapshot import (
     CheckpointTimes,
     build_checkpoint,
+    check_checkpoint,
     checkpoint_name,
     newest_checkpoint,
     parse_checkpoint_name,
@@ -114,6 +116,21 @@ def test_a_checkpoint_that_is_cut_anywhere_is_refused() -> None:
             read_checkpoint(files, "/data/c")
         if size in ends and size:
             assert "it does not end with a snapshot footer" in str(caught.value)
+
+
+def test_a_bit_that_flips_anywhere_is_found() -> None:
+    files, path = files_with_directory(), "/data/" + checkpoint_name(end(30, 7))
+    values = [bytes([n]) * 5 for n in range(8)]
+    write_checkpoint(files, path, build_checkpoint(values, epoch=Epoch(7), times=TIMES, kraft_version=1))
+    check_checkpoint(files, path, end(30, 7))
+    for position in range(len(files.content(path))):
+        for bit in range(8):
+            files.rot(path, position, 1 << bit)
+            with pytest.raises((CorruptBatchError, CorruptFileError)):
+                check_checkpoint(files, path, end(30, 7))
+            with pytest.raises((CorruptBatchError, CorruptFileError)):
+                load_snapshot(files, path, end(30, 7))
+            files.rot(path, position, 1 << bit)
 
 
 def test_a_log_is_no_checkpoint() -> None:

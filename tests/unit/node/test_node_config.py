@@ -87,6 +87,11 @@ def test_an_unknown_key_like_no_other_is_to_be_removed() -> None:
         config_of({**CONTROLLER, "zookeeper.connect": "z:2181"})
 
 
+def test_super_users_stand_between_semicolons() -> None:
+    config = config_of({**CONTROLLER, "super.users": " User:admin; User:CN=b,OU=c ;"})
+    assert config.super_users == {"User:admin", "User:CN=b,OU=c"}
+
+
 @pytest.mark.parametrize("key", [name for name, key in KEYS.items() if key.default is None])
 def test_each_required_key_is_missed_by_name(key: str) -> None:
     with pytest.raises(ConfigError, match=f"{key} is missing"):
@@ -120,6 +125,9 @@ WRONG = [
     ("delete.topic.enable", "yes", r"write true or false"),
     ("num.partitions", "0", r"out of bounds"),
     ("default.replication.factor", "40000", r"out of bounds"),
+    ("authorizer.class.name", "AclAuthorizer", r"only org\.apache\.kafka\.metadata\.authorizer\.StandardAuthorizer"),
+    ("super.users", "User:a;bob", r"'bob' is no principal: write Type:name"),
+    ("allow.everyone.if.no.acl.found", "yes", r"write true or false"),
     ("http.listener", "localhost", r"is not a listener"),
     ("http.listener", "A://h:1,B://h:2", r"name one address"),
 ]

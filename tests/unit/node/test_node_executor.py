@@ -8,6 +8,7 @@ from metadata_log.batch import parse_header
 from metadata_log.file_log import LogConfig
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId, TopicId
 from metadata_log.offsets import Offset
+from metadata_log.records import RemoveTopicRecord
 from quorum.controller.context import RequestContext
 from quorum.controller.requests import DescribeTopics
 from quorum.errors import Error
@@ -15,7 +16,7 @@ from quorum.node.ports import ClientAnswer, ClientCall, ControllerDeactivated, P
 from quorum.raft.messages import FetchRequest
 from tests.support.durable_files import read_directory
 from tests.support.node_cluster import Cluster
-from tests.support.node_requests import BROKER, CLUSTER_ID, create_request
+from tests.support.node_requests import BROKER, CLUSTER_ID, WALL_START_MS, create_request
 from tests.support.simulated_node import Node
 
 
@@ -55,26 +56,51 @@ def test_a_topic_is_created_and_every_replica_publishes_the_same_image() -> None
     cluster.check()
 
 
+def _named_in_fetches(cluster: Cluster) -> set[TopicId]:
+    """How the followers name the metadata topic when they fetch from the leader now."""
+    named: set[TopicId] = set()
+    for node in cluster.nodes:
+        if node.is_up and node.executor.machine.role == "follower":
+            leader_id = node.executor.machine.leader_id
+            assert leader_id is not None
+            named.add(node.executor.gate.fetch_topic_id(leader_id))
+    return named
+
+
 def test_the_metadata_topic_gets_an_id_of_its_own_that_fetches_then_name() -> None:
     cluster, _ = _started()
     _settle(cluster)
     own = cluster.nodes[0].executor.image.topics.by_name[METADATA_TOPIC_NAME]
     assert own != METADATA_TOPIC_ID
     cluster.run_for(3000)
-    followers = [node for node in cluster.nodes if node.executor.machine.role == "follower"]
-    assert followers
-    for node in followers:
-        leader_id = node.executor.machine.leader_id
-        assert leader_id is not None
-        request = FetchRequest(
-            replica=node.voter.key,
-            current_leader_epoch=node.executor.machine.epoch,
-            fetch_offset=node.executor.machine.log_end_offset,
-            last_fetched_epoch=node.executor.machine.epoch,
-            max_bytes=1,
-            max_wait_ms=0,
-        )
-        assert node.executor.gate.topic_id_for(request, leader_id) == own
+    assert _named_in_fetches(cluster) == {own}
+
+
+def test_a_deleted_record_of_the_metadata_topic_is_replayed_and_the_next_active_controller_writes_another() -> None:
+    """As a Java controller that leads may let it be deleted."""
+    cluster, leader = _started()
+    _settle(cluster)
+    own = leader.executor.image.topics.by_name[METADATA_TOPIC_NAME]
+    tail = leader.executor.application._tail  # type: ignore[union-attr]
+    assert tail.add((RemoveTopicRecord(topic_id=own),), WALL_START_MS, is_atomic=True)
+    leader.turn([])
+    cluster.run_until(
+        lambda: all(METADATA_TOPIC_NAME not in node.executor.image.topics.by_name for node in cluster.nodes)
+    )
+    cluster.run_for(3000)
+    assert _named_in_fetches(cluster) == {METADATA_TOPIC_ID}
+    answers = cluster.create(leader, "orders")
+    cluster.run_until(lambda: bool(answers))
+    assert cluster.elect() is leader, "nobody was deposed by it"
+    leader.crash()
+    cluster.run_until(lambda: cluster.leader not in (None, leader))
+    leader.start()
+    _settle(cluster)
+    cluster.run_for(3000)
+    (new,) = {node.executor.image.topics.by_name[METADATA_TOPIC_NAME] for node in cluster.nodes}
+    assert new not in (own, METADATA_TOPIC_ID)
+    assert _named_in_fetches(cluster) == {new}
+    cluster.check()
 
 
 def test_requests_of_one_turn_share_a_batch() -> None:

@@ -58,6 +58,23 @@ def test_an_id_that_was_only_appended_is_forgotten_with_the_leadership() -> None
     assert (_error(gate, topic_id=OTHER), _error(gate, topic_id=OWN)) == (Error.NONE, Error.UNKNOWN_TOPIC_ID)
 
 
+def test_an_own_id_that_is_deleted_is_refused_and_not_sent_and_the_next_one_is() -> None:
+    gate = Gate("c")
+    gate.on_committed(_image(OWN))
+    gate.on_fetch_answered(2)
+    gate.on_id_error(2)
+    gate.on_appended(MetadataImage.empty())
+    assert _error(gate, topic_id=OWN) is Error.NONE, "what was only appended may be undone"
+    gate.on_committed(MetadataImage.empty())
+    assert (gate.own_topic_id, gate.topic_id_for(FETCH, 2)) == (None, METADATA_TOPIC_ID)
+    assert (_error(gate, topic_id=OWN), _error(gate)) == (Error.UNKNOWN_TOPIC_ID, Error.NONE)
+    gate.on_appended(_image(OTHER))
+    assert (_error(gate, topic_id=OTHER), gate.topic_id_for(FETCH, 2)) == (Error.NONE, METADATA_TOPIC_ID)
+    gate.on_committed(_image(OTHER))
+    assert gate.topic_id_for(FETCH, 2) == OTHER, "who did not know the id that was may know this one"
+    assert (_error(gate, topic_id=OTHER), _error(gate, topic_id=OWN)) == (Error.NONE, Error.UNKNOWN_TOPIC_ID)
+
+
 def test_another_cluster_is_refused_and_a_missing_name_is_not() -> None:
     gate = Gate("c")
     assert _error(gate, cluster_id="d") is Error.INCONSISTENT_CLUSTER_ID

@@ -13,8 +13,8 @@ from metadata_log.image.replayer import Replayer
 from metadata_log.loaded_snapshot import load_snapshot
 from metadata_log.offsets import Offset
 from metadata_log.snapshot import checkpoint_ends, checkpoint_name
-from quorum.node.checkpoint_jobs import SnapshotGenerated, SnapshotLoaded
-from quorum.node.ports import ClientAnswer
+from quorum.node.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
+from quorum.node.ports import ClientAnswer, Refused
 from quorum.node.retention import SnapshotConfig
 from tests.support.fresh_seed import fresh_seed
 from tests.support.node_cluster import Cluster
@@ -186,3 +186,44 @@ def test_a_crash_at_any_moment_of_an_installation_does_no_harm() -> None:
             assert node.executor.image == leader.executor.image, crash_at
         assert {f"topic-{n}" for n in range(12)} <= set(leader.executor.image.topics.by_name)
         cluster.check()
+
+
+def _one_behind(seed: int) -> tuple[Cluster, Node, Node]:
+    """One is down while the others trim what it lacks; the leader, and the one that is down."""
+    cluster = _cluster(seed=seed)
+    _settle(cluster)
+    leader = cluster.elect()
+    behind = next(node for node in cluster.nodes if node is not leader)
+    behind.crash()
+    _create(cluster, *(f"topic-{n}" for n in range(40)))
+    _settle(cluster)
+    cluster.run_until(lambda: _is_quiet(cluster))
+    return cluster, leader, behind
+
+
+def _rot(node: Node, share: float) -> str:
+    (end,) = checkpoint_ends(node.files, DIRECTORY)
+    path = f"{DIRECTORY}/{checkpoint_name(end)}"
+    node.files.rot(path, int(share * (len(node.files.content(path)) - 1)), 0x10)
+    return str(end)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 1.0])
+def test_a_rotten_snapshot_is_served_to_nobody_and_another_is_taken(share: float) -> None:
+    cluster, leader, behind = _one_behind(seed=11)
+    end, taken = _rot(leader, share), len(_taken(leader))
+    behind.start()
+    cluster.run_until(lambda: bool(_loaded(behind)))
+    (told,) = (event for event in leader.events if isinstance(event, SnapshotDamaged))
+    assert str(told.end) == end
+    assert checkpoint_name(told.end) in told.why
+    assert len(_taken(leader)) > taken, "what is published in memory takes its place"
+    refusals = [event.why for event in behind.events if isinstance(event, Refused)]
+    assert not any("is not sound" in why for why in refusals), "the follower was given nothing of it"
+    _settle(cluster)
+    assert behind.executor.image == leader.executor.image
+    leader.crash()
+    leader.start()
+    _settle(cluster)
+    assert leader.executor.image == behind.executor.image, "it starts from what took the rotten one's place"
+    cluster.check()

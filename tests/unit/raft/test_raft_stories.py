@@ -38,6 +38,7 @@ def test_any_story(seed: int, voters: int, observers: int, actions: list[tuple[s
     tell(Cluster(seed, voters=voters, observers=observers), actions)
 
 
+@pytest.mark.timeout(600)  # seven seconds of a processor at most, which a loaded machine may not have in two minutes
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_planted_bug_is_found(mutant: Mutant) -> None:
     """By the first so many seeds, on which the sources as they are run clean (the tests above, and `make sim`)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,21 @@ def test_every_test_that_the_design_page_names_exists() -> None:
     assert {name for name in named if f"def {name}(" not in sources} == set()
     transcripts = Path(__file__).parent
     assert {name for name in _words_named("transcripts/") if not (transcripts / name).exists()} == set()
+
+
+def test_every_file_of_the_core_stands_in_the_design_pages_table() -> None:
+    table = DESIGN.read_text().partition("## 1. The Raft core")[2].partition("### 1.1")[0]
+    files = {path.name for path in (DESIGN.parent / "raft").glob("*.py")} - {"__init__.py"}
+    assert set(re.findall(r"`(\w+\.py)`", table)) == files
+
+
+def test_every_rule_of_what_waits_for_what_names_the_test_that_looks_in_between() -> None:
+    tables = re.findall(
+        r"^\| [^|\n]* \| waits for \| the test .*\n\|---.*\n((?:\|.*\n)+)", DESIGN.read_text(), re.MULTILINE
+    )
+    assert len(tables) == 2
+    rows = [row for table in tables for row in table.splitlines()]
+    assert [row for row in rows if not re.search(r"`(test_|transcripts/)\w+", row.rpartition(" | ")[2])] == []
 
 
 def _words_named(start: str) -> set[str]:

@@ -57,6 +57,7 @@ def test_any_story_of_changing_voters(
     tell(cluster, actions, VOTER_ACTIONS)
 
 
+@pytest.mark.timeout(600)  # seven seconds of a processor at most, which a loaded machine may not have in two minutes
 @pytest.mark.parametrize("mutant", VOTER_MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_planted_bug_of_the_voters_is_found(mutant: Mutant) -> None:
     with tempfile.TemporaryDirectory() as place:

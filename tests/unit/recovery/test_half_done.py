@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from metadata_log.files import Files
+from metadata_log.os_files import OsFiles
+from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.tools.findings import finding
 from quorum.cli.output import OutputFormat
 from quorum.cli.recover_show import show_verification
 from quorum.recovery.carry_out import carry_out
+from quorum.recovery.copies import read_copy
 from quorum.recovery.inspect import inspect_copies
 from quorum.recovery.journal import work_root_of
+from quorum.recovery.places import find_place
+from quorum.recovery.request import Proposal
+from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
 from quorum.recovery.undo import propose_undo
 from quorum.recovery.verify import verify_directories
 from tests.support.repair_cases import THREE, move_voters, three_voters
-from tests.support.repairs import AUTHOR, repair
+from tests.support.repairs import AUTHOR, load, repair, request, written_out
 
 
 def test_a_repair_that_reached_one_of_three_is_no_quorum() -> None:
@@ -40,6 +49,50 @@ def test_a_repair_that_was_undone_in_one_of_three_is_no_quorum() -> None:
     assert not found.is_sound
     assert any("has not reached node 2 (/n2), or was undone there" in problem for problem in found.problems)
     assert not inspect_copies(files, THREE).plan.is_whole
+
+
+def same_static_voters(files: Files) -> Proposal:
+    """All get the best log, and vote as before."""
+    named = [parse_static_voter(f"{node}@host{node}:9093") for node in (1, 2, 3)]
+    return propose_static_voters(files, THREE, [], named, request())
+
+
+def static_quorum() -> SimulatedFiles:
+    """Three static voters; the log of one goes on in an epoch that the others have not."""
+    files = SimulatedFiles()
+    for node in (1, 2, 3):
+        load(f"static-3.9/node-{node}/data", files, f"/n{node}")
+    return files
+
+
+def test_static_voters_that_stay_the_same_do_not_hide_that_a_repair_is_half_done() -> None:
+    """At kraft.version 0 the batch itself tells nothing: the audit file beside the directory does."""
+    files = static_quorum()
+    assert verify_directories(files, THREE).problems == ()
+    first = same_static_voters(files).rewrites[0]
+    carry_out(files, first, author=AUTHOR, work_root=work_root_of(first.log_dir))
+    assert len({read_copy(files, find_place(files, path)).static_voters for path in THREE}) == 1
+    found = verify_directories(files, THREE)
+    assert not found.is_sound
+    [problem] = found.problems
+    assert "on node 1 (/n1) has not reached node 3 (/n3), node 2 (/n2)" in problem
+    assert not inspect_copies(files, THREE).plan.is_whole
+    repair(files, same_static_voters, *THREE)
+    assert verify_directories(files, THREE).is_sound
+    repair(files, lambda files: propose_undo(files, "/n2", work_root_of("/n2")), "/n2")
+    assert any("has not reached node 2 (/n2)" in one for one in verify_directories(files, THREE).problems)
+
+
+def test_a_half_done_repair_of_static_voters_is_seen_through_a_symbolic_link(tmp_path: Path) -> None:
+    written_out(static_quorum(), tmp_path)
+    files, paths = OsFiles(), [f"{tmp_path}{path}" for path in THREE]
+    link = tmp_path / "link"
+    link.symlink_to(paths[0])
+    named = [parse_static_voter(f"{node}@host{node}:9093") for node in (1, 2, 3)]
+    first = propose_static_voters(files, paths, [], named, request()).rewrites[0]
+    carry_out(files, first, author=AUTHOR, work_root=work_root_of(first.log_dir))
+    found = verify_directories(files, [str(link), *paths[1:]])
+    assert any(f"on node 1 ({link}) has not reached" in problem for problem in found.problems)
 
 
 def test_no_steps_stand_below_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:

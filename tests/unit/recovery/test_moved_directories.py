@@ -16,41 +16,16 @@ from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from quorum.cli.main import run
 from quorum.recovery.carry_out import finish
 from quorum.recovery.errors import RecoveryError
-from quorum.recovery.journal import JOURNAL_FILE, pending
+from quorum.recovery.journal import JOURNAL_FILE
 from tests.support.clusters import unpack_clusters
 from tests.support.misuses import NO_WAIT, OTHER_CLUSTER, Bench, contents
-from tests.support.repair_cases import standalone, torn_survivor
-from tests.support.repairs import leftovers, repair, tree, written_out
+from tests.support.repair_cases import interrupted_on_disk, standalone, torn_survivor
+from tests.support.repairs import leftovers, repair, tree
 
 
 @pytest.fixture(scope="module")
 def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return unpack_clusters(tmp_path_factory.mktemp("clusters"))
-
-
-def interrupted(root: Path) -> tuple[Path, dict[str, bytes]]:
-    """A directory on a real disk whose repair is decided and not done, and what it is to become."""
-    whole = torn_survivor()
-    repair(whole, standalone, "/data")
-    for call in range(1, 200):
-        files = torn_survivor()
-        files.crash_at = files.changes + call
-        try:
-            repair(files, standalone, "/data")
-        except SimulatedCrash:
-            files.crash(0)
-            files.calm()
-            if pending(files, "/data") is not None and not files.exists("/data/meta.properties"):
-                break
-    written_out(files, root)
-    data = root / "data"
-    _rename_in_journals(root, "/data", str(data))
-    return data, tree(whole, "/data")
-
-
-def _rename_in_journals(root: Path, old: str, new: str) -> None:
-    for path in (root / "data" / JOURNAL_FILE, *root.glob("data.recovery/*/audit.json")):
-        path.write_text(path.read_text().replace(f'"{old}', f'"{new}'))
 
 
 def apply_to(path: Path) -> int:
@@ -62,7 +37,7 @@ def undo_at(path: Path, words: Sequence[str] = ()) -> int:
 
 
 def test_a_copy_is_finished_and_its_original_is_left_alone(tmp_path: Path) -> None:
-    data, new = interrupted(tmp_path)
+    data, new = interrupted_on_disk(tmp_path)
     copy = tmp_path / "copy"
     shutil.copytree(data, copy)
     before = contents(data) | contents(tmp_path / "data.recovery")
@@ -81,7 +56,7 @@ def test_a_copy_is_finished_and_its_original_is_left_alone(tmp_path: Path) -> No
 
 
 def test_a_moved_directory_is_finished_where_it_is(tmp_path: Path) -> None:
-    data, new = interrupted(tmp_path)
+    data, new = interrupted_on_disk(tmp_path)
     moved = data.rename(tmp_path / "moved")
     assert apply_to(moved) == 0
     assert tree(OsFiles(), str(moved)) == new
@@ -89,7 +64,7 @@ def test_a_moved_directory_is_finished_where_it_is(tmp_path: Path) -> None:
 
 
 def test_another_directory_at_the_old_path_is_left_alone(clusters: Path, tmp_path: Path) -> None:
-    data, new = interrupted(tmp_path)
+    data, new = interrupted_on_disk(tmp_path)
     moved = data.rename(tmp_path / "moved")
     Bench(clusters, tmp_path).node("basic", 1).rename(data)
     before = contents(data) | contents(tmp_path / "data.recovery")
@@ -101,7 +76,7 @@ def test_another_directory_at_the_old_path_is_left_alone(clusters: Path, tmp_pat
 def test_a_journal_of_another_directory_is_refused(
     clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data, _ = interrupted(tmp_path)
+    data, _ = interrupted_on_disk(tmp_path)
     other = Bench(clusters, tmp_path).node("basic", 1)
     shutil.copy(data / JOURNAL_FILE, other)
     before = contents(tmp_path)

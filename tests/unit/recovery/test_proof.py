@@ -150,3 +150,21 @@ def test_a_divergent_tail_is_cut_without_a_word_about_committed_records() -> Non
     proposal = propose_truncate(files, "/n2", ["/n1", "/n3"], 309, request())
     assert [lost.committed for lost in proposal.loses] == ["never"]
     assert any("was never committed" in said for said in proposal.says)
+
+
+def test_damage_in_the_middle_of_the_only_copy_is_cut_first_and_what_followed_is_said_to_go() -> None:
+    files = load("basic/node-1/data")
+    log = "/data/__cluster_metadata-0/00000000000000000000.log"
+    files.rot(log, 5800, 1)
+    plan = inspect_copies(files, ["/data"]).plan
+    [cut] = [step for step in plan.steps if step.commands and " truncate " in step.commands[0]]
+    assert cut.commands[0] == "kraft recover truncate --dir /data --to 62 --missing 2,3,11,12 --accept-data-loss"
+    assert cut.commands[1] == f"{cut.commands[0]} --apply"
+    assert plan.steps.index(cut) < [" standalone " in "".join(step.commands) for step in plan.steps].index(True)
+    proposal = propose_truncate(files, "/data", [], 62, request(accept_data_loss=True))
+    [lost] = proposal.loses
+    assert (lost.start, lost.end) == (62, 95)
+    assert "sound batches follow the damage" in str(lost)
+    repair(files, lambda _: proposal, "/data")
+    repair(files, lambda files: propose_standalone(files, "/data", [], request()), "/data")
+    assert verify_directories(files, ["/data"]).is_sound

@@ -127,7 +127,10 @@ def test_ctrl_c_at_any_call(tmp_path: Path) -> None:
     for moment in range(3, calls, calls // MOMENTS + 1):
         disk.reset()
         old = disk.trees()
-        assert status_of(disk.words, killed_at=moment, by=signal.SIGINT) == INTERRUPTED
+        status = status_of(disk.words, killed_at=moment, by=signal.SIGINT)
+        if status == 0:  # as above
+            break
+        assert status == INTERRUPTED
         disk.check_between(old)
         assert status_of(disk.words) in (0, 1)
         disk.check_done(old)

@@ -12,6 +12,7 @@ from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import LeaderChangeMessage, encode_control
 from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint
+from quorum.recovery.conflicts import common_end
 from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.from_broker import NewController, propose_from_broker
@@ -21,7 +22,7 @@ from quorum.recovery.places import find_place
 from quorum.recovery.request import refuse_unsafe
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
-from quorum.recovery.survey import common_end, survey
+from quorum.recovery.survey import survey
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.undo import propose_undo
 from quorum.recovery.verify import verify_directories
@@ -146,7 +147,9 @@ def test_static_voters_are_rewritten_in_quorum_state() -> None:
     files = cluster("static-3.9", 2, 11, 12)
     named = [parse_static_voter("2@host2:9093")]
     proposal = propose_static_voters(files, ["/n2"], ["/n11", "/n12"], named, request())
-    assert "controller.quorum.voters=2@host2:9093" in proposal.steps[0].commands
+    verify, configure, *_ = proposal.steps
+    assert verify.commands == ("kraft recover verify /n2",)
+    assert "controller.quorum.voters=2@host2:9093" in configure.commands
     repair(files, lambda files: propose_static_voters(files, ["/n2"], ["/n11", "/n12"], named, request()), "/n2")
     after = copy_at(files, "/n2")
     assert (after.static_voters, int(after.end.epoch), after.kraft_version) == ((2,), 1004, 0)
@@ -266,7 +269,10 @@ def test_a_static_quorums_controller_is_made_from_a_brokers_copy() -> None:
     files = cluster("static-3.9", 11, 12)
     new = msgspec.structs.replace(new_controller(), endpoints=())
     proposal = propose_from_broker(files, ["/n11", "/n12"], [], new, request())
-    assert any("controller.quorum.voters=1@HOST:PORT" in said for said in proposal.says)
+    assert proposal.steps[1].commands == ("controller.quorum.voters=1@HOST:PORT",)
+    told = propose_from_broker(files, ["/n11", "/n12"], [], new_controller(), request())
+    assert told.says[1] == "static voters become 1@here:9093"
+    assert told.steps[1].commands == ("controller.quorum.voters=1@here:9093",)
     repair(files, lambda files: propose_from_broker(files, ["/n11", "/n12"], [], new, request()), "/new")
     made = copy_at(files, "/new")
     assert (made.kraft_version, made.static_voters, int(made.end.epoch)) == (0, (1,), 1003)

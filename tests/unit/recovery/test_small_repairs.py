@@ -46,6 +46,23 @@ def test_indexes_are_made_as_kafka_has_them() -> None:
     assert tree(files, "/data") == tree(whole, "/data")
 
 
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+@pytest.mark.parametrize("count", [1, 2, 3, 40])
+def test_an_index_full_of_rubbish_proves_nothing_and_is_made_anew(suffix: str, count: int) -> None:
+    """Entries that do not rise, or lie where no log that was cut here can have been."""
+    whole, files = load("every-record/node-1/data"), load("every-record/node-1/data")
+    name = f"__cluster_metadata-0/00000000000000000000{suffix}"
+    handle = files.open(f"/data/{name}")
+    handle.truncate(0)
+    handle.pwrite(b"x" * count * (8 if suffix == ".index" else 12), 0)
+    handle.fdatasync()
+    own = read_copy(files, find_place(files, "/data"))
+    assert (own.short, own.proved_end) == (None, own.end.offset)
+    assert propose_standalone(files, "/data", [], request()).loses == ()
+    repair(files, rebuild, "/data")
+    assert tree(files, "/data") == tree(whole, "/data")
+
+
 def test_a_clone_gets_another_cluster_id_on_all_its_disks() -> None:
     files = two_disks()
     paths = ["/data", "/other"]

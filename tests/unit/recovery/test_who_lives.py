@@ -16,7 +16,7 @@ from metadata_log.directory_lock import DirectoryLock
 from metadata_log.os_files import OsFiles
 from quorum.cli.main import run
 from tests.support.clusters import unpack_clusters
-from tests.support.misuses import CLUSTER, NO_WAIT, OTHER_CLUSTER, Bench, contents, interrupted
+from tests.support.misuses import CLUSTER, NO_WAIT, OTHER_CLUSTER, Bench, contents, from_broker, interrupted
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +100,33 @@ def test_who_answers_is_not_recovered_from(
     before = contents(tmp_path)
     with listener(answers) as port:
         words = ["recover", "standalone", "--dir", str(node), "--missing", "rest", "--apply"]
-        assert run([*words, "--bootstrap-controller", f"127.0.0.1:{port}"]) == 1
+        wait = () if answers else NO_WAIT  # who says nothing is asked by gRPC, too
+        assert run([*words, "--bootstrap-controller", f"127.0.0.1:{port}", *wait]) == 1
     assert re.search(says, capsys.readouterr().err)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("command", ["standalone", "from-broker", "voters", "voters by gRPC"])
+def test_where_the_repair_puts_a_voter_is_asked_too(
+    command: str, clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An earlier repair may have gone live there: no copy here knows of that address."""
+    bench = Bench(clusters, tmp_path)
+    answers = [] if command == "voters by gRPC" else [described(0, 1), of_cluster(CLUSTER)]
+    with listener(answers) as port:
+        at = f"CONTROLLER://127.0.0.1:{port}"
+        words = {
+            "standalone": ["standalone", "--dir", bench.node("basic", 1), "--endpoint", at],
+            "from-broker": from_broker(bench, tmp_path / "new", "--endpoint", at),
+            "voters": ["voters", "--dir", bench.node("basic", 1), "--set", f"1@127.0.0.1:{port}"],
+            "voters by gRPC": ["voters", "--dir", bench.node("basic", 1), "--set", f"1@127.0.0.1:1/{port}"],
+        }[command]
+        before = contents(tmp_path)
+        assert run([*map(str, ["recover", *words, "--missing", "rest", "--apply", *NO_WAIT])]) == 1
+    said = capsys.readouterr().err
+    says = "is not understood" if command == "voters by gRPC" else "leader 1 of epoch 7, cluster"
+    assert says in said
+    assert f"at 127.0.0.1:{port}" in said
     assert contents(tmp_path) == before
 
 
@@ -112,7 +137,7 @@ def test_what_is_no_controller_of_this_cluster_is_passed_over(clusters: Path, tm
         assert run([*words, "--bootstrap-controller", f"127.0.0.1:{port}"]) == 0
     with listener([]) as port:
         address = f"127.0.0.1:{port}"
-        assert run([*words, "--bootstrap-controller", address, "--not-a-controller", address]) == 0
+        assert run([*words, "--bootstrap-controller", address, "--not-a-controller", address, *NO_WAIT]) == 0
 
 
 def test_the_plan_says_who_was_asked_and_what_proves_nothing(

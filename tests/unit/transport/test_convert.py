@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kraft.v1 import controller_pb2, quorum_pb2
@@ -43,11 +43,16 @@ def _over_the_wire(message: Any) -> Any:
 
 
 KAFKAS_ALONE = {
-    r.AllocateProducerIds,
-    r.AssignReplicasToDirs,
-    r.CreatePartitions,
-    r.IncrementalAlterConfigs,
-    r.ListPartitionReassignments,
+    r.AlterClientQuotas,
+    r.AlterConfigs,
+    r.AlterUserScramCredentials,
+    r.CreateAcls,
+    r.CreateDelegationToken,
+    r.DeleteAcls,
+    r.DescribeAcls,
+    r.DescribeConfigs,
+    r.ExpireDelegationToken,
+    r.RenewDelegationToken,
 }
 """Requests that come by Kafka's protocol only, so far."""
 
@@ -173,6 +178,7 @@ class TestClients:
         assert calls.answer_from(_over_the_wire(calls.answer_to(1, kind, answer))) == answer
         assert calls.answer_from(_over_the_wire(calls.unknown_answer_to(1, answer))) == answer
 
+    @settings(deadline=None)  # large ones take their time
     @given(st.lists(wire.described_topics, max_size=20), st.integers(0, 3))
     def test_an_answer_in_parts_is_joined_to_what_it_was(self, topics: list[r.DescribedTopic], copies: int) -> None:
         many = tuple(topics) * (PART_WEIGHT // 8) * copies

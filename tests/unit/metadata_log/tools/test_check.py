@@ -7,14 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.records import RemoveTopicRecord
+from metadata_log.batch import batch_records, build_control_batch, parse_header
+from metadata_log.offsets import Epoch
+from metadata_log.records import RemoveTopicRecord, decode_control, encode_control
 from metadata_log.tools.check import check_paths
 from metadata_log.tools.export import export_replica
+from metadata_log.tools.findings import Severity
 from metadata_log.tools.history import open_history
 from metadata_log.tools.sources import SourceError, find_sources
 from tests.support.clusters import SCENARIOS, node_directories
 from tests.support.damage import Cluster, append, copy_cluster, other_bytes, quiet_batch, split, write
-from tests.support.damage_files import other_first_checkpoint
+from tests.support.damage_files import copied_properties, other_first_checkpoint
+from tests.support.damage_partitions import OFFSETS_FILE, list_offsets
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -53,13 +57,34 @@ def test_a_divergent_tail_is_a_note(clusters: Path) -> None:
     assert report.is_sound
 
 
-@pytest.mark.parametrize("moment", ["divergent-after", "lagging-follower"])
-def test_a_replica_that_is_behind_is_no_finding(moment: str, clusters: Path) -> None:
+def test_a_divergent_tail_stays_a_note_beside_checkpoints_past_it(clusters: Path) -> None:
+    """The brokers have checkpoints past the parting, where the metadata of the tail is another."""
+    failovers = clusters / "failovers"
+    paths = [failovers / f"node-{node_id}" for node_id in (1, 3, 11, 12)]
+
+    report = check_paths([failovers / "divergent-before/node-2", *paths])
+
+    assert [(found.kind, found.node_id, found.offset) for found in report.findings] == [("uncommitted_tail", 2, 309)]
+
+
+def test_a_replica_that_is_behind_is_no_finding(clusters: Path) -> None:
     failovers = clusters / "failovers"
 
-    report = check_paths([failovers / "node-1", failovers / moment / "node-2", failovers / "node-3"])
+    report = check_paths([failovers / "node-1", failovers / "divergent-after/node-2", failovers / "node-3"])
 
     assert report.findings == ()
+
+
+def test_a_voter_behind_what_it_did_is_a_warning(clusters: Path) -> None:
+    """A copy of an earlier time: it may have been put back."""
+    failovers = clusters / "failovers"
+
+    report = check_paths([failovers / "node-1", failovers / "lagging-follower/node-2", failovers / "node-3"])
+
+    (found,) = report.findings
+    assert (found.kind, found.severity, found.node_id, found.epoch) == ("voter_set_back", Severity.WARNING, 2, 8)
+    assert "which led it" in found.meaning
+    assert "copied before that" in found.meaning
 
 
 def test_a_replaced_disk_is_a_note(clusters: Path) -> None:
@@ -106,6 +131,93 @@ def test_copies_of_one_node_are_told_apart(clusters: Path, tmp_path: Path) -> No
     report = check_paths([tmp_path])
 
     assert [found.kind for found in report.findings] == ["duplicate_directory_id"] * 2
+
+
+def test_the_copy_that_the_node_went_on_with_keeps_the_id(clusters: Path, tmp_path: Path) -> None:
+    """The older copy, and the newer one, are told by how far log and epoch went."""
+    failovers = clusters / "failovers"
+
+    report = check_paths([failovers / "node-2", failovers / "lagging-follower/node-2"])
+
+    found = {found.file: found for found in report.findings if found.kind == "duplicate_directory_id"}
+    newer = found[str(failovers / "node-2/data/meta.properties")]
+    older = found[str(failovers / "lagging-follower/node-2/data/meta.properties")]
+    assert "the node went on with this one (its quorum-state is of epoch 9" in newer.meaning
+    assert "this one keeps the id" in newer.advice
+    assert "the node went on with the other" in older.meaning
+    assert "this is the older one" in older.advice
+    assert "never start both" in older.advice
+
+
+def test_an_id_that_another_node_took_over_stays_with_its_owner(clusters: Path, tmp_path: Path) -> None:
+    """By the voter set: the one keeps it, and the other gets its own back, or a new one."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    copied_properties(cluster)
+
+    found = {one.node_id: one for one in check_paths([cluster.root]).findings if one.kind == "duplicate_directory_id"}
+
+    assert "the log knows it as node 3's, which this one is of" in found[3].meaning
+    assert "this one keeps the id" in found[3].advice
+    assert "the log knows it as node 3's, so that this one, of node 2, took it over" in found[2].meaning
+    assert "write directory.id=ZGlyZWN0b3J5LWlkLTAwMg into its meta.properties" in found[2].advice
+
+
+def test_one_id_on_two_disks_of_a_node_stays_with_the_metadata_log(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "every-record", tmp_path / "every-record")
+    first, second = (cluster.node(11) / disk / "meta.properties" for disk in ("data", "data1"))
+    second.write_bytes(first.read_bytes())
+
+    found = [one for one in check_paths([cluster.node(11)]).findings if one.kind == "duplicate_directory_id"]
+
+    assert ["this one keeps the id" in one.advice for one in found] == [True, False]
+    assert all("does not start with both" in one.meaning for one in found)
+    assert "take the line directory.id out" in found[1].advice
+
+
+@pytest.mark.parametrize("broken", ["quorum-state and meta.properties", "meta.properties", "no meta.properties"])
+def test_whose_a_directory_is_is_told_by_its_peers_where_its_files_do_not_say(
+    broken: str, clusters: Path, tmp_path: Path
+) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.disk(2) / "meta.properties"
+    path.write_bytes(bytes(120))
+    if broken.startswith("quorum-state"):
+        (cluster.metadata(2) / "quorum-state").write_bytes(b"{")
+    elif broken.startswith("no"):
+        path.unlink()
+
+    beside = check_paths([cluster.root])
+    alone = check_paths([cluster.node(2)])
+
+    assert {found.node_id for found in beside.findings} == {2}
+    assert any("by its path beside those of its peers it is node 2's" in found.meaning for found in beside.findings)
+    assert {found.node_id for found in alone.findings} == {None}
+    assert any("its node is unknown" in found.meaning for found in alone.findings)
+
+
+def test_a_node_id_is_read_out_of_a_broken_file(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.disk(2) / "meta.properties"
+    path.write_text(path.read_text().replace("cluster.id", "cluster"))
+
+    (found,) = check_paths([cluster.node(2)]).findings
+
+    assert (found.kind, found.node_id) == ("corrupt_file", 2)
+    assert "its node.id says node 2" in found.meaning
+
+
+def test_what_is_left_is_judged_without_an_export_that_cannot_be_read(clusters: Path, tmp_path: Path) -> None:
+    for node in (1, 2, 3):
+        export_replica(clusters / f"basic/node-{node}/data", tmp_path / f"exports/{node}")
+    (tmp_path / "exports/2/manifest.json").write_bytes(b"{")
+
+    report = check_paths([tmp_path / "exports"])
+
+    assert [node.node_id for node in report.nodes] == [1, 3]
+    assert [(found.kind, found.node_id, found.file) for found in report.findings] == [
+        ("corrupt_file", 2, str(tmp_path / "exports/2/manifest.json"))
+    ]
+    assert "all else is judged without it" in report.findings[0].meaning
 
 
 @pytest.mark.parametrize("what", ["missing", "empty", "rubbish"])
@@ -238,3 +350,48 @@ def test_a_small_file_is_to_be_restored_not_its_directory_emptied(
     assert "do not start" in found.advice
     assert "estore" in found.advice
     assert "anew" not in found.advice
+
+
+def test_a_line_of_a_topic_that_was_made_again_proves_no_directory(clusters: Path, tmp_path: Path) -> None:
+    """It may be of the topic before: the broker may have stopped before it made the new one's directory."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    list_offsets(cluster.disk(11))
+    assert "search-91 0 0\n" in (cluster.disk(11) / OFFSETS_FILE).read_text()
+    shutil.rmtree(cluster.disk(11) / "search-91-0")
+
+    report = check_paths([cluster.root])
+
+    assert report.is_sound, report.findings
+
+
+def test_lines_of_a_disk_prove_nothing_where_another_is_not_here(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "every-record", tmp_path / "every-record")
+    list_offsets(cluster.disk(11))
+    shutil.rmtree(cluster.disk(11) / "after-failover-0")
+    shutil.rmtree(cluster.node(11) / "data1")
+
+    report = check_paths([cluster.root])
+
+    assert "partition_missing" not in {found.kind for found in report.findings}
+
+
+@pytest.mark.parametrize("is_repairs", [True, False])
+def test_a_repair_asked_nobody_for_a_vote(is_repairs: bool, clusters: Path, tmp_path: Path) -> None:
+    """`kraft recover` on node 3 names all as those who elected it; the others are as they were."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.segment(3)
+    batches = split(path)
+    first, last = parse_header(batches[0]), parse_header(batches[-1])
+    change, _, voters = (decode_control(raw.key or b"", raw.value or b"") for raw in batch_records(batches[0], first))
+    records = [encode_control(change), encode_control(voters)][: 2 if is_repairs else 1]
+    batch = build_control_batch(
+        base_offset=last.next_offset, epoch=Epoch(2), timestamp_ms=last.max_timestamp, records=records
+    )
+    path.write_bytes(path.read_bytes() + batch)
+    (cluster.metadata(3) / "leader-epoch-checkpoint").write_text(f"0\n2\n1 0\n2 {last.next_offset}\n")
+    state = cluster.metadata(3) / "quorum-state"
+    state.write_text(state.read_text().replace('"leaderEpoch":1', '"leaderEpoch":2'))
+
+    found = [(one.kind, one.node_id) for one in check_paths([cluster.root]).findings if one.counts]
+
+    assert found == ([] if is_repairs else [("voter_set_back", 2)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,24 @@ from tests.support.damage import Damage, Planted, copy_cluster
 from tests.support.damage_beside import BESIDE_DAMAGE
 from tests.support.damage_files import FILE_DAMAGE
 from tests.support.damage_log import LOG_DAMAGE
+from tests.support.damage_partitions import PARTITION_DAMAGE
+from tests.support.damage_quorum import QUORUM_DAMAGE
 from tests.support.damage_reach import REACH_DAMAGE
 from tests.support.damage_records import RECORD_DAMAGE
+from tests.support.damage_values import VALUE_DAMAGE, level_too_low
+from tests.support.damage_voters import VOTER_DAMAGE
 
-ALL_DAMAGE = [*LOG_DAMAGE, *RECORD_DAMAGE, *FILE_DAMAGE, *REACH_DAMAGE, *BESIDE_DAMAGE]
+ALL_DAMAGE = [
+    *LOG_DAMAGE,
+    *RECORD_DAMAGE,
+    *FILE_DAMAGE,
+    *REACH_DAMAGE,
+    *BESIDE_DAMAGE,
+    *VALUE_DAMAGE,
+    *PARTITION_DAMAGE,
+    *VOTER_DAMAGE,
+    *QUORUM_DAMAGE,
+]
 
 
 def _is(found: Finding, planted: Planted) -> bool:
@@ -42,11 +57,25 @@ def test_damage_is_named_where_it_is(damage: Damage, clusters: Path, tmp_path: P
     assert unrelated == []
 
 
+def test_one_wrong_level_is_one_finding(clusters: Path, tmp_path: Path) -> None:
+    """Dozens of records are above it: they are counted, and the first offsets named."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    planted = level_too_low(cluster)
+
+    found = [one for one in check_paths([cluster.root]).findings if one.kind == "record_above_level"]
+
+    (one,) = found
+    assert _is(one, planted)
+    assert re.search(
+        r"the level is from \S+ at offset \d+\) \(and \d\d more, at offsets \d+, \d+,.*\.\.\.\)", one.meaning
+    )
+
+
 def test_every_name_of_a_damage_is_its_own() -> None:
     names = [damage.name for damage in ALL_DAMAGE]
 
     assert len(set(names)) == len(names)
-    assert len(names) > 120
+    assert len(names) > 160
 
 
 def test_kinds_say_what_to_do() -> None:

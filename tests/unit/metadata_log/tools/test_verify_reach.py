@@ -86,3 +86,47 @@ def test_what_is_left_of_a_truncation_in_an_open_index_is_a_note(clusters: Path,
     assert found == [("index_remnant", "note")]
     path.write_bytes(entry)
     assert "log_cut" in {one.kind for one in check_paths([cluster.node(3)]).findings}, "it was closed with the log"
+
+
+def test_a_truncation_that_was_interrupted_is_a_warning_and_damage_is_not(clusters: Path, tmp_path: Path) -> None:
+    directory = copy_cluster(clusters / "failovers", tmp_path / "failovers").metadata(1)
+    path = directory / "leader-epoch-checkpoint"
+    before = path.read_text()
+    *lines, _last, _end = before.split("\n")
+    path.write_text("\n".join([lines[0], str(int(lines[1]) - 1), *lines[2:], ""]))
+
+    def severities() -> list[str]:
+        report = verify_log(NodeSource(path=directory, node_id=1, metadata=directory), depth=Depth.BYTES)
+        return [found.severity for found in report.findings if found.kind == "epoch_file_wrong"]
+
+    assert severities() == ["error"]
+    (directory / "leader-epoch-checkpoint.before-cut").write_text(before)
+    assert severities() == ["warning"]
+
+
+def test_an_index_whose_entries_no_log_can_have_had_is_wrong_and_proves_nothing(clusters: Path, tmp_path: Path) -> None:
+    """And one whose log was cut proves what was cut: its entries go on an interval apart."""
+    cluster = copy_cluster(clusters / "every-record", tmp_path / "every-record")
+    directory = cluster.metadata(1)
+    first = directory / f"{0:020d}.index"
+    entries = first.read_bytes()
+    (directory / f"{0:020d}.timeindex").unlink()
+    for rubbish in (b"x" * 8, entries + b"x" * 8, b"x" * 800, (400).to_bytes(4, "big") + b"x" * 4):
+        first.write_bytes(rubbish)
+        assert _kinds(directory) & {"index_wrong", "log_cut"} == {"index_wrong"}, rubbish[:16]
+
+    first.write_bytes(entries)
+    log = directory / f"{0:020d}.log"
+    write(log, split(log)[:40])
+
+    assert "log_cut" in _kinds(directory)
+
+
+def test_rubbish_in_an_index_without_its_segment_proves_no_more_than_its_name(tmp_path: Path) -> None:
+    directory = tmp_path / "__cluster_metadata-0"
+    opened = _filled(directory)
+    opened.stop()
+    (end,) = [opened.log.log_end_offset]
+    (directory / f"{end + 5:020d}.index").write_bytes(b"x" * 16)
+    source = NodeSource(path=directory, node_id=1, metadata=directory)
+    assert verify_log(source, depth=Depth.BYTES).proved_end == end + 5

@@ -1,0 +1,145 @@
+"""The epoch history on disk, held against the log that was found: what of it is left by a crash, and what proves loss.
+
+Decides: exactly that. Must not know: how the log was read, and what is written anew.
+
+Our writer makes an epoch's line once all that stands before the epoch is durable, and takes lines away before it cuts
+the log. So no crash of ours leaves a history that goes on after the log's end: what it tells of was there and is lost,
+and a replica that started without it might help to elect a leader that lacks what was committed. Kafka's order is the
+other one: `UnifiedLog.truncateTo` cuts the log and lets a background thread write the shortened history, and
+`UnifiedLog.append` writes the lines of all epochs of a Fetch answer before the first of its batches. A Kafka that was
+killed there leaves such a history, and starts: so do we, where its files say that a Kafka had the log open.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from metadata_log.epoch_file import BEFORE_CUT_FILE, EPOCH_FILE, parse_epochs
+from metadata_log.epochs import EpochHistory, EpochStart
+from metadata_log.errors import CorruptBatchError, CorruptFileError
+from metadata_log.files import Files, read_file
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.segment import segment_file
+from metadata_log.torn_write import may_be_one_write
+
+FETCH_ANEW: Final = (
+    "if a majority of the other replicas is sound, move this directory aside and let the replica fetch the log anew"
+)
+REFUSED: Final = f"nothing was cut: this is damage, not a torn write. {FETCH_ANEW[0].upper()}{FETCH_ANEW[1:]}"
+_INDEX_ENTRY_BYTES: Final = 8
+
+
+class FoundLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What was read of a log: its epochs and where each begins, up to `end`; its last segment up to `position`, where
+    `torn_bytes` follow that are no batch."""
+
+    epochs: EpochHistory
+    places: dict[Offset, tuple[str, int]]
+    start: Offset | None
+    end: Offset
+    last_base: Offset
+    position: int
+    torn_bytes: int
+
+
+def check_epochs(files: Files, directory: str, log: FoundLog) -> tuple[bool, str | None]:
+    """Whether the epoch history on disk is as it should be, and what was wrong with it if it has to be rebuilt.
+
+    A history may begin after the log does (it is trimmed to a checkpoint, whose segment stays) or before it (Kafka
+    trims segments first), and may end with an epoch that begins at its end (whose first batch was torn).
+
+    Raises:
+        CorruptBatchError: log and history contradict each other, or the log has lost its end.
+    """
+    path = f"{directory}/{EPOCH_FILE}"
+    if not files.exists(path):
+        return not log.epochs.entries, "it is missing" if log.epochs.entries else None
+    try:
+        known = parse_epochs(read_file(files, path), path)
+    except CorruptFileError as error:
+        return False, error.what
+    if not known.entries:
+        return not log.epochs.entries, "it is empty" if log.epochs.entries else None
+    beyond = _beyond(files, directory, log, known.entries[-1])
+    if log.start is not None:
+        known = known.trim_to(log.start)
+    held = known.truncate_to(log.end).entries
+    found = log.epochs.trim_to(known.entries[0].start_offset).truncate_to(log.end).entries if held else ()
+    for entry in found:
+        if entry not in held and not was_being_cut(files, directory, held, found):
+            raise _contradiction(log, entry.start_offset, known.epoch_at(entry.start_offset))
+    for entry in held:
+        if entry not in found:
+            raise _contradiction(log, entry.start_offset, entry.epoch)
+    if len(found) > len(held):
+        return False, f"it ended before epoch {found[len(held)].epoch}, as a truncation that was interrupted leaves it"
+    return held == known.entries, beyond
+
+
+def _beyond(files: Files, directory: str, log: FoundLog, last: EpochStart) -> str | None:
+    """What is said of a history that goes on after the log's end, if a Kafka may have left it; None if it does not."""
+    if last.start_offset <= log.end:
+        return None
+    told = f"epoch {last.epoch} began at offset {last.start_offset}"
+    if _is_open_in_kafka(files, directory, log) and _may_be_one_write(files, directory, log):
+        return f"it says that {told}, after the log's end {log.end}, as a Kafka that was killed may leave it"
+    what = (
+        f"the log ends here, but {EPOCH_FILE} says that {told}: what stood between is lost; {REFUSED}. If none is, "
+        "`kraft recover inspect` says what can be kept"
+    )
+    raise CorruptBatchError(what, position=log.position, base_offset=log.end, file=segment_file(log.last_base))
+
+
+def _is_open_in_kafka(files: Files, directory: str, log: FoundLog) -> bool:
+    """Whether a Kafka was appending to the last segment: it maps the index at full size, and trims it when it stops.
+
+    A node of ours removes that index when it opens the log, and writes it without zeros when it stops.
+    """
+    path = f"{directory}/{segment_file(log.last_base, '.index')}"
+    if not files.exists(path):
+        return False
+    handle = files.open(path, read_only=True)
+    try:
+        size = handle.size()
+        last = handle.pread(_INDEX_ENTRY_BYTES, max(0, size - _INDEX_ENTRY_BYTES))
+    finally:
+        handle.close()
+    return len(last) == _INDEX_ENTRY_BYTES and not any(last)
+
+
+def _may_be_one_write(files: Files, directory: str, log: FoundLog) -> bool:
+    if not log.torn_bytes:
+        return True
+    handle = files.open(f"{directory}/{segment_file(log.last_base)}", read_only=True)
+    try:
+        epoch = log.epochs.last_epoch
+        return may_be_one_write(handle, log.position, log.torn_bytes, offset=log.end, epoch=epoch)
+    finally:
+        handle.close()
+
+
+def was_being_cut(files: Files, directory: str, held: tuple[EpochStart, ...], found: tuple[EpochStart, ...]) -> bool:
+    """Whether what the log has, `found`, after the history, `held`, is what a truncation of ours was to take away.
+
+    It was promised to nobody, and may stay: the leader will have it cut again.
+    """
+    path = f"{directory}/{BEFORE_CUT_FILE}"
+    if found[: len(held)] != held or not files.exists(path):
+        return False
+    try:
+        before = parse_epochs(read_file(files, path), path).entries
+    except CorruptFileError:
+        return False  # it was replaced as a whole before the history was: this is no cut of ours
+    return all(entry in before for entry in found[len(held) :])
+
+
+def _contradiction(log: FoundLog, offset: Offset, written: Epoch) -> CorruptBatchError:
+    start = max((start for start in log.places if start <= offset), default=offset)
+    file, position = log.places.get(start, (EPOCH_FILE, 0))
+    what = (
+        f"the log has epoch {log.epochs.epoch_at(offset)} at offset {offset}, {EPOCH_FILE} has {written}; {REFUSED}. "
+        f"If the log was edited on purpose, remove {EPOCH_FILE}: it is then rebuilt"
+    )
+    return CorruptBatchError(what, position=position, base_offset=start, file=file)

@@ -1,0 +1,368 @@
+"""The kinds of findings: what can be found in metadata logs and the directories around them, and what to do about each.
+
+Decides: which kinds there are, under which cause they are grouped, how grave each is by itself, and what to do. Must
+not know: how any is detected. The kinds' names are stable: programs read them.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+
+class Severity(enum.StrEnum):
+    """How sure and how bad. Errors and warnings make a verdict of findings; a note does not."""
+
+    ERROR = "error"
+    """A replica, or the quorum, is not what it has to be."""
+    WARNING = "warning"
+    """It mends itself or may be harmless, but somebody should know."""
+    NOTE = "note"
+    """Nothing is wrong: for whoever wonders."""
+
+
+class Cause(enum.StrEnum):
+    """Under which heading findings are shown together."""
+
+    BYTES = "the log's bytes are damaged"
+    ORDER = "the log's batches are not in order"
+    RECORDS = "records say what cannot be"
+    CHECKPOINTS = "checkpoints are not what the log says"
+    FILES = "files beside the log do not fit it"
+    IDENTITY = "directories are not whose they should be"
+    VOTES = "votes and leaders contradict each other"
+    REPLICAS = "replicas differ"
+    PARTITIONS = "partition directories do not fit the metadata"
+
+
+class FindingKind(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that can be found. `severity` is what it has unless its finder knows better."""
+
+    name: str
+    cause: Cause
+    severity: Severity
+    title: str
+    advice: str
+
+
+_RESTORE: Final = (
+    "keep the directory as evidence, stop this replica, and let it fetch the log anew into an empty directory from a "
+    "quorum whose other replicas are sound"
+)
+_ASK: Final = "restart nothing before the replicas are compared (kraft log diff); keep copies of all of them"
+_KEEP_PROOF: Final = (
+    "do not start this node, and remove nothing beside the log, no index either: these files are the proof. Look at "
+    "the other replicas first (kraft log diff, kraft recover inspect). Where a majority of them has what is missing "
+    "here, move the directory aside, whole, and let the replica fetch the log anew into an empty one"
+)
+_RESTORE_FILE: Final = (
+    "do not start this node, and do not empty its directory: restore this one file, from a backup of this directory or "
+    "by hand; if a newer version wrote it, use software of that version"
+)
+_WRITER: Final = (
+    "find out what wrote it before restarting any controller: one that replays it will stop or go wrong there"
+)
+_OPEN: Final = "let the active controller end it: one that takes over aborts it; judge no topic by this log until then"
+_NOTHING: Final = "nothing"
+_FOREIGN: Final = (
+    "find out what wrote it (a controller leaves these fields unset), and look whether the other replicas have it so "
+    "(kraft log diff). Where they have not: " + _RESTORE
+)
+_BAD_NAME: Final = (
+    "find out what wrote it: no controller lets such a name pass. Delete the topic by its id before another broker "
+    "starts: each replica makes a directory of that name"
+)
+_FALLING: Final = (
+    _WRITER + ". Brokers refuse epochs below those that they know: compare with the leader-epoch-checkpoint in the "
+    "partition's directories"
+)
+_LOOSE_CONFIG: Final = (
+    "find out what wrote it, and remove the config: a topic that is created by this name later would have it, and a "
+    "controller stops at a broker's whose name is no number"
+)
+_KEEP_DIRECTORY: Final = (
+    "move and delete nothing of it, and start no controller: it may be all that is left of what was committed. Look "
+    "for more copies of the log, the other controllers' and brokers' (kraft recover inspect says which reaches "
+    "furthest); only when the cluster is sound without it, set it aside (kraft storage audit --quarantine)"
+)
+_GONE_DIRECTORY: Final = (
+    "do not start the broker: it would make an empty one, and where it leads, or is the last in the ISR, the empty one "
+    "is the whole partition. Look where the directory went (another disk, a folder that ends in -stray or -delete, a "
+    "backup) and put it back; if it is lost, and other replicas are in sync, let the partition be led by one of these "
+    "before the broker starts"
+)
+_STRANGE_VOTE: Final = (
+    "do not start this node: a voter writes the candidate that it votes for as the voter set has it, so that this file "
+    "was changed, or is another node's, and the node may vote twice. Restore the file from a backup of this directory; "
+    "without one, leave the directory out of the quorum (kraft recover inspect)"
+)
+_FORGOTTEN_VOTE: Final = (
+    "do not start this node before it is known who changed the file: it may vote twice. Restore the file from a backup "
+    "of this directory; without one, keep the node down until the others are in a later epoch (kraft quorum describe)"
+)
+_SET_BACK: Final = (
+    "if the copies were taken at different times, nothing: copy all again while the nodes are down, and check these. "
+    "If an older copy of the directory was put back, do not start the node: it may vote twice, and it has forgotten "
+    "commits that it acknowledged. Set the directory aside; replace the voter by one with a new directory id "
+    "(kraft quorum remove-controller, then add-controller), or with static voters let it start with an empty log only "
+    "while all of the others run"
+)
+_STATIC_VOTERS: Final = (
+    "compare controller.quorum.voters in the configuration of all nodes: it must be the same. Do not start this node: "
+    "with fewer voters it may elect itself. Restore the file from a backup of this directory, or by hand"
+)
+_KRAFT_VERSION: Final = (
+    "if newer software wrote it, use the version of this software that knows it; else compare with the other replicas "
+    "(kraft log diff): a controller that does not know it stops there"
+)
+
+_E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+
+def _kinds(cause: Cause, *rows: tuple[str, Severity, str, str]) -> list[FindingKind]:
+    return [
+        FindingKind(name=name, cause=cause, severity=severity, title=title, advice=advice)
+        for name, severity, title, advice in rows
+    ]
+
+
+_ALL: Final = [
+    *_kinds(
+        Cause.BYTES,
+        ("corrupt_batch", _E, "bytes that are no sound batch", _RESTORE),
+        ("log_missing", _E, "a log that is gone", _KEEP_PROOF),
+        ("log_cut", _E, "a log that ends before what it once reached", _KEEP_PROOF),
+        ("torn_tail", _W, "an unfinished write at the end", "nothing: the next start cuts it off and fetches it again"),
+        ("unsupported_batch", _E, "a compressed batch", "find out what wrote it: no controller compresses this log"),
+        ("foreign_batch", _E, "a batch that no controller writes", _FOREIGN),
+        ("unreadable_file", _E, "a file that cannot be read", "look at its permissions, and at the disk under it"),
+        ("unknown_record", _E, "a record of newer software", "use the version of this software that knows it"),
+        ("malformed_record", _E, "a record that does not decode", _RESTORE),
+    ),
+    *_kinds(
+        Cause.ORDER,
+        ("offset_gap", _E, "records are missing", _RESTORE),
+        ("offset_repeated", _E, "offsets stand there twice", _RESTORE),
+        ("missing_segment", _E, "a segment is missing", "copy the segment back from where it went; else " + _RESTORE),
+        (
+            "segment_misnamed",
+            _E,
+            "a segment whose name is not its first offset",
+            "find out who renamed it, and name it after its first offset while the node is stopped",
+        ),
+        ("epoch_went_back", _E, "an epoch falls", _RESTORE),
+        ("epoch_without_leader", _E, "an epoch begins without a LeaderChange", _RESTORE),
+    ),
+    *_kinds(
+        Cause.RECORDS,
+        (
+            "topic_id_reused",
+            _E,
+            "one id on two topics",
+            "delete both topics and create them again: brokers may take the new one's partitions for the old one's",
+        ),
+        ("topic_id_null", _E, "a topic with the null id", "delete the topic and create it again"),
+        ("topic_id_sentinel", _E, "a topic with the metadata topic's id", "delete the topic and create it again"),
+        ("topic_name_reused", _E, "one name on two topics", _WRITER),
+        ("topic_name_invalid", _E, "a topic name that is not allowed", _BAD_NAME),
+        ("unknown_topic", _E, "a record of a topic that was never created", _WRITER),
+        ("change_after_removal", _E, "a record of a topic that was removed before", _WRITER),
+        ("unknown_partition", _E, "a change of a partition that does not exist", _WRITER),
+        ("isr_outside_replicas", _E, "an ISR with brokers that are no replicas", _WRITER),
+        ("leader_outside_replicas", _E, "a partition leader that is no replica", _WRITER),
+        ("leader_outside_isr", _E, "a partition leader that is not in the ISR", _WRITER),
+        ("replica_repeated", _E, "a broker that is a replica twice", _WRITER),
+        ("elr_outside_replicas", _E, "eligible leaders that are no replicas, or in the ISR", _WRITER),
+        ("reassignment_outside_replicas", _E, "replicas that come or go, and are none", _WRITER),
+        ("no_replicas", _E, "a partition without replicas", _WRITER),
+        ("unknown_replica", _E, "a partition on a broker that is not registered", _WRITER),
+        ("partition_epoch_went_back", _E, "epochs of a partition that fall", _FALLING),
+        ("config_of_nothing", _E, "a config of what does not exist", _LOOSE_CONFIG),
+        ("unknown_broker", _E, "a change of a broker that is not registered so", _WRITER),
+        ("broker_epoch_went_back", _E, "a broker epoch that falls", _WRITER),
+        ("broker_epoch_not_offset", _N, "a broker epoch that is not its record's offset", _NOTHING),
+        ("record_above_level", _W, "a record above the finalised metadata.version", _WRITER),
+        ("unknown_kraft_version", _E, "a kraft.version that is not known", _KRAFT_VERSION),
+        ("transaction_broken", _E, "a metadata transaction out of order", _WRITER),
+        ("open_transaction", _W, "a metadata transaction that does not end", _OPEN),
+        ("impossible_record", _E, "a record that cannot follow those before it", _WRITER),
+    ),
+    *_kinds(
+        Cause.CHECKPOINTS,
+        (
+            "checkpoint_incomplete",
+            _E,
+            "a checkpoint without a footer",
+            "move the file away if an older or newer checkpoint is whole: the replica writes another",
+        ),
+        (
+            "checkpoint_malformed",
+            _E,
+            "a checkpoint whose frame is wrong",
+            "move the file away if an older or newer checkpoint is whole: the replica writes another",
+        ),
+        ("checkpoint_disagrees", _E, "a checkpoint that is not what the log says", _ASK),
+        (
+            "missing_checkpoint",
+            _E,
+            "a log that starts without a checkpoint",
+            "copy the checkpoint back from where it went, or let the replica fetch the log anew",
+        ),
+        (
+            "log_behind_checkpoint",
+            _W,
+            "a log that ends before its checkpoint",
+            "nothing, if the replica was sent a checkpoint when it stopped: it goes on from there. Otherwise its log "
+            "has lost its end: compare it with the other replicas before it starts (kraft log diff)",
+        ),
+    ),
+    *_kinds(
+        Cause.FILES,
+        ("corrupt_file", _E, "a small file that cannot be right", _RESTORE_FILE),
+        ("missing_file", _W, "a file that should be there", _RESTORE_FILE),
+        (
+            "index_wrong",
+            _W,
+            "an index that is not the log's",
+            "compare the log with the other replicas first (kraft log diff), for an index may prove what a log lost; "
+            "if it is whole, move the file aside while the node is stopped: it is rebuilt",
+        ),
+        ("index_remnant", _N, "index entries of a tail that was truncated", _NOTHING),
+        (
+            "producer_file_wrong",
+            _W,
+            "a producer state file that is not whole",
+            "nothing: it holds nothing for this log, and Kafka passes over it; ask what else the disk has damaged",
+        ),
+        (
+            "epoch_file_wrong",
+            _E,
+            "a leader-epoch-checkpoint that is not the log's",
+            "compare with the other replicas; if the log is right, move the file aside while the node is stopped",
+        ),
+        (
+            "quorum_state_behind",
+            _E,
+            "a quorum-state older than the log",
+            "do not start this replica: it may vote twice",
+        ),
+        (
+            "quorum_state_ahead",
+            _W,
+            "a quorum-state far ahead of every log",
+            "if the file was not changed by hand: look for the nodes that asked for votes in vain (kraft log timeline, "
+            "network, quorum configuration); when this one joins, the others move to its epoch with an election",
+        ),
+    ),
+    *_kinds(
+        Cause.IDENTITY,
+        ("foreign_cluster", _E, "a directory of another cluster", "find out how it came here; do not start the node"),
+        ("foreign_node", _E, "a directory of another node", "find out how it came here; do not start the node"),
+        (
+            "duplicate_directory_id",
+            _E,
+            "one directory id on two directories",
+            "one is a copy: start neither before it has an id of its own",
+        ),
+        (
+            "foreign_metadata_topic",
+            _E,
+            "a metadata log with another topic's id",
+            "find out how it came here; its partition.metadata must name the sentinel AAAAAAAAAAAAAAAAAAAAAQ",
+        ),
+        (
+            "not_the_voter",
+            _N,
+            "a directory of a voter's node that is not the voter",
+            "nothing, if the voter's disk was replaced: add this one as a voter, and remove the old one",
+        ),
+        (
+            "missing_directory_id",
+            _E,
+            "a log directory without its id",
+            "write the id that the log has for it back into meta.properties: at a start the node would make a new one, "
+            "which is no voter's, and has no replicas",
+        ),
+        ("not_formatted", _W, "a directory without meta.properties", "look where its meta.properties went"),
+    ),
+    *_kinds(
+        Cause.VOTES,
+        ("two_leaders", _E, "two leaders in one epoch", _ASK),
+        ("two_votes", _E, "two votes of one voter in one epoch", _ASK),
+        ("vote_for_stranger", _E, "a vote for somebody who is no voter", _STRANGE_VOTE),
+        ("vote_of_stranger", _E, "a vote by somebody who is no voter", _STRANGE_VOTE),
+        ("vote_forgotten", _W, "a vote that the voter's file does not know", _FORGOTTEN_VOTE),
+        ("voter_set_back", _W, "a voter that is behind what it did", _SET_BACK),
+        ("static_voters_differ", _E, "static voters that are others elsewhere", _STATIC_VOTERS),
+        ("leader_without_majority", _E, "a leader that no majority elected", _ASK),
+        ("leader_not_voter", _E, "an election by or of somebody who has no vote", _ASK),
+        (
+            "voter_without_log",
+            _W,
+            "a voter that has nothing of the log",
+            "if it never ran, nothing: it fetches the log when it starts. Otherwise it has lost log and votes: do not "
+            "start it before the others are compared (kraft check on all of them), for it could elect a leader that "
+            "lacks commits; look for its disk, and name it too if the log is on another one",
+        ),
+    ),
+    *_kinds(
+        Cause.REPLICAS,
+        ("log_mismatch", _E, "other bytes at the same offset and epoch", _RESTORE),
+        ("committed_prefix_differs", _E, "committed records that are others elsewhere", _ASK),
+        ("committed_lost", _E, "committed records that a majority has lost", _ASK),
+        (
+            "metadata_differs",
+            _E,
+            "other metadata at the same offset",
+            "the checkpoint that its log begins with is not the others': compare it with theirs (kraft shell, diff)",
+        ),
+        (
+            "uncommitted_tail",
+            _N,
+            "a tail that was never committed",
+            "nothing: the replica cuts it off when it next fetches from the leader",
+        ),
+        ("below_high_watermark", _E, "a log shorter than its high watermark", _ASK),
+    ),
+    *_kinds(
+        Cause.PARTITIONS,
+        (
+            "partition_wrong_id",
+            _E,
+            "a partition directory with a wrong topic id",
+            "do not start the broker with it: set it aside (kraft storage audit --quarantine)",
+        ),
+        ("partition_missing", _E, "a partition directory that is gone", _GONE_DIRECTORY),
+        ("partition_beyond_logs", _E, "a partition directory of a topic that no log knows", _KEEP_DIRECTORY),
+        (
+            "partition_without_id",
+            _E,
+            "a partition directory without its topic id",
+            "a broker sets it aside when it starts: restore its partition.metadata before, if the data matters",
+        ),
+        (
+            "partition_twice",
+            _E,
+            "one partition on two disks of a broker",
+            "a broker does not start with both: find out which one it wrote last, and set the other aside",
+        ),
+        (
+            "partitions_not_judged",
+            _N,
+            "partition directories that nothing can judge",
+            "name more copies of the log, until a majority tells which is right",
+        ),
+        ("partition_stale", _N, "a partition directory of a topic that is gone", "kraft storage audit says what to do"),
+        (
+            "partition_elsewhere",
+            _N,
+            "a partition directory that is assigned elsewhere",
+            "kraft storage audit says what to do",
+        ),
+    ),
+]
+KINDS: Final[Mapping[str, FindingKind]] = {kind.name: kind for kind in _ALL}
+"""By name, in the order in which they are shown."""

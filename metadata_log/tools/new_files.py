@@ -1,0 +1,48 @@
+"""New files of the tools: whole, or not there at all, and named where they cannot be written.
+
+Decides: what is left when a write fails, and which path the error names. Must not know: what is written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def naming(path: Path, hidden: Path | None = None) -> Iterator[None]:
+    """Let an error of the operating system that names no file (a write, a sync do not), or one in `hidden`, a directory
+    that nobody will see, name `path`."""
+    try:
+        yield
+    except OSError as error:
+        names_one = error.filename is not None and (hidden is None or not _is_within(error.filename, hidden))
+        if error.errno is None or names_one:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
+
+
+def _is_within(name: object, directory: Path) -> bool:
+    return Path(os.fsdecode(name) if isinstance(name, str | bytes) else str(name)).is_relative_to(directory)
+
+
+@contextmanager
+def new_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """A file to write to that was not there; once the block ends it is durable, and if that fails it is gone.
+
+    Raises:
+        FileExistsError: there is something of that name, which stays as it is.
+        OSError: it cannot be written, and is named.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with naming(path), os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise

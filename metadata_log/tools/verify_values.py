@@ -1,0 +1,106 @@
+"""What a record's values must be, given the metadata before it: names, epochs, resources, brokers that exist.
+
+Decides: which values no controller of Kafka writes, though replay lets most of them pass. Must not know: how records
+are replayed, and where they stand. Pure.
+
+Sources: what Kafka 4.3's controller refuses before it writes (ReplicationControlManager, ConfigurationControlManager,
+ClusterControlManager), and what its replay stops at (a broker's config whose name is no number; a directory of two
+brokers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Final, TypeAlias
+
+from metadata_log.ids import DirectoryId, id_text, is_reserved_directory_id
+from metadata_log.image import NO_LEADER, ClusterImage, PartitionImage, ResourceType
+from metadata_log.records import BrokerRegistrationChangeRecord, ConfigRecord, RegisterBrokerRecord
+
+KindAndFault: TypeAlias = tuple[str, str]
+"""The finding kind of a broken rule, and what is wrong, in half a sentence."""
+
+_RESOURCE_TYPES: Final = frozenset(map(int, ResourceType))
+
+
+def config_fault(record: ConfigRecord, topics: Container[str]) -> str | None:
+    """What is wrong with the resource that a value is set on; taking a value away harms nothing. `topics`: by name."""
+    kind, name = record.resource_type, record.resource_name
+    if kind not in _RESOURCE_TYPES:
+        return f"resource type {kind} of {name!r} is none that Kafka has: its replay makes it type 0, unknown"
+    if record.value is None:
+        return None
+    if kind == ResourceType.TOPIC and name not in topics:
+        return f"there is no topic {name!r}"
+    if kind == ResourceType.BROKER and name and not _is_number(name):
+        return f"a broker's config is of its id, and {name!r} is no number"
+    return None
+
+
+def _is_number(name: str) -> bool:
+    digits = name.removeprefix("-")
+    return digits.isascii() and digits.isdigit()
+
+
+def broker_fault(
+    record: RegisterBrokerRecord | BrokerRegistrationChangeRecord, cluster: ClusterImage, offsets: range | None
+) -> KindAndFault | None:
+    """What is wrong with a registration, or a change of one, after those in `cluster`.
+
+    A broker's epoch is its record's offset, or that of its batch (the broker's partitions may come first): one of
+    `offsets`, which is None in a checkpoint. The same incarnation that registers again keeps its own.
+    """
+    broker_id, epoch = record.broker_id, record.broker_epoch
+    known = cluster.brokers.get(broker_id)
+    if isinstance(record, RegisterBrokerRecord):
+        if known is not None and epoch < known.epoch:
+            fault = f"broker {broker_id} registers with epoch {epoch}, after it had epoch {known.epoch}"
+            return "broker_epoch_went_back", fault
+        is_again = known is not None and (known.incarnation_id, known.epoch) == (record.incarnation_id, epoch)
+        if offsets is not None and epoch not in offsets and not is_again:
+            return "broker_epoch_not_offset", f"broker {broker_id} registers with epoch {epoch}"
+    for directory in record.log_dirs or ():
+        owner = _owner(directory, broker_id, cluster)
+        if owner is not None:
+            fault = f"broker {broker_id} names directory {id_text(directory)}, which is broker {owner}'s"
+            return "impossible_record", f"{fault}: a controller stops at it"
+    return None
+
+
+def _owner(directory: DirectoryId, broker_id: int, cluster: ClusterImage) -> int | None:
+    if is_reserved_directory_id(directory):
+        return None
+    others = (broker for broker in cluster.brokers.values() if broker.broker_id != broker_id)
+    return next((int(broker.broker_id) for broker in others if directory in broker.directories), None)
+
+
+def partition_faults(
+    before: PartitionImage | None, after: PartitionImage, cluster: ClusterImage, *, is_new_to_log: bool
+) -> dict[str, str]:
+    """The finding kinds of the rules that a partition breaks after what it was before, each with what it has instead.
+
+    A broker that was unregistered stays a replica of what it held, so that only those who are new must be registered:
+    those since `before`, and all of a partition that begins here (`is_new_to_log`; in a checkpoint none does).
+    """
+    broken: dict[str, str] = {}
+    if before is not None:
+        for what, old, new in (
+            ("leader epoch", before.leader_epoch, after.leader_epoch),
+            ("partition epoch", before.partition_epoch, after.partition_epoch),
+        ):
+            if new < old:
+                broken["partition_epoch_went_back"] = f"{what} {new}, after {old}"
+    elif min(after.leader_epoch, after.partition_epoch) < 0:
+        broken["impossible_record"] = f"leader epoch {after.leader_epoch} and partition epoch {after.partition_epoch}"
+    if after.partition_id < 0:
+        broken["impossible_record"] = f"the number {after.partition_id}"
+    known = set(after.replicas) if before is None and not is_new_to_log else set[int]()
+    if before is not None:
+        known |= set(before.replicas)
+    strangers = [broker for broker in after.replicas if broker not in known and broker not in cluster.brokers]
+    if after.leader != NO_LEADER and after.leader in after.replicas and after.leader not in cluster.brokers:
+        broken["unknown_replica"] = f"leader {after.leader}, and no such broker is registered"
+    elif strangers:
+        names = ", ".join(map(str, strangers))
+        broken["unknown_replica"] = f"{names} among its replicas, and no such broker is registered"
+    return broken

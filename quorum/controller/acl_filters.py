@@ -1,0 +1,61 @@
+"""Which access control entries a filter means.
+
+Decides by Kafka's rules of AclBindingFilter; a filter with a number that nobody knows is told apart. Must not know:
+what is done to the entries.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metadata_log.ids import Uuid
+from metadata_log.image import AclEntry, AclsImage
+from quorum.controller.acl_codes import ALLOW, ANY, DENY, LITERAL, MATCH, PREFIXED, WILDCARD, Operation, ResourceType
+from quorum.controller.requests.acls import AclFilter
+
+RESOURCE_TYPES: Final = frozenset(int(each) for each in ResourceType)
+OPERATIONS: Final = frozenset(int(each) for each in Operation)
+
+
+def why_unknown(asked: AclFilter) -> str | None:
+    """Which number of the filter stands for nothing; None when all are known."""
+    known = (
+        ("resource type", asked.resource_type, RESOURCE_TYPES),
+        ("pattern type", asked.pattern_type, {MATCH, LITERAL, PREFIXED}),
+        ("operation", asked.operation, OPERATIONS),
+        ("permission type", asked.permission_type, {DENY, ALLOW}),
+    )
+    for name, number, numbers in known:
+        if number != ANY and number not in numbers:
+            return f"The filter has an unknown {name}: {number}"
+    return None
+
+
+def matching(asked: AclFilter, acls: AclsImage) -> list[tuple[AclEntry, Uuid]]:
+    """The entries that a known filter means, with their ids, in the order of what they say."""
+    return sorted((entry, acl_id) for acl_id, entry in acls.by_id.items() if is_meant(asked, entry))
+
+
+def is_meant(asked: AclFilter, entry: AclEntry) -> bool:
+    """Whether the filter means this entry."""
+    return (
+        asked.resource_type in (ANY, entry.resource_type)
+        and _is_pattern_meant(asked, entry)
+        and asked.principal in (None, entry.principal)
+        and asked.host in (None, entry.host)
+        and asked.operation in (ANY, entry.operation)
+        and asked.permission_type in (ANY, entry.permission_type)
+    )
+
+
+def _is_pattern_meant(asked: AclFilter, entry: AclEntry) -> bool:
+    kind, name = asked.pattern_type, asked.resource_name
+    if kind not in (ANY, MATCH, entry.pattern_type):
+        return False
+    if name is None:
+        return True
+    if kind != MATCH:
+        return name == entry.resource_name
+    if entry.pattern_type == LITERAL:
+        return entry.resource_name in (name, WILDCARD)
+    return name.startswith(entry.resource_name)

@@ -1,0 +1,74 @@
+"""Features: the levels that this software can run, and who else must be able to run a level before it is finalised.
+
+Decides nothing about levels that are finalised already. Source: the features of Kafka 4.3 and what they depend on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from metadata_log.image import MetadataImage
+from metadata_log.image.cluster import SupportedFeature
+from metadata_log.image.features import ELIGIBLE_LEADER_REPLICAS_VERSION, METADATA_VERSION
+from quorum.controller.config import ControllerConfig
+from quorum.controller.gates import CONTROLLER_REGISTRATION, level_of
+from quorum.controller.requests import FeatureRange
+
+SUPPORTED_FEATURES: Final = tuple(
+    FeatureRange(name=name, min_supported_version=least, max_supported_version=most)
+    for name, least, most in (
+        ("group.version", 0, 1),
+        ("kraft.version", 0, 1),
+        (METADATA_VERSION, 7, 30),
+        ("share.version", 0, 1),
+        ("streams.version", 0, 1),
+        ("transaction.version", 0, 2),
+        (ELIGIBLE_LEADER_REPLICAS_VERSION, 0, 1),
+    )
+)
+"""What this software can run, as Kafka 4.3's controllers register."""
+
+_OWN: Final = {each.name: (each.min_supported_version, each.max_supported_version) for each in SUPPORTED_FEATURES}
+_NEEDS: Final[Mapping[tuple[str, int], Mapping[str, int]]] = {
+    (ELIGIBLE_LEADER_REPLICAS_VERSION, 1): {METADATA_VERSION: 23}  # 4.0-IV1
+}
+"""What a level of a feature needs of others; nothing else does."""
+
+
+def why_not_supported(name: str, level: int, image: MetadataImage, config: ControllerConfig) -> str | None:
+    """Who cannot run this level, in words; None where everybody can: this controller, all registered brokers, and, from
+    3.7-IV0 on, all controllers."""
+    if name not in _OWN:
+        return f"Local controller {config.node_id} does not support this feature."
+    for who, ranges in _everybody(image, config):
+        least, most = ranges.get(name, (0, 0))
+        if not least <= level <= most:
+            return f"{who} does not support this feature." if most == 0 else f"{who} only supports {least} to {most}."
+    if level_of(image) >= CONTROLLER_REGISTRATION:
+        for node_id in sorted(config.quorum_node_ids - {config.node_id}):
+            if node_id not in image.cluster.controllers:
+                return f"controller {node_id} has not registered, and may not support this feature"
+    return None
+
+
+def _everybody(image: MetadataImage, config: ControllerConfig) -> Iterator[tuple[str, Mapping[str, tuple[int, int]]]]:
+    yield f"Local controller {config.node_id}", _OWN
+    for broker_id, broker in sorted(image.cluster.brokers.items()):
+        yield f"Broker {broker_id}", _ranges(broker.supported_features)
+    if level_of(image) >= CONTROLLER_REGISTRATION:
+        for node_id, controller in sorted(image.cluster.controllers.items()):
+            if node_id != config.node_id:
+                yield f"Controller {node_id}", _ranges(controller.supported_features)
+
+
+def _ranges(features: tuple[SupportedFeature, ...]) -> dict[str, tuple[int, int]]:
+    return {each.name: (each.min_version, each.max_version) for each in features}
+
+
+def why_not_on_its_own(name: str, level: int, levels: Mapping[str, int]) -> str | None:
+    """What this level lacks among the levels of the other features, in words; None where it lacks nothing."""
+    for other, least in _NEEDS.get((name, level), {}).items():
+        if levels.get(other, 0) < least:
+            return f"{name} could not be set to {level} because it depends on {other} level {least}"
+    return None

@@ -1,0 +1,131 @@
+"""AlterClientQuotas: a ClientQuotaRecord for each value that changes (KIP-546); asks for AlterConfigs on the cluster.
+
+Decides which entities there can be (users and client ids, alone or together; addresses alone), and which keys and
+values each may have. An entity that is named twice is refused with all that was asked of it. (Kafka's controller
+carries out the first and then says that it has refused it.) An address is not looked up: a name would mean something
+else to each broker.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from metadata_log.image import QuotaEntity
+from metadata_log.records import ClientQuotaRecord, EntityData
+from quorum.controller.context import CLUSTER, Operation, authorize
+from quorum.controller.handlers.new_topic import Refused
+from quorum.controller.requests import AlterClientQuotas, AlterClientQuotasResponse, AlteredQuota, QuotaAlteration
+from quorum.controller.result import ControllerResult
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+USER: Final = "user"
+CLIENT_ID: Final = "client-id"
+IP: Final = "ip"
+_TYPES: Final = frozenset({USER, CLIENT_ID, IP})
+_LARGEST_LONG: Final = (1 << 63) - 1
+_LARGEST_INT: Final = (1 << 31) - 1
+_NO_FRACTION: Final = 1e-6
+_CLIENT_KEYS: Final[dict[str, int | None]] = {
+    "producer_byte_rate": _LARGEST_LONG,
+    "consumer_byte_rate": _LARGEST_LONG,
+    "request_percentage": None,
+    "controller_mutation_rate": None,
+}
+"""Of users and client ids: the largest whole number that each may be, or None where it may be a fraction."""
+_IP_KEYS: Final[dict[str, int | None]] = {"connection_creation_rate": _LARGEST_INT}
+
+
+def handle_alter_client_quotas(request: AlterClientQuotas, turn: Turn) -> ControllerResult:
+    """Records for the entities that can change, and what became of each."""
+    error = authorize(turn.context, Operation.ALTER_CONFIGS, CLUSTER, turn.image)
+    if error is not Error.NONE:
+        return ControllerResult(response=request.refused(error, "Authorization failed."))
+    times_named = Counter(_key(entry) for entry in request.entries)
+    records: list[ClientQuotaRecord] = []
+    results: list[AlteredQuota] = []
+    for entity, entry in {_key(entry): entry for entry in request.entries}.items():
+        error, why = Error.NONE, None
+        try:
+            if times_named[entity] > 1:
+                raise Refused(Error.INVALID_REQUEST, "The entity is named twice.")
+            records += _changes(entity, entry, turn)
+        except Refused as refusal:
+            error, why = refusal.error, refusal.message
+        results.append(AlteredQuota(entity=entry.entity, error=error, error_message=why))
+    if len(records) > turn.config.max_records_per_batch:
+        why = "Unable to perform excessively large batch operation."
+        return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, why))
+    return ControllerResult(
+        records=() if request.validate_only else tuple(records),
+        response=AlterClientQuotasResponse(entries=tuple(results)),
+    )
+
+
+def _key(entry: QuotaAlteration) -> QuotaEntity:
+    """The entity as the image has it; of two names for one type the last counts."""
+    parts = dict(entry.entity)
+    return QuotaEntity(parts=tuple((kind, parts[kind]) for kind in sorted(parts)))
+
+
+def _changes(entity: QuotaEntity, entry: QuotaAlteration, turn: Turn) -> list[ClientQuotaRecord]:
+    keys = _keys_of(dict(entity.parts))
+    current: Mapping[str, float] = turn.image.client_quotas.by_entity.get(entity, {})
+    parts = tuple(EntityData(entity_type=kind, entity_name=name) for kind, name in entity.parts)
+    wanted = dict(entry.ops)
+    if len(wanted) != len(entry.ops):
+        raise Refused(Error.INVALID_REQUEST, "A quota key is named twice.")
+    records: list[ClientQuotaRecord] = []
+    for key, value in wanted.items():
+        if value is not None:
+            _check_value(keys, key, value)
+        if value != current.get(key):
+            records.append(ClientQuotaRecord(entity=parts, key=key, value=value or 0.0, remove=value is None))
+    return records
+
+
+def _keys_of(parts: dict[str, str | None]) -> dict[str, int | None]:
+    """The keys that quotas of such an entity have."""
+    why: str | None = None
+    unknown = sorted(kind for kind in parts if kind not in _TYPES)
+    empty = sorted(kind for kind, name in parts.items() if name == "")
+    if not parts:
+        why = "The entity is empty: name a user, a client id or an address."
+    elif unknown:
+        why = f"Unknown type of entity: {unknown[0]}"
+    elif empty:
+        why = f"The name of the {empty[0]} is empty; leave it out for the default."
+    elif IP in parts and len(parts) > 1:
+        why = "An address cannot be combined with a user or a client id."
+    elif parts.get(IP) is not None and not _is_address(parts[IP] or ""):
+        why = f"{parts[IP]!r} is not an IP address; names are not looked up."
+    if why is not None:
+        raise Refused(Error.INVALID_REQUEST, why)
+    return _IP_KEYS if IP in parts else _CLIENT_KEYS
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_value(keys: dict[str, int | None], key: str, value: float) -> None:
+    why: str | None = None
+    largest = keys.get(key)
+    if key not in keys:
+        why = f"There is no quota {key} for this entity."
+    elif not value > 0:  # also where it is no number
+        why = f"{key} must be greater than 0, but is {value}."
+    elif largest is not None and value > largest:
+        why = f"{key} is at most {largest}, but {value} was given."
+    elif largest is not None and math.fmod(value, 1) > _NO_FRACTION:
+        why = f"{key} is a whole number, but {value} was given."
+    if why is not None:
+        raise Refused(Error.INVALID_REQUEST, why)

@@ -1,0 +1,122 @@
+"""AlterPartitionReassignments: partitions begin to move to other brokers, or give up moving (KIP-455, KIP-860).
+
+A move takes two records: here the new replicas are added to the old ones, and when all of them are in sync
+(AlterPartition, a broker that leaves), the old ones go (`partition_change`). Where nothing has to be waited for, one
+record does both.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.ids import NodeId
+from metadata_log.image import PartitionImage, TopicImage
+from metadata_log.records import PartitionChangeRecord
+from quorum.controller.context import CLUSTER, Operation, authorize
+from quorum.controller.handlers.new_topic import Refused, checked_brokers
+from quorum.controller.leadership import election_rules
+from quorum.controller.partition_change import Reassignment, change_of
+from quorum.controller.requests import (
+    AlterPartitionReassignments,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartition,
+    ReassignedPartition,
+    ReassignedTopic,
+)
+from quorum.controller.result import ControllerResult
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+
+def handle_alter_partition_reassignments(request: AlterPartitionReassignments, turn: Turn) -> ControllerResult:
+    """A PartitionChangeRecord for each partition that changes; one refused leaves the others be."""
+    error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
+    if error is not Error.NONE:
+        return ControllerResult(response=request.refused(error, "Authorization failed."))
+    records: list[PartitionChangeRecord] = []
+    seen: set[tuple[str, int]] = set()
+    topics: list[ReassignedTopic] = []
+    for asked in request.topics:
+        topic = turn.image.topics.named(asked.name)
+        answered: list[ReassignedPartition] = []
+        for wish in asked.partitions:
+            index = wish.partition_index
+            try:
+                if (asked.name, index) in seen:
+                    # The second would be judged by a state that the first has already changed.
+                    raise Refused(Error.INVALID_REQUEST, f"Partition {asked.name}:{index} is named more than once.")
+                seen.add((asked.name, index))
+                record = _change(request, topic, asked.name, wish, turn)
+                if record is not None and len(records) >= turn.config.max_records_per_batch:
+                    raise Refused(Error.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
+            except Refused as refusal:
+                answered.append(
+                    ReassignedPartition(partition_index=index, error=refusal.error, error_message=refusal.message)
+                )
+                continue
+            answered.append(ReassignedPartition(partition_index=index))
+            if record is not None:
+                records.append(record)
+        topics.append(ReassignedTopic(name=asked.name, partitions=tuple(answered)))
+    response = AlterPartitionReassignmentsResponse(
+        topics=tuple(topics), allow_replication_factor_change=request.allow_replication_factor_change
+    )
+    return ControllerResult(records=tuple(records), response=response)
+
+
+def _change(
+    request: AlterPartitionReassignments, topic: TopicImage | None, name: str, wish: ReassignablePartition, turn: Turn
+) -> PartitionChangeRecord | None:
+    if topic is None:
+        raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")
+    partition = topic.partition(wish.partition_index)
+    if partition is None:
+        raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {name}:{wish.partition_index}.")
+    if wish.replicas is None:
+        return _given_up(topic, partition, turn)
+    wanted = checked_brokers(wish.partition_index, wish.replicas, turn)
+    if not request.allow_replication_factor_change:
+        _check_factor(partition, wanted)
+    rules = msgspec.structs.replace(election_rules(turn, topic), allows_unclean=False)
+    return change_of(topic.topic_id, partition, rules, isr=partition.isr, reassignment=_move(partition, wanted))
+
+
+def _check_factor(partition: PartitionImage, wanted: tuple[NodeId, ...]) -> None:
+    factor = len(set(partition.replicas).difference(partition.removing))
+    if factor != len(wanted):
+        why = f"The replication factor is changed from {factor} to {len(wanted)}"
+        raise Refused(Error.INVALID_REPLICATION_FACTOR, why)
+
+
+def _move(partition: PartitionImage, wanted: tuple[NodeId, ...]) -> Reassignment:
+    """From the replicas that there are, those of a move under way among them; they stay behind the wanted ones until
+    these are in sync.
+
+    Kafka keeps a replica that an earlier move was adding among the added ones although this move removes it, which can
+    then only be given up, and goes on removing one that is wanted again. Here what is wanted last counts.
+    """
+    removing = sorted(set(partition.replicas).difference(wanted))
+    adding = sorted(set(wanted).difference(partition.replicas)) or [
+        replica for replica in partition.adding if replica in wanted
+    ]
+    return Reassignment(replicas=(*wanted, *removing), adding=tuple(adding), removing=tuple(removing))
+
+
+def _given_up(topic: TopicImage, partition: PartitionImage, turn: Turn) -> PartitionChangeRecord | None:
+    """Back to the replicas from before. Where only added ones are in sync, the first of the others takes over, which
+    may lose what was acknowledged: only where the topic allows unclean elections."""
+    if not partition.adding and not partition.removing:
+        raise Refused(Error.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
+    replicas = tuple(replica for replica in partition.replicas if replica not in partition.adding)
+    isr = tuple(replica for replica in partition.isr if replica not in partition.adding)
+    if not replicas:
+        raise Refused(Error.INVALID_REPLICA_ASSIGNMENT, "Every replica is being added: there is none to go back to.")
+    rules = election_rules(turn, topic)
+    if not isr and not rules.allows_unclean:
+        why = (
+            f"Unable to revert partition assignment for {topic.name}:{partition.partition_id} because it would require"
+            " an unclean leader election."
+        )
+        raise Refused(Error.INVALID_REPLICA_ASSIGNMENT, why)
+    back = Reassignment(replicas=replicas)
+    return change_of(topic.topic_id, partition, rules, isr=isr or replicas[:1], reassignment=back)

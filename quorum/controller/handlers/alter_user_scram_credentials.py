@@ -1,0 +1,105 @@
+"""AlterUserScramCredentials: records that make, replace or remove credentials (KIP-554, KIP-900); asks for Alter on the
+cluster.
+
+Decides, as Kafka's controller does, that a user is altered once a request, whatever the mechanisms. Of the salted
+password only what a server needs is kept: the stored key and the server key (RFC 5802).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import Final
+
+from metadata_log.image import ScramUser
+from metadata_log.records import MetadataRecord, RemoveUserScramCredentialRecord, UserScramCredentialRecord
+from quorum.controller.context import CLUSTER, Operation, authorize
+from quorum.controller.gates import SCRAM, level_of
+from quorum.controller.requests import (
+    AlteredScramUser,
+    AlterUserScramCredentials,
+    AlterUserScramCredentialsResponse,
+    ScramDeletion,
+    ScramUpsertion,
+)
+from quorum.controller.result import ControllerResult
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+_HASHES: Final = {1: "sha256", 2: "sha512"}
+"""By mechanism."""
+_FEWEST_ITERATIONS: Final = 4096
+_MOST_ITERATIONS: Final = 16384
+
+_Refusal = tuple[Error, str]
+_Alteration = ScramDeletion | ScramUpsertion
+
+
+def handle_alter_user_scram_credentials(request: AlterUserScramCredentials, turn: Turn) -> ControllerResult:
+    """Records for the users that can be altered, and what became of each."""
+    error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
+    if error is not Error.NONE:
+        return ControllerResult(response=request.refused(error, "Authorization failed."))
+    refusals: dict[str, _Refusal] = {}
+    altered: dict[str, _Alteration] = {}
+    asked = _asked(request)
+    for each in asked:
+        if each.name in refusals:
+            continue
+        refusal = _why_refused(each, turn)
+        if altered.pop(each.name, None) is not None:
+            refusal = Error.DUPLICATE_RESOURCE, "A user is altered only once in a request."
+        if refusal is None:
+            altered[each.name] = each
+        else:
+            refusals[each.name] = refusal
+    records = tuple(_record(each) for each in altered.values())
+    if len(records) > turn.config.max_records_per_batch:
+        why = "Unable to perform excessively large batch operation."
+        return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, why))
+    users = dict.fromkeys(each.name for each in asked)
+    results = tuple(_result(user, refusals.get(user)) for user in users)
+    return ControllerResult(records=records, response=AlterUserScramCredentialsResponse(results=results))
+
+
+def _asked(request: AlterUserScramCredentials) -> list[_Alteration]:
+    asked: list[_Alteration] = [*request.deletions]
+    asked += request.upsertions
+    return asked
+
+
+def _result(user: str, refusal: _Refusal | None) -> AlteredScramUser:
+    error, why = refusal or (Error.NONE, None)
+    return AlteredScramUser(user=user, error=error, error_message=why)
+
+
+def _why_refused(each: _Alteration, turn: Turn) -> _Refusal | None:
+    refusal: _Refusal | None = None
+    if level_of(turn.image) < SCRAM:
+        refusal = Error.UNSUPPORTED_VERSION, "Credentials need metadata.version 3.5-IV2."
+    elif not each.name:
+        refusal = Error.UNACCEPTABLE_CREDENTIAL, "The user has no name."
+    elif each.mechanism not in _HASHES:
+        refusal = Error.UNSUPPORTED_SASL_MECHANISM, f"There is no SCRAM mechanism {each.mechanism}."
+    elif isinstance(each, ScramDeletion):
+        if ScramUser(name=each.name, mechanism=each.mechanism) not in turn.image.scram.credentials:
+            refusal = Error.RESOURCE_NOT_FOUND, "The user has no such credential."
+    elif not _FEWEST_ITERATIONS <= each.iterations <= _MOST_ITERATIONS:
+        why = f"Iterations are {_FEWEST_ITERATIONS} to {_MOST_ITERATIONS}, not {each.iterations}."
+        refusal = Error.UNACCEPTABLE_CREDENTIAL, why
+    return refusal
+
+
+def _record(each: _Alteration) -> MetadataRecord:
+    if isinstance(each, ScramDeletion):
+        return RemoveUserScramCredentialRecord(name=each.name, mechanism=each.mechanism)
+    kind = _HASHES[each.mechanism]
+    client_key = hmac.digest(each.salted_password, b"Client Key", kind)
+    return UserScramCredentialRecord(
+        name=each.name,
+        mechanism=each.mechanism,
+        salt=each.salt,
+        stored_key=hashlib.new(kind, client_key).digest(),
+        server_key=hmac.digest(each.salted_password, b"Server Key", kind),
+        iterations=each.iterations,
+    )

@@ -1,0 +1,232 @@
+"""What a change of a resource's configs needs, whoever asks for it and however: the resource looked at, the values
+validated, the ELRs emptied.
+
+Decides which changes there may be; IncrementalAlterConfigs and AlterConfigs each say which are wished for. Topics,
+groups and subscriptions to client metrics are validated by name and value. A broker's configs are not: the broker that
+passes them on has done that, and knows configs that no controller does. Where partitions keep eligible leader replicas,
+`min.insync.replicas` belongs to the cluster and to topics, and a change of it empties the ELRs that were made under the
+old one (KIP-966).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Protocol
+
+from metadata_log.ids import METADATA_TOPIC_NAME, NodeId
+from metadata_log.image import ResourceType
+from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord
+from quorum.controller.config_types import parts_of
+from quorum.controller.context import CLUSTER, Operation, Resource, authorize
+from quorum.controller.context import ResourceType as AclResourceType
+from quorum.controller.effective_configs import MIN_INSYNC_REPLICAS
+from quorum.controller.gates import CORDONED_LOG_DIRS, level_of
+from quorum.controller.handlers.new_topic import Refused
+from quorum.controller.names import why_illegal
+from quorum.controller.requests import (
+    AlterConfigs,
+    AlteredResource,
+    IncrementalAlterConfigs,
+    IncrementalAlterConfigsResponse,
+)
+from quorum.controller.resource_configs import why_invalid_client_metrics, why_invalid_group
+from quorum.controller.result import ControllerResult
+from quorum.controller.topic_configs import why_invalid_values
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+_LONGEST_VALUE: Final = 32_767
+_CORDONED: Final = "cordoned.log.dirs"
+_TYPES: Final = frozenset(ResourceType)
+_ACL_TYPES: Final = {ResourceType.TOPIC: AclResourceType.TOPIC, ResourceType.GROUP: AclResourceType.GROUP}
+
+
+class NamedResource(Protocol):
+    """A resource as a request names it."""
+
+    @property
+    def resource_type(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+def change_each(
+    request: AlterConfigs | IncrementalAlterConfigs,
+    changes: Callable[[Any], Iterable[MetadataRecord]],
+    respond: type[IncrementalAlterConfigsResponse],
+    turn: Turn,
+) -> ControllerResult:
+    """The records of all resources that `changes` does not refuse, and what became of each; one that was named twice is
+    refused once, what is of no known type each time."""
+    times_named = Counter((each.resource_type, each.name) for each in request.resources)
+    records: list[MetadataRecord] = []
+    results: list[AlteredResource] = []
+    for resource in request.resources:
+        if resource.resource_type not in _TYPES:
+            results.append(_unknown_type(resource))
+    told = (each for each in request.resources if each.resource_type in _TYPES)
+    for resource in {(each.resource_type, each.name): each for each in told}.values():
+        error, why = Error.NONE, None
+        try:
+            if times_named[resource.resource_type, resource.name] > 1:
+                raise Refused(Error.INVALID_REQUEST, "Each resource must appear at most once.")
+            records += changes(resource)
+        except Refused as refusal:
+            error, why = refusal.error, refusal.message
+        results.append(
+            AlteredResource(resource_type=resource.resource_type, name=resource.name, error=error, error_message=why)
+        )
+    records += _cleared_elrs(records, turn)
+    if len(records) > turn.config.max_records_per_batch:
+        why = "Unable to perform excessively large batch operation."
+        return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, why))
+    return ControllerResult(
+        records=() if request.validate_only else tuple(records), response=respond(resources=tuple(results))
+    )
+
+
+def _unknown_type(resource: NamedResource) -> AlteredResource:
+    return AlteredResource(
+        resource_type=resource.resource_type,
+        name=resource.name,
+        error=Error.UNSUPPORTED_VERSION,
+        error_message=f"Unknown resource type {resource.resource_type}.",
+    )
+
+
+def check_allowed(resource: NamedResource, turn: Turn) -> None:
+    """Whether configs of this kind are changed here, and the asker may.
+
+    Raises:
+        Refused: if not.
+    """
+    kind, name = resource.resource_type, resource.name
+    if kind == ResourceType.BROKER_LOGGER:
+        raise Refused(Error.INVALID_REQUEST, f"Configs of resources of type {kind} cannot be altered here.")
+    check_right(kind, name, Operation.ALTER_CONFIGS, turn)
+
+
+def check_right(kind: int, name: str, operation: Operation, turn: Turn) -> None:
+    """Whether the asker has the right to configs of this kind: a topic's and a group's are their own, all others' the
+    cluster's.
+
+    Raises:
+        Refused: if not.
+    """
+    asked = _ACL_TYPES.get(ResourceType(kind))
+    named = CLUSTER if asked is None else Resource(resource_type=asked, name=name)
+    error = authorize(turn.context, operation, named, turn.image)
+    if error is not Error.NONE:
+        raise Refused(error, "Authorization failed.")
+
+
+def _check_name(kind: int, name: str) -> None:
+    """Whether there can be such a thing."""
+    if kind == ResourceType.TOPIC:
+        if not name:
+            raise Refused(Error.INVALID_REQUEST, "Default topic resources are not allowed.")
+        why = why_illegal(name)
+        if why is not None:
+            raise Refused(Error.INVALID_TOPIC_EXCEPTION, why)
+        if name == METADATA_TOPIC_NAME:
+            raise Refused(Error.INVALID_REQUEST, f"Alteration of internal topic {METADATA_TOPIC_NAME} is prohibited.")
+    elif kind == ResourceType.BROKER:
+        if name and not (name.isascii() and name.isdecimal() and str(int(name)) == name):
+            raise Refused(Error.INVALID_REQUEST, f"Unable to parse broker name as a base 10 number: {name}")
+    elif not name:
+        raise Refused(Error.INVALID_REQUEST, "A group, or a subscription to client metrics, must have a name.")
+
+
+def _check_exists(kind: int, name: str, turn: Turn) -> None:
+    image = turn.image
+    if kind == ResourceType.TOPIC and name not in image.topics.by_name:
+        raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+    if kind == ResourceType.BROKER and name:
+        node_id = NodeId(int(name))
+        if node_id not in image.cluster.brokers and node_id not in image.cluster.controllers:
+            raise Refused(Error.BROKER_ID_NOT_REGISTERED, f"No broker with id {name} found.")
+
+
+def checked_records(
+    resource: NamedResource, wanted: Mapping[str, str | None], turn: Turn, *, is_all: bool = False
+) -> list[ConfigRecord]:
+    """The records that give the configs the `wanted` values (None: removed), in that order; with `is_all` every other
+    config is removed. Looked at in Kafka's order: the name, the values, whether there is such a thing.
+
+    Raises:
+        Refused: the name, a value, or what the resource would have then, is wrong, or there is no such resource.
+    """
+    kind, name = resource.resource_type, resource.name
+    _check_name(kind, name)
+    current = turn.image.configs.of(kind, name)
+    removed = sorted(key for key in current if key not in wanted) if is_all else []
+    # A broker's is written also where nothing changes: it is how a broker is told to load a file again.
+    records = [
+        ConfigRecord(resource_type=kind, resource_name=name, name=key, value=value)
+        for key, value in (*wanted.items(), *((key, None) for key in removed))
+        if kind == ResourceType.BROKER or value != current.get(key)
+    ]
+    values = dict(current.items())
+    for record in records:
+        _check_change(record, values.get(record.name), turn)
+        if record.value is None:
+            values.pop(record.name, None)
+        else:
+            values[record.name] = record.value
+    why = _why_invalid(kind, values, dict(current.items()), turn)
+    if why is not None:
+        raise Refused(*why)
+    _check_exists(kind, name, turn)
+    return records
+
+
+def _check_change(record: ConfigRecord, before: str | None, turn: Turn) -> None:
+    if record.value is not None and len(record.value) > _LONGEST_VALUE:
+        why = f"The value of {record.name} has more than {_LONGEST_VALUE} characters."
+        raise Refused(Error.INVALID_CONFIG, why)
+    if record.resource_type != ResourceType.BROKER:
+        return
+    if record.name == MIN_INSYNC_REPLICAS and turn.image.features.elr_enabled:
+        if record.resource_name:
+            why = f"Broker-level {MIN_INSYNC_REPLICAS} cannot be altered while ELR is enabled."
+            raise Refused(Error.INVALID_CONFIG, why)
+        if record.value is None:
+            why = f"Cluster-level {MIN_INSYNC_REPLICAS} cannot be removed while ELR is enabled."
+            raise Refused(Error.INVALID_CONFIG, why)
+    if record.name == _CORDONED:
+        _check_cordoned(parts_of(record.value or ""), parts_of(before or ""), turn)
+
+
+def _check_cordoned(wanted: list[str], before: list[str], turn: Turn) -> None:
+    """Only the broker itself knows its paths: whoever comes here without one may only take some off the list."""
+    if level_of(turn.image) < CORDONED_LOG_DIRS:
+        raise Refused(Error.INVALID_CONFIG, f"{_CORDONED} cannot be set below metadata.version 4.3-IV0.")
+    if turn.context.forwarded_by is None and not set(wanted) <= set(before):
+        why = f"{_CORDONED} can be extended through a broker only: a controller does not know its directories."
+        raise Refused(Error.INVALID_CONFIG, why)
+
+
+def _why_invalid(
+    kind: int, values: Mapping[str, str], before: Mapping[str, str], turn: Turn
+) -> tuple[Error, str] | None:
+    if kind == ResourceType.TOPIC:
+        why = why_invalid_values(values, may_be_remote=turn.config.remote_log_storage_system_enable, before=before)
+        return None if why is None else (Error.INVALID_CONFIG, why)
+    if kind == ResourceType.GROUP:
+        return why_invalid_group(values)
+    if kind == ResourceType.CLIENT_METRICS:
+        return why_invalid_client_metrics(values)
+    return None
+
+
+def _cleared_elrs(records: Iterable[MetadataRecord], turn: Turn) -> list[MetadataRecord]:
+    """ClearElrRecords for each change of `min.insync.replicas` among the records."""
+    if not turn.image.features.elr_enabled:
+        return []
+    return [
+        ClearElrRecord(topic_name=record.resource_name if record.resource_type == ResourceType.TOPIC else "")
+        for record in records
+        if isinstance(record, ConfigRecord) and record.name == MIN_INSYNC_REPLICAS
+    ]

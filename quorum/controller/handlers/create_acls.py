@@ -1,0 +1,82 @@
+"""CreateAcls: an AccessControlEntryRecord for each entry that makes sense and is not there yet (KIP-801).
+
+Asks for Alter on the cluster. Where no authorizer judges by them, entries are refused with SECURITY_DISABLED: nobody
+should believe that they hold.
+"""
+
+from __future__ import annotations
+
+from metadata_log.ids import Uuid
+from metadata_log.image import AclEntry
+from metadata_log.records import AccessControlEntryRecord
+from quorum.controller.acl_codes import ALLOW, CLUSTER_RESOURCE_NAME, DENY, LITERAL, PREFIXED, ResourceType
+from quorum.controller.acl_filters import OPERATIONS, RESOURCE_TYPES
+from quorum.controller.context import CLUSTER, Operation, RequestContext, authorize
+from quorum.controller.requests import AclCreationResult, CreateAcls, CreateAclsResponse
+from quorum.controller.result import ControllerResult
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+
+def handle_create_acls(request: CreateAcls, turn: Turn) -> ControllerResult:
+    """Records for the new entries, and what became of each."""
+    error, why = why_no_acls(turn.context, Operation.ALTER, turn)
+    if error is not Error.NONE:
+        return ControllerResult(response=request.refused(error, why))
+    known = set(turn.image.acls.by_id.values())
+    taken: set[Uuid] = set()
+    records: list[AccessControlEntryRecord] = []
+    results: list[AclCreationResult] = []
+    for entry in request.creations:
+        why = _why_invalid(entry)
+        if why is not None:
+            results.append(AclCreationResult(error=Error.INVALID_REQUEST, error_message=why))
+            continue
+        results.append(AclCreationResult())
+        if entry not in known:
+            known.add(entry)
+            records.append(_record(turn.new_acl_id(taken), entry))
+    if len(records) > turn.config.max_records_per_batch:
+        why = "Unable to perform excessively large batch operation."
+        return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, why))
+    return ControllerResult(records=tuple(records), response=CreateAclsResponse(results=tuple(results)))
+
+
+def why_no_acls(context: RequestContext, operation: Operation, turn: Turn) -> tuple[Error, str | None]:
+    """Why a request about entries is refused as a whole; NONE when it is not."""
+    if context.authorizer is None:
+        return Error.SECURITY_DISABLED, "No authorizer is configured (authorizer.class.name)."
+    error = authorize(context, operation, CLUSTER, turn.image)
+    return error, None if error is Error.NONE else "Authorization failed."
+
+
+def _why_invalid(entry: AclEntry) -> str | None:
+    numbers = (
+        ("resource type", entry.resource_type, RESOURCE_TYPES),
+        ("pattern type", entry.pattern_type, (LITERAL, PREFIXED)),
+        ("operation", entry.operation, OPERATIONS),
+        ("permission type", entry.permission_type, (DENY, ALLOW)),
+    )
+    for name, number, allowed in numbers:
+        if number not in allowed:
+            return f"Invalid {name} {number}"
+    if not entry.resource_name:
+        return "The resource has no name"
+    if entry.resource_type == ResourceType.CLUSTER and entry.resource_name != CLUSTER_RESOURCE_NAME:
+        return f"The only cluster that can be named is {CLUSTER_RESOURCE_NAME}"
+    if ":" not in entry.principal:
+        return f"{entry.principal!r} is no principal: there is no colon between its type and its name"
+    return None
+
+
+def _record(acl_id: Uuid, entry: AclEntry) -> AccessControlEntryRecord:
+    return AccessControlEntryRecord(
+        id=acl_id,
+        resource_type=entry.resource_type,
+        resource_name=entry.resource_name,
+        pattern_type=entry.pattern_type,
+        principal=entry.principal,
+        host=entry.host,
+        operation=entry.operation,
+        permission_type=entry.permission_type,
+    )

@@ -1,0 +1,161 @@
+"""CreateDelegationToken, RenewDelegationToken, ExpireDelegationToken (KIP-48, KIP-900).
+
+Decides who may have a token made, and who may change its end: its owner and its renewers. Only a broker can ask, which
+has found out who its client is: a principal that comes by our own listeners has proven nothing, and one that came with
+a token may not get further ones by it.
+"""
+
+from __future__ import annotations
+
+from metadata_log.ids import id_text
+from metadata_log.image import DelegationToken
+from metadata_log.records import DelegationTokenRecord, RemoveDelegationTokenRecord
+from quorum.controller.context import Operation, Resource, ResourceType, authorize
+from quorum.controller.gates import DELEGATION_TOKENS, level_of
+from quorum.controller.handlers.new_topic import Refused
+from quorum.controller.requests import (
+    CreateDelegationToken,
+    CreateDelegationTokenResponse,
+    ExpireDelegationToken,
+    ExpireDelegationTokenResponse,
+    RenewDelegationToken,
+    RenewDelegationTokenResponse,
+)
+from quorum.controller.result import ControllerResult
+from quorum.controller.tokens import TokenSettings, is_expired
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+_LARGEST_TIME = (1 << 63) - 1
+
+
+def handle_create_delegation_token(request: CreateDelegationToken, turn: Turn) -> ControllerResult:
+    """A DelegationTokenRecord and the token with its secret."""
+    requester = turn.context.principal
+    owner = request.owner or requester
+    try:
+        _check_asker(turn)
+        if owner != requester:
+            resource = Resource(resource_type=ResourceType.USER, name=owner)
+            error = authorize(turn.context, Operation.CREATE_TOKENS, resource, turn.image)
+            if error is not Error.NONE:
+                raise Refused(error, f"{requester} may not make tokens for {owner}.")
+        settings = _settings(turn)
+        strange = [renewer for renewer in request.renewers if not renewer.startswith("User:")]
+        if strange:
+            raise Refused(Error.INVALID_PRINCIPAL_TYPE, f"Only users can renew a token, not {strange[0]}.")
+    except Refused as refusal:
+        response = CreateDelegationTokenResponse(
+            owner=owner, requester=requester, error=refusal.error, error_message=refusal.message
+        )
+        return ControllerResult(response=response)
+    lifetime_ms = settings.max_lifetime_ms
+    if request.max_lifetime_ms > 0:
+        lifetime_ms = min(lifetime_ms, request.max_lifetime_ms)
+    issued = turn.wall_ms
+    token = DelegationToken(
+        token_id=id_text(turn.new_uuid()),
+        owner=owner,
+        requester=requester,
+        renewers=request.renewers,
+        issue_timestamp=issued,
+        max_timestamp=min(issued + lifetime_ms, _LARGEST_TIME),
+        expiration_timestamp=min(issued + lifetime_ms, issued + settings.expiry_time_ms, _LARGEST_TIME),
+    )
+    response = CreateDelegationTokenResponse(
+        owner=owner,
+        requester=requester,
+        issue_timestamp=issued,
+        expiry_timestamp=token.expiration_timestamp,
+        max_timestamp=token.max_timestamp,
+        token_id=token.token_id,
+        hmac=settings.hmac_of(token.token_id),
+    )
+    return ControllerResult(records=(_record(token, token.expiration_timestamp),), response=response)
+
+
+def handle_renew_delegation_token(request: RenewDelegationToken, turn: Turn) -> ControllerResult:
+    """A DelegationTokenRecord with the new end, which may also come sooner than the old one."""
+    try:
+        _check_asker(turn)
+        settings = _settings(turn)
+        token = _found(request.hmac, settings, turn)
+        _check_valid(token, turn)
+        _check_renewer(token, turn)
+    except Refused as refusal:
+        return ControllerResult(response=request.refused(refusal.error, refusal.message))
+    period_ms = settings.expiry_time_ms
+    if request.renew_period_ms > 0:
+        period_ms = min(period_ms, request.renew_period_ms)
+    until = min(token.max_timestamp, turn.wall_ms + period_ms)
+    return ControllerResult(
+        records=(_record(token, until),), response=RenewDelegationTokenResponse(expiry_timestamp=until)
+    )
+
+
+def handle_expire_delegation_token(request: ExpireDelegationToken, turn: Turn) -> ControllerResult:
+    """A DelegationTokenRecord with the new end, or the token's removal."""
+    try:
+        _check_asker(turn)
+        token = _found(request.hmac, _settings(turn), turn)
+        _check_renewer(token, turn)
+        if request.expiry_period_ms < 0:
+            return ControllerResult(
+                records=(RemoveDelegationTokenRecord(token_id=token.token_id),),
+                response=ExpireDelegationTokenResponse(expiry_timestamp=turn.wall_ms),
+            )
+        _check_valid(token, turn)
+    except Refused as refusal:
+        return ControllerResult(response=request.refused(refusal.error, refusal.message))
+    until = min(token.max_timestamp, turn.wall_ms + request.expiry_period_ms)
+    return ControllerResult(
+        records=(_record(token, until),), response=ExpireDelegationTokenResponse(expiry_timestamp=until)
+    )
+
+
+def _check_asker(turn: Turn) -> None:
+    if turn.context.forwarded_by is None:
+        why = "Tokens are asked for through a broker that knows who its client is."
+        raise Refused(Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, why)
+    if turn.context.is_token:
+        why = "Who has come with a token cannot ask for tokens."
+        raise Refused(Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, why)
+
+
+def _settings(turn: Turn) -> TokenSettings:
+    if turn.config.tokens is None:
+        why = "There are no delegation tokens: delegation.token.secret.key is not set."
+        raise Refused(Error.DELEGATION_TOKEN_AUTH_DISABLED, why)
+    if level_of(turn.image) < DELEGATION_TOKENS:
+        raise Refused(Error.UNSUPPORTED_VERSION, "Delegation tokens need metadata.version 3.6-IV2.")
+    return turn.config.tokens
+
+
+def _found(secret: bytes, settings: TokenSettings, turn: Turn) -> DelegationToken:
+    token = settings.token_of(secret, turn.image)
+    if token is None:
+        raise Refused(Error.DELEGATION_TOKEN_NOT_FOUND, "There is no token of this secret.")
+    return token
+
+
+def _check_valid(token: DelegationToken, turn: Turn) -> None:
+    if is_expired(token, turn.wall_ms):
+        raise Refused(Error.DELEGATION_TOKEN_EXPIRED, "The token has expired.")
+
+
+def _check_renewer(token: DelegationToken, turn: Turn) -> None:
+    if turn.context.principal not in (token.owner, *token.renewers):
+        why = f"{turn.context.principal} neither owns the token nor may renew it."
+        raise Refused(Error.DELEGATION_TOKEN_OWNER_MISMATCH, why)
+
+
+def _record(token: DelegationToken, until: int) -> DelegationTokenRecord:
+    return DelegationTokenRecord(
+        owner=token.owner,
+        requester=token.requester,
+        renewers=token.renewers,
+        issue_timestamp=token.issue_timestamp,
+        max_timestamp=token.max_timestamp,
+        expiration_timestamp=until,
+        token_id=token.token_id,
+    )

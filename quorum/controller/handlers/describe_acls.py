@@ -1,0 +1,22 @@
+"""DescribeAcls: the access control entries that a filter means; asks for Describe on the cluster."""
+
+from __future__ import annotations
+
+from quorum.controller.acl_filters import matching, why_unknown
+from quorum.controller.context import Operation
+from quorum.controller.handlers.create_acls import why_no_acls
+from quorum.controller.requests import DescribeAcls, DescribeAclsResponse
+from quorum.controller.result import ControllerResult
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+
+def handle_describe_acls(request: DescribeAcls, turn: Turn) -> ControllerResult:
+    """No records; the answer is of the image as it is handed in."""
+    error, why = why_no_acls(turn.context, Operation.DESCRIBE, turn)
+    if error is Error.NONE and (why := why_unknown(request.asked)) is not None:
+        error = Error.INVALID_REQUEST
+    if error is not Error.NONE:
+        return ControllerResult(response=request.refused(error, why))
+    entries = tuple(entry for entry, _ in matching(request.asked, turn.image.acls))
+    return ControllerResult(response=DescribeAclsResponse(entries=entries))

@@ -1,0 +1,113 @@
+"""UpdateFeatures: levels of features are finalised, all or none (KIP-584, KIP-778, KIP-1022).
+
+A level must be one that every broker and controller can run. metadata.version is only lowered where no record changed
+between the levels. Where partitions begin to keep eligible leader replicas, the whole cluster must agree on the
+smallest ISR, so that brokers lose theirs (KIP-966).
+
+kraft.version stands among the control records, where Raft writes it: here it is only checked.
+"""
+
+from __future__ import annotations
+
+from metadata_log.image import ResourceType
+from metadata_log.image.features import ELIGIBLE_LEADER_REPLICAS_VERSION, KRAFT_VERSION, METADATA_VERSION
+from metadata_log.records import ConfigRecord, FeatureLevelRecord, MetadataRecord
+from metadata_log.records.levels import METADATA_VERSIONS
+from quorum.controller.context import CLUSTER, Operation, authorize
+from quorum.controller.effective_configs import MIN_INSYNC_REPLICAS
+from quorum.controller.features import why_not_on_its_own, why_not_supported
+from quorum.controller.gates import level_of
+from quorum.controller.requests import FeatureUpdate, UpdateFeatures, UpdateFeaturesResponse, UpgradeType
+from quorum.controller.result import ControllerResult
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+_UPGRADE_TYPES = frozenset(UpgradeType) - {UpgradeType.UNKNOWN}
+
+
+def handle_update_features(request: UpdateFeatures, turn: Turn) -> ControllerResult:
+    """A FeatureLevelRecord for each feature, also where the level stays."""
+    error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
+    if error is not Error.NONE:
+        return ControllerResult(response=request.refused(error, "Authorization failed."))
+    updates = {update.name: update for update in request.updates}
+    levels = {
+        **dict(turn.image.features.levels.items()),
+        METADATA_VERSION: level_of(turn.image),
+        **{update.name: update.level for update in updates.values()},
+    }
+    for update in updates.values():
+        why = _why_refused(update, levels, turn)
+        if why is not None:
+            why = f"The update failed for all features since the following feature had an error: {why}"
+            return ControllerResult(response=request.refused(Error.INVALID_UPDATE_VERSION, why))
+    if request.validate_only:
+        return ControllerResult(response=UpdateFeaturesResponse())
+    if KRAFT_VERSION in updates:
+        why = f"{KRAFT_VERSION} is not raised by the controller but by Raft: ask for it with UpgradeKRaftVersion."
+        return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
+    records: list[MetadataRecord] = []
+    elr = updates.get(ELIGIBLE_LEADER_REPLICAS_VERSION)
+    if elr is not None and elr.level > 0:
+        records += _one_minimum(turn)
+    records += [FeatureLevelRecord(name=update.name, feature_level=update.level) for update in updates.values()]
+    return ControllerResult(records=tuple(records), response=UpdateFeaturesResponse())
+
+
+def _why_refused(update: FeatureUpdate, levels: dict[str, int], turn: Turn) -> str | None:
+    why = _why_invalid(update, levels, turn)
+    if why is None and update.name == METADATA_VERSION:
+        return _why_unreadable(update, turn)
+    return None if why is None else f"Invalid update version {update.level} for feature {update.name}. {why}"
+
+
+def _why_invalid(update: FeatureUpdate, levels: dict[str, int], turn: Turn) -> str | None:
+    if update.upgrade_type not in _UPGRADE_TYPES:
+        return "The controller does not support the given upgrade type."
+    if update.level < 0:
+        return "A feature version cannot be less than 0."
+    why = why_not_supported(update.name, update.level, turn.image, turn.config)
+    if why is not None or update.name == KRAFT_VERSION:
+        return why
+    current = turn.image.features.level_of(update.name)
+    is_upgrade = update.upgrade_type == UpgradeType.UPGRADE
+    if update.level < current and is_upgrade:
+        return (
+            "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe"
+            " downgrade."
+        )
+    if update.level > current and not is_upgrade:
+        return "Can't downgrade to a newer version."
+    return why_not_on_its_own(update.name, update.level, levels)
+
+
+def _why_unreadable(update: FeatureUpdate, turn: Turn) -> str | None:
+    """Software of a level below may not read what was written: lowering needs that no level between changed records."""
+    current = level_of(turn.image)
+    if not any(update.level < each.level <= current and each.changes_records for each in METADATA_VERSIONS):
+        return None
+    if update.upgrade_type == UpgradeType.UNSAFE_DOWNGRADE:
+        why = "Unsafe metadata downgrade is not supported in this version."
+    else:
+        why = "Refusing to perform the requested downgrade because it might delete metadata information."
+    return f"Unsupported metadata.version downgrade from {current} to {update.level}. {why}"
+
+
+def _one_minimum(turn: Turn) -> list[MetadataRecord]:
+    """The cluster gets a smallest ISR where it has none; brokers lose theirs."""
+
+    def record(broker: str, value: str | None) -> ConfigRecord:
+        return ConfigRecord(
+            resource_type=ResourceType.BROKER, resource_name=broker, name=MIN_INSYNC_REPLICAS, value=value
+        )
+
+    configs = turn.image.configs
+    records: list[MetadataRecord] = []
+    if MIN_INSYNC_REPLICAS not in configs.of_cluster():
+        records.append(record("", str(turn.config.min_insync_replicas)))
+    own = [
+        resource.name
+        for resource, values in configs.by_resource.items()
+        if resource.resource_type == ResourceType.BROKER and resource.name and MIN_INSYNC_REPLICAS in values
+    ]
+    return [*records, *(record(broker, None) for broker in sorted(own))]

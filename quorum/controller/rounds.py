@@ -1,0 +1,50 @@
+"""When the active controller looks again at what nobody asks it to: soft state, counted from its activation."""
+
+from __future__ import annotations
+
+import msgspec
+
+from quorum.controller.config import ControllerConfig
+
+
+class Due(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What has become due."""
+
+    balance: bool
+    """Leaders may go back to the first replica."""
+    leaderless: bool
+    """Partitions without a leader may have got one that can lead, if only uncleanly."""
+    tokens: bool
+    """Delegation tokens may have expired."""
+
+
+class Rounds:
+    """The next moment of each."""
+
+    __slots__ = ("_balance_at_ms", "_balance_ms", "_leaderless_at_ms", "_leaderless_ms", "_tokens_at_ms", "_tokens_ms")
+
+    def __init__(self, config: ControllerConfig, now_ms: int) -> None:
+        self._balance_ms = config.leader_imbalance_check_interval_ms
+        self._leaderless_ms = config.unclean_leader_election_interval_ms
+        self._balance_at_ms = None if self._balance_ms is None else now_ms + self._balance_ms
+        self._leaderless_at_ms = now_ms + self._leaderless_ms
+        self._tokens_ms = None if config.tokens is None else config.tokens.expiry_check_interval_ms
+        self._tokens_at_ms = None if self._tokens_ms is None else now_ms + self._tokens_ms
+
+    def take_due(self, now_ms: int) -> Due:
+        """What is due; the next round of it is counted from now."""
+        balance = self._balance_at_ms is not None and self._balance_at_ms <= now_ms
+        if balance and self._balance_ms is not None:
+            self._balance_at_ms = now_ms + self._balance_ms
+        leaderless = self._leaderless_at_ms <= now_ms
+        if leaderless:
+            self._leaderless_at_ms = now_ms + self._leaderless_ms
+        tokens = self._tokens_at_ms is not None and self._tokens_at_ms <= now_ms
+        if tokens and self._tokens_ms is not None:
+            self._tokens_at_ms = now_ms + self._tokens_ms
+        return Due(balance=balance, leaderless=leaderless, tokens=tokens)
+
+    def next_deadline_ms(self) -> int:
+        """When something is due."""
+        moments = (self._leaderless_at_ms, self._balance_at_ms, self._tokens_at_ms)
+        return min(at_ms for at_ms in moments if at_ms is not None)

@@ -1,0 +1,64 @@
+"""What the small files beside a copy's log say of epochs and votes, and which of them cannot be read.
+
+Decides: whether such a file is of newer software, or says nothing any more. Must not know: what a repair makes of that.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.directory import QUORUM_STATE_FILE, QuorumState, read_quorum_state
+from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
+from metadata_log.errors import CorruptFileError, NewerFileError
+from metadata_log.files import Files, read_file
+from metadata_log.quorum_state import VOTE_ADVICE
+
+
+class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A file that is there and says nothing usable, and why. `is_newer`: software that we do not know wrote it."""
+
+    path: str
+    why: str
+    is_newer: bool
+
+    @property
+    def is_vote(self) -> bool:
+        """Whether it is the one that remembers epoch and vote."""
+        return self.path.endswith(f"/{QUORUM_STATE_FILE}")
+
+
+class Beside(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Both files. `greatest_epoch`: that either knows; -1 without one."""
+
+    quorum_state: QuorumState | None
+    quorum_problem: str | None
+    greatest_epoch: int
+    unread: tuple[Unread, ...]
+
+
+def read_beside(files: Files, metadata: str) -> Beside:
+    """Read `quorum-state` and `leader-epoch-checkpoint`.
+
+    Raises:
+        OSError: one cannot be read at all.
+    """
+    state, problem, epoch = None, None, -1
+    unread: list[Unread] = []
+    try:
+        state = read_quorum_state(files, metadata)
+        epoch = -1 if state is None else int(state.leader_epoch)
+    except CorruptFileError as error:
+        problem = str(error)
+        unread.append(_unread(error))
+    path = f"{metadata}/{EPOCH_FILE}"
+    try:
+        known = parse_epochs(read_file(files, path), path).entries if files.exists(path) else ()
+        epoch = max((epoch, *(int(entry.epoch) for entry in known)))
+    except CorruptFileError as error:
+        unread.append(_unread(error))
+    return Beside(quorum_state=state, quorum_problem=problem, greatest_epoch=epoch, unread=tuple(unread))
+
+
+def _unread(error: CorruptFileError) -> Unread:
+    why = error.what.removesuffix(f". {VOTE_ADVICE}")
+    return Unread(path=error.path, why=why, is_newer=isinstance(error, NewerFileError))

@@ -1,0 +1,177 @@
+"""What must be settled before any repair is chosen, and before anything starts.
+
+Decides: whether there is such a thing, and what settles it: a repair that was interrupted, copies that contradict each
+other, a repair that some directories have and others have not. Must not know: which repair follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from metadata_log.directory import META_PROPERTIES_FILE
+from metadata_log.errors import CorruptFileError
+from metadata_log.files import Files
+from quorum.recovery.advice import Step, command, undo_line
+from quorum.recovery.conflicts import Conflict
+from quorum.recovery.copies import Copy
+from quorum.recovery.journal import AUDIT_FILE, JOURNAL_FILE, Record, again, audits, pending, work_root_of
+from quorum.recovery.places import HELD_SUFFIX, Place
+from quorum.recovery.survey import Survey, elects, unreached
+
+
+class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
+    """The situation, and the steps that settle it. Nothing else is recommended until then."""
+
+    situation: str
+    steps: tuple[Step, ...]
+
+
+class Interruption(msgspec.Struct, frozen=True, kw_only=True):
+    """A directory in the middle of a repair. `record` None: its journal cannot be read, and `problem` says why."""
+
+    log_dir: str
+    record: Record | None
+    problem: str
+
+
+def interruption(files: Files, place: Place) -> Interruption | None:
+    """Whether a repair of this directory waits to be finished."""
+    log_dir = place.log_dir
+    try:
+        record = pending(files, log_dir)
+    except CorruptFileError as error:
+        return Interruption(log_dir=log_dir, record=None, problem=str(error))
+    if record is not None:
+        problem = f"`kraft recover {record.action}` of {record.at} was interrupted in {log_dir}"
+        return Interruption(log_dir=log_dir, record=record, problem=problem)
+    if not files.exists(f"{log_dir}/{META_PROPERTIES_FILE}{HELD_SUFFIX}"):
+        return None
+    return Interruption(
+        log_dir=log_dir,
+        record=None,
+        problem=f"a repair was interrupted in {log_dir}, and its {JOURNAL_FILE} is gone. The newest {AUDIT_FILE} below "
+        f"{work_root_of(log_dir)} holds the same words: copy it to {log_dir}/{JOURNAL_FILE}, and inspect all once more",
+    )
+
+
+def of_interruptions(found: Sequence[Interruption], paths: Iterable[str]) -> Obstacle:
+    """Repairs that wait to be finished; `paths`: all directories that are looked at."""
+    names = ", ".join(one.log_dir for one in found)
+    steps: list[Step] = []
+    for one in found:
+        record = one.record
+        if record is None:
+            steps.append(Step(text=one.problem))
+            continue
+        steps.append(Step(text=f"{one.problem}. Run it again: it goes on", commands=(again(record, one.log_dir),)))
+        if record.undoes is None:
+            line = undo_line(one.log_dir, record.root)
+            steps.append(Step(text="Or take it back, where it is not what is wanted", commands=(line,)))
+    return Obstacle(
+        situation=f"A repair was interrupted in {names}: no node starts from there until it is finished or taken back, "
+        "and no other repair is of use before.",
+        steps=(*steps, _look_again(paths)),
+    )
+
+
+def obstacle(files: Files, known: Survey) -> Obstacle | None:
+    """What these copies have against any repair or start; None where there is nothing."""
+    grave = _grave(known)
+    if grave:
+        return _rivalry(known, grave) if any(one.repairs for one in grave) else _contradiction(known, grave)
+    half = unreached(known)
+    if half is not None and any(known.is_voter(copy) for copy in half[1]):
+        return _half_done(files, known, *half)
+    return None
+
+
+def outvoted(known: Survey) -> tuple[Copy, ...]:
+    """Copies of others than voters that contradict voters of whom a majority hold the same."""
+    return tuple(copy for copy in known.copies if not elects(known, copy) and _conflicts_with(known, copy))
+
+
+def _conflicts_with(known: Survey, copy: Copy) -> bool:
+    return any(copy in one.copies for one in known.conflicts)
+
+
+def _grave(known: Survey) -> list[Conflict]:
+    """Of two that would elect; or of others, where no majority of sound voters says which bytes are right."""
+    electing = [copy for copy in known.copies if elects(known, copy)]
+    among = [one for one in known.conflicts if all(copy in electing for copy in one.copies)]
+    same = {copy.node_id for copy in electing if known.is_voter(copy) and copy.stop is None and copy.state is not None}
+    if among or len(same) < len(known.voters) // 2 + 1 or not known.voters:
+        return list(known.conflicts)
+    return []
+
+
+def _look_again(paths: Iterable[str]) -> Step:
+    return Step(text="Then inspect all once more", commands=(command("kraft", "recover", "inspect", *paths),))
+
+
+def _contradiction(known: Survey, found: Sequence[Conflict]) -> Obstacle:
+    copies = [copy for copy in known.copies if any(copy in one.copies for one in found)]
+    names, dirs = ", ".join(copy.label for copy in copies), [copy.place.log_dir for copy in copies]
+    return Obstacle(
+        situation=f"Copies contradict each other: {'; '.join(map(str, found))}. One at least is wrong (a log was "
+        f"changed by hand, or a disk lies). Start none of {names} before it is known which is right.",
+        steps=(
+            Step(
+                text="See what each holds where they part: which was changed, and what the others and backups say",
+                commands=(command("kraft", "log", "diff", *dirs),),
+            ),
+            Step(
+                text="Leave the wrong one out, and inspect the others once more. Its node never starts from that log "
+                "again: move it away, and let the node fetch it from the others when they lead"
+            ),
+        ),
+    )
+
+
+def _rivalry(known: Survey, found: Sequence[Conflict]) -> Obstacle:
+    """Of two repairs each made a quorum of its own."""
+    ours = [one for one in found if one.repairs is not None]
+    copies = [copy for copy in known.copies if any(copy in one.copies for one in ours)]
+    kept, others = copies[0], copies[1:]
+    return Obstacle(
+        situation=f"Several repairs were done where one must be: {'; '.join(map(str, ours))}. Each has made a quorum "
+        f"of its own: start none of {', '.join(copy.label for copy in copies)} until all but one are undone.",
+        steps=(
+            Step(
+                text="Choose the one that stays: that which nodes run with by now; where nothing has started from any, "
+                f"that of {kept.label}, the longest"
+            ),
+            Step(
+                text="Take all others back. These commands do, if that one is to stay",
+                commands=tuple(undo_line(copy.place.log_dir) for copy in others),
+            ),
+            _look_again(copy.place.log_dir for copy in known.copies),
+        ),
+    )
+
+
+def _half_done(files: Files, known: Survey, done: Copy, behind: tuple[Copy, ...]) -> Obstacle:
+    begun = -1 if done.repair is None else int(done.repair.epoch)
+    names = ", ".join(copy.label for copy in behind)
+    return Obstacle(
+        situation=f"A repair is half done: what began epoch {begun} on {done.label} has not reached {names}, or was "
+        "undone there. Start none of them: they would go on with different voters.",
+        steps=(
+            Step(text="Run the repair again on all its directories", commands=_said_by(files, done)),
+            Step(text="Or take it back wherever it was done", commands=undo_lines(known, done)),
+        ),
+    )
+
+
+def _said_by(files: Files, done: Copy) -> tuple[str, ...]:
+    """The command that began the last epoch of `done`, by its audit file; none where that is not there."""
+    log_dir, begun = done.place.log_dir, None if done.repair is None else int(done.repair.epoch)
+    records = audits(files, work_root_of(log_dir)).records
+    return next((((again(one, log_dir)),) for one in reversed(records) if one.facts.get("new_epoch") == begun), ())
+
+
+def undo_lines(known: Survey, done: Copy) -> tuple[str, ...]:
+    """The commands that take a half done repair back, wherever its batch is."""
+    repaired = [copy for copy in known.copies if copy.repair == done.repair and elects(known, copy)]
+    return tuple(undo_line(copy.place.log_dir) for copy in (repaired or [done]))

@@ -1,0 +1,124 @@
+"""What administrators ask about the cluster's levels and members: UpdateFeatures, UnregisterBroker.
+
+Decides: that of UpdateFeatures all is checked before kraft.version is raised, which Raft writes, and the rest follows
+it. Sources: KIP-584, KIP-778, KIP-853, KIP-1022; KIP-631.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+import msgspec
+
+from metadata_log.image.features import KRAFT_VERSION
+from quorum.controller import requests as r
+from quorum.errors import Error
+from quorum.node.ports import ClientAnswer, ClientCall, PeerCall, PeerResponse
+from quorum.raft.voter_messages import UpgradeKRaftVersionRequest, UpgradeKRaftVersionResponse
+from quorum.server.kafka.exchange import Exchange, ask_controller
+from quorum.server.node import Node, timeout_of
+from quorum.transport.kafka.wire import Answers, milliseconds
+
+_LAST_WITH_RESULTS: Final = 1
+
+
+def on_update_features(exchange: Exchange, node: Node) -> None:
+    """Levels of features are to be other ones."""
+    body = exchange.body
+    request = r.UpdateFeatures(
+        updates=tuple(
+            r.FeatureUpdate(name=each.feature, level=each.max_version_level, upgrade_type=_upgrade_type(each))
+            for each in body.feature_updates
+        ),
+        validate_only=getattr(body, "validate_only", False),
+        timeout_ms=milliseconds(body.timeout),
+    )
+    if any(update.name == KRAFT_VERSION for update in request.updates):
+        _WithKRaftVersion(exchange, node, request).begin()
+    else:
+        ask_controller(exchange, node, request, lambda answers, said: _updated_entity(answers, exchange, said))
+
+
+def _upgrade_type(update: Any) -> int:
+    """Version 0 has a flag instead."""
+    if hasattr(update, "upgrade_type"):
+        return int(update.upgrade_type)
+    return r.UpgradeType.SAFE_DOWNGRADE if update.allow_downgrade else r.UpgradeType.UPGRADE
+
+
+def _updated_entity(answers: Answers, exchange: Exchange, said: r.UpdateFeaturesResponse) -> Any:
+    results: tuple[Any, ...] = ()
+    if exchange.header.version <= _LAST_WITH_RESULTS and said.error is Error.NONE:
+        results = tuple(
+            answers.make("UpdatableFeatureResult", feature=each.feature, error_code=Error.NONE, error_message=None)
+            for each in exchange.body.feature_updates
+        )
+    return answers.response(error_code=said.error, error_message=said.error_message, results=results)
+
+
+class _WithKRaftVersion:
+    """One request that names kraft.version too, in three steps; each begins in a turn of its own."""
+
+    def __init__(self, exchange: Exchange, node: Node, request: r.UpdateFeatures) -> None:
+        self._exchange = exchange
+        self._node = node
+        self._request = request
+        self._level = [update.level for update in request.updates if update.name == KRAFT_VERSION][-1]
+        self._others = tuple(update for update in request.updates if update.name != KRAFT_VERSION)
+
+    def begin(self) -> None:
+        """See whether all of it may be."""
+        self._ask(msgspec.structs.replace(self._request, validate_only=True), self._raise)
+
+    def _raise(self) -> None:
+        request = UpgradeKRaftVersionRequest(kraft_version=self._level, validate_only=self._request.validate_only)
+
+        def respond(response: PeerResponse) -> None:
+            if not isinstance(response, UpgradeKRaftVersionResponse):
+                raise TypeError(f"the node answered with {type(response).__name__} to {type(request).__name__}")
+            if response.error is Error.NONE:
+                self._soon(self._update_others)
+                return
+            lost = response.error is Error.NOT_LEADER_OR_FOLLOWER
+            self._answer(Error.NOT_CONTROLLER if lost else response.error, response.error_message)
+
+        call = PeerCall(request=request, cluster_id=None, context=self._exchange.caller.context())
+        self._node.peer_request(call, respond)
+
+    def _update_others(self) -> None:
+        if self._others and not self._request.validate_only:
+            self._ask(msgspec.structs.replace(self._request, updates=self._others), self._done)
+        else:
+            self._done()
+
+    def _done(self) -> None:
+        self._answer(Error.NONE, None)
+
+    def _ask(self, request: r.UpdateFeatures, proceed: Any) -> None:
+        def respond(answer: ClientAnswer) -> None:
+            said: Any = answer if answer.error is not Error.NONE else answer.response
+            if said.error is Error.NONE:
+                self._soon(proceed)
+            else:
+                self._answer(said.error, said.message if said is answer else said.error_message)
+
+        context = self._exchange.caller.context(self._node.now_ms(), timeout_of(request, 0))
+        self._node.client_request(ClientCall(request=request, context=context, respond=respond))
+
+    def _soon(self, proceed: Any) -> None:
+        asyncio.get_running_loop().call_soon(proceed)
+
+    def _answer(self, error: Error, message: str | None) -> None:
+        said = self._request.refused(error, message)
+        self._exchange.send(lambda: _updated_entity(self._exchange.answers, self._exchange, said), error)
+
+
+def on_unregister_broker(exchange: Exchange, node: Node) -> None:
+    """A broker is gone for good."""
+    ask_controller(
+        exchange,
+        node,
+        r.UnregisterBroker(broker_id=exchange.body.broker_id),
+        lambda answers, said: answers.response(error_code=said.error, error_message=said.error_message),
+    )

@@ -1,0 +1,135 @@
+"""What administrators ask about where partitions are and who leads them: AlterPartitionReassignments,
+ListPartitionReassignments, ElectLeaders.
+
+Decides: nothing but the translation. Sources: KIP-455, KIP-860; KIP-183, KIP-460.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quorum.controller import requests as r
+from quorum.server.kafka.exchange import Exchange, ask_controller
+from quorum.server.node import Node
+from quorum.transport.kafka.wire import Answers, milliseconds
+
+
+def on_alter_partition_reassignments(exchange: Exchange, node: Node) -> None:
+    """Partitions are to be moved, or to stay after all."""
+    body = exchange.body
+    request = r.AlterPartitionReassignments(
+        topics=tuple(
+            r.ReassignableTopic(
+                name=topic.name,
+                partitions=tuple(
+                    r.ReassignablePartition(
+                        partition_index=part.partition_index,
+                        replicas=None if part.replicas is None else tuple(part.replicas),
+                    )
+                    for part in topic.partitions
+                ),
+            )
+            for topic in body.topics
+        ),
+        timeout_ms=milliseconds(body.timeout),
+        allow_replication_factor_change=getattr(body, "allow_replication_factor_change", True),
+    )
+    ask_controller(exchange, node, request, _reassigned_entity)
+
+
+def _reassigned_entity(answers: Answers, said: r.AlterPartitionReassignmentsResponse) -> Any:
+    return answers.response(
+        allow_replication_factor_change=said.allow_replication_factor_change,
+        error_code=said.error,
+        error_message=said.error_message,
+        responses=tuple(
+            answers.make(
+                "ReassignableTopicResponse",
+                name=topic.name,
+                partitions=tuple(
+                    answers.make(
+                        "ReassignablePartitionResponse",
+                        partition_index=part.partition_index,
+                        error_code=part.error,
+                        error_message=part.error_message,
+                    )
+                    for part in topic.partitions
+                ),
+            )
+            for topic in said.topics
+        ),
+    )
+
+
+def on_list_partition_reassignments(exchange: Exchange, node: Node) -> None:
+    """Which partitions are being moved."""
+    body = exchange.body
+    named = None
+    if body.topics is not None:
+        named = tuple(
+            r.TopicPartitions(topic=topic.name, partitions=tuple(topic.partition_indexes)) for topic in body.topics
+        )
+    request = r.ListPartitionReassignments(topics=named, timeout_ms=milliseconds(body.timeout))
+    ask_controller(exchange, node, request, _ongoing_entity)
+
+
+def _ongoing_entity(answers: Answers, said: r.ListPartitionReassignmentsResponse) -> Any:
+    return answers.response(
+        error_code=said.error,
+        error_message=said.error_message,
+        topics=tuple(
+            answers.make(
+                "OngoingTopicReassignment",
+                name=topic.name,
+                partitions=tuple(
+                    answers.make(
+                        "OngoingPartitionReassignment",
+                        partition_index=part.partition_index,
+                        replicas=part.replicas,
+                        adding_replicas=part.adding,
+                        removing_replicas=part.removing,
+                    )
+                    for part in topic.partitions
+                ),
+            )
+            for topic in said.topics
+        ),
+    )
+
+
+def on_elect_leaders(exchange: Exchange, node: Node) -> None:
+    """Leaders are to be elected."""
+    body = exchange.body
+    named = None
+    if body.topic_partitions is not None:
+        named = tuple(
+            r.TopicPartitions(topic=each.topic, partitions=tuple(each.partitions)) for each in body.topic_partitions
+        )
+    request = r.ElectLeaders(
+        election_type=getattr(body, "election_type", r.ElectionType.PREFERRED),
+        partitions=named,
+        timeout_ms=milliseconds(body.timeout),
+    )
+    ask_controller(exchange, node, request, _elected_entity)
+
+
+def _elected_entity(answers: Answers, said: r.ElectLeadersResponse) -> Any:
+    return answers.response(
+        error_code=said.error,
+        replica_election_results=tuple(
+            answers.make(
+                "ReplicaElectionResult",
+                topic=topic.topic,
+                partition_result=tuple(
+                    answers.make(
+                        "PartitionResult",
+                        partition_id=part.partition_index,
+                        error_code=part.error,
+                        error_message=part.error_message,
+                    )
+                    for part in topic.partitions
+                ),
+            )
+            for topic in said.topics
+        ),
+    )

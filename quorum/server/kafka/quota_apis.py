@@ -1,0 +1,78 @@
+"""What clients ask about quotas and SCRAM credentials: AlterClientQuotas, AlterUserScramCredentials.
+
+Decides: nothing but the translation. Sources: KIP-546; KIP-554. What they are described by, brokers answer themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quorum.controller import requests as r
+from quorum.server.kafka.exchange import Exchange, ask_controller
+from quorum.server.node import Node
+from quorum.transport.kafka.wire import Answers
+
+
+def on_alter_client_quotas(exchange: Exchange, node: Node) -> None:
+    """Quotas of users, client ids and addresses."""
+    body = exchange.body
+    request = r.AlterClientQuotas(
+        entries=tuple(
+            r.QuotaAlteration(
+                entity=tuple((part.entity_type, part.entity_name) for part in entry.entity),
+                ops=tuple((op.key, None if op.remove else op.value) for op in entry.ops),
+            )
+            for entry in body.entries
+        ),
+        validate_only=body.validate_only,
+    )
+    ask_controller(exchange, node, request, _altered_quotas)
+
+
+def _altered_quotas(answers: Answers, said: r.AlterClientQuotasResponse) -> Any:
+    return answers.response(
+        entries=tuple(
+            answers.make(
+                "EntryData",
+                error_code=entry.error,
+                error_message=entry.error_message,
+                entity=tuple(
+                    answers.make("EntityData", entity_type=kind, entity_name=name) for kind, name in entry.entity
+                ),
+            )
+            for entry in said.entries
+        )
+    )
+
+
+def on_alter_user_scram_credentials(exchange: Exchange, node: Node) -> None:
+    """Credentials of users."""
+    body = exchange.body
+    request = r.AlterUserScramCredentials(
+        deletions=tuple(r.ScramDeletion(name=each.name, mechanism=each.mechanism) for each in body.deletions),
+        upsertions=tuple(
+            r.ScramUpsertion(
+                name=each.name,
+                mechanism=each.mechanism,
+                iterations=each.iterations,
+                salt=each.salt,
+                salted_password=each.salted_password,
+            )
+            for each in body.upsertions
+        ),
+    )
+    ask_controller(exchange, node, request, _altered_users)
+
+
+def _altered_users(answers: Answers, said: r.AlterUserScramCredentialsResponse) -> Any:
+    return answers.response(
+        results=tuple(
+            answers.make(
+                "AlterUserScramCredentialsResult",
+                user=each.user,
+                error_code=each.error,
+                error_message=each.error_message,
+            )
+            for each in said.results
+        )
+    )

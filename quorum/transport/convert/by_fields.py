@@ -1,0 +1,144 @@
+"""Requests and answers whose messages have the same fields by the same names: translated by that alone.
+
+Decides: how a type of ours stands in a message. A tuple is a repeated field; one that may be None, or stands in another
+tuple, is a message whose only field is `values`; a pair is a message with two fields, in their order; `error` is
+`error_code`. What a message leaves out has the default of its struct. Must not know: which requests there are.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.message_factory import GetMessageClass
+
+from metadata_log.ids import DirectoryId, TopicId
+from quorum.errors import Error
+from quorum.transport.convert.common import directory_id_from, error_from, topic_id_from
+
+_IDS: Final[dict[Any, Callable[[bytes], Any]]] = {TopicId: topic_id_from, DirectoryId: directory_id_from}
+
+
+class ByFields(msgspec.Struct, frozen=True):
+    """Both ways between a struct and its message. `to_struct` raises BadMessage where an id has a wrong length."""
+
+    to_message: Callable[[Any], Any]
+    to_struct: Callable[[Any], Any]
+
+
+class _Field(msgspec.Struct, frozen=True, kw_only=True):
+    """How one field is put into a message, and taken out of it."""
+
+    put: Callable[[Any, str, Any], None]
+    take: Callable[[Any, str], Any]
+
+
+def by_fields(struct: type[Any], message: type[Any]) -> ByFields:
+    """The translation of one struct.
+
+    Raises:
+        TypeError: the message has no such field, or a field is of a kind that is not known here.
+    """
+    known = message.DESCRIPTOR.fields_by_name
+    rows = []
+    for field in msgspec.structs.fields(struct):
+        wire = "error_code" if field.type is Error else field.name
+        if wire not in known:
+            raise TypeError(f"{message.__name__} has no field {wire} for {struct.__name__}.{field.name}")
+        of_wire = known[wire]
+        rows.append((field.name, wire, of_wire.has_presence, _field(field.type, of_wire.message_type)))
+
+    def to_message(value: Any) -> Any:
+        made = message()
+        for name, wire, _, row in rows:
+            row.put(made, wire, getattr(value, name))
+        return made
+
+    def to_struct(made: Any) -> Any:
+        return struct(
+            **{
+                name: row.take(made, wire)
+                for name, wire, may_be_absent, row in rows
+                if not may_be_absent or made.HasField(wire) or name in needed
+            }
+        )
+
+    needed = {field.name for field in msgspec.structs.fields(struct) if field.required}
+    return ByFields(to_message, to_struct)
+
+
+def _field(kind: Any, inner: Descriptor | None) -> _Field:
+    given = typing.get_args(kind)
+    if isinstance(kind, types.UnionType):
+        (kind,) = (each for each in given if each is not types.NoneType)
+        return _optional(_wrapped(kind, inner) if typing.get_origin(kind) is tuple else _scalar(kind))
+    if typing.get_origin(kind) is tuple:
+        return _repeated(given[0], inner)
+    return _scalar(kind)
+
+
+def _optional(field: _Field) -> _Field:
+    def put(made: Any, wire: str, value: Any) -> None:
+        if value is not None:
+            field.put(made, wire, value)
+
+    return _Field(put=put, take=lambda made, wire: field.take(made, wire) if made.HasField(wire) else None)
+
+
+def _scalar(kind: Any) -> _Field:
+    read = error_from if kind is Error else _IDS.get(kind)
+    if read is None:
+        return _Field(put=setattr, take=getattr)
+    return _Field(put=setattr, take=lambda made, wire: read(getattr(made, wire)))
+
+
+def _repeated(kind: Any, inner: Descriptor | None) -> _Field:
+    if inner is None:
+        return _Field(
+            put=lambda made, wire, value: getattr(made, wire).extend(value),
+            take=lambda made, wire: tuple(getattr(made, wire)),
+        )
+    each = _element(kind, inner)
+    return _Field(
+        put=lambda made, wire, value: getattr(made, wire).extend(map(each.to_message, value)),
+        take=lambda made, wire: tuple(map(each.to_struct, getattr(made, wire))),
+    )
+
+
+def _wrapped(kind: Any, inner: Descriptor | None) -> _Field:
+    each = _element(kind, inner)
+    return _Field(
+        put=lambda made, wire, value: getattr(made, wire).CopyFrom(each.to_message(value)),
+        take=lambda made, wire: each.to_struct(getattr(made, wire)),
+    )
+
+
+def _element(kind: Any, inner: Descriptor | None) -> ByFields:
+    """What stands in a message of its own: a struct, a tuple in `values`, or a pair."""
+    if inner is None:
+        raise TypeError(f"{kind} has to stand in a message of its own")
+    message: type[Any] = GetMessageClass(inner)
+    if typing.get_origin(kind) is not tuple:
+        return by_fields(kind, message)
+    given = typing.get_args(kind)
+    if given[-1] is Ellipsis:
+        values = _repeated(given[0], message.DESCRIPTOR.fields_by_name["values"].message_type)
+        return ByFields(
+            lambda value: _made(message, (("values", values, value),)), lambda made: values.take(made, "values")
+        )
+    rows = [(field.name, _scalar(each)) for field, each in zip(message.DESCRIPTOR.fields, given, strict=True)]
+    return ByFields(
+        lambda value: _made(message, [(wire, row, part) for (wire, row), part in zip(rows, value, strict=True)]),
+        lambda made: tuple(row.take(made, wire) for wire, row in rows),
+    )
+
+
+def _made(message: type[Any], parts: typing.Iterable[tuple[str, _Field, Any]]) -> Any:
+    made = message()
+    for wire, row, value in parts:
+        row.put(made, wire, value)
+    return made

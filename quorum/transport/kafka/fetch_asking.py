@@ -1,0 +1,134 @@
+"""Our own Fetch and FetchSnapshot of another controller, and its answers, in Kafka's protocol.
+
+Decides: the translation. Kafka knows the metadata topic by the sentinel alone in Fetch, whatever its own id, and by its
+name in FetchSnapshot.
+
+Sources: KIP-595, KIP-630, KIP-853 (directory ids, node endpoints), KIP-1166 (the replica's high watermark).
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId
+from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
+from quorum.errors import Error
+from quorum.raft.messages import (
+    UNKNOWN_OFFSET,
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+)
+from quorum.transport.convert.common import error_from
+from quorum.transport.kafka.elections import place_among
+from quorum.transport.kafka.fetch import TELLS_NONE
+from quorum.transport.kafka.reader import BadFrame
+from quorum.transport.kafka.wire import Questions, bytes_of, uuid_to
+
+_NO_LEADER = NodeId(-1)
+
+
+def fetch_entity(questions: Questions, request: FetchRequest, cluster_id: str | None) -> Any:
+    """The request, with the high watermark where the version has it."""
+    partition = questions.make(
+        "FetchPartition",
+        partition=0,
+        current_leader_epoch=request.current_leader_epoch,
+        fetch_offset=request.fetch_offset,
+        last_fetched_epoch=request.last_fetched_epoch,
+        partition_max_bytes=0,
+        replica_directory_id=uuid_to(request.replica.directory_id),
+        high_watermark=TELLS_NONE if request.high_watermark == UNKNOWN_OFFSET else request.high_watermark,
+    )
+    topic = questions.make("FetchTopic", topic_id=uuid_to(METADATA_TOPIC_ID), partitions=(partition,))
+    return questions.request(
+        cluster_id=cluster_id,
+        replica_state=questions.make("ReplicaState", replica_id=request.replica.node_id),
+        max_wait=timedelta(milliseconds=request.max_wait_ms),
+        min_bytes=0,
+        max_bytes=request.max_bytes,
+        topics=(topic,),
+        forgotten_topics_data=(),
+    )
+
+
+def fetch_response_from(body: Any) -> FetchResponse:
+    """What is answered to a Fetch.
+
+    Raises:
+        BadFrame: it is no answer for the one partition of the metadata topic.
+    """
+    if body.error_code:
+        return FetchResponse(error=error_from(body.error_code), leader_epoch=NO_EPOCH)
+    topics = body.responses
+    if len(topics) != 1 or bytes_of(topics[0].topic_id) != METADATA_TOPIC_ID or len(topics[0].partitions) != 1:
+        raise BadFrame("it does not answer for one partition of the metadata topic")
+    partition = topics[0].partitions[0]
+    leader, diverging, snapshot = partition.current_leader, partition.diverging_epoch, partition.snapshot_id
+    return FetchResponse(
+        error=error_from(partition.error_code),
+        leader_id=NodeId(leader.leader_id),
+        leader_epoch=Epoch(leader.leader_epoch),
+        leader_endpoints=place_among(body.node_endpoints, leader.leader_id),
+        high_watermark=Offset(partition.high_watermark),
+        log_start_offset=Offset(max(partition.log_start_offset, 0)),
+        diverging=_end(diverging.end_offset, diverging.epoch),
+        snapshot_id=_end(snapshot.end_offset, snapshot.epoch),
+        records=partition.records or b"",
+    )
+
+
+def _end(offset: int, epoch: int) -> OffsetAndEpoch | None:
+    return OffsetAndEpoch(offset=Offset(offset), epoch=Epoch(epoch)) if offset >= 0 and epoch >= 0 else None
+
+
+def snapshot_entity(questions: Questions, request: FetchSnapshotRequest, cluster_id: str | None) -> Any:
+    """The request."""
+    partition = questions.make(
+        "PartitionSnapshot",
+        partition=0,
+        current_leader_epoch=request.current_leader_epoch,
+        snapshot_id=questions.make(
+            "SnapshotId", end_offset=request.snapshot_id.offset, epoch=request.snapshot_id.epoch
+        ),
+        position=request.position,
+        replica_directory_id=uuid_to(request.replica.directory_id),
+    )
+    topic = questions.make("TopicSnapshot", name=METADATA_TOPIC_NAME, partitions=(partition,))
+    return questions.request(
+        cluster_id=cluster_id,
+        replica_id=request.replica.node_id,
+        max_bytes=request.max_bytes,
+        topics=(topic,),
+    )
+
+
+def snapshot_response_from(body: Any) -> FetchSnapshotResponse:
+    """What is answered to a FetchSnapshot.
+
+    Raises:
+        BadFrame: it is no answer for the one partition of the metadata topic.
+    """
+    if body.error_code:
+        return FetchSnapshotResponse(error=error_from(body.error_code), leader_epoch=NO_EPOCH)
+    topics = body.topics
+    if len(topics) != 1 or topics[0].name != METADATA_TOPIC_NAME or len(topics[0].partitions) != 1:
+        raise BadFrame("it does not answer for one partition of the metadata topic")
+    partition = topics[0].partitions[0]
+    leader_id, leader_epoch = _NO_LEADER, NO_EPOCH
+    if partition.current_leader is not None:
+        leader_id, leader_epoch = partition.current_leader.leader_id, partition.current_leader.leader_epoch
+    error = error_from(partition.error_code)
+    asked = partition.snapshot_id
+    return FetchSnapshotResponse(
+        error=error,
+        leader_id=NodeId(leader_id),
+        leader_epoch=Epoch(leader_epoch),
+        leader_endpoints=place_among(getattr(body, "node_endpoints", ()), leader_id),
+        snapshot_id=_end(asked.end_offset, asked.epoch) if error is Error.NONE else None,
+        size=partition.size,
+        position=partition.position,
+        data=partition.unaligned_records,
+    )

@@ -1,0 +1,322 @@
+"""One outgoing connection of Kafka's protocol: made when something is asked, kept, made anew after it broke.
+
+Decides: when a connection is opened and given up, and what its end means for what is in flight. It begins with
+ApiVersions; requests follow one another without waiting, and answers stand in their order. Whoever answers late takes
+the connection along: all that stands behind would be late too. Must not know: what is asked.
+
+How long to wait before asking again is the asker's business, not the connection's: a refused one is tried anew with the
+next request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from quorum.node.ports import ClientAnswer, PeerResponse
+from quorum.transport.channel import MESSAGE_LIMIT_BYTES
+from quorum.transport.kafka.asking import (
+    Asked,
+    NotSpokenError,
+    Offered,
+    asked,
+    first_frame,
+    first_question,
+    offered_in,
+)
+from quorum.transport.kafka.reader import BadFrame
+
+if TYPE_CHECKING:
+    from quorum.transport.kafka.wire import Questions
+
+MAX_IN_FLIGHT: Final = 64
+"""Requests on one connection; one more fails."""
+_LENGTH_BYTES: Final = 4
+_SMALLEST: Final = 4
+"""An answer's correlation id."""
+_LARGEST_CORRELATION: Final = (1 << 31) - 1
+_MS_PER_S: Final = 1000
+
+
+class Pending:
+    """A request that waits for its answer. Exactly one of the two is called, in a later turn."""
+
+    __slots__ = ("asked", "cluster_id", "on_answer", "on_failure", "request", "timeout_ms", "timer")
+
+    def __init__(
+        self,
+        request: object,
+        *,
+        cluster_id: str | None,
+        timeout_ms: int,
+        on_answer: Callable[[PeerResponse | ClientAnswer], None],
+        on_failure: Callable[[bool], None],
+    ) -> None:
+        """`on_failure` is told whether the connection was refused or broke, which says that the process is gone."""
+        self.request = request
+        self.cluster_id = cluster_id
+        self.timeout_ms = timeout_ms
+        self.on_answer = on_answer
+        self.on_failure = on_failure
+        self.asked: Asked | None = None
+        self.timer: asyncio.TimerHandle | None = None
+
+    def answered(self, response: PeerResponse | ClientAnswer) -> None:
+        """It is over."""
+        self._stop()
+        self.on_answer(response)
+
+    def failed(self, *, disconnected: bool) -> None:
+        """It is over, without an answer."""
+        self._stop()
+        self.on_failure(disconnected)
+
+    def dropped(self) -> None:
+        """Nobody waits for it any more."""
+        self._stop()
+
+    def _stop(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+
+
+class Link:
+    """One connection to one address, or none at the moment."""
+
+    def __init__(self, host: str, port: int, warn: Callable[[str], None]) -> None:
+        """`warn`: what the other side did wrong."""
+        self._host, self._port = host, port
+        self._warn = warn
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[Pending] = deque()
+        """Not sent yet: the connection is being made."""
+        self._wire: _Wire | None = None
+        self._attempt: _Wire | None = None
+        """The connection that is being made, or the last one that was."""
+        self._connecting: asyncio.Task[None] | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody waits for an answer."""
+        return not self._waiting and (self._wire is None or not self._wire.in_flight)
+
+    def send(self, pending: Pending) -> None:
+        """Ask, over a new connection if there is none."""
+        in_flight = 0 if self._wire is None else len(self._wire.in_flight)
+        if len(self._waiting) + in_flight >= MAX_IN_FLIGHT:
+            self._loop.call_soon(self._fail, pending)
+            return
+        pending.timer = self._loop.call_later(pending.timeout_ms / _MS_PER_S, self._on_timeout, pending)
+        if self._wire is not None and self._wire.is_ready:
+            self._wire.ask(pending)
+            return
+        self._waiting.append(pending)
+        if self._wire is None and self._connecting is None:
+            self._connecting = self._loop.create_task(self._connect(), name=f"kafka-{self._host}:{self._port}")
+
+    def replace(self, pending: Pending) -> None:
+        """Ask this instead of all that is under way, which fails without suspicion."""
+        if not self.is_idle:
+            for each in self._give_up():
+                self._loop.call_soon(self._fail, each)
+        self.send(pending)
+
+    async def close(self) -> None:
+        """Close; nothing is reported."""
+        connecting = self._connecting
+        for pending in self._give_up():
+            pending.dropped()
+        if connecting is not None:
+            await asyncio.gather(connecting, return_exceptions=True)
+
+    async def _connect(self) -> None:
+        wire = self._attempt = _Wire(self)
+        try:
+            await self._loop.create_connection(lambda: wire, self._host, self._port)
+        except OSError as error:
+            if self._attempt is wire:
+                self._attempt = self._connecting = None
+                # A name that cannot be looked up says nothing of the process.
+                self._fail_all(disconnected=not isinstance(error, socket.gaierror))
+            return
+        if self._attempt is wire:
+            self._connecting = None
+
+    def on_made(self, wire: _Wire) -> bool:
+        """The connection is open; whether it is still wanted."""
+        if wire is not self._attempt:
+            return False
+        self._wire = wire
+        return True
+
+    def on_ready(self, wire: _Wire) -> None:
+        """The other side has said what it answers."""
+        waiting, self._waiting = self._waiting, deque()
+        for pending in waiting:
+            wire.ask(pending)
+
+    def on_lost(self, wire: _Wire, why: str | None) -> None:
+        """The connection is over; `why` where it made no sense to go on."""
+        if why is not None:
+            self._warn(why)
+        self._wire = self._attempt = None
+        in_flight, wire.in_flight = wire.in_flight, deque()
+        self._waiting.extendleft(reversed([pending for _, pending in in_flight]))
+        self._fail_all(disconnected=why is None)
+
+    def warn(self, why: str) -> None:
+        """The other side did something wrong."""
+        self._warn(why)
+
+    def _on_timeout(self, pending: Pending) -> None:
+        """Nothing came in time: what was sent stands in the way of the rest."""
+        if pending in self._waiting and self._wire is None and len(self._waiting) > 1:
+            self._waiting.remove(pending)
+            pending.failed(disconnected=False)
+            return
+        for each in self._give_up():
+            each.failed(disconnected=False)
+
+    def _give_up(self) -> list[Pending]:
+        """Close the connection, or stop making it; all that waited for it."""
+        waiting, self._waiting = list(self._waiting), deque()
+        wire, self._wire, self._attempt = self._wire, None, None
+        if wire is not None:
+            waiting = [*(pending for _, pending in wire.in_flight), *waiting]
+            wire.abandon()
+        connecting, self._connecting = self._connecting, None
+        if connecting is not None:
+            connecting.cancel()
+        return waiting
+
+    def _fail(self, pending: Pending) -> None:
+        pending.failed(disconnected=False)
+
+    def _fail_all(self, *, disconnected: bool) -> None:
+        waiting, self._waiting = self._waiting, deque()
+        for pending in waiting:
+            pending.failed(disconnected=disconnected)
+
+
+class _Wire(asyncio.Protocol):
+    """One open connection. Its first answer is that to ApiVersions."""
+
+    def __init__(self, link: Link) -> None:
+        self._link: Link | None = link
+        self._buffer = bytearray()
+        self._offered: Offered | None = None
+        self._first: Questions = first_question()
+        self._correlation = 0
+        self._transport: asyncio.Transport
+        self.in_flight: deque[tuple[int, Pending]] = deque()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it is known what the other side answers."""
+        return self._offered is not None
+
+    # --- asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See asyncio."""
+        # uvloop's transports are no subclass of asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
+        if self._link is None or not self._link.on_made(self):
+            self._link = None
+            self._transport.abort()
+            return
+        self._transport.write(first_frame(self._first, self._next()))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio."""
+        self._lose(None)
+
+    def data_received(self, data: bytes) -> None:
+        """See asyncio."""
+        self._buffer += data
+        while self._link is not None and len(self._buffer) >= _LENGTH_BYTES:
+            size = int.from_bytes(self._buffer[:_LENGTH_BYTES], "big", signed=True)
+            if not _SMALLEST <= size <= MESSAGE_LIMIT_BYTES:
+                self._break(f"an answer of {size} bytes: it may have {_SMALLEST} to {MESSAGE_LIMIT_BYTES}")
+                return
+            end = _LENGTH_BYTES + size
+            if len(self._buffer) < end:
+                return
+            frame = bytes(self._buffer[_LENGTH_BYTES:end])
+            del self._buffer[:end]
+            try:
+                self._take(frame)
+            except BadFrame as bad:
+                self._break(str(bad))
+
+    # --- the link's side
+
+    def ask(self, pending: Pending) -> None:
+        """Send a request."""
+        link = self._link
+        if link is None or self._offered is None:
+            raise RuntimeError("nothing can be asked over this connection")
+        try:
+            pending.asked = asked(
+                pending.request, self._offered, cluster_id=pending.cluster_id, timeout_ms=pending.timeout_ms
+            )
+        except NotSpokenError as error:
+            link.warn(str(error))
+            asyncio.get_running_loop().call_soon(lambda: pending.failed(disconnected=False))
+            return
+        correlation = self._next()
+        self.in_flight.append((correlation, pending))
+        self._transport.write(pending.asked.frame(correlation))
+
+    def abandon(self) -> None:
+        """Close; the link is told nothing more."""
+        self._link = None
+        self.in_flight.clear()
+        self._transport.abort()
+
+    def _take(self, frame: bytes) -> None:
+        link, offered = self._link, self._offered
+        if link is None:
+            return
+        number = int.from_bytes(frame[:4], "big", signed=True)
+        if offered is None:
+            self._expect(number, self._correlation)
+            found: Any = offered_in(self._first, frame)
+            if isinstance(found, dict):
+                self._offered = found
+                link.on_ready(self)
+            else:
+                self._first = found
+                self._transport.write(first_frame(found, self._next()))
+            return
+        if not self.in_flight:
+            raise BadFrame("an answer to nothing")
+        correlation, pending = self.in_flight[0]
+        self._expect(number, correlation)
+        if pending.asked is None:
+            raise RuntimeError("a request is in flight that was never written")
+        response = pending.asked.read(frame)
+        self.in_flight.popleft()
+        pending.answered(response)
+
+    def _expect(self, number: int, correlation: int) -> None:
+        if number != correlation:
+            raise BadFrame(f"an answer to request {number}, where {correlation} is due")
+
+    def _next(self) -> int:
+        self._correlation = self._correlation % _LARGEST_CORRELATION + 1
+        return self._correlation
+
+    def _break(self, why: str) -> None:
+        """What came makes no sense: nothing after it can."""
+        self._lose(why)
+        self._transport.abort()
+
+    def _lose(self, why: str | None) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            link.on_lost(self, why)

@@ -1,0 +1,183 @@
+"""The outgoing side over Kafka's protocol: requests to Java controllers, or to the CONTROLLER listener of ours.
+
+Decides: which connection a request takes. There are three to a peer: for Fetches, which may be parked there, for
+elections, and for what changes the voters: a node of Kafka's takes one request of a connection at a time. Must not
+know: Raft, and whether to ask again. kio is imported in a thread, when the first request leaves: a quorum of our own
+never needs it here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from metadata_log.voters import Endpoint
+from quorum.node.ports import ClientAnswer, ControllerCall, OutgoingRequest, PeerResponse, Replies
+from quorum.raft.messages import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    FetchSnapshotRequest,
+    VoteRequest,
+)
+from quorum.transport.channel import address_of
+
+if TYPE_CHECKING:
+    from quorum.transport.kafka.link import Link, Pending
+
+MAX_PEERS: Final = 64
+"""Addresses with connections; beyond, the one used longest ago is closed if it is idle."""
+_FETCHES, _ELECTIONS, _CHANGES = range(3)
+_LANES: Final = {
+    FetchRequest: _FETCHES,
+    FetchSnapshotRequest: _FETCHES,
+    VoteRequest: _ELECTIONS,
+    BeginQuorumEpochRequest: _ELECTIONS,
+    EndQuorumEpochRequest: _ELECTIONS,
+}
+_LOG = structlog.get_logger("quorum.transport")
+
+
+class _Peer:
+    """One address and its connections."""
+
+    def __init__(self, at: Endpoint) -> None:
+        from quorum.transport.kafka.link import Link  # noqa: PLC0415  (kio)
+
+        self._address = address_of(at)
+        self.lanes: tuple[Link, ...] = tuple(Link(at.host, at.port, self._warn) for _ in range(3))
+
+    @property
+    def is_idle(self) -> bool:
+        return all(lane.is_idle for lane in self.lanes)
+
+    def _warn(self, why: str) -> None:
+        _LOG.warning("a peer's answer cannot be understood", address=self._address, why=why)
+
+    async def close(self) -> None:
+        for lane in self.lanes:
+            await lane.close()
+
+
+class KafkaNetwork:
+    """As `quorum.node.ports.Network`, to one endpoint. All calls are made from the loop's thread; `close` ends it."""
+
+    def __init__(self) -> None:
+        self._peers: dict[tuple[str, int], _Peer] = {}
+        self._replies: Replies | None = None
+        self._closing: set[asyncio.Task[None]] = set()
+        self._early: list[Callable[[], None]] = []
+        self._loading: asyncio.Task[None] | None = None
+        self._is_loaded = False
+
+    def attach(self, replies: Replies) -> None:
+        """Called once, before anything is sent: where answers and failures go."""
+        self._replies = replies
+
+    def send(self, request: OutgoingRequest, at: Endpoint) -> None:
+        """Send to that endpoint; the answer or the failure is reported in a later turn."""
+        self._when_loaded(lambda: self._send(request, at))
+
+    def send_to_controller(self, call: ControllerCall, at: Endpoint) -> None:
+        """Send to the controller at that endpoint; the answer, or None, is reported in a later turn."""
+        self._when_loaded(lambda: self._send_to_controller(call, at))
+
+    async def close(self) -> None:
+        """Close every connection; nothing is reported any more."""
+        self._early.clear()
+        peers, self._peers = tuple(self._peers.values()), {}
+        if self._loading is not None:
+            self._loading.cancel()
+            await asyncio.gather(self._loading, return_exceptions=True)
+        await asyncio.gather(*(peer.close() for peer in peers), *self._closing)
+
+    def _when_loaded(self, send: Callable[[], None]) -> None:
+        if self._is_loaded:
+            send()
+            return
+        self._early.append(send)
+        if self._loading is None:
+            self._loading = asyncio.get_running_loop().create_task(self._load(), name="kafka-network")
+
+    async def _load(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, _import)
+        self._is_loaded = True
+        early, self._early = self._early, []
+        for send in early:
+            send()
+
+    def _send(self, outgoing: OutgoingRequest, at: Endpoint) -> None:
+        replies, node_id, correlation = self._attached, outgoing.destination.node_id, outgoing.correlation
+
+        def on_answer(response: PeerResponse | ClientAnswer) -> None:
+            if isinstance(response, ClientAnswer):
+                raise TypeError("a replica answers as a controller does")
+            replies.on_peer_response(node_id, correlation, response)
+
+        def on_failure(disconnected: bool) -> None:
+            replies.on_peer_failure(node_id, correlation, disconnected=disconnected)
+
+        pending = _pending(outgoing.request, outgoing.cluster_id, outgoing.timeout_ms, on_answer, on_failure)
+        lane = _LANES.get(type(outgoing.request), _CHANGES)
+        link = self._peer_of(at).lanes[lane]
+        if lane == _FETCHES:
+            link.replace(pending)
+        else:
+            link.send(pending)
+
+    def _send_to_controller(self, call: ControllerCall, at: Endpoint) -> None:
+        replies, correlation = self._attached, call.correlation
+
+        def on_answer(answer: PeerResponse | ClientAnswer) -> None:
+            replies.on_controller_answer(correlation, answer if isinstance(answer, ClientAnswer) else None)
+
+        def on_failure(disconnected: bool) -> None:
+            replies.on_controller_answer(correlation, None)
+
+        pending = _pending(call.request, None, call.timeout_ms, on_answer, on_failure)
+        self._peer_of(at).lanes[_CHANGES].send(pending)
+
+    @property
+    def _attached(self) -> Replies:
+        if self._replies is None:
+            raise RuntimeError("nobody is attached to the network")
+        return self._replies
+
+    def _peer_of(self, at: Endpoint) -> _Peer:
+        key = (at.host, at.port)
+        peer = self._peers.pop(key, None)
+        if peer is None:
+            self._make_room()
+            peer = _Peer(at)
+        self._peers[key] = peer
+        return peer
+
+    def _make_room(self) -> None:
+        if len(self._peers) < MAX_PEERS:
+            return
+        for key, peer in self._peers.items():
+            if peer.is_idle:
+                del self._peers[key]
+                task = asyncio.get_running_loop().create_task(peer.close(), name=f"close-{key[0]}:{key[1]}")
+                self._closing.add(task)
+                task.add_done_callback(self._closing.discard)
+                return
+
+
+def _import() -> None:
+    from quorum.transport.kafka import link  # noqa: F401, PLC0415  (kio, once somebody needs it)
+
+
+def _pending(
+    request: object,
+    cluster_id: str | None,
+    timeout_ms: int,
+    on_answer: Callable[[PeerResponse | ClientAnswer], None],
+    on_failure: Callable[[bool], None],
+) -> Pending:
+    from quorum.transport.kafka.link import Pending  # noqa: PLC0415  (kio)
+
+    return Pending(request, cluster_id=cluster_id, timeout_ms=timeout_ms, on_answer=on_answer, on_failure=on_failure)

@@ -1,0 +1,230 @@
+"""AddRaftVoter, RemoveRaftVoter, UpdateRaftVoter and ControllerRegistration in Kafka's protocol, in both directions.
+
+Decides: the translation. None of them names a topic: the gate sees the sentinel. Must not know: who asks whom, and
+when.
+
+Sources: KIP-853, KIP-1186 (`ack_when_committed`: AddRaftVoter v1), KIP-919 (ControllerRegistration), KIP-584 (the
+features in the answer to ApiVersions).
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final
+
+from metadata_log.ids import NodeId, Uuid
+from metadata_log.image.features import KRAFT_VERSION
+from metadata_log.offsets import NO_EPOCH, Epoch
+from metadata_log.voters import CONTROLLER_LISTENER, Endpoint, Voter
+from quorum.controller.context import RequestContext
+from quorum.controller.requests import FeatureRange, Listener, RegisterController, RegisterControllerResponse
+from quorum.errors import Error
+from quorum.node.ports import ClientAnswer, PeerCall
+from quorum.raft.messages import NO_LEADER
+from quorum.raft.voter_messages import (
+    AddRaftVoterRequest,
+    AddRaftVoterResponse,
+    ApiVersionsResponse,
+    RemoveRaftVoterRequest,
+    RemoveRaftVoterResponse,
+    UpdateRaftVoterRequest,
+    UpdateRaftVoterResponse,
+)
+from quorum.transport.convert.common import error_from
+from quorum.transport.kafka.wire import Answers, Questions, bytes_of, key_from, uuid_to
+
+ACK_WHEN_APPENDED_FROM: Final = 1
+"""The first version of AddRaftVoter that can ask for an answer before the commit."""
+
+
+# --- what others ask
+
+
+def add_call_from(body: Any, context: RequestContext) -> PeerCall:
+    """What an AddRaftVoter asks."""
+    request = AddRaftVoterRequest(
+        voter=key_from(body.voter_id, body.voter_directory_id),
+        endpoints=_endpoints_from(body),
+        ack_when_committed=getattr(body, "ack_when_committed", True),
+    )
+    return PeerCall(request=request, cluster_id=body.cluster_id, context=context)
+
+
+def remove_call_from(body: Any, context: RequestContext) -> PeerCall:
+    """What a RemoveRaftVoter asks."""
+    request = RemoveRaftVoterRequest(voter=key_from(body.voter_id, body.voter_directory_id))
+    return PeerCall(request=request, cluster_id=body.cluster_id, context=context)
+
+
+def update_call_from(body: Any, context: RequestContext) -> PeerCall:
+    """What an UpdateRaftVoter tells."""
+    feature = body.k_raft_version_feature
+    voter = Voter(
+        key=key_from(body.voter_id, body.voter_directory_id),
+        endpoints=_endpoints_from(body),
+        min_kraft_version=feature.min_supported_version,
+        max_kraft_version=feature.max_supported_version,
+    )
+    request = UpdateRaftVoterRequest(current_leader_epoch=Epoch(body.current_leader_epoch), voter=voter)
+    return PeerCall(request=request, cluster_id=body.cluster_id, context=context)
+
+
+def _endpoints_from(body: Any) -> tuple[Endpoint, ...]:
+    return tuple(Endpoint(name=at.name, host=at.host, port=at.port) for at in body.listeners)
+
+
+def change_entity(answers: Answers, response: AddRaftVoterResponse | RemoveRaftVoterResponse) -> Any:
+    """The answer to AddRaftVoter or RemoveRaftVoter."""
+    return answers.response(error_code=response.error, error_message=response.error_message)
+
+
+def updated_entity(answers: Answers, response: UpdateRaftVoterResponse, leader: Endpoint | None) -> Any:
+    """The answer to UpdateRaftVoter, with the leader and, where it is known, its place."""
+    current = answers.make(
+        "CurrentLeader",
+        leader_id=NO_LEADER if leader is None else response.leader_id,
+        leader_epoch=response.leader_epoch,
+        host="" if leader is None else leader.host,
+        port=0 if leader is None else leader.port,
+    )
+    return answers.response(error_code=response.error, current_leader=current)
+
+
+def registration_from(body: Any) -> RegisterController:
+    """What a ControllerRegistration tells."""
+    return RegisterController(
+        controller_id=body.controller_id,
+        incarnation_id=Uuid(bytes_of(body.incarnation_id)),
+        listeners=tuple(
+            Listener(name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol)
+            for at in body.listeners
+        ),
+        features=tuple(
+            FeatureRange(
+                name=feature.name,
+                min_supported_version=feature.min_supported_version,
+                max_supported_version=feature.max_supported_version,
+            )
+            for feature in body.features
+        ),
+    )
+
+
+def registered_entity(answers: Answers, response: RegisterControllerResponse) -> Any:
+    """The answer to ControllerRegistration."""
+    return answers.response(error_code=response.error, error_message=response.error_message)
+
+
+# --- what we ask
+
+
+def add_entity(questions: Questions, request: AddRaftVoterRequest, cluster_id: str | None, timeout_ms: int) -> Any:
+    """The request. One that is to be answered before the commit needs v1: the caller sees to that."""
+    return questions.request(
+        cluster_id=cluster_id,
+        timeout=timedelta(milliseconds=timeout_ms),
+        voter_id=request.voter.node_id,
+        voter_directory_id=uuid_to(request.voter.directory_id),
+        listeners=_listeners(questions, request.endpoints),
+        ack_when_committed=request.ack_when_committed,
+    )
+
+
+def remove_entity(questions: Questions, request: RemoveRaftVoterRequest, cluster_id: str | None) -> Any:
+    """The request."""
+    return questions.request(
+        cluster_id=cluster_id,
+        voter_id=request.voter.node_id,
+        voter_directory_id=uuid_to(request.voter.directory_id),
+    )
+
+
+def update_entity(questions: Questions, request: UpdateRaftVoterRequest, cluster_id: str | None) -> Any:
+    """The request."""
+    voter = request.voter
+    return questions.request(
+        cluster_id=cluster_id,
+        current_leader_epoch=request.current_leader_epoch,
+        voter_id=voter.key.node_id,
+        voter_directory_id=uuid_to(voter.key.directory_id),
+        listeners=_listeners(questions, voter.endpoints),
+        k_raft_version_feature=questions.make(
+            "KRaftVersionFeature",
+            min_supported_version=voter.min_kraft_version,
+            max_supported_version=voter.max_kraft_version,
+        ),
+    )
+
+
+def _listeners(questions: Questions, endpoints: tuple[Endpoint, ...]) -> tuple[Any, ...]:
+    return tuple(questions.make("Listener", name=at.name, host=at.host, port=at.port) for at in endpoints)
+
+
+def registration_entity(questions: Questions, request: RegisterController) -> Any:
+    """The request."""
+    return questions.request(
+        controller_id=request.controller_id,
+        incarnation_id=uuid_to(request.incarnation_id),
+        zk_migration_ready=False,
+        listeners=tuple(
+            questions.make("Listener", name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol)
+            for at in request.listeners
+        ),
+        features=tuple(
+            questions.make(
+                "Feature",
+                name=feature.name,
+                min_supported_version=feature.min_supported_version,
+                max_supported_version=feature.max_supported_version,
+            )
+            for feature in request.features
+        ),
+    )
+
+
+def added_from(body: Any) -> AddRaftVoterResponse:
+    """What is answered to AddRaftVoter; Kafka tells neither leader nor epoch here."""
+    return AddRaftVoterResponse(
+        error=error_from(body.error_code), error_message=body.error_message, leader_epoch=NO_EPOCH
+    )
+
+
+def removed_from(body: Any) -> RemoveRaftVoterResponse:
+    """What is answered to RemoveRaftVoter; Kafka tells neither leader nor epoch here."""
+    return RemoveRaftVoterResponse(
+        error=error_from(body.error_code), error_message=body.error_message, leader_epoch=NO_EPOCH
+    )
+
+
+def updated_from(body: Any) -> UpdateRaftVoterResponse:
+    """What is answered to UpdateRaftVoter."""
+    leader, error = body.current_leader, error_from(body.error_code)
+    if leader is None:
+        return UpdateRaftVoterResponse(error=error, leader_epoch=NO_EPOCH)
+    at = (Endpoint(name=CONTROLLER_LISTENER, host=leader.host, port=leader.port),) if leader.host else ()
+    return UpdateRaftVoterResponse(
+        error=error,
+        leader_id=NodeId(leader.leader_id),
+        leader_epoch=Epoch(leader.leader_epoch),
+        leader_endpoints=at,
+    )
+
+
+def registered_from(body: Any) -> ClientAnswer:
+    """What is answered to ControllerRegistration."""
+    error = error_from(body.error_code)
+    if error is not Error.NONE:
+        return ClientAnswer(error=error, message=body.error_message)
+    return ClientAnswer(response=RegisterControllerResponse())
+
+
+def versions_from(body: Any) -> ApiVersionsResponse:
+    """What an answer to ApiVersions (v3 or later) tells of a replica that may become a voter: it listens where
+    controllers do; who it is, Kafka's protocol does not tell. A node that names no kraft.version supports 0 alone."""
+    found = next((each for each in body.supported_features if each.name == KRAFT_VERSION), None)
+    return ApiVersionsResponse(
+        error=error_from(body.error_code),
+        leader_epoch=NO_EPOCH,
+        min_kraft_version=0 if found is None else found.min_version,
+        max_kraft_version=0 if found is None else found.max_version,
+    )

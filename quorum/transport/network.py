@@ -1,0 +1,116 @@
+"""The node's network port: gRPC to who has a GRPC listener, Kafka's protocol to everybody else.
+
+Decides: which of the two a request takes. A voter's entry names its listeners; a leader that was learnt of by Kafka's
+protocol may have told its CONTROLLER one alone. A bootstrap server and a static voter are an address without a name:
+there it is looked what is spoken (`protocol_finder`). Must not know: either protocol.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
+from quorum.node.ports import ClientAnswer, ControllerCall, OutgoingRequest, PeerResponse, Replies
+from quorum.transport.grpc_network import GrpcNetwork
+from quorum.transport.kafka.network import KafkaNetwork
+from quorum.transport.protocol_finder import ProtocolFinder
+
+_UNNAMED: Final = ""
+
+
+def _preferred(endpoints: tuple[Endpoint, ...]) -> Endpoint | None:
+    """Where a replica is asked."""
+    for name in (GRPC_LISTENER, CONTROLLER_LISTENER, _UNNAMED):
+        for endpoint in endpoints:
+            if endpoint.name == name:
+                return endpoint
+    return None
+
+
+class PeerNetwork:
+    """Implements `quorum.node.ports.Network`. All calls are made from the loop's thread; `close` ends it."""
+
+    def __init__(self) -> None:
+        self._grpc = GrpcNetwork()
+        self._kafka = KafkaNetwork()
+        self._finder = ProtocolFinder()
+        self._replies = _FailuresNoted(self._finder)
+
+    def attach(self, replies: Replies) -> None:
+        """Called once, before anything is sent: where answers and failures go."""
+        self._replies.node = replies
+        self._grpc.attach(self._replies)
+        self._kafka.attach(self._replies)
+
+    def send(self, request: OutgoingRequest) -> None:
+        """Send; the answer or the failure is reported in a later turn."""
+        at, replies = _preferred(request.destination.endpoints), self._replies
+        if at is None or at.name == GRPC_LISTENER:
+            self._grpc.send(request)
+            return
+        if at.name == CONTROLLER_LISTENER:
+            self._kafka.send(request, at)
+            return
+        node_id, correlation = request.destination.node_id, request.correlation
+        replies.unnamed[correlation] = at
+        self._finder.find(
+            at,
+            request.timeout_ms,
+            lambda is_kafkas: self._kafka.send(request, at) if is_kafkas else self._grpc.send(request),
+            lambda refused: replies.on_peer_failure(node_id, correlation, disconnected=refused),
+        )
+
+    def send_to_controller(self, call: ControllerCall) -> None:
+        """Send to a controller's door; the answer, or None, is reported in a later turn."""
+        at, replies = _preferred(call.destination.endpoints), self._replies
+        if at is None or at.name == GRPC_LISTENER:
+            self._grpc.send_to_controller(call)
+            return
+        if at.name == CONTROLLER_LISTENER:
+            self._kafka.send_to_controller(call, at)
+            return
+        self._finder.find(
+            at,
+            call.timeout_ms,
+            lambda is_kafkas: (
+                self._kafka.send_to_controller(call, at) if is_kafkas else self._grpc.send_to_controller(call)
+            ),
+            lambda refused: replies.on_controller_answer(call.correlation, None),
+        )
+
+    async def close(self) -> None:
+        """Close every connection; nothing is reported any more."""
+        await asyncio.gather(self._finder.close(), self._grpc.close(), self._kafka.close())
+
+
+class _FailuresNoted:
+    """The node's `Replies`; what fails at an address without a name is looked at anew."""
+
+    def __init__(self, finder: ProtocolFinder) -> None:
+        self.node: Replies | None = None
+        self.unnamed: dict[int, Endpoint] = {}
+        """Where the requests went that are under way to such addresses, by correlation."""
+        self._finder = finder
+
+    @property
+    def _attached(self) -> Replies:
+        if self.node is None:
+            raise RuntimeError("nobody is attached to the network")
+        return self.node
+
+    def on_peer_response(self, destination_id: int, correlation: int, response: PeerResponse) -> None:
+        """See the port."""
+        self.unnamed.pop(correlation, None)
+        self._attached.on_peer_response(destination_id, correlation, response)
+
+    def on_peer_failure(self, destination_id: int, correlation: int, *, disconnected: bool) -> None:
+        """See the port."""
+        at = self.unnamed.pop(correlation, None)
+        if at is not None:
+            self._finder.forget(at)
+        self._attached.on_peer_failure(destination_id, correlation, disconnected=disconnected)
+
+    def on_controller_answer(self, correlation: int, answer: ClientAnswer | None) -> None:
+        """See the port."""
+        self._attached.on_controller_answer(correlation, answer)

@@ -1,0 +1,99 @@
+"""`docs/kip-516.md` and `docs/kip-4.md` against the tree: every file and every test that they name is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = (ROOT / "docs" / "kip-516.md", ROOT / "docs" / "kip-4.md")
+DISAGREEMENTS = "Where they disagree"
+NOT_OURS = ("moot: ", "nobody: ")
+BROKERS = "brokers: "
+_SKIPPING = {"skip", "skipif", "xfail", "importorskip"}
+
+
+def _rows(page: Path) -> Iterator[tuple[str, str, str]]:
+    """The paper's word, where, shown by: of every table but the one of disagreements."""
+    for part in page.read_text().split("\n## ")[1:]:
+        heading, _, body = part.partition("\n")
+        if heading != DISAGREEMENTS:
+            lines = [line for line in body.splitlines() if line.startswith("| ")]
+            assert lines, heading
+            for line in lines[1:]:
+                cells = [cell.strip() for cell in line.removeprefix("|").removesuffix("|").split("|")]
+                assert len(cells) == 3, line
+                yield cells[0], cells[1], cells[2]
+
+
+def _named(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def _tests() -> dict[str, tuple[Path, set[str]]]:
+    """By module: its file and its tests, those in classes too."""
+    found: dict[str, tuple[Path, set[str]]] = {}
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        tree = ast.parse(path.read_text())
+        bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]
+        names = {node.name for body in bodies for node in body if isinstance(node, ast.FunctionDef)}
+        assert path.stem not in found, f"two modules are called {path.stem}"
+        found[path.stem] = (path, {name for name in names if name.startswith("test_")})
+    return found
+
+
+def _may_skip(path: Path) -> bool:
+    tree = ast.parse(path.read_text())
+    return any(isinstance(node, ast.Attribute) and node.attr in _SKIPPING for node in ast.walk(tree))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_row_says_where_and_what_shows_it_or_why_there_is_nothing(page: Path) -> None:
+    rows = list(_rows(page))
+    assert len(rows) > 20
+    for said, where, shown in rows:
+        assert said, where
+        if where.startswith(NOT_OURS):
+            assert len(where.partition(": ")[2]) > 4, said
+            assert not shown, said
+        else:
+            assert shown, said
+            assert where.startswith(BROKERS) or _named(where), said
+            assert all("::" in name for name in _named(shown)), said
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_file_and_test_that_is_named_is_there_and_runs(page: Path) -> None:
+    tests = _tests()
+    for said, where, shown in _rows(page):
+        if not where.startswith((*NOT_OURS, BROKERS)):
+            assert [name for name in _named(where) if not (ROOT / name).is_file()] == [], said
+        for name in _named(shown):
+            module, _, function = name.partition("::")
+            assert module in tests, name
+            path, functions = tests[module]
+            assert function in functions, name
+            assert not _may_skip(path), f"{path} may skip a test, so that {name} may not be run"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_disagreement_says_what_is_done_here(page: Path) -> None:
+    lines = page.read_text().split(f"\n## {DISAGREEMENTS}\n")[1].splitlines()
+    rows = [line.removeprefix("|").removesuffix("|").split("|") for line in lines if line.startswith("| ")]
+    assert len(rows) > 5
+    for row in rows:
+        assert len(row) == 5, row
+        assert row[0].strip(), row
+        assert row[4].strip(), row
+
+
+def test_what_a_page_names_is_also_what_it_links_to() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([\w.-]+\.md)\)", page.read_text()):
+            assert (page.parent / target).is_file(), target
+        for name in re.findall(r"`(tests/[^`]+)`", page.read_text()):
+            assert (ROOT / name).is_file(), name

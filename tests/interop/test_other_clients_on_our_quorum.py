@@ -1,0 +1,78 @@
+"""Clients of three other makers on stock Kafka 4.3 brokers, with three controllers of ours behind them.
+
+Each plays the same story: topics made, refused, described, deleted and made again; data written idempotently and in
+transactions, read in groups. kafka-python also describes and deletes by id. Then one of them writes on while our leader
+is killed every ten seconds, and a topic is deleted and made again under its name: nothing acknowledged is lost, and no
+read by any of its ids is stale.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from quorum.errors import Error
+from tests.support.kafka.clients.environment import SteadyWriter, play_with
+from tests.support.kafka.on_ours import KafkaOnOurs
+from tests.support.kafka.storm import EVERY_S, raise_a_storm
+from tests.support.kafka.tools import KafkaTools
+
+pytestmark = [pytest.mark.campaign, pytest.mark.timeout(900)]
+
+ASKS_BY_ID = {"kafka_python"}
+KNOWS_IDS = {"kafka_python", "confluent"}
+STORM_S = 300.0 if os.environ.get("LONG") else 60.0
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory, kafka_tools: KafkaTools) -> Iterator[KafkaOnOurs]:
+    settings = {
+        "auto.create.topics.enable": "false",
+        "group.initial.rebalance.delay.ms": "0",
+        "offsets.topic.num.partitions": "3",
+        "transaction.state.log.num.partitions": "3",
+    }
+    with KafkaOnOurs(tmp_path_factory.mktemp("clients"), kafka_tools, broker_properties=settings) as cluster:
+        cluster.start_controllers()
+        cluster.start_brokers(11, 12)
+        yield cluster
+
+
+@pytest.mark.parametrize("client", ["kafka_python", "confluent", "aiokafka"])
+def test_a_client_plays_the_whole_story(cluster: KafkaOnOurs, client: str) -> None:
+    bootstrap = ",".join(cluster.broker(broker_id).address for broker_id in (11, 12))
+    told = play_with(client, bootstrap, f"of-{client}".replace("_", "-"), timeout_s=500)
+    assert told == {
+        "partitions": 3,
+        "created_twice": Error.TOPIC_ALREADY_EXISTS,
+        "too_many_replicas": Error.INVALID_REPLICATION_FACTOR,
+        "bad_name": Error.INVALID_TOPIC_EXCEPTION,
+        "read_in_a_group": True,
+        "the_group_went_on": True,
+        "two_of_a_group_read_all": True,
+        "of_transactions": ["done"],
+        "by_id": client in ASKS_BY_ID,
+        "deleted_twice": Error.UNKNOWN_TOPIC_OR_PARTITION,
+        "partitions_when_made_again": 1,
+        "read_when_made_again": ["new"],
+        "another_id": True if client in KNOWS_IDS else None,
+    }
+
+
+def test_nothing_acknowledged_is_lost_and_no_read_is_stale(cluster: KafkaOnOurs) -> None:
+    """A minute of kills, one every ten seconds; five with `LONG=1`."""
+    cluster.admin("topics", "--create", "--topic", "steady", "--partitions", "3", "--replication-factor", "2")
+    cluster.kafka.await_topics("steady")
+    addresses = ",".join(cluster.broker(broker_id).address for broker_id in (11, 12))
+    with SteadyWriter(addresses, "steady") as writer:
+        storm = raise_a_storm(cluster, STORM_S)
+        told = writer.end(timeout_s=300)
+    assert len(storm.killed) >= STORM_S / EVERY_S / 2
+    assert len(storm.ids) > len(storm.killed)
+    assert len(set(storm.ids)) == len(storm.ids), "an id was given twice"
+    assert told.pop("acknowledged") > STORM_S
+    assert told == {"refused": [], "lost": [], "twice": 0, "out_of_order": []}
+    assert all(cluster.broker(broker_id).is_running for broker_id in (11, 12))
+    print(f"{len(storm.killed)} leaders killed, {len(storm.ids)} topics of one name")

@@ -1,0 +1,104 @@
+"""Damage that brokers' partition directories show: what is gone of them, and what they prove of the log."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from metadata_log.batch import batch_values, iter_batches
+from metadata_log.directory import format_partition_metadata
+from metadata_log.records import TopicRecord, decode_record
+from tests.support.damage import Cluster, Damage, Planted
+from tests.support.damage_reach import bare, cut_at
+from tests.support.damage_records import NEW_ID
+
+OFFSETS_FILE = "replication-offset-checkpoint"
+_BEYOND = frozenset({"partition_beyond_logs", "partition_stale"})
+"""Partitions that were added to a topic meanwhile look as if they had gone."""
+
+
+def _last_topic(path: Path) -> int:
+    """The offset of the batch that made the last topic."""
+    data, last = path.read_bytes(), -1
+    for position, header in iter_batches(data):
+        if not header.is_control and any(
+            isinstance(decode_record(value), TopicRecord) for value in batch_values(data, header, position)
+        ):
+            last = int(header.base_offset)
+    return last
+
+
+def _cut_back(controllers: Iterable[int], also: frozenset[str]) -> Callable[[Cluster], Planted]:
+    """Controllers' logs end before the last topic, nothing beside them tells, and brokers have no log at hand."""
+
+    def plant(cluster: Cluster) -> Planted:
+        offset = _last_topic(cluster.segment(3))
+        for broker in (11, 12):
+            shutil.rmtree(cluster.metadata(broker))
+        for controller in controllers:
+            end, _ = cut_at(cluster, controller, offset)
+            bare(cluster, controller, ".index", ".timeindex", ".snapshot")
+        return Planted("committed_lost", 2, cluster.segment(2), end, also=also)
+
+    return plant
+
+
+def list_offsets(disk: Path) -> None:
+    """Write the file in which a broker keeps the high watermarks of a disk's partitions, as Kafka 4.3 does: version,
+    count, and a line for each."""
+    names = sorted(path.parent.name for path in disk.glob("[a-z]*-[0-9]/partition.metadata"))
+    lines = [" ".join((*name.rsplit("-", 1), "0")) for name in names]
+    (disk / OFFSETS_FILE).write_text("".join(f"{line}\n" for line in ("0", str(len(lines)), *lines)))
+
+
+def _listed_and_gone(node_id: int) -> Callable[[Cluster], Planted]:
+    """The same, soon after it was made, with the file of its disk that lists it."""
+
+    def plant(cluster: Cluster) -> Planted:
+        list_offsets(cluster.disk(node_id))
+        return _gone(node_id, "data")(cluster)
+
+    return plant
+
+
+def _gone(node_id: int, disk: str) -> Callable[[Cluster], Planted]:
+    """The directory of one of a broker's partitions is gone."""
+
+    def plant(cluster: Cluster) -> Planted:
+        found = sorted((cluster.node(node_id) / disk).glob("[a-z]*-0/partition.metadata"))
+        path = found[0].parent
+        shutil.rmtree(path)
+        return Planted("partition_missing", node_id, path)
+
+    return plant
+
+
+def set_aside(cluster: Cluster) -> Planted:
+    """A partition's directory is renamed, as a broker does with a stray."""
+    path = next(path.parent for path in sorted(cluster.disk(12).glob("[a-z]*-0/partition.metadata")))
+    path.rename(path.with_name(f"{path.name}.{'0' * 32}-stray"))
+    return Planted("partition_missing", 12, path)
+
+
+def unheard_of(cluster: Cluster) -> Planted:
+    """A directory of a topic that no log knows, all of which begin with a checkpoint: of a broker that was at work."""
+    path = cluster.disk(11) / "later-0" / "partition.metadata"
+    path.parent.mkdir()
+    path.write_bytes(format_partition_metadata(NEW_ID))
+    return Planted("partition_beyond_logs", 11, path)
+
+
+PARTITION_DAMAGE = [
+    Damage("partition_of_unknown_topic_after_a_cut", "failovers", unheard_of),
+    Damage("all_controllers_cut_back", "basic", _cut_back((1, 2, 3), _BEYOND)),
+    Damage("most_controllers_cut_back", "basic", _cut_back((1, 2), frozenset())),
+    Damage("partition_gone", "failovers", _gone(11, "data")),
+    Damage("partition_gone_of_second_disk", "every-record", _gone(11, "data1")),
+    Damage("partition_gone_soon", "basic", _listed_and_gone(11)),
+    Damage("partition_gone_soon_of_other", "basic", _listed_and_gone(12)),
+    Damage("partition_gone_at_3_9", "static-3.9", _listed_and_gone(11)),
+    Damage("partition_gone_of_voters_that_change", "dynamic-voters", _listed_and_gone(11)),
+    Damage("partition_gone_of_broker_behind", "every-record", _listed_and_gone(13)),
+    Damage("partition_set_aside", "failovers", set_aside),
+]

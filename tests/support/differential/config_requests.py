@@ -1,0 +1,85 @@
+"""Draws configs, good and bad, and what is asked of them: topics', brokers', groups' and client metrics'."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Final
+
+from tests.support.differential.world import World, known_name
+
+_GOOD_CONFIGS: Final = (
+    ("retention.ms", "100000"), ("retention.ms", "-1"), ("cleanup.policy", "compact"),
+    ("cleanup.policy", "compact,delete"), ("min.insync.replicas", "2"), ("compression.type", "zstd"),
+    ("unclean.leader.election.enable", "true"), ("max.message.bytes", "0"), ("segment.ms", "1"),
+    ("message.timestamp.type", "LogAppendTime"), ("min.cleanable.dirty.ratio", "0.25"),
+    ("leader.replication.throttled.replicas", "*"), ("follower.replication.throttled.replicas", "0:11,1:12"),
+    ("local.retention.ms", "-2"), ("flush.messages", "9223372036854775807"), ("preallocate", "TRUE"),
+)  # fmt: skip
+_BAD_CONFIGS: Final = (
+    ("retention.ms", "soon"), ("retention.ms", "-2"), ("cleanup.policy", "burn"), ("cleanup.policy", ""),
+    ("min.insync.replicas", "0"), ("compression.type", "rar"), ("no.such.config", "1"), ("retention.ms", None),
+    ("segment.bytes", "1"), ("min.cleanable.dirty.ratio", "1.5"), ("max.message.bytes", "-1"), ("", "1"),
+    ("segment.ms", "99999999999999999999"), ("unclean.leader.election.enable", "yes"),
+    ("follower.replication.throttled.replicas", "eleven"), ("flush.messages", "0"), ("preallocate", "1"),
+)  # fmt: skip
+_OTHERS: Final = (
+    (4, ("11", "12", "", "99", "abc"), (("background.threads", "11"), ("log.cleaner.threads", "2"), ("x.y", "1"))),
+    (16, ("sub", ""), (("interval.ms", "1000"), ("metrics", "*"), ("match", "client_id=a"), ("interval.ms", "5"),
+                       ("match", "nonsense"), ("no.such", "1"))),
+    (32, ("readers", ""), (("consumer.session.timeout.ms", "46000"), ("consumer.session.timeout.ms", "1"),
+                           ("consumer.heartbeat.interval.ms", "6000"), ("no.such", "1"))),
+)  # fmt: skip
+"""Resources that are no topics: type, names, configs."""
+
+
+def some_configs(chance: random.Random) -> tuple[dict[str, Any], ...]:
+    """For a new topic."""
+    if chance.random() < 0.6:
+        return ()
+    drawn = [chance.choice(_GOOD_CONFIGS) for _ in range(chance.choice((1, 2)))]
+    if chance.random() < 0.3:
+        drawn.append(chance.choice(_BAD_CONFIGS))
+    return tuple({"name": name, "value": value} for name, value in dict(drawn).items())
+
+
+def incremental_alter_configs(chance: random.Random, world: World) -> dict[str, Any]:
+    resources = tuple(_altered(chance, world) for _ in range(chance.choice((0, 1, 1, 1, 2))))
+    if resources and chance.random() < 0.1:
+        resources = (*resources, resources[0])
+    return {"resources": resources, "validate_only": chance.random() < 0.15}
+
+
+def _altered(chance: random.Random, world: World) -> dict[str, Any]:
+    kind, name, choices = _resource(chance, world)
+    configs = []
+    for _ in range(chance.choice((0, 1, 1, 2))):
+        key, value = chance.choice(choices)
+        operation = chance.choice((0, 0, 0, 1, 2, 3))  # at an unknown one, Kafka's controller resigns
+        if operation in (2, 3) and chance.random() < 0.7:
+            key, value = "cleanup.policy", chance.choice(("compact", "delete"))
+        configs.append({"name": key, "config_operation": operation, "value": None if operation == 1 else value})
+    return {"resource_type": kind, "resource_name": name, "configs": tuple(configs)}
+
+
+def alter_configs(chance: random.Random, world: World) -> dict[str, Any]:
+    """All configs of a resource at once."""
+    resources = tuple(_replaced(chance, world) for _ in range(chance.choice((0, 1, 1, 1, 2))))
+    if resources and chance.random() < 0.1:
+        resources = (*resources, resources[0])
+    return {"resources": resources, "validate_only": chance.random() < 0.15}
+
+
+def _replaced(chance: random.Random, world: World) -> dict[str, Any]:
+    kind, name, choices = _resource(chance, world)
+    drawn = dict(chance.choice(choices) for _ in range(chance.choice((0, 1, 1, 2))))
+    configs = tuple({"name": key, "value": value} for key, value in drawn.items())
+    return {"resource_type": kind, "resource_name": name, "configs": configs}
+
+
+def _resource(chance: random.Random, world: World) -> tuple[int, str, tuple[tuple[str, str | None], ...]]:
+    """Its type, its name, and configs to draw from."""
+    if chance.random() < 0.25:
+        kind, names, choices = chance.choice(_OTHERS)
+        return kind, chance.choice(names), choices
+    kind = 99 if chance.random() < 0.05 else 2
+    return kind, known_name(chance, world), _BAD_CONFIGS if chance.random() < 0.2 else _GOOD_CONFIGS

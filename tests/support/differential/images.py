@@ -1,0 +1,61 @@
+"""The image that a cluster's log ends with, without what two clusters cannot share.
+
+Decides: a topic's id stands by its name, an ACL's by the ACL. Left out are brokers', controllers' and producers' own
+numbers, epochs, which replicas the controller chose (how many is compared), and the metadata topic of ours. The rest is
+compared record for record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import msgspec
+
+from metadata_log.ids import METADATA_TOPIC_NAME
+from metadata_log.image import MetadataImage
+from metadata_log.image.checkpoint import records_of
+from metadata_log.records import (
+    AccessControlEntryRecord,
+    MetadataRecord,
+    PartitionRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+    RegisterControllerRecord,
+    TopicRecord,
+)
+
+_OWN = (RegisterBrokerRecord, RegisterControllerRecord, ProducerIdsRecord)
+_NOT_OF_A_PARTITION = ("topic_id", "leader_epoch", "partition_epoch", "directories")
+
+
+def comparable_image(image: MetadataImage, by_hand: Collection[tuple[str, int]]) -> list[str]:
+    """A line a record, sorted."""
+    return sorted(map(repr, _lines(image, by_hand)))
+
+
+def _lines(image: MetadataImage, by_hand: Collection[tuple[str, int]]) -> Iterator[tuple[str, Any]]:
+    names: dict[Any, str] = {}
+    for record, _ in records_of(image):
+        if isinstance(record, TopicRecord):
+            names[record.topic_id] = record.name
+    for record, _ in records_of(image):
+        if isinstance(record, _OWN) or (isinstance(record, TopicRecord) and record.name == METADATA_TOPIC_NAME):
+            continue
+        yield type(record).__name__, _fields(record, names, by_hand)
+
+
+def _fields(record: MetadataRecord, names: dict[Any, str], by_hand: Collection[tuple[str, int]]) -> dict[str, Any]:
+    fields = msgspec.structs.asdict(record)
+    if isinstance(record, AccessControlEntryRecord):
+        del fields["id"]
+    elif isinstance(record, TopicRecord):
+        del fields["topic_id"]
+    elif isinstance(record, PartitionRecord):
+        name = names[record.topic_id]
+        for field in _NOT_OF_A_PARTITION:
+            del fields[field]
+        if (name, record.partition_id) not in by_hand:
+            fields |= {"replicas": len(record.replicas), "isr": len(record.isr), "leader": record.leader >= 0}
+        fields["topic"] = name
+    return fields

@@ -1,0 +1,78 @@
+"""The small world that requests are about: the topics that both clusters have, as far as the answers told.
+
+Decides: what is kept in mind. Must not know: which requests there are.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Final
+
+import msgspec
+
+BROKERS: Final = (11, 12, 13)
+LONG_NAME: Final = "t" * 249
+NAMES: Final = ("orders", "a.b", "a_b", "x", "billing-2", "events", LONG_NAME)
+_BAD_NAMES: Final = ("", ".", "..", "with space", "t" * 250, "sl/ash", "ünï", "__cluster_metadata", "nul\0")
+
+
+class Topic(msgspec.Struct):
+    """A topic that both clusters have, as far as requests are built on it; `nth` None where no answer told its id."""
+
+    partitions: int
+    nth: int | None
+
+
+class World:
+    """What is there, as the answers said."""
+
+    def __init__(self) -> None:
+        self.topics: dict[str, Topic] = {}
+        self.given: dict[str, int] = {}
+        self.by_hand: set[tuple[str, int]] = set()
+        """Partitions (by name and index) whose replicas the requests have named: equal in both clusters."""
+
+        self.moved: set[str] = set()
+        """Topics whose partitions were moved, and may differ in their number of replicas."""
+
+    def on_created(self, name: str, partitions: int, *, told_id: bool) -> None:
+        """A topic is there."""
+        nth = self.given.get(name, 0) if told_id else None
+        if nth is not None:
+            self.given[name] = nth + 1
+        self.topics[name] = Topic(partitions=partitions, nth=nth)
+
+    @property
+    def led_alike(self) -> set[tuple[str, int]]:
+        """Those of them that are there."""
+        return {(name, index) for name, index in self.by_hand if name in self.topics}
+
+    def clear(self) -> None:
+        """All topics are gone, and no id is asked for any more."""
+        self.topics.clear()
+        self.given.clear()
+        self.by_hand.clear()
+        self.moved.clear()
+
+    def on_deleted(self, name: str) -> None:
+        """It is gone."""
+        del self.topics[name]
+        self.moved.discard(name)
+        self.by_hand = {(topic, index) for topic, index in self.by_hand if topic != name}
+
+
+def any_name(chance: random.Random) -> str:
+    """A topic's name, now and then an impossible one."""
+    return chance.choice(_BAD_NAMES) if chance.random() < 0.12 else chance.choice(NAMES)
+
+
+def known_name(chance: random.Random, world: World) -> str:
+    """Mostly of a topic that is there."""
+    return chance.choice(tuple(world.topics)) if world.topics and chance.random() < 0.8 else any_name(chance)
+
+
+def some_brokers(chance: random.Random) -> tuple[int, ...]:
+    """Replicas of a partition: mostly fine."""
+    if chance.random() < 0.12:
+        return chance.choice(((), (11, 11), (11, 99), (-1,), (99,)))
+    return tuple(chance.sample(BROKERS, chance.choice((1, 2, 2, 2, 2, 3))))

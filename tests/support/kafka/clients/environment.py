@@ -1,0 +1,76 @@
+"""Where other makers' clients are installed: an environment of its own, in the cache until their versions change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tests.support.kafka.jars import cache_directory
+
+_ROOT = Path(__file__).resolve().parents[4]
+_PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+
+
+def _python() -> Path:
+    """An interpreter that has the clients that pyproject.toml names, at the versions that constraints.txt gives."""
+    wanted = (_ROOT / "pyproject.toml").read_bytes() + (_ROOT / "constraints.txt").read_bytes()
+    digest = hashlib.sha256(wanted + sys.version.encode()).hexdigest()[:12]
+    directory = cache_directory() / f"clients-{digest}"
+    if not directory.is_dir():
+        partial = directory.with_name(f"{directory.name}.partial-{os.getpid()}")
+        subprocess.run([sys.executable, "-m", "venv", str(partial)], check=True)
+        python = str(partial / "bin" / "python")
+        subprocess.run([python, *_PIP, "--upgrade", "pip>=25.1"], check=True)
+        words = ["--constraint", str(_ROOT / "constraints.txt"), "--group", f"{_ROOT / 'pyproject.toml'}:clients"]
+        subprocess.run([python, *_PIP, *words], check=True)
+        partial.rename(directory)
+    return directory / "bin" / "python"
+
+
+class SteadyWriter:
+    """A producer in a process of its own, from its start to what it says at the end; see `clients.steady`."""
+
+    def __init__(self, bootstrap: str, topic: str) -> None:
+        words = [str(_python()), "-m", "tests.support.kafka.clients.steady", bootstrap, topic]
+        self._process = subprocess.Popen(
+            words, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def end(self, timeout_s: float) -> dict[str, Any]:
+        """Let it stop writing and read all; what it told.
+
+        Raises:
+            RuntimeError: it failed; with what it said.
+        """
+        out, err = self._process.communicate("", timeout=timeout_s)
+        if self._process.returncode != 0:
+            raise RuntimeError(f"the writer did not come to its end: {err[-4000:]}")
+        told: dict[str, Any] = json.loads(out.splitlines()[-1])
+        return told
+
+    def __enter__(self) -> SteadyWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+def play_with(client: str, bootstrap: str, topic: str, *, timeout_s: float) -> dict[str, Any]:
+    """What the story told, played by a client in a process of its own.
+
+    Raises:
+        RuntimeError: it failed; with what it said.
+    """
+    words = [str(_python()), "-m", "tests.support.kafka.clients", client, bootstrap, topic]
+    done = subprocess.run(words, cwd=_ROOT, capture_output=True, text=True, timeout=timeout_s, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{client} did not play to the end: {done.stderr[-4000:]}")
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return told

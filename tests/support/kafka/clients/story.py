@@ -1,0 +1,159 @@
+"""One story for every client: topics made, described, deleted and made again; data written and read in every way.
+
+Decides: what is done, and what is told of it. Must not know: which client does it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+PARTITIONS = 3
+REPLICAS = 2
+PATIENCE_S = 60.0
+_LOOK_S = 0.1
+
+
+class Player(Protocol):
+    """One client, in a few words; each raises its own errors."""
+
+    def create(self, name: str, partitions: int, replicas: int) -> None:
+        """A topic."""
+
+    def delete(self, name: str) -> None:
+        """By name."""
+
+    def describe(self, name: str) -> dict[str, Any] | None:
+        """`partitions`, and `id` where the client tells it; None where there is no such topic."""
+
+    def describe_by_id(self, topic_id: str) -> str | None:
+        """The topic's name; None where the client cannot ask so."""
+
+    def delete_by_id(self, topic_id: str) -> None:
+        """Where the client can."""
+
+    def produce(self, name: str, words: Sequence[str]) -> None:
+        """Idempotently, acknowledged."""
+
+    def transact(self, name: str, words: Sequence[str], *, commit: bool) -> None:
+        """In one transaction, which is committed or aborted."""
+
+    def consume(self, name: str, group: str, until: Callable[[list[str]], bool], *, commit: bool = True) -> list[str]:
+        """Words, none of an open or aborted transaction, read in a group from where it is, else from the beginning.
+
+        Read until the condition holds, or patience is over; then the group is there, if `commit`.
+        """
+
+
+def play(player: Player, name: str) -> dict[str, Any]:
+    """What came of it; the same for each client, but for what it cannot ask."""
+    player.create(name, PARTITIONS, REPLICAS)
+    first = _until_there(player, name, None)
+    told: dict[str, Any] = {
+        "partitions": first["partitions"],
+        "created_twice": _error(lambda: player.create(name, 1, 1)),
+        "too_many_replicas": _error(lambda: player.create(f"{name}-wide", 1, 9)),
+        "bad_name": _error(lambda: player.create(f"{name}/bad", 1, 1)),
+    }
+    told |= _write_and_read(player, name)
+    told |= _make_again(player, name, first.get("id"))
+    return told
+
+
+def _write_and_read(player: Player, name: str) -> dict[str, Any]:
+    early, late = [f"early-{number}" for number in range(60)], [f"late-{number}" for number in range(30)]
+    player.produce(name, early)
+    read = player.consume(name, f"{name}-group", lambda words: len(words) >= len(early))
+    player.produce(name, late)
+    went_on = player.consume(name, f"{name}-group", lambda words: len(words) >= len(late))
+    shared = _share(player, name, len(early) + len(late))
+    player.transact(name, ["undone"], commit=False)
+    player.transact(name, ["done"], commit=True)
+    whole = player.consume(name, f"{name}-another", lambda words: "done" in words and len(words) > 90)
+    return {
+        "read_in_a_group": sorted(read) == sorted(early),
+        "the_group_went_on": sorted(went_on) == sorted(late),
+        "two_of_a_group_read_all": shared == {*early, *late},
+        "of_transactions": sorted(set(whole) - {*early, *late}),
+    }
+
+
+def _share(player: Player, name: str, count: int) -> set[str]:
+    """What two members of one group, which come and go at about the same time, have read together."""
+    seen: dict[int, list[str]] = {}
+
+    def member(number: int) -> None:
+        def is_all_read(words: list[str]) -> bool:
+            seen[number] = words
+            return len({word for each in list(seen.values()) for word in each}) >= count
+
+        player.consume(name, f"{name}-shared", is_all_read, commit=False)
+
+    with ThreadPoolExecutor(2) as members:
+        list(members.map(member, range(2)))
+    return {word for words in seen.values() for word in words}
+
+
+def _make_again(player: Player, name: str, first_id: str | None) -> dict[str, Any]:
+    by_id = first_id is not None and player.describe_by_id(first_id) == name
+    if by_id and first_id is not None:
+        player.delete_by_id(first_id)
+    else:
+        player.delete(name)
+    _until("the topic to be gone", lambda: player.describe(name) is None)
+    deleted_twice = _error(lambda: player.delete(name))
+    player.create(name, 1, REPLICAS)
+    second = _until_there(player, name, first_id)
+    player.produce(name, ["new"])
+    words = player.consume(name, f"{name}-later", lambda words: "new" in words)
+    return {
+        "by_id": by_id,
+        "deleted_twice": deleted_twice,
+        "partitions_when_made_again": second["partitions"],
+        "read_when_made_again": words,
+        "another_id": None if first_id is None else second.get("id") not in (None, first_id),
+    }
+
+
+def _until_there(player: Player, name: str, other_than: str | None) -> dict[str, Any]:
+    """Described with a leader everywhere, by another id than the former: brokers hear of it at their own time."""
+
+    def found() -> dict[str, Any] | None:
+        described = player.describe(name)
+        return None if described is None or (other_than and described.get("id") == other_than) else described
+
+    return _until("the topic to be there", found)
+
+
+def _until(what: str, holds: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + PATIENCE_S
+    while not (held := holds()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"after {PATIENCE_S:g} s still waiting for {what}")
+        time.sleep(_LOOK_S)
+    return held
+
+
+def _error(action: Callable[[], None]) -> int | None:
+    """Kafka's code of the error that it ended with."""
+    try:
+        action()
+    except Exception as error:
+        code = code_of(error)
+        if code is None:
+            raise
+        return code
+    return None
+
+
+def code_of(error: BaseException) -> int | None:
+    """The code of Kafka's that an error of any of the clients carries."""
+    for told in (error, *error.args):
+        code = getattr(told, "errno", None)
+        if code is None and callable(getattr(told, "code", None)):
+            code = told.code()
+        if isinstance(code, int):
+            return code
+    return None

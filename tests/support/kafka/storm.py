@@ -1,0 +1,122 @@
+"""Our leader is killed every ten seconds under stock brokers, while one topic is made again and again and read by id.
+
+Decides: what is killed and asked. Must not know: what else the brokers are busy with.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+
+from metadata_log.ids import TopicId
+from quorum.cli.demo.cluster import wait_until
+from quorum.client import (
+    Admin,
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    OutcomeUnknownError,
+    TopicCollection,
+    TopicExistsError,
+    UnknownTopicError,
+)
+from quorum.errors import Error
+from tests.support.kafka.by_id import produce_by_id, read_by_id
+from tests.support.kafka.on_ours import KafkaOnOurs
+from tests.support.loop import run
+
+EVERY_S = 10.0
+_BROKERS = (11, 12)
+_FORMER = 20
+_NAME = "again"
+_ASSIGNED = CreatableReplicaAssignment(partition_index=0, broker_ids=_BROKERS)
+
+
+class Storm(msgspec.Struct, kw_only=True):
+    """What happened: leaders that were killed, and every id that the topic had."""
+
+    killed: list[int]
+    ids: list[TopicId]
+
+
+def _kill_leaders(cluster: KafkaOnOurs, is_over: threading.Event, killed: list[int]) -> None:
+    """One every ten seconds, each back before the next dies."""
+    due_s = time.monotonic() + EVERY_S
+    while not is_over.wait(max(0.0, due_s - time.monotonic())):
+        due_s += EVERY_S
+        dead = cluster.leader()
+        dead.kill()
+        killed.append(dead.node_id)
+        cluster.leader(other_than=dead.node_id)
+        dead.start()
+        dead.wait_listening()
+
+
+async def _made_again(admin: Admin, former: TopicId | None) -> TopicId:
+    """Delete the topic by its id and make it anew. What is of unknown outcome is looked at, and asked for again."""
+    while former is not None:
+        try:
+            (await admin.delete_topics(TopicCollection.of_topic_ids([former]))).all()
+            former = None
+        except UnknownTopicError:
+            former = None  # the request whose answer was lost had been done
+        except OutcomeUnknownError:
+            continue
+    while True:
+        try:
+            topic = CreatableTopic(name=_NAME, assignments=(_ASSIGNED,))
+            return (await admin.create_topics([topic])).topic_id(_NAME)
+        except OutcomeUnknownError:
+            continue
+        except TopicExistsError:  # made by a request whose answer was lost: nobody else makes it
+            return (await admin.cluster()).topic_id(_NAME)
+
+
+def _check_generation(cluster: KafkaOnOurs, ids: list[TopicId]) -> None:
+    """Write one message into the newest topic of the name, and read by its id and the latest former ones everywhere."""
+    newest, word = ids[-1], b"generation-%d;" % len(ids)
+
+    def is_written() -> bool:
+        return produce_by_id(cluster.broker(_BROKERS[0]), newest, word) == Error.NONE
+
+    wait_until("the message to be taken", is_written, timeout_s=60)
+    for broker_id in _BROKERS:
+        broker = cluster.broker(broker_id)
+
+        def is_read(broker=broker) -> bool:  # type: ignore[no-untyped-def]
+            read = read_by_id(broker, newest)
+            assert b"generation-" not in read.records.replace(word, b""), "a former topic's record under the new id"
+            return word in read.records  # a broker that has only half heard may refuse in several words
+
+        wait_until(f"broker {broker_id} to give it", is_read, timeout_s=60)
+        for former in ids[-1 - _FORMER : -1]:
+            read = read_by_id(broker, former)
+            assert (read.error, read.records) == (Error.UNKNOWN_TOPIC_ID, b""), "a read of a topic that is no more"
+
+
+def raise_a_storm(cluster: KafkaOnOurs, duration_s: float) -> Storm:
+    """For so long.
+
+    Raises:
+        AssertionError: a read gave what is of a former topic, or a former id was not refused.
+    """
+    storm = Storm(killed=[], ids=[])
+    is_over = threading.Event()
+
+    async def next_id() -> TopicId:
+        async with Admin(cluster.ours.bootstrap) as admin:
+            return await _made_again(admin, storm.ids[-1] if storm.ids else None)
+
+    with ThreadPoolExecutor(1) as beside:
+        killing = beside.submit(_kill_leaders, cluster, is_over, storm.killed)
+        deadline = time.monotonic() + duration_s
+        try:
+            while time.monotonic() < deadline and not killing.done():
+                storm.ids.append(run(next_id()))
+                _check_generation(cluster, storm.ids)
+        finally:
+            is_over.set()
+        killing.result()
+    return storm

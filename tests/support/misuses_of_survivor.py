@@ -1,0 +1,176 @@
+"""Misuses of `kraft recover standalone`: wrong directories, missing copies, other clusters, damage.
+
+Decides: what each refusal must say. Must not know: how it is tried.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.support.misuses import (
+    CLUSTER,
+    HERE,
+    Case,
+    appended,
+    damaged,
+    edited,
+    empty,
+    foreign,
+    newer_record,
+    no_meta,
+    only_voter,
+    standalone,
+    with_meta,
+    without_snapshot,
+)
+
+SURVIVOR_MISUSES: Final = (
+    Case("no such directory", lambda b: standalone(b, b.root / "none"), r"none does not exist: give a log directory"),
+    Case("a file", lambda b: standalone(b, b.file("file")), r"is a file: give the log directory"),
+    Case("an empty directory", lambda b: standalone(b, empty(b)), r"is empty|holds no metadata log: give the log"),
+    Case("a running node", lambda b: standalone(b, b.running("basic", 1)), r"is locked: another process.*Stop it"),
+    Case(
+        "the parent of several",
+        lambda b: [(b.node("basic", 1), b.node("basic", 2)), *standalone(b, b.root)][1:],
+        r"holds several log directories .*: name the one",
+    ),
+    Case(
+        "a broker",
+        lambda b: standalone(b, b.node("basic", 11)),
+        r"is a broker's directory: .*kraft recover from-broker",
+    ),
+    Case(
+        "a broker, with an address",
+        lambda b: standalone(b, b.node("basic", 11), *HERE),
+        r"is a broker's directory: .*kraft recover from-broker",
+    ),
+    Case(
+        "a controller that is no voter",
+        lambda b: standalone(b, b.node("dynamic-voters", 1)),
+        r"is no voter \(those are [234, ]+\).*--endpoint",
+    ),
+    Case(
+        "a broker as a voter",
+        lambda b: ["voters", "--dir", b.node("basic", 11), "--set", "11@a:1", "--missing", "rest"],
+        r"is a broker's directory",
+    ),
+    Case("static voters", lambda b: standalone(b, b.node("static-3.9", 2)), r"kraft recover static-voters"),
+    Case(
+        "another cluster's copy",
+        lambda b: standalone(b, b.node("basic", 1), "--copy", foreign(b)),
+        r"are of several clusters: .*Name copies of",
+    ),
+    Case(
+        "the same copy twice",
+        lambda b: standalone(b, b.node("basic", 1), "--copy", b.node("basic", 1)),
+        r"is named twice: name each copy once",
+    ),
+    Case(
+        "no word about the missing",
+        lambda b: ["standalone", "--dir", b.node("basic", 1)],
+        r"no copy here of nodes 2,3,11,12.*--missing 2,3,11,12",
+    ),
+    Case(
+        "half the copies",
+        lambda b: ["standalone", "--dir", b.node("basic", 1), "--copy", b.node("basic", 12), "--missing", "2,3"],
+        r"no copy here of nodes 11,.*--missing 11",
+    ),
+    Case(
+        "missing, but named",
+        lambda b: ["standalone", "--dir", b.node("basic", 1), "--missing", "1,2,3,11,12"],
+        r"--missing 1: a copy of node 1 is named",
+    ),
+    Case(
+        "missing that is no number",
+        lambda b: ["standalone", "--dir", b.node("basic", 1), "--missing", "two"],
+        r"--missing 'two': write node ids",
+    ),
+    Case(
+        "a sound majority",
+        lambda b: standalone(b, b.node("basic", 1), "--copy", b.node("basic", 2)),
+        r"voters .* are here and sound, a majority of 3: start them",
+    ),
+    Case("the only voter already", lambda b: standalone(b, only_voter(b)), r"the only voter already: start it"),
+    Case("no meta.properties", lambda b: standalone(b, no_meta(b)), r"has no meta\.properties.*Restore it"),
+    Case("a broken meta.properties", lambda b: standalone(b, with_meta(b, "version=1\n")), r"it has no .*Restore it"),
+    Case(
+        "ZooKeeper's meta.properties",
+        lambda b: standalone(b, with_meta(b, "version=0\nbroker.id=1\n")),
+        r"it is of version 0.*Restore it",
+    ),
+    Case(
+        "a newer meta.properties",
+        lambda b: standalone(b, with_meta(b, f"version=2\ncluster.id={CLUSTER}\nnode.id=1\n")),
+        r"it is of version 2.*use a newer kraft, and start no older software on this directory",
+    ),
+    Case(
+        "no directory id",
+        lambda b: standalone(b, with_meta(b, f"version=1\ncluster.id={CLUSTER}\nnode.id=1\n")),
+        r"names no directory\.id",
+    ),
+    Case(
+        "a record of newer software",
+        lambda b: standalone(b, appended(b, newer_record)),
+        r"unknown metadata record at offset 95.*newer software",
+    ),
+    Case(
+        "damage in the middle",
+        lambda b: standalone(b, damaged(b)),
+        r"is damaged at .*kraft recover truncate --dir .* --to \d+ --missing 2,3 --accept-data-loss",
+    ),
+    Case(
+        "no whole checkpoint", lambda b: standalone(b, without_snapshot(b)), r"no whole checkpoint.*Take another copy"
+    ),
+    Case(
+        "a log changed by hand",
+        lambda b: standalone(b, b.node("basic", 1), "--copy", edited(b)),
+        r"hold other bytes .*changed by hand.*kraft log diff",
+    ),
+    Case(
+        "a broker that is ahead",
+        lambda b: standalone(b, b.node("every-record", 2), "--copy", b.node("every-record", 11)),
+        r"would lose offsets 344 to 368 on node 11.*say --accept-data-loss",
+    ),
+    Case("no epoch gap", lambda b: standalone(b, b.node("basic", 1), "--epoch-gap", 0), r"--epoch-gap 0: .*1 or more"),
+    Case(
+        "too wide an epoch gap",
+        lambda b: standalone(b, b.node("basic", 1), "--epoch-gap", 2147483646),
+        r"more than an epoch can be \(2147483647\): give less",
+    ),
+    Case(
+        "an endpoint that is none",
+        lambda b: standalone(b, b.node("basic", 1), "--endpoint", "localhost:1"),
+        r"write LISTENER://HOST:PORT",
+    ),
+    Case(
+        "an endpoint of another listener",
+        lambda b: standalone(b, b.node("basic", 1), "--endpoint", "CONTROLER://localhost:1"),
+        r"look for a controller's listener CONTROLLER.*name that one",
+    ),
+    Case(
+        "two directories for one repair",
+        lambda b: standalone(b, b.node("basic", 1), "--dir", b.node("basic", 2)),
+        r"--dir is given 2 times.*name one",
+    ),
+    Case("a listener named twice", lambda b: standalone(b, b.node("basic", 1), *HERE, *HERE), r"is named twice"),
+    Case(
+        "an address that is none",
+        lambda b: standalone(b, b.node("basic", 1), "--bootstrap-controller", "here"),
+        r"'here' is no HOST:PORT",
+    ),
+    Case(
+        "a place for backups that is a file",
+        lambda b: standalone(b, b.node("basic", 1), "--work", b.file("work")),
+        r"work.*Nothing was changed in .*--work names another place",
+    ),
+    Case(
+        "a place for backups in the log directory",
+        lambda b: standalone(b, b.node("basic", 1), "--work", b.node("basic", 1) / "backup" / "here"),
+        r"lies in the log directory .*basic-1, .*name a place outside",
+    ),
+    Case(
+        "a place for backups in another log directory",
+        lambda b: standalone(b, b.node("basic", 1), "--work", b.node("basic", 11)),
+        r"lies in the log directory .*basic-11, .*name a place outside",
+    ),
+)

@@ -1,0 +1,26 @@
+"""What an outgoing network reports, collected; a `Replies` of the node's ports."""
+
+from __future__ import annotations
+
+from quorum.node.ports import ClientAnswer, PeerResponse
+
+
+class Replies:
+    """Collects what a network reports."""
+
+    def __init__(self) -> None:
+        self.responses: list[tuple[int, int, PeerResponse]] = []
+        self.failures: list[tuple[int, int, bool]] = []
+        self.answers: list[tuple[int, ClientAnswer | None]] = []
+
+    def on_peer_response(self, destination_id: int, correlation: int, response: PeerResponse) -> None:
+        """See the port."""
+        self.responses.append((destination_id, correlation, response))
+
+    def on_peer_failure(self, destination_id: int, correlation: int, *, disconnected: bool) -> None:
+        """See the port."""
+        self.failures.append((destination_id, correlation, disconnected))
+
+    def on_controller_answer(self, correlation: int, answer: ClientAnswer | None) -> None:
+        """See the port."""
+        self.answers.append((correlation, answer))

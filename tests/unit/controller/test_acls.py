@@ -1,0 +1,226 @@
+"""CreateAcls, DeleteAcls, DescribeAcls: entries in the log, and what of them is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from metadata_log.image import AclEntry
+from metadata_log.records import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+from quorum.controller.acl_codes import ALLOW, ANY, DENY, LITERAL, MATCH, PREFIXED, Operation, ResourceType
+from quorum.controller.authorizer import Authorizer
+from quorum.controller.config import ControllerConfig
+from quorum.controller.context import RequestContext
+from quorum.controller.requests import (
+    AclFilter,
+    CreatableTopic,
+    CreateAcls,
+    CreateAclsResponse,
+    CreateTopics,
+    CreateTopicsResponse,
+    DeleteAcls,
+    DeleteAclsResponse,
+    DescribeAcls,
+    DescribeAclsResponse,
+    Request,
+)
+from quorum.errors import Error
+from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster
+
+ADMIN = RequestContext(principal="User:admin", authorizer=Authorizer(super_users=frozenset({"User:admin"})))
+ENTRY = AclEntry(
+    resource_type=ResourceType.TOPIC,
+    resource_name="orders",
+    pattern_type=LITERAL,
+    principal="User:alice",
+    host="*",
+    operation=Operation.READ,
+    permission_type=ALLOW,
+)
+ALL = AclFilter(
+    resource_type=ANY,
+    resource_name=None,
+    pattern_type=ANY,
+    principal=None,
+    host=None,
+    operation=ANY,
+    permission_type=ANY,
+)
+
+
+def but(struct: Any, **changes: Any) -> Any:
+    return msgspec.structs.replace(struct, **changes)
+
+
+PREFIX = but(ENTRY, resource_name="ord", pattern_type=PREFIXED, operation=Operation.WRITE)
+WILDCARD = but(ENTRY, resource_name="*", principal="User:bob", permission_type=DENY)
+GROUP = but(ENTRY, resource_type=ResourceType.GROUP, host="10.0.0.1")
+
+
+@pytest.fixture
+def cluster() -> ControlledCluster:
+    return ControlledCluster()
+
+
+def create(cluster: ControlledCluster, *entries: AclEntry, context: RequestContext = ADMIN) -> list[Error]:
+    response = cluster.ask(CreateAcls(creations=entries), context).response
+    assert isinstance(response, CreateAclsResponse)
+    assert all((each.error is Error.NONE) == (each.error_message is None) for each in response.results)
+    return [each.error for each in response.results]
+
+
+def delete(
+    cluster: ControlledCluster, *filters: AclFilter, context: RequestContext = ADMIN
+) -> list[list[AclEntry] | Error]:
+    response = cluster.ask(DeleteAcls(filters=filters), context).response
+    assert isinstance(response, DeleteAclsResponse)
+    return [list(each.matching) if each.error is Error.NONE else each.error for each in response.results]
+
+
+def describe(cluster: ControlledCluster, asked: AclFilter = ALL, context: RequestContext = ADMIN) -> Any:
+    result = cluster.ask(DescribeAcls(asked=asked), context)
+    assert result.records == ()
+    assert isinstance(result.response, DescribeAclsResponse)
+    return result.response.error or list(result.response.entries)
+
+
+def test_each_entry_has_an_id_of_its_own(cluster: ControlledCluster) -> None:
+    before = cluster.next_offset
+    assert create(cluster, ENTRY, PREFIX) == [Error.NONE, Error.NONE]
+    first, second = cluster.log[before:]
+    assert isinstance(first, AccessControlEntryRecord)
+    assert isinstance(second, AccessControlEntryRecord)
+    assert first.id != second.id
+    assert dict(cluster.image.acls.by_id) == {first.id: ENTRY, second.id: PREFIX}
+
+
+def test_what_there_is_already_is_not_written_again(cluster: ControlledCluster) -> None:
+    create(cluster, ENTRY)
+    before = cluster.next_offset
+    assert create(cluster, ENTRY, PREFIX, PREFIX) == [Error.NONE] * 3
+    assert [type(record) for record in cluster.log[before:]] == [AccessControlEntryRecord]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"resource_type": 0},
+        {"resource_type": 1},
+        {"resource_type": 8},
+        {"pattern_type": 0},
+        {"pattern_type": ANY},
+        {"pattern_type": MATCH},
+        {"operation": 0},
+        {"operation": 1},
+        {"operation": 16},
+        {"permission_type": 0},
+        {"permission_type": ANY},
+        {"resource_name": ""},
+        {"resource_type": ResourceType.CLUSTER, "resource_name": "other"},
+        {"principal": "alice"},
+    ],
+)
+def test_an_entry_without_sense_leaves_the_others_be(cluster: ControlledCluster, changes: dict[str, Any]) -> None:
+    assert create(cluster, but(ENTRY, **changes), PREFIX) == [Error.INVALID_REQUEST, Error.NONE]
+    assert set(cluster.image.acls.by_id.values()) == {PREFIX}
+
+
+@pytest.mark.parametrize(
+    ("changes", "meant"),
+    [
+        ({}, [ENTRY, PREFIX, WILDCARD, GROUP]),
+        ({"resource_type": ResourceType.TOPIC}, [ENTRY, PREFIX, WILDCARD]),
+        ({"resource_name": "orders"}, [ENTRY, GROUP]),
+        ({"resource_name": "orders", "pattern_type": LITERAL}, [ENTRY, GROUP]),
+        ({"resource_name": "orders", "pattern_type": PREFIXED}, []),
+        ({"resource_name": "ord", "pattern_type": PREFIXED}, [PREFIX]),
+        ({"resource_name": "orders", "pattern_type": MATCH}, [ENTRY, PREFIX, WILDCARD, GROUP]),
+        ({"resource_name": "order", "pattern_type": MATCH}, [PREFIX, WILDCARD]),
+        ({"pattern_type": MATCH}, [ENTRY, PREFIX, WILDCARD, GROUP]),
+        ({"pattern_type": PREFIXED}, [PREFIX]),
+        ({"principal": "User:bob"}, [WILDCARD]),
+        ({"host": "10.0.0.1"}, [GROUP]),
+        ({"operation": Operation.WRITE}, [PREFIX]),
+        ({"permission_type": DENY}, [WILDCARD]),
+        ({"resource_name": "nothing"}, []),
+    ],
+)
+def test_what_a_filter_means(cluster: ControlledCluster, changes: dict[str, Any], meant: list[AclEntry]) -> None:
+    create(cluster, ENTRY, PREFIX, WILDCARD, GROUP)
+    asked = but(ALL, **changes)
+    assert describe(cluster, asked) == sorted(meant)
+    before = cluster.next_offset
+    assert delete(cluster, asked) == [sorted(meant)]
+    assert [type(record) for record in cluster.log[before:]] == [RemoveAccessControlEntryRecord] * len(meant)
+    assert set(cluster.image.acls.by_id.values()) == {ENTRY, PREFIX, WILDCARD, GROUP} - set(meant)
+
+
+def test_two_filters_that_mean_the_same_remove_it_once(cluster: ControlledCluster) -> None:
+    create(cluster, ENTRY)
+    before = cluster.next_offset
+    assert delete(cluster, ALL, but(ALL, principal="User:alice")) == [[ENTRY], [ENTRY]]
+    assert len(cluster.log) == before + 1
+
+
+@pytest.mark.parametrize(
+    "changes", [{"resource_type": 0}, {"pattern_type": 9}, {"operation": 99}, {"permission_type": -1}]
+)
+def test_a_filter_that_nobody_knows(cluster: ControlledCluster, changes: dict[str, Any]) -> None:
+    create(cluster, ENTRY)
+    assert describe(cluster, but(ALL, **changes)) is Error.INVALID_REQUEST
+    assert delete(cluster, but(ALL, **changes), ALL) == [Error.INVALID_REQUEST, [ENTRY]]
+
+
+def test_too_many_at_once() -> None:
+    cluster = ControlledCluster(config=ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_batch=1))
+    assert create(cluster, ENTRY, PREFIX) == [Error.POLICY_VIOLATION] * 2
+    assert create(cluster, ENTRY) + create(cluster, PREFIX) == [Error.NONE] * 2
+    assert delete(cluster, ALL, ALL) == [Error.INVALID_REQUEST] * 2
+    assert len(cluster.image.acls.by_id) == 2
+
+
+def test_without_an_authorizer_nobody_is_led_to_believe_in_entries(cluster: ControlledCluster) -> None:
+    nobody = RequestContext()
+    assert create(cluster, ENTRY, context=nobody) == [Error.SECURITY_DISABLED]
+    assert delete(cluster, ALL, context=nobody) == [Error.SECURITY_DISABLED]
+    assert describe(cluster, context=nobody) is Error.SECURITY_DISABLED
+
+
+def test_entries_are_the_clusters(cluster: ControlledCluster) -> None:
+    assert create(cluster, ENTRY, context=EVE) == [Error.CLUSTER_AUTHORIZATION_FAILED]
+    assert delete(cluster, ALL, context=EVE) == [Error.CLUSTER_AUTHORIZATION_FAILED]
+    assert describe(cluster, context=EVE) is Error.CLUSTER_AUTHORIZATION_FAILED
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "pattern", "may"),
+    [
+        (ResourceType.TOPIC, "orders", LITERAL, [True, False]),
+        (ResourceType.TOPIC, "ord", PREFIXED, [True, False]),
+        (ResourceType.TOPIC, "*", LITERAL, [True, True]),
+        (ResourceType.CLUSTER, "kafka-cluster", LITERAL, [True, True]),
+    ],
+)
+def test_an_entry_holds_from_its_record_on(
+    cluster: ControlledCluster, kind: int, name: str, pattern: int, may: list[bool]
+) -> None:
+    """KIP-4: Create on the cluster, or on the topic."""
+    cluster.start(11)
+    asked = tuple(CreatableTopic(name=topic, num_partitions=1, replication_factor=1) for topic in ("orders", "secret"))
+    request: Request = CreateTopics(topics=asked, validate_only=True)
+    grant = but(ENTRY, resource_type=kind, resource_name=name, pattern_type=pattern, operation=Operation.CREATE)
+
+    def created() -> list[Error]:
+        response = cluster.ask(request, but(EVE, principal="User:alice")).response
+        assert isinstance(response, CreateTopicsResponse)
+        return [topic.error for topic in response.topics]
+
+    assert created() == [Error.TOPIC_AUTHORIZATION_FAILED] * 2
+    create(cluster, grant)
+    assert created() == [Error.NONE if each else Error.TOPIC_AUTHORIZATION_FAILED for each in may]
+    create(cluster, but(grant, permission_type=DENY, principal="User:*"))
+    assert created() == [Error.TOPIC_AUTHORIZATION_FAILED] * 2
+    delete(cluster, ALL)
+    assert not cluster.image.acls.by_id

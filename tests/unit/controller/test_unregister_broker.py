@@ -1,0 +1,102 @@
+"""UnregisterBroker: what goes with a broker that is gone for good."""
+
+from __future__ import annotations
+
+import pytest
+
+from metadata_log.records import PartitionChangeRecord, UnregisterBrokerRecord
+from quorum.controller.config import ControllerConfig
+from quorum.controller.context import RequestContext
+from quorum.controller.requests import (
+    BrokerHeartbeat,
+    BrokerHeartbeatResponse,
+    UnregisterBroker,
+    UnregisterBrokerResponse,
+)
+from quorum.controller.result import ControllerResult
+from quorum.errors import Error
+from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster
+
+
+@pytest.fixture
+def cluster() -> ControlledCluster:
+    cluster = ControlledCluster()
+    cluster.start(11, 12, 13)
+    cluster.place("t", (11, 12), (12, 13), (13, 11))
+    return cluster
+
+
+def unregister(cluster: ControlledCluster, broker_id: int, context: RequestContext | None = None) -> ControllerResult:
+    return cluster.ask(UnregisterBroker(broker_id=broker_id), context)
+
+
+def error_of(result: ControllerResult) -> Error:
+    assert isinstance(result.response, UnregisterBrokerResponse)
+    assert (result.response.error_message is None) == (result.response.error is Error.NONE)
+    return result.response.error
+
+
+def test_a_live_broker_leaves_isrs_and_leadership_first(cluster: ControlledCluster) -> None:
+    epoch = cluster.image.cluster.broker_epoch(11)  # type: ignore[arg-type]
+    result = unregister(cluster, 11)
+    assert error_of(result) is Error.NONE
+    assert [type(record) for record in result.records] == [PartitionChangeRecord] * 2 + [UnregisterBrokerRecord]
+    assert result.records[-1] == UnregisterBrokerRecord(broker_id=11, broker_epoch=epoch)  # type: ignore[arg-type]
+    assert set(cluster.image.cluster.brokers) == {12, 13}
+    topic_id = cluster.image.topics.by_name["t"]
+    first, last = cluster.partition(topic_id, 0), cluster.partition(topic_id, 2)
+    assert (first.replicas, first.isr, first.leader) == ((11, 12), (12,), 12)
+    assert (last.replicas, last.isr, last.leader) == ((13, 11), (13,), 13)
+
+
+def test_one_that_is_fenced_already_goes_alone(cluster: ControlledCluster) -> None:
+    cluster.beat(11, want_fence=True)
+    result = unregister(cluster, 11)
+    assert (error_of(result), len(result.records)) == (Error.NONE, 1)
+
+
+def test_its_id_is_free_at_once(cluster: ControlledCluster) -> None:
+    unregister(cluster, 11)
+    assert cluster.register(11, incarnation=99).error is Error.NONE
+    assert not cluster.beat(11).is_fenced
+
+
+def test_its_old_process_is_nobody(cluster: ControlledCluster) -> None:
+    epoch = cluster.image.cluster.broker_epoch(11)  # type: ignore[arg-type]
+    unregister(cluster, 11)
+    beat = BrokerHeartbeat(broker_id=11, broker_epoch=epoch, current_metadata_offset=cluster.last_offset)
+    response = cluster.ask(beat).response
+    assert isinstance(response, BrokerHeartbeatResponse)
+    assert response.error in (Error.STALE_BROKER_EPOCH, Error.BROKER_ID_NOT_REGISTERED)
+
+
+def test_nobody_waits_for_it_any_more(cluster: ControlledCluster) -> None:
+    unregister(cluster, 11)
+    cluster.elapse(8_000)
+    for broker in (12, 13):
+        cluster.beat(broker)
+    cluster.elapse(2_000)
+    assert cluster.settle() == []
+
+
+def test_the_last_in_sync_leaves_the_partition_without_a_leader(cluster: ControlledCluster) -> None:
+    topic_id = cluster.place("alone", (11,))
+    unregister(cluster, 11)
+    partition = cluster.partition(topic_id)
+    assert (partition.leader, partition.isr, partition.elr, partition.last_known_elr) == (-1, (), (11,), (11,))
+
+
+def test_too_much_at_once(cluster: ControlledCluster) -> None:
+    cluster.config = ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_batch=2)
+    cluster.fail_over()
+    result = unregister(cluster, 11)
+    assert (error_of(result), result.records) == (Error.POLICY_VIOLATION, ())
+    cluster.beat(11, want_fence=True)
+    assert error_of(unregister(cluster, 11)) is Error.NONE
+
+
+def test_who_is_not_there_and_who_may_not(cluster: ControlledCluster) -> None:
+    assert error_of(unregister(cluster, 99)) is Error.BROKER_ID_NOT_REGISTERED
+
+    assert error_of(unregister(cluster, 11, EVE)) is Error.CLUSTER_AUTHORIZATION_FAILED
+    assert 11 in cluster.image.cluster.brokers

@@ -1,0 +1,167 @@
+"""What must be settled before any repair or start: copies that contradict each other, and repairs that wait."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from quorum.cli.main import run
+from quorum.recovery.journal import JOURNAL_FILE
+from tests.support.clusters import unpack_clusters
+from tests.support.misuses import NO_WAIT, Bench, edited, interrupted, metadata
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
+
+
+@pytest.fixture
+def bench(clusters: Path, tmp_path: Path) -> Bench:
+    return Bench(clusters, tmp_path)
+
+
+def said_of(capsys: pytest.CaptureFixture[str], status: int, *words: object) -> str:
+    """What a command of `kraft recover` says on both streams; what was said before is forgotten."""
+    capsys.readouterr()
+    assert run([*map(str, ["recover", *words])]) == status
+    said = capsys.readouterr()
+    return said.out + said.err
+
+
+def commands_in(said: str) -> list[list[str]]:
+    """The commands that a plan prints, each as words without the first."""
+    lines = [line.strip() for line in said.splitlines()]
+    return [shlex.split(line)[1:] for line in lines if line.startswith("kraft ")]
+
+
+def test_voters_that_contradict_each_other_are_not_to_be_started(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, two, wrong = bench.node("basic", 1), bench.node("basic", 2), edited(bench, 3)
+    said = said_of(capsys, 1, "inspect", one, two, wrong)
+    assert "Start controllers" not in said
+    assert "Copies contradict each other: " in said
+    assert said.count("hold other bytes") == 4  # of each pair, above the plan and in it
+    assert "before it is known which is right" in said
+    assert all(f"node {node} ({path})" in said for node, path in ((1, one), (2, two), (3, wrong)))
+    assert [words[:2] for words in commands_in(said)] == [["log", "diff"]]
+    for words in commands_in(said):
+        assert run(words) == 1
+    said = said_of(capsys, 1, "standalone", "--dir", one, "--copy", wrong, "--missing", "rest", *NO_WAIT)
+    assert "changed by hand" in said
+    assert "start them" not in said
+
+
+def test_a_broker_that_contradicts_agreeing_voters_hinders_nobody_else(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broker = edited(bench)
+    said = said_of(capsys, 1, "inspect", bench.node("basic", 1), bench.node("basic", 2), broker)
+    assert "as they are: they elect a leader by themselves" in said
+    assert f"node 11 ({broker}) contradicts the voters, who hold the same: it never starts from that log" in said
+    said = said_of(capsys, 1, "inspect", bench.node("basic", 1), broker)
+    assert "before it is known which is right" in said
+
+
+def alone(node: Path) -> None:
+    assert run(["recover", "standalone", "--dir", str(node), "--missing", "rest", "--apply", *NO_WAIT]) == 0
+
+
+@pytest.mark.parametrize("nodes", [("basic", 1, 2), ("failovers", 1, 3)], ids=["same ends", "other ends"])
+def test_two_survivors_that_were_both_repaired_are_two_repairs(
+    nodes: tuple[str, int, int], bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario, *both = nodes
+    paths = [bench.node(scenario, node) for node in both]
+    for path in paths:
+        alone(path)
+    said = said_of(capsys, 1, "inspect", *paths)
+    assert "Several repairs were done where one must be" in said
+    assert "two repairs were done, and neither knows of the other" in said
+    assert "(epoch 10" in said
+    assert "until all but one are undone" in said
+    assert "Committed: " not in said
+    assert "Start controllers" not in said
+    undo, again = commands_in(said)
+    assert undo[:3] == ["recover", "undo", "--dir"]
+    assert undo[3] in map(str, paths)
+    assert "neither knows of the other" in said_of(capsys, 1, "verify", *paths)
+    assert run(undo) == 0
+    capsys.readouterr()
+    assert run(again) == 0
+    assert "two repairs" not in capsys.readouterr().out
+
+
+def test_one_repair_of_several_directories_is_no_two(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [bench.node("basic", node) for node in (1, 2, 3)]
+    words = [word for node, path in enumerate(paths, 1) for word in ("--dir", path, "--set", f"{node}@h{node}:1")]
+    said_of(capsys, 0, "voters", *words, "--missing", "rest", "--apply", *NO_WAIT)
+    said_of(capsys, 0, "verify", *paths)
+    assert "CONFLICT" not in said_of(capsys, 0, "inspect", *paths)
+    said_of(capsys, 0, "undo", "--dir", paths[1], "--apply")
+    for command in ("verify", "inspect"):
+        said = said_of(capsys, 1, command, *paths)
+        for path in (paths[0], paths[2]):
+            assert f"kraft recover undo --dir {path} --apply" in said, command
+        assert f"kraft recover undo --dir {paths[1]} " not in said
+
+
+def test_an_interrupted_repair_is_to_be_run_again_and_nothing_else(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node, broker = interrupted(bench), bench.node("basic", 12)
+    command = f"kraft recover standalone --dir {node} --missing rest --apply --timeout 0.3"
+    journal = node / JOURNAL_FILE
+    record = json.loads(journal.read_text())
+    journal.write_text(json.dumps({**record, "command": command}))
+    said = said_of(capsys, 1, "inspect", node, broker)
+    assert "from-broker" not in said
+    assert "What a repair would keep" not in said
+    again, undo, look = commands_in(said)
+    assert again == shlex.split(command)[1:]
+    assert undo == ["recover", "undo", "--dir", str(node), "--apply"]
+    assert look == ["recover", "inspect", str(node), str(broker)]
+    (node / "meta.properties").rename(node / "meta.properties.recover-held")
+    assert commands_in(said_of(capsys, 1, "inspect", node, broker)) == [again, undo, look]
+    assert run(again) == 0
+    capsys.readouterr()
+    assert "no metadata is lost" in said_of(capsys, 0, *look[1:])
+
+
+def test_a_moved_directory_is_named_where_it_is(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    node = interrupted(bench)
+    journal = node / JOURNAL_FILE
+    record = json.loads(journal.read_text())
+    command = f"kraft recover standalone --dir {node} --missing rest --apply"
+    journal.write_text(json.dumps({**record, "command": command}))
+    moved = node.rename(node.with_name("moved"))
+    assert f"kraft recover standalone --dir {moved} --missing rest --apply" in said_of(capsys, 1, "inspect", moved)
+
+
+def test_an_interruption_without_its_journal_is_no_reason_to_begin_another_repair(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = interrupted(bench)
+    (node / "meta.properties").rename(node / "meta.properties.recover-held")
+    for left in ("", "torn"):
+        (node / JOURNAL_FILE).write_text(left) if left else (node / JOURNAL_FILE).unlink()
+        said = said_of(capsys, 1, "inspect", node, bench.node("basic", 12))
+        assert f"below {node}.recovery holds the same words: copy it" in said
+        assert [words[1] for words in commands_in(said)] == ["inspect"]
+    [audit] = Path(f"{node}.recovery").glob("*/audit.json")
+    record = json.loads(audit.read_text())
+    (node / JOURNAL_FILE).write_text(json.dumps({**record, "state": "prepared"}))
+    assert "Run it again: it goes on" in said_of(capsys, 1, "inspect", node)
+
+
+def test_where_only_interrupted_directories_are_left_out_the_command_is_told(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = interrupted(bench)
+    for path in metadata(node).iterdir():
+        path.unlink()
+    assert "was interrupted in" in said_of(capsys, 1, "inspect", node)

@@ -1,0 +1,75 @@
+"""`kraft recover` on disks that are full or mounted for reading only: it says what to do, and changes nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import unpack_clusters
+from tests.support.misuses import NO_WAIT, Bench, contents
+
+pytestmark = [
+    pytest.mark.campaign,
+    pytest.mark.skipif(
+        os.geteuid() != 0 or shutil.which("unshare") is None, reason="only root mounts, in a namespace of its own"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
+
+
+def said_with(mounts: str, *words: object) -> str:
+    """What `kraft recover standalone --apply` says where these mounts were made."""
+    command = [sys.executable, "-m", "quorum.cli.main", "recover", "standalone", *map(str, words)]
+    script = f'set -e; {mounts}; exec "$@"'
+    namespace = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh"]
+    found = subprocess.run(
+        [*namespace, *command, "--missing", "rest", "--apply", *NO_WAIT], capture_output=True, text=True, check=False
+    )
+    assert (found.returncode, found.stdout) == (1, ""), found.stdout + found.stderr
+    return found.stderr
+
+
+def test_no_room_for_the_backup(clusters: Path, tmp_path: Path) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    work = Path(f"{node}.recovery")
+    work.mkdir()
+    before = contents(tmp_path)
+    said = said_with(f"mount -t tmpfs -o size=8k tmpfs {work}", "--dir", node)
+    assert f"No space left on device. Nothing was changed in {node}: make room (--work names another place" in said
+    assert contents(tmp_path) == before
+
+
+def test_no_room_in_the_log_directory(clusters: Path, tmp_path: Path) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    full = tmp_path / "full"
+    full.mkdir()
+    mounts = f"mount -t tmpfs -o size=200k tmpfs {full}; cp -r {node} {full}/data"
+    filled = f"head -c 1M /dev/zero > {full}/fill 2>/dev/null || true"
+    said = said_with(f"{mounts}; {filled}", "--dir", full / "data", "--work", tmp_path / "work")
+    assert f"No space left on device. Nothing was changed in {full}/data: make room" in said
+
+
+def test_a_directory_that_is_mounted_for_reading_only(clusters: Path, tmp_path: Path) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    said = said_with(f"mount --bind {node} {node}; mount -o remount,ro,bind {node}", "--dir", node)
+    assert "Read-only file system. Nothing was changed: mount the file system for writing, and run the command" in said
+
+
+def test_a_place_for_backups_that_is_mounted_for_reading_only(clusters: Path, tmp_path: Path) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    work = tmp_path / "work"
+    work.mkdir()
+    before = contents(tmp_path)
+    mounts = f"mount --bind {work} {work}; mount -o remount,ro,bind {work}"
+    said = said_with(mounts, "--dir", node, "--work", work)
+    assert f"Read-only file system. Nothing was changed in {node}: mount the file system for writing" in said
+    assert contents(tmp_path) == before

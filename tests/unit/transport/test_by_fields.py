@@ -1,0 +1,93 @@
+"""Messages that are translated by the names of their fields come back as they went, whatever is in them."""
+
+from __future__ import annotations
+
+import types
+import typing
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kraft.v1 import admin_pb2 as pb
+from metadata_log.ids import DirectoryId, TopicId
+from quorum.controller import requests as r
+from quorum.errors import Error
+from quorum.transport.convert.admin import ADMIN_KINDS
+from quorum.transport.convert.by_fields import by_fields
+from quorum.transport.convert.common import BadMessage
+from quorum.transport.convert.kind import Kind
+from tests.support import wire_strategies as wire
+
+_SCALARS: dict[Any, st.SearchStrategy[Any]] = {
+    int: wire.int32,
+    str: wire.texts,
+    bool: st.booleans(),
+    Error: wire.errors,
+    TopicId: wire.topic_ids,
+    DirectoryId: wire.ids.map(DirectoryId),
+}
+
+
+def _any(kind: Any) -> st.SearchStrategy[Any]:
+    """Any value of the type, as the struct declares it."""
+    given_types = typing.get_args(kind)
+    if isinstance(kind, types.UnionType):
+        (inner,) = (each for each in given_types if each is not types.NoneType)
+        return st.none() | _any(inner)
+    if typing.get_origin(kind) is tuple:
+        if given_types[-1] is Ellipsis:
+            return st.lists(_any(given_types[0]), max_size=3).map(tuple)
+        return st.tuples(*map(_any, given_types))
+    if kind in _SCALARS:
+        return _SCALARS[kind]
+    return st.builds(kind, **{field.name: _any(field.type) for field in msgspec.structs.fields(kind)})
+
+
+def _responses(kind: Kind) -> type[Any]:
+    return typing.cast("type[Any]", getattr(r, f"{kind.request.__name__}Response"))
+
+
+@pytest.mark.parametrize("kind", ADMIN_KINDS, ids=lambda kind: kind.name)
+@given(data=st.data())
+def test_there_and_back(kind: Kind, data: st.DataObject) -> None:
+    request = data.draw(_any(kind.request))
+    message = kind.request_to(request)
+    assert kind.request_from(type(message).FromString(message.SerializeToString())) == request
+    response = data.draw(_any(_responses(kind)))
+    message = kind.response_to(response)
+    assert kind.response_from(kind.response_message.FromString(message.SerializeToString())) == response
+
+
+def test_what_is_left_out_has_its_default() -> None:
+    kinds = {kind.name: kind for kind in ADMIN_KINDS}
+    assert kinds["create_partitions"].request_from(pb.CreatePartitionsRequest()) == r.CreatePartitions(topics=())
+    asked = pb.AlterPartitionReassignmentsRequest(topics=[pb.ReassignableTopic(name="t", partitions=[{}])])
+    assert kinds["alter_partition_reassignments"].request_from(asked) == r.AlterPartitionReassignments(
+        topics=(r.ReassignableTopic(name="t", partitions=(r.ReassignablePartition(partition_index=0),)),)
+    )
+    update = pb.UpdateFeaturesRequest(updates=[pb.FeatureUpdate(name="group.version", level=1)])
+    assert kinds["update_features"].request_from(update) == r.UpdateFeatures(
+        updates=(r.FeatureUpdate(name="group.version", level=1, upgrade_type=r.UpgradeType.UPGRADE),)
+    )
+    assert kinds["elect_leaders"].request_from(pb.ElectLeadersRequest()) == r.ElectLeaders(election_type=0)
+
+
+def test_none_and_nothing_are_not_the_same() -> None:
+    ways = by_fields(r.ElectLeaders, pb.ElectLeadersRequest)
+    for partitions in (None, ()):
+        request = r.ElectLeaders(election_type=0, partitions=partitions)
+        assert ways.to_struct(ways.to_message(request)).partitions == partitions
+
+
+def test_an_id_of_another_length() -> None:
+    ways = by_fields(r.AssignReplicasToDirs, pb.AssignReplicasToDirsRequest)
+    with pytest.raises(BadMessage, match="directory id has 3 bytes"):
+        ways.to_struct(pb.AssignReplicasToDirsRequest(directories=[pb.DirectoryAssignment(directory_id=b"abc")]))
+
+
+def test_a_message_without_such_a_field() -> None:
+    with pytest.raises(TypeError, match=r"UnregisterBrokerRequest has no field broker_epoch for AllocateProducerIds"):
+        by_fields(r.AllocateProducerIds, pb.UnregisterBrokerRequest)
