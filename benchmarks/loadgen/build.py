@@ -14,7 +14,8 @@ _PLUGINS: Final = (
     "google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.5",
     "google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.5.1",
 )
-_PROTOS: Final = ("common", "controller")
+_PROTOS: Final = ("common", "admin", "controller")
+"""What the load generator speaks, with all that it imports."""
 
 
 class CannotBuildError(RuntimeError):
@@ -29,7 +30,7 @@ def build() -> Path:
     """
     work = ROOT / "build" / "loadgen"
     program = work / "loadgen"
-    sources = [*Path(__file__).parent.glob("*.go"), Path(__file__).parent / "go.mod", *_proto_files()]
+    sources = [*Path(__file__).parent.glob("*.go"), Path(__file__).parent / "go.mod", *proto_files()]
     if program.exists() and program.stat().st_mtime > max(source.stat().st_mtime for source in sources):
         return program
     if shutil.which("go") is None:
@@ -46,7 +47,7 @@ def build() -> Path:
             sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT / 'proto'}", "--go_out=.", "--go-grpc_out=.",
             f"--plugin=protoc-gen-go={work / 'bin' / 'protoc-gen-go'}",
             f"--plugin=protoc-gen-go-grpc={work / 'bin' / 'protoc-gen-go-grpc'}",
-            "--go_opt=module=loadgen", "--go-grpc_opt=module=loadgen", *mapped, *map(str, _proto_files()),
+            "--go_opt=module=loadgen", "--go-grpc_opt=module=loadgen", *mapped, *map(str, proto_files()),
         ],
         work, environment,
     )  # fmt: skip
@@ -54,7 +55,8 @@ def build() -> Path:
     return program
 
 
-def _proto_files() -> list[Path]:
+def proto_files() -> list[Path]:
+    """The .proto files that Go's stubs are made from."""
     return [ROOT / "proto" / "kraft" / "v1" / f"{name}.proto" for name in _PROTOS]
 
 
