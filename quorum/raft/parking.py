@@ -71,6 +71,15 @@ def answer_parked(core: Core, leader: Leader) -> None:
         answer_fetch(core, leader, request_id, fetch.request)
 
 
+def answer_parked_voters(core: Core, leader: Leader) -> None:
+    """Voters that wait hear how things are, and so tell, by fetching again, that they live."""
+    for request_id, fetch in list(leader.parked.items()):
+        if core.members.latest.is_voter(fetch.request.replica):
+            del leader.parked[request_id]
+            answer_fetch(core, leader, request_id, fetch.request)
+    _rearm(leader)
+
+
 def answer_fetch(core: Core, leader: Leader, request_id: int, request: FetchRequest) -> None:
     """Answer with the log from the position that was found valid."""
     if request.fetch_offset >= core.log.end_offset:

@@ -124,6 +124,8 @@ def note_heard(core: Core, leader: Leader, key: ReplicaKey) -> None:
 
 def _note_voter(core: Core, leader: Leader, key: ReplicaKey) -> None:
     leader.heard.add(key.node_id)
+    if core.transfer is not None:
+        core.transfer.heard.add(key.node_id)
     if len(leader.heard) + core.members.is_voter >= core.members.majority:
         leader.heard.clear()
         leader.check_quorum_deadline_ms = core.now_ms + check_quorum_timeout_ms(core)

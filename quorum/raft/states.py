@@ -228,6 +228,8 @@ class Transfer(msgspec.Struct, kw_only=True, gc=False):
     to: NodeId | None
     epoch: Epoch
     deadline_ms: int
+    heard: set[NodeId]
+    """The other voters that fetched since this was asked for: nobody else is known to live."""
     closing_deadline_ms: int | None = None
     """So long nothing new is appended; None while the successor is too far behind for that."""
     due_ms: int | None = None

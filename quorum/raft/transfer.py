@@ -3,9 +3,11 @@
 Decides: when the leader may end its epoch for a successor, and when it gives up waiting for one. Must not know: how the
 successor is elected (EndQuorumEpoch names it alone, `following` does the rest).
 
-The leader waits until the successor is near the log's end; then nothing new is appended (`is_handing_over`), for an
-election timeout at most, until the successor holds, durably, all of the log and all of it is committed. So no client's
-request is left of unknown outcome, and the successor wins at once: no log is ahead of its own.
+Only a voter that fetches after it was asked for can be the successor, so that the epoch is not ended for one that
+died a moment ago; Fetches that are parked are answered, to hear of their senders at once. The leader waits until the
+successor is near the log's end; then nothing new is appended (`is_handing_over`), for an election timeout at most,
+until the successor holds, durably, all of the log and all of it is committed. So no client's request is left of
+unknown outcome, and the successor wins at once: no log is ahead of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from metadata_log.ids import NodeId
 from quorum.errors import Error
 from quorum.raft.core import Core
 from quorum.raft.draws import NO_DRAWS
+from quorum.raft.parking import answer_parked_voters
 from quorum.raft.peers import told_leader
 from quorum.raft.roles import become_resigned
 from quorum.raft.states import Leader, Progress, Transfer
@@ -43,7 +46,9 @@ def handle_transfer(core: Core, request_id: int, request: TransferLeadershipRequ
         to=request.to,
         epoch=core.epoch,
         deadline_ms=core.now_ms + request.timeout_ms,
+        heard=set(),
     )
+    answer_parked_voters(core, state)
 
 
 def _validate(core: Core, leader: Leader, request: TransferLeadershipRequest) -> tuple[Error, str | None]:
@@ -82,7 +87,7 @@ def after_input(core: Core, transfer: Transfer) -> None:
 
 
 def _advance(core: Core, leader: Leader, transfer: Transfer) -> None:
-    best = _furthest(core, leader, transfer.to)
+    best = _furthest(core, leader, transfer)
     transfer.due_ms = None
     if best is not None and _has_everything(core, best):
         if core.draws is NO_DRAWS:
@@ -97,13 +102,13 @@ def _advance(core: Core, leader: Leader, transfer: Transfer) -> None:
         _end(core, transfer, Error.REQUEST_TIMED_OUT, _why_not(core, best, transfer.to))
 
 
-def _furthest(core: Core, leader: Leader, to: NodeId | None) -> Progress | None:
-    """Of the voters that are meant, the one with the most of the log that has fetched lately."""
+def _furthest(core: Core, leader: Leader, transfer: Transfer) -> Progress | None:
+    """Of the voters that are meant, the one with the most of the log that has fetched since, and lately."""
     since = core.now_ms - core.config.fetch_timeout_ms
     meant = (
         progress
         for node_id, progress in leader.voters.items()
-        if node_id == to or (to is None and node_id != core.me.node_id)
+        if node_id in transfer.heard and transfer.to in (None, node_id)
     )
     alive = [progress for progress in meant if progress.fetched_at_ms is not None and progress.fetched_at_ms > since]
     return max(alive, key=lambda progress: (progress.log_end_offset, -progress.key.node_id), default=None)
