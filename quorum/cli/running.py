@@ -1,4 +1,4 @@
-"""What the commands that run a node have in common: the options, where its log goes, how its gRPC waits."""
+"""What the commands that run nodes have in common: the options, where a log goes, what is settled before gRPC loads."""
 
 from __future__ import annotations
 
@@ -57,3 +57,13 @@ def use_one_poller() -> None:
     Who sets GRPC_EXPERIMENTS decides alone.
     """
     os.environ.setdefault("GRPC_EXPERIMENTS", _GRPC_EXPERIMENTS)
+
+
+def fork_without_grpc() -> None:
+    """Keep gRPC out of the forks of a process that starts other programs; before gRPC is imported, or in vain.
+
+    Its handlers run between the fork and the start of the other program, which has no use for gRPC, and now and then
+    hang or abort there (grpc/grpc#37259). Python mostly starts programs without a real fork, but neither on macOS nor
+    with a function to run in the child, as PySpark does. Who sets GRPC_ENABLE_FORK_SUPPORT decides alone.
+    """
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")

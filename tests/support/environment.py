@@ -1,12 +1,11 @@
-"""What must be in the environment before gRPC is imported, by any test.
+"""What must be settled before any test imports gRPC.
 
-gRPC's handlers of forks run between the fork and the start of another program, here of Spark's JVM, and now and then
-that JVM then does not start: the child has no use for gRPC. (PySpark starts it with a function of its own to run in the
-child, which takes a real fork.)
+The JVM of Spark's tests is started with a function of PySpark's to run in the child, which takes a real fork: now and
+then that JVM then did not start.
 """
 
 from __future__ import annotations
 
-import os
+from quorum.cli.running import fork_without_grpc
 
-os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+fork_without_grpc()

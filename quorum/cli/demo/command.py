@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from quorum.cli.errors import CliError, wrong_use
+from quorum.cli.running import fork_without_grpc
 
 if TYPE_CHECKING:
     from quorum.cli.demo.story import Story
@@ -35,6 +36,7 @@ def run(
     Real processes on loopback: an election, topics, a killed leader, a stale replica, a divergence that Spark finds.
     Each act proves what it says; exit status 1 names what did not hold. Ctrl-C leaves no process behind.
     """
+    fork_without_grpc()
     from quorum.cli.demo.interrupts import Interrupted, interrupts  # noqa: PLC0415  (not needed for help)
     from quorum.cli.demo.place import own_directory  # noqa: PLC0415
 
