@@ -54,10 +54,6 @@ class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """The listener of this name, or None."""
         return next((listener for listener in self.listeners if listener.name == name), None)
 
-    def supported_feature(self, name: str) -> SupportedFeature | None:
-        """The range that the broker supports of a feature, or None when it does not know it."""
-        return next((feature for feature in self.supported_features if feature.name == name), None)
-
     @property
     def has_uncordoned_directory(self) -> bool:
         """Whether a new replica may be placed here as far as cordoning goes (KIP-1066); true when nothing is known."""

@@ -34,11 +34,6 @@ def data_of(record: MetadataRecord | ControlRecord, version: int) -> dict[str, J
     return _data(record, version)
 
 
-def json_object(record: MetadataRecord, version: int) -> dict[str, JsonValue]:
-    """Type, version and data, as kafka-dump-log shows a metadata record."""
-    return {"type": type_name(type(record)), "version": version, "data": _data(record, version)}
-
-
 def json_text(value: JsonValue) -> str:
     """The text that Kafka's tools print for this value: no spaces, only what must be is escaped, doubles as Java has
     them.

@@ -167,11 +167,6 @@ def _data_file(path: Path) -> Path:
     return path
 
 
-def is_data_file(name: str) -> bool:
-    """Whether a file of this name is a segment or a checkpoint."""
-    return _DATA_FILE.fullmatch(name) is not None
-
-
 def _nodes_at(path: Path, depth: int, unread: list[Unread]) -> Iterator[NodeSource]:
     """The node that `path` is, or those below it, the highest level that has any; what cannot be read is `unread`."""
     own = _node_of(path)

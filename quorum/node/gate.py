@@ -81,11 +81,6 @@ class Gate:
         self._answered: set[int] = set()
         self._doubtful: set[int] = set()
 
-    @property
-    def own_topic_id(self) -> TopicId | None:
-        """The metadata topic's own id, once it is committed."""
-        return self._committed
-
     def validate(self, call: PeerCall) -> Refusal | None:
         """A refusal, or None when the request names our cluster and its metadata topic.
 

@@ -75,10 +75,6 @@ class Membership:
         voter = self.latest.get(node_id)
         return voter.endpoints if voter else ()
 
-    def is_key_of(self, voter: Voter, key: ReplicaKey) -> bool:
-        """Whether `key` is that voter."""
-        return self.latest.is_voter(key) and voter.key.node_id == key.node_id
-
 
 def destination_of(voter: Voter) -> Destination:
     """Where a request to that voter goes."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -32,7 +33,6 @@ FORMAT_VERSION: Final = 1
 
 PREPARED: Final = "prepared"
 DONE: Final = "done"
-UNDONE: Final = "undone"
 
 
 class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One repair of one log directory.
 
     Attributes:
-        state: `prepared`, `done` or `undone`; in the journal always `prepared`.
+        state: `prepared` or `done`; in the journal always `prepared`.
         action: the command's name.
         work_dir: where audit file and backup lie.
         who, command: who asked, and with which words.
@@ -204,6 +204,13 @@ def audits(files: Files, work_root: str) -> Audits:
             notes += [f"{problem}: {AUDIT_COPY_FILE} beside it says the same, and was read instead" for problem in said]
     records.sort(key=lambda record: record.at_ms)
     return Audits(records=tuple(records), notes=tuple(notes), unreadable=tuple(unreadable))
+
+
+def standing(records: Iterable[Record]) -> list[Record]:
+    """Of the repairs that are done, those that none of the others took back, in the order given."""
+    done = [record for record in records if record.state == DONE]
+    undone = {os.path.basename(record.undoes) for record in done if record.undoes is not None}
+    return [record for record in done if record.undoes is None and os.path.basename(record.work_dir) not in undone]
 
 
 def _read_either(files: Files, work_dir: str, said: list[str]) -> Record | None:

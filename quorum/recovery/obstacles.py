@@ -114,8 +114,8 @@ def _contradiction(known: Survey, found: Sequence[Conflict]) -> Obstacle:
     copies = [copy for copy in known.copies if any(copy in one.copies for one in found)]
     names, dirs = ", ".join(copy.label for copy in copies), [copy.place.log_dir for copy in copies]
     return Obstacle(
-        situation=f"Copies contradict each other: {'; '.join(map(str, found))}. One at least is wrong (a log was "
-        f"changed by hand, or a disk lies). Start none of {names} before it is known which is right.",
+        situation=f"Copies contradict each other: {'; '.join(map(str, found))}. One at least is wrong "
+        f"({found[0].cause}). Start none of {names} before it is known which is right.",
         steps=(
             Step(
                 text="See what each holds where they part: which was changed, and what the others and backups say",

@@ -136,10 +136,6 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         }
         return len(self.voters) - len(present) >= len(self.voters) // 2 + 1
 
-    def by_node(self, node_id: int) -> Copy | None:
-        """The best copy of a node."""
-        return next((copy for copy in self.copies if copy.node_id == node_id), None)
-
     def endpoints(self) -> dict[Endpoint, int]:
         """Where a controller may listen, by all copies: voters' and registered controllers' listeners."""
         found: dict[Endpoint, int] = {}

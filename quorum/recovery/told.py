@@ -9,7 +9,6 @@ tells one from the other.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
@@ -17,7 +16,7 @@ import msgspec
 from metadata_log.files import Files
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.tools.contents import EpochSpan
-from quorum.recovery.journal import DONE, audits, work_root_of
+from quorum.recovery.journal import audits, standing, work_root_of
 from quorum.recovery.places import Place
 
 
@@ -44,10 +43,7 @@ def told_repairs(files: Files, roots: Iterable[str], cluster_id: str | None) -> 
     """Those of this cluster that the audit files below `roots` tell of, whatever the logs here say."""
     for root in sorted(set(roots)):
         records = audits(files, root).records if files.exists(root) and files.is_dir(root) else ()
-        done = [record for record in records if record.state == DONE]
-        undone = {os.path.basename(record.undoes) for record in done if record.undoes is not None}
-        for one in done:
+        for one in standing(records):
             epoch = one.facts.get("new_epoch")
-            is_standing = one.undoes is None and os.path.basename(one.work_dir) not in undone
-            if is_standing and isinstance(epoch, int) and one.facts.get("cluster_id") == cluster_id:
+            if isinstance(epoch, int) and one.facts.get("cluster_id") == cluster_id:
                 yield Told(log_dir=one.log_dir, work_dir=one.work_dir, at=one.at, epoch=epoch)

@@ -28,6 +28,7 @@ from quorum.recovery.journal import (
     pending,
     refuse_lost_work,
     refuse_pending,
+    standing,
     work_root_of,
 )
 from quorum.recovery.places import find_place
@@ -53,12 +54,11 @@ def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:
     found = audits(files, work_root)
     known = [record for record in found.records if record.state == DONE]
     own = _of_directory(files, known, log_dir)
-    undone = {os.path.basename(record.undoes) for record in own if record.undoes is not None}
-    standing = [record for record in own if record.undoes is None and os.path.basename(record.work_dir) not in undone]
-    _refuse_unreadable(found, own, standing, log_dir)
-    if not standing:
+    left = standing(own)
+    _refuse_unreadable(found, own, left, log_dir)
+    if not left:
         raise RefusedError(_nothing_to_undo(known, own, log_dir, work_root))
-    record = msgspec.structs.replace(standing[-1], log_dir=log_dir)
+    record = msgspec.structs.replace(left[-1], log_dir=log_dir)
     _refuse_grown(files, record)
     changes = tuple(_back(files, record, file) for file in record.files)
     facts: dict[str, object] = {"undone_action": record.action, "undone_at": record.at}
@@ -67,7 +67,7 @@ def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:
         action=UNDO,
         rewrites=(rewrite,),
         says=(f"`kraft recover {record.action}` of {record.at} by {record.who} is taken back",),
-        warnings=(*_warnings(record, standing[:-1]), *_told_together(standing[-1], work_root), *found.notes),
+        warnings=(*_warnings(record, left[:-1]), *_told_together(left[-1], work_root), *found.notes),
     )
 
 
@@ -115,14 +115,14 @@ def _of_directory(files: Files, known: list[Record], log_dir: str) -> list[Recor
     return [] if last is None else [record for record in known if record.log_dir == last.log_dir]
 
 
-def _refuse_unreadable(found: Audits, own: list[Record], standing: list[Record], log_dir: str) -> None:
+def _refuse_unreadable(found: Audits, own: list[Record], left: list[Record], log_dir: str) -> None:
     """A later repair of this directory whose audit files are both damaged: nothing proves its backup, or what it added.
 
     Raises:
         RefusedError: there is one; with what to do by hand.
     """
     marks = tuple({mark_of(path) for path in (log_dir, *(record.log_dir for record in own))})
-    since = os.path.basename(standing[-1].work_dir) if standing else ""
+    since = os.path.basename(left[-1].work_dir) if left else ""
     for work_dir, problem in reversed(found.unreadable):
         name = os.path.basename(work_dir)
         if name < since or not (name.endswith(marks) or not own):

@@ -66,7 +66,7 @@ def test_an_own_id_that_is_deleted_is_refused_and_not_sent_and_the_next_one_is()
     gate.on_appended(MetadataImage.empty())
     assert _error(gate, topic_id=OWN) is Error.NONE, "what was only appended may be undone"
     gate.on_committed(MetadataImage.empty())
-    assert (gate.own_topic_id, gate.topic_id_for(FETCH, 2)) == (None, METADATA_TOPIC_ID)
+    assert gate.topic_id_for(FETCH, 2) == METADATA_TOPIC_ID
     assert (_error(gate, topic_id=OWN), _error(gate)) == (Error.UNKNOWN_TOPIC_ID, Error.NONE)
     gate.on_appended(_image(OTHER))
     assert (_error(gate, topic_id=OTHER), gate.topic_id_for(FETCH, 2)) == (Error.NONE, METADATA_TOPIC_ID)

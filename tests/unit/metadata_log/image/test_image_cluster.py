@@ -83,8 +83,6 @@ def test_a_broker_is_taken_over_with_its_lists_in_order() -> None:
     )
     assert found.listener("Z") == found.listeners[1]
     assert found.listener("none") is None
-    assert found.supported_feature("a") == found.supported_features[0]
-    assert found.supported_feature("none") is None
     assert found.has_uncordoned_directory
 
 
