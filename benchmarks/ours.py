@@ -1,6 +1,6 @@
 """Three controllers of ours, with their defaults, and the broker that lets topics be created.
 
-Decides: how they are started and asked. Must not know: what is measured.
+Decides: how they are started and asked, by gRPC or in Kafka's protocol. Must not know: what is measured.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import grpc
 from benchmarks.broker import FakeBroker
 from benchmarks.side import page, samples, send_signal
 from kraft.v1 import controller_pb2, controller_pb2_grpc
-from quorum.cli.demo.cluster import Cluster, Node, wait_until
+from quorum.cli.demo.cluster import LOOPBACK, Cluster, Node, wait_until
 from quorum.node.config import KEYS
 
 _TIMEOUT_S: Final = 30.0
@@ -131,7 +131,7 @@ class KraftSide:
         """By asking it for something that only the active controller answers."""
         if not self._node(member).is_running:
             return False
-        with grpc.insecure_channel(self.address(member)) as channel:
+        with grpc.insecure_channel(self._node(member).grpc_address) as channel:
             asked = controller_pb2.DescribeTopicsRequest(names=["none"])
             try:
                 answer = controller_pb2_grpc.ControllerStub(channel).DescribeTopics(asked, timeout=2.0)
@@ -141,10 +141,21 @@ class KraftSide:
 
     def _image_end(self, member: str, at_least: int) -> int:
         """Where its image ends, once that is at least so far; -1 when it does not answer."""
-        with grpc.insecure_channel(self.address(member)) as channel:
+        with grpc.insecure_channel(self._node(member).grpc_address) as channel:
             asked = controller_pb2.DescribeTopicsRequest(names=["none"], at_least_offset=at_least)
             try:
                 answer = controller_pb2_grpc.ControllerStub(channel).DescribeTopics(asked, timeout=30.0)
             except grpc.RpcError:
                 return -1
             return -1 if answer.outcome.error_code else int(answer.outcome.image_offset)
+
+
+class KafkaDoorSide(KraftSide):
+    """The same three, asked in Kafka's protocol on their CONTROLLER listeners."""
+
+    kind = "kafka"
+    title = "this project, Kafka's protocol"
+
+    def address(self, member: str) -> str:
+        """See `Side`."""
+        return f"{LOOPBACK}:{self._node(member).ports['CONTROLLER']}"

@@ -26,22 +26,24 @@ from benchmarks.etcd import EtcdSide
 from benchmarks.kafka import KafkaSide
 from benchmarks.load import Plan
 from benchmarks.loadgen.build import ROOT, CannotBuildError, build
-from benchmarks.ours import KraftSide
+from benchmarks.ours import KafkaDoorSide, KraftSide
 from benchmarks.report import Results, file_system, machine, show
-from benchmarks.rows import ROWS
+from benchmarks.rows import ROWS, producer_ids, rates, wide_topics
 from benchmarks.side import MissingError, Side
 from benchmarks.zookeeper import ZooKeeperSide
 
 WORK: Final = ROOT / "build" / "bench"
 SIDES: Final[dict[str, Callable[[Path], Side]]] = {
     "ours": lambda loadgen: KraftSide(WORK / "kraft"),
+    "ours-kafka": lambda loadgen: KafkaDoorSide(WORK / "kraft"),
     "etcd": lambda loadgen: EtcdSide(WORK / "etcd"),
     "zookeeper": lambda loadgen: ZooKeeperSide(WORK / "zookeeper"),
     "kafka": lambda loadgen: KafkaSide(WORK / "kafka", loadgen),
     "kafka-default": lambda loadgen: KafkaSide(WORK / "kafka", loadgen, linger_ms=None),
 }
-"""By name; the last is Kafka with its default linger, whose rows differ in rates only."""
-_RATES_ONLY: Final = frozenset({"kafka-default"})
+"""By name; Kafka's protocol and Kafka's default linger make a difference in rates only."""
+_RATES_ONLY: Final = frozenset({"ours-kafka", "kafka-default"})
+_RATES: Final = frozenset({rates.NAME, producer_ids.NAME, wide_topics.NAME})
 _FULL: Final = Plan()
 _QUICK: Final = Plan(
     rounds=1, seconds=2.0, warmup=0.5, outages=2, topics=10_000, warms_up=False, is_quick=True
@@ -104,7 +106,7 @@ def _measure(
     into = results.rows.setdefault(name, {})
     for number in range(rounds):
         for side_name, side in sides.items():
-            if side_name in _RATES_ONLY and name != "rates":
+            if side_name in _RATES_ONLY and name not in _RATES:
                 continue
             began = time.monotonic()
             try:

@@ -12,10 +12,12 @@ import (
 )
 
 const (
-	brokerID       = 100
-	heartbeatEvery = time.Second
-	registerEvery  = 100 * time.Millisecond
-	registerTries  = 300
+	brokerID = 100
+	// Another one asks for producer ids, with an epoch that no restart of the first changes.
+	producerIDsBrokerID = 101
+	heartbeatEvery      = time.Second
+	registerEvery       = 100 * time.Millisecond
+	registerTries       = 300
 )
 
 // What a broker of Kafka 4.3 supports, as far as a controller asks.
@@ -28,6 +30,7 @@ var brokerFeatures = []struct {
 }
 
 type fakeBroker struct {
+	id          int32
 	targets     []*kafkaTarget
 	clusterID   string
 	incarnation [16]byte
@@ -38,16 +41,14 @@ type fakeBroker struct {
 // runBroker registers a broker that holds nothing with Kafka's controllers, so that topics can be placed. It prints
 // "ready" once it is unfenced, and keeps itself so until its input ends.
 func runBroker(addresses []string, clusterID string) error {
-	broker := &fakeBroker{clusterID: clusterID, epoch: -1}
+	broker, err := newBroker(brokerID, clusterID)
+	if err != nil {
+		return err
+	}
 	for _, address := range addresses {
 		broker.targets = append(broker.targets, &kafkaTarget{address: address})
 	}
-	for _, id := range [][]byte{broker.incarnation[:], broker.directory[:]} {
-		if _, err := rand.Read(id); err != nil {
-			return err
-		}
-	}
-	err := fmt.Errorf("no controller answered")
+	err = fmt.Errorf("no controller answered")
 	for range registerTries {
 		if err = broker.beatAnywhere(); err == nil {
 			break
@@ -66,6 +67,17 @@ func runBroker(addresses []string, clusterID string) error {
 	}()
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
+}
+
+// newBroker is one that is not registered yet.
+func newBroker(id int32, clusterID string) (*fakeBroker, error) {
+	broker := &fakeBroker{id: id, clusterID: clusterID, epoch: -1}
+	for _, random := range [][]byte{broker.incarnation[:], broker.directory[:]} {
+		if _, err := rand.Read(random); err != nil {
+			return nil, err
+		}
+	}
+	return broker, nil
 }
 
 func (b *fakeBroker) beatAnywhere() error {
@@ -89,7 +101,7 @@ func (b *fakeBroker) beat(ctx context.Context, target *kafkaTarget) error {
 	}
 	request := kmsg.NewPtrBrokerHeartbeatRequest()
 	request.Version = 1
-	request.BrokerID, request.BrokerEpoch, request.CurrentMetadataOffset = brokerID, b.epoch, b.epoch
+	request.BrokerID, request.BrokerEpoch, request.CurrentMetadataOffset = b.id, b.epoch, b.epoch
 	answer, err := target.ask(ctx, request)
 	if err != nil {
 		return err
@@ -107,7 +119,7 @@ func (b *fakeBroker) beat(ctx context.Context, target *kafkaTarget) error {
 func (b *fakeBroker) register(ctx context.Context, target *kafkaTarget) error {
 	request := kmsg.NewPtrBrokerRegistrationRequest()
 	request.Version = 4
-	request.BrokerID, request.ClusterID, request.IncarnationID = brokerID, b.clusterID, b.incarnation
+	request.BrokerID, request.ClusterID, request.IncarnationID = b.id, b.clusterID, b.incarnation
 	listener := kmsg.NewBrokerRegistrationRequestListener()
 	listener.Name, listener.Host, listener.Port = "PLAINTEXT", "127.0.0.1", 9
 	request.Listeners = append(request.Listeners, listener)

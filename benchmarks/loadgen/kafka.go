@@ -16,6 +16,8 @@ import (
 // made one after another: a burst of them overruns the listener's queue.
 type kafkaTarget struct {
 	address, prefix string
+	partitions      int32       // of each topic
+	broker          *fakeBroker // who asks for producer ids; where nil, topics are created
 	dialing         sync.Mutex
 	mutex           sync.Mutex
 	idle            []*kafkaConnection
@@ -29,18 +31,60 @@ type kafkaConnection struct {
 
 const kafkaAnswerLimit = 64 << 20
 
-func openKafka(address, prefix string) (Target, error) {
-	return &kafkaTarget{address: address, prefix: prefix}, nil
+func openKafka(address, prefix string, partitions int32, isProducerIDs bool) (Target, error) {
+	t := &kafkaTarget{address: address, prefix: prefix, partitions: partitions}
+	if !isProducerIDs {
+		return t, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	clusterID, err := t.clusterID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t.broker, err = newBroker(producerIDsBrokerID, clusterID)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.broker.register(ctx, t)
 }
 
 func (t *kafkaTarget) Write(ctx context.Context, _ int, sequence uint64, batch int) error {
+	if t.broker != nil {
+		return t.allocateProducerIDs(ctx)
+	}
+	return t.createTopics(ctx, sequence, batch)
+}
+
+func (t *kafkaTarget) clusterID(ctx context.Context) (string, error) {
+	request := kmsg.NewPtrDescribeClusterRequest()
+	request.Version, request.EndpointType = 1, 2 // of controllers
+	answer, err := t.ask(ctx, request)
+	if err != nil {
+		return "", err
+	}
+	described := answer.(*kmsg.DescribeClusterResponse)
+	return described.ClusterID, kafkaError(described.ErrorCode)
+}
+
+func (t *kafkaTarget) allocateProducerIDs(ctx context.Context) error {
+	request := kmsg.NewPtrAllocateProducerIDsRequest()
+	request.BrokerID, request.BrokerEpoch = t.broker.id, t.broker.epoch
+	answer, err := t.ask(ctx, request)
+	if err != nil {
+		return err
+	}
+	return kafkaError(answer.(*kmsg.AllocateProducerIDsResponse).ErrorCode)
+}
+
+func (t *kafkaTarget) createTopics(ctx context.Context, sequence uint64, batch int) error {
 	request := kmsg.NewPtrCreateTopicsRequest()
 	request.Version = 7
 	request.TimeoutMillis = 30000
 	for i := range batch {
 		topic := kmsg.NewCreateTopicsRequestTopic()
 		topic.Topic = fmt.Sprintf("%s-%d-%d", t.prefix, sequence, i)
-		topic.NumPartitions, topic.ReplicationFactor = 1, 1
+		topic.NumPartitions, topic.ReplicationFactor = t.partitions, 1
 		request.Topics = append(request.Topics, topic)
 	}
 	answer, err := t.ask(ctx, request)

@@ -4,7 +4,8 @@
 // each client creates topics through a shared Session, against one of Kafka's over a connection of its own; against etcd
 // each puts a value of 128 bytes over one connection, and against ZooKeeper each creates a node of 128 bytes. With -batch
 // each request carries that many topics, or a transaction of that many writes. With -requests it ends after so many
-// instead of after -seconds. With -trace it writes each write's end and latency to a file. With -probe it measures how
+// instead of after -seconds. In Kafka's protocol -partitions says how large topics are, and -producer-ids asks for blocks of
+// producer ids instead. With -trace it writes each write's end and latency to a file. With -probe it measures how
 // long nothing can be written after a leader's death, with -first when the first write is acknowledged. With -broker it
 // is a broker that holds nothing, registered with Kafka's controllers.
 package main
@@ -106,14 +107,26 @@ func run(target Target, load Load) ([]sample, error) {
 	return slices.Concat(latencies...), nil
 }
 
-func open(kind, address, prefix string) (Target, error) {
+// Asked is what is asked of a target, where that can be chosen: of one of Kafka's protocol only.
+type Asked struct {
+	partitions    int32
+	isProducerIDs bool
+}
+
+// As all targets understand it.
+var createTopics = Asked{partitions: 1}
+
+func open(kind, address, prefix string, asked Asked) (Target, error) {
+	if kind != "kafka" && asked != createTopics {
+		return nil, fmt.Errorf("-partitions and -producer-ids are for -target kafka, not %s", kind)
+	}
 	switch kind {
 	case "kraft":
 		return openKraft(address, prefix)
 	case "etcd":
 		return openEtcd(address, prefix)
 	case "kafka":
-		return openKafka(address, prefix)
+		return openKafka(address, prefix, asked.partitions, asked.isProducerIDs)
 	case "zookeeper":
 		return openZooKeeper(address, prefix)
 	}
@@ -175,7 +188,10 @@ func main() {
 	isProbe := flag.Bool("probe", false, "measure the time without a leader; see probe.go")
 	isFirst := flag.Bool("first", false, "print when the first write was acknowledged (ns since 1970)")
 	broker := flag.String("broker", "", "be a broker of the Kafka cluster with this id")
+	partitions := flag.Int("partitions", 1, "of each topic that is created (kafka)")
+	isProducerIDs := flag.Bool("producer-ids", false, "allocate blocks of producer ids instead of creating topics (kafka)")
 	flag.Parse()
+	asked := Asked{partitions: int32(*partitions), isProducerIDs: *isProducerIDs}
 	load := Load{clients: *clients, batch: *batch, requests: *requests, trace: *trace}
 	load.length = time.Duration(*seconds * float64(time.Second))
 	load.warmup = time.Duration(*warmup * float64(time.Second))
@@ -193,7 +209,7 @@ func main() {
 		err = first(*kind, addresses, *prefix)
 	default:
 		var target Target
-		if target, err = open(*kind, *address, *prefix); err == nil {
+		if target, err = open(*kind, *address, *prefix, asked); err == nil {
 			err = measure(*kind, target, load)
 			target.Close()
 		}

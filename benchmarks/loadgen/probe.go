@@ -25,7 +25,7 @@ func probe(kind string, addresses []string, prefix string) error {
 	var sequence atomic.Uint64
 	var wait sync.WaitGroup
 	for _, address := range addresses {
-		target, err := open(kind, address, prefix)
+		target, err := open(kind, address, prefix, createTopics)
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func first(kind string, addresses []string, prefix string) error {
 	for _, address := range addresses {
 		go func() {
 			for ctx.Err() == nil {
-				target, err := open(kind, address, prefix)
+				target, err := open(kind, address, prefix, createTopics)
 				if err != nil {
 					time.Sleep(probeEvery)
 					continue

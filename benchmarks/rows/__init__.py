@@ -15,17 +15,21 @@ from benchmarks.rows import (
     frozen,
     killed,
     memory,
+    producer_ids,
     rates,
     replay,
     replay_snapshot,
     snapshot_pause,
     terminated,
+    wide_topics,
 )
 
 ROWS: Final = {
     row.NAME: row
     for row in (
         rates,
+        producer_ids,
+        wide_topics,
         killed,
         terminated,
         frozen,

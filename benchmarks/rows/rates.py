@@ -49,26 +49,27 @@ def measure(side: Side, loadgen: Path, plan: Plan) -> Iterator[Figures]:
     warm(side, loadgen, plan)
     figures: Figures = {}
     for stage in _QUICK_STAGES if plan.is_quick else STAGES:
-        figures |= {f"{stage.name}: {name}": value for name, value in _stage(side, loadgen, stage, plan).items()}
+        figures |= stage_figures(side, loadgen, stage, plan)
     yield figures
     side.stop()
 
 
-def _stage(side: Side, loadgen: Path, stage: Stage, plan: Plan) -> Figures:
+def stage_figures(side: Side, loadgen: Path, stage: Stage, plan: Plan, *words: str) -> Figures:
+    """Of one load, each name with the stage's before it; `words`: more for the load generator."""
     leader = side.leader()
     followers = [member for member in side.members if member != leader]
     syncs, cpu = side.syncs(leader), {member: cpu_seconds(side.pid(member)) for member in side.members}
     began = time.monotonic()
     found = write(
         side, loadgen, "-clients", str(stage.clients), "-batch", str(stage.batch),
-        "-seconds", str(plan.seconds), "-warmup", str(plan.warmup),
+        "-seconds", str(plan.seconds), "-warmup", str(plan.warmup), *words,
     )  # fmt: skip
     took = time.monotonic() - began
     used = {member: (cpu_seconds(side.pid(member)) - cpu[member]) / took for member in side.members}
     synced = side.syncs(leader)
     # The counters saw the warm-up too: at the same rate.
     writes = found["writes_per_second"] * (plan.seconds + plan.warmup)
-    return {
+    figures = {
         "a second": found["writes_per_second"],
         "p50, ms": found["p50_ms"],
         "p99, ms": found["p99_ms"],
@@ -76,3 +77,4 @@ def _stage(side: Side, loadgen: Path, stage: Stage, plan: Plan) -> Figures:
         "leader's cores": used[leader],
         "a follower's cores": sum(used[member] for member in followers) / len(followers),
     }
+    return {f"{stage.name}: {name}": value for name, value in figures.items()}

@@ -115,7 +115,7 @@ def test_every_row_is_named_as_it_is_asked_for() -> None:
         assert row.__doc__
 
 
-@pytest.mark.parametrize(("option", "known"), [("--only", "rates, killed"), ("--sides", "ours, etcd")])
+@pytest.mark.parametrize(("option", "known"), [("--only", "rates, producer-ids"), ("--sides", "ours, ours-kafka")])
 def test_an_unknown_name_is_refused_with_those_that_there_are(
     option: str, known: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
