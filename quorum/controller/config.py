@@ -51,6 +51,9 @@ class ControllerConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     leader_imbalance_check_interval_ms: int | None = 300_000
     """`leader.imbalance.check.interval.seconds`: how often leaders go back to the first replica; None: never
     (`auto.leader.rebalance.enable=false`)."""
+    mutation_burst_s: int = 11
+    """`controller.quota.window.num` times `controller.quota.window.size.seconds`: of how many seconds a client may use
+    up its `controller_mutation_rate` at once."""
     min_insync_replicas: int = 1
     """`min.insync.replicas`, where neither topic nor cluster sets it."""
     settings: Mapping[str, Setting] = msgspec.field(default_factory=dict)

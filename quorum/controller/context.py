@@ -49,6 +49,10 @@ class RequestContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     listener: str = ""
     forwarded_by: int | None = None
     """The broker that passed it on, if any."""
+    client_id: str = ""
+    """As the client calls itself; empty when it does not."""
+    knows_throttling: bool = True
+    """Whether THROTTLING_QUOTA_EXCEEDED may be answered: older requests of Kafka's have no such refusal."""
     is_token: bool = False
     """The principal has proven itself by a delegation token."""
     deadline_ms: int | None = None

@@ -21,6 +21,7 @@ from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.effective_topic_configs import EffectiveTopicConfigs
 from quorum.controller.index import TopicIndex
+from quorum.controller.mutation_quota import MutationQuota, MutationQuotas
 from quorum.controller.rounds import Rounds
 from quorum.controller.sessions import BrokerSessions
 from quorum.controller.sweep import CleanUp, Loss, Sweep
@@ -52,6 +53,7 @@ class SoftState:
         """Topics in which partitions without a leader may get one, over several turns; the first goes first."""
         self.topic_configs = EffectiveTopicConfigs(config)
         self.rounds = Rounds(config, now_ms)
+        self.mutation_quotas = MutationQuotas(config.mutation_burst_s)
         self.balances: list[tuple[NodeId, Sweep]] = []
         """Brokers that may lead again where they are the first replica, over several turns; the last goes first."""
         self.has_to_look_for_leaderless = True
@@ -106,6 +108,11 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     def brokers(self) -> Brokers:
         """The cluster as placement and elections see it."""
         return self.state.brokers(self.image.cluster)
+
+    def mutation_quota(self) -> MutationQuota:
+        """How many partitions whoever asks may create and delete now (KIP-599)."""
+        quotas = self.image.client_quotas.by_entity
+        return self.state.mutation_quotas.of(self.context, quotas, self.now_ms)
 
     def new_topic_id(self, taken: set[TopicId]) -> TopicId:
         """An id that no topic has and that is not reserved, added to `taken`.

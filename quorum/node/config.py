@@ -119,6 +119,10 @@ KEYS: Final[Mapping[str, Key]] = {
     "initial.broker.registration.timeout.ms": _milliseconds("initial_registration_timeout_ms", 60_000),
     "num.partitions": Key(field="num_partitions", parse=integer(1, _LARGEST_INT32), default="1"),
     "default.replication.factor": Key(field="default_replication_factor", parse=integer(1, 32767), default="1"),
+    "controller.quota.window.num": Key(field="quota_window_num", parse=integer(1, _LARGEST_INT32), default="11"),
+    "controller.quota.window.size.seconds": Key(
+        field="quota_window_size_s", parse=integer(1, _LARGEST_INT32), default="1"
+    ),
     "min.insync.replicas": Key(field="min_insync_replicas", parse=integer(1, 32767), default="1"),
     "delete.topic.enable": Key(field="delete_topic_enable", parse=boolean, default="true"),
     "unclean.leader.election.enable": Key(field="unclean_leader_election_enable", parse=boolean, default="false"),
@@ -176,6 +180,8 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     initial_registration_timeout_ms: int
     num_partitions: int
     default_replication_factor: int
+    quota_window_num: int
+    quota_window_size_s: int
     min_insync_replicas: int
     delete_topic_enable: bool
     unclean_leader_election_enable: bool

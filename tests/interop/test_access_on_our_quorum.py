@@ -3,15 +3,20 @@ are, and three controllers of ours that judge them."""
 
 from __future__ import annotations
 
+import asyncio
+import datetime
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from quorum.cli.demo.cluster import LOOPBACK, free_ports, wait_until
+from quorum.errors import Error
 from tests.support.kafka.on_ours import KafkaOnOurs
 from tests.support.kafka.tools import KafkaTools, ToolFailedError
+from tests.support.kafka_wire import connected, request_bytes, requests_of, written
 from tests.support.voter_processes import kraft
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(300)]
@@ -163,6 +168,49 @@ def test_a_user_has_credentials_and_quotas(cluster: Secured, alice: Path) -> Non
     described(cluster, "users", "alice", "producer_byte_rate=4096", "SCRAM-SHA-256", "iterations=8192")
     with pytest.raises(ToolFailedError, match="SaslAuthenticationException"):
         cluster.as_user(cluster.login("mallory", "wonder"), "topics", "--list")
+
+
+def test_a_burst_of_changes_is_refused_and_then_passes(cluster: Secured) -> None:
+    """One partition a second (KIP-599): eleven at once may be made, then debts have to be paid."""
+    rate = "controller_mutation_rate=1"
+    configs(cluster, "clients", "hasty", "--alter", "--add-config", rate)
+    words = cluster.root / "hasty.properties"
+    words.write_text("client.id=hasty\n")
+
+    def create(name: str, partitions: int) -> None:
+        topic = ("--create", "--topic", name, "--partitions", str(partitions), "--replication-factor", "1")
+        cluster.admin("topics", *topic, "--command-config", str(words))
+
+    create("burst", 26)
+    refused = asyncio.run(hasty_creation(cluster.broker(BROKER).port, "refused"))
+    assert refused.topics[0].error_code.value == Error.THROTTLING_QUOTA_EXCEEDED, "passed on by a broker"
+    assert datetime.timedelta(0) < refused.throttle_time <= datetime.timedelta(seconds=15)
+    with pytest.raises(ToolFailedError, match="ThrottlingQuotaExceededException"):
+        create("refused", 1)
+
+    def may_create() -> bool:
+        try:
+            create("waited-for", 1)
+        except ToolFailedError:
+            return False
+        return True
+
+    wait_until("the debt to be paid", may_create, timeout_s=60)
+    cluster.kafka.await_topics("burst", "waited-for")
+    configs(cluster, "clients", "hasty", "--alter", "--delete-config", "controller_mutation_rate")
+    passed = asyncio.run(hasty_creation(cluster.broker(BROKER).port, "passed"))
+    assert passed.topics[0].error_code.value == Error.NONE
+    cluster.kafka.await_topics("passed")
+
+
+async def hasty_creation(port: int, name: str) -> Any:
+    """The answer to a CreateTopics of the client `hasty`, who does not wait."""
+    module = requests_of(19, 7)
+    topic = module.CreatableTopic(name=name, num_partitions=1, replication_factor=1, assignments=(), configs=())
+    request = module.CreateTopicsRequest(topics=(topic,), timeout=datetime.timedelta(seconds=10), validate_only=False)
+    async with connected(port) as client:
+        await client.send_bytes(request_bytes(19, 7, written(request), 1, client_id="hasty"))
+        return await client.answer(19, 7, 1)
 
 
 def test_our_controllers_judge_whom_the_broker_passes_on(cluster: Secured, alice: Path) -> None:

@@ -197,10 +197,13 @@ class CreatePartitionsResponse(_message.Message):
     TOPICS_FIELD_NUMBER: _builtins.int
     ERROR_CODE_FIELD_NUMBER: _builtins.int
     ERROR_MESSAGE_FIELD_NUMBER: _builtins.int
+    THROTTLE_TIME_MS_FIELD_NUMBER: _builtins.int
     error_code: _builtins.int
     """Kafka's error code for the request as a whole; 0 is none."""
     error_message: _builtins.str
     """What is wrong with it, in words."""
+    throttle_time_ms: _builtins.int
+    """How long to ask for no more changes of topics, in ms: the quota is used up (KIP-599)."""
     @_builtins.property
     def outcome(self) -> _common_pb2.Outcome:
         """How the node dealt with the request."""
@@ -216,10 +219,11 @@ class CreatePartitionsResponse(_message.Message):
         topics: _abc.Iterable[Global___GrownTopic] | None = ...,
         error_code: _builtins.int = ...,
         error_message: _builtins.str | None = ...,
+        throttle_time_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_message", b"error_message", "outcome", b"outcome"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_code", b"error_code", "error_message", b"error_message", "outcome", b"outcome", "topics", b"topics"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_code", b"error_code", "error_message", b"error_message", "outcome", b"outcome", "throttle_time_ms", b"throttle_time_ms", "topics", b"topics"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__error_message: _TypeAlias = _typing.Literal["error_message"]  # noqa: Y015
     _WhichOneofArgType__error_message: _TypeAlias = _typing.Literal["_error_message", b"_error_message"]  # noqa: Y015

@@ -19,13 +19,11 @@ from metadata_log.records import ClientQuotaRecord, EntityData
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.handlers.new_topic import Refused
 from quorum.controller.requests import AlterClientQuotas, AlterClientQuotasResponse, AlteredQuota, QuotaAlteration
+from quorum.controller.requests.quotas import CLIENT_ID, IP, MUTATION_RATE, USER
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 from quorum.errors import Error
 
-USER: Final = "user"
-CLIENT_ID: Final = "client-id"
-IP: Final = "ip"
 _TYPES: Final = frozenset({USER, CLIENT_ID, IP})
 _LARGEST_LONG: Final = (1 << 63) - 1
 _LARGEST_INT: Final = (1 << 31) - 1
@@ -34,7 +32,7 @@ _CLIENT_KEYS: Final[dict[str, int | None]] = {
     "producer_byte_rate": _LARGEST_LONG,
     "consumer_byte_rate": _LARGEST_LONG,
     "request_percentage": None,
-    "controller_mutation_rate": None,
+    MUTATION_RATE: None,
 }
 """Of users and client ids: the largest whole number that each may be, or None where it may be a fraction."""
 _IP_KEYS: Final[dict[str, int | None]] = {"connection_creation_rate": _LARGEST_INT}

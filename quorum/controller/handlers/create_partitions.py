@@ -12,6 +12,7 @@ from metadata_log.records import MetadataRecord, PartitionRecord
 from quorum.controller.context import Operation, Resource, ResourceType, authorize
 from quorum.controller.draws import GAMMA
 from quorum.controller.handlers.new_topic import Refused, added_partitions, partition_records
+from quorum.controller.mutation_quota import MutationQuota
 from quorum.controller.requests import CreatePartitions, CreatePartitionsResponse, GrowingTopic, GrownTopic
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
@@ -23,24 +24,24 @@ def handle_create_partitions(request: CreatePartitions, turn: Turn) -> Controlle
     times_named = Counter(topic.name for topic in request.topics)
     records: list[MetadataRecord] = []
     results: list[GrownTopic] = []
-    draw = turn.draw
+    draw, quota = turn.draw, turn.mutation_quota()
     for topic in {topic.name: topic for topic in request.topics}.values():
         draw += GAMMA
         try:
             if times_named[topic.name] > 1:
                 raise Refused(Error.INVALID_REQUEST, "Duplicate topic name.")
-            records += _grown(topic, turn, draw, turn.config.max_records_per_batch - len(records))
+            records += _grown(topic, turn, draw, quota, turn.config.max_records_per_batch - len(records))
         except Refused as refusal:
             results.append(GrownTopic(name=topic.name, error=refusal.error, error_message=refusal.message))
         else:
             results.append(GrownTopic(name=topic.name))
     return ControllerResult(
         records=() if request.validate_only else tuple(records),
-        response=CreatePartitionsResponse(topics=tuple(results)),
+        response=CreatePartitionsResponse(topics=tuple(results), throttle_time_ms=quota.throttle_time_ms),
     )
 
 
-def _grown(asked: GrowingTopic, turn: Turn, draw: int, most: int) -> list[PartitionRecord]:
+def _grown(asked: GrowingTopic, turn: Turn, draw: int, quota: MutationQuota, most: int) -> list[PartitionRecord]:
     resource = Resource(resource_type=ResourceType.TOPIC, name=asked.name)
     if authorize(turn.context, Operation.ALTER, resource, turn.image) is not Error.NONE:
         raise Refused(Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
@@ -55,8 +56,15 @@ def _grown(asked: GrowingTopic, turn: Turn, draw: int, most: int) -> list[Partit
     if asked.count < first:
         why = f"The topic {asked.name} currently has {first} partition(s); {asked.count} would not be an increase."
         raise Refused(Error.INVALID_PARTITIONS, why)
-    if asked.count - first > most:
+    added = asked.count - first
+    if added > most:
         raise Refused(Error.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
+    given = asked.assignments
+    if given is not None and len(given) != added:
+        why = f"Attempted to add {added} additional partition(s), but only {len(given)} assignment(s) were given."
+        raise Refused(Error.INVALID_REPLICA_ASSIGNMENT, why)
+    if not quota.take(added):
+        raise Refused(Error.THROTTLING_QUOTA_EXCEEDED, quota.why_not)
     factor = len(topic.partitions[0].replicas)
-    added = added_partitions(first, asked.count - first, factor, asked.assignments, turn, draw)
-    return partition_records(topic.topic_id, first, added)
+    partitions = added_partitions(first, added, factor, given, turn, draw)
+    return partition_records(topic.topic_id, first, partitions)

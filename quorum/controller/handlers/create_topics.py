@@ -56,7 +56,8 @@ def handle_create_topics(request: CreateTopics, turn: Turn) -> ControllerResult:
     if len(batch.records) > turn.config.max_records_per_batch:
         return _refused(request, Error.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
     records = () if request.validate_only else tuple(batch.records)
-    return ControllerResult(records=records, response=CreateTopicsResponse(topics=tuple(results)))
+    response = CreateTopicsResponse(topics=tuple(results), throttle_time_ms=batch.quota.throttle_time_ms)
+    return ControllerResult(records=records, response=response)
 
 
 def _refused(request: CreateTopics, error: Error, message: str) -> ControllerResult:
@@ -79,7 +80,7 @@ def _most_partitions(request: CreateTopics, turn: Turn) -> int:
 class _Batch:
     """The records of the request so far."""
 
-    __slots__ = ("_draw", "_may_create_any", "_taken_ids", "_turn", "_wants_configs", "records")
+    __slots__ = ("_draw", "_may_create_any", "_taken_ids", "_turn", "_wants_configs", "quota", "records")
 
     def __init__(self, turn: Turn, *, wants_configs: bool) -> None:
         self._turn = turn
@@ -87,6 +88,7 @@ class _Batch:
         self._draw = turn.draw
         self._taken_ids: set[TopicId] = set()
         self._may_create_any = authorize(turn.context, Operation.CREATE, CLUSTER, turn.image) is Error.NONE
+        self.quota = turn.mutation_quota()
         self.records: list[MetadataRecord] = []
 
     def add(self, topic: CreatableTopic, *, validate_only: bool) -> CreatableTopicResult:
@@ -97,6 +99,8 @@ class _Batch:
                 self._check_configs(topic)
             self._draw += GAMMA
             partitions = partitions_of(topic, self._turn, self._draw)
+            if not self.quota.take(len(partitions)):
+                raise Refused(Error.THROTTLING_QUOTA_EXCEEDED, self.quota.why_not)
         except Refused as refusal:
             return _failure(topic.name, refusal.error, refusal.message)
         topic_id = ZERO_TOPIC_ID if validate_only else self._turn.new_topic_id(self._taken_ids)

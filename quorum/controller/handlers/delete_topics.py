@@ -39,7 +39,8 @@ def handle_delete_topics(request: DeleteTopics, turn: Turn) -> ControllerResult:
     deletion = _Deletion(request, turn)
     results = tuple(deletion.result_of(state) for state in deletion.asked)
     records = tuple(RemoveTopicRecord(topic_id=topic_id) for topic_id in deletion.deleted)
-    return ControllerResult(records=records, response=DeleteTopicsResponse(topics=results))
+    response = DeleteTopicsResponse(topics=results, throttle_time_ms=deletion.quota.throttle_time_ms)
+    return ControllerResult(records=records, response=response)
 
 
 class _Deletion:
@@ -55,6 +56,7 @@ class _Deletion:
         self.asked = (*untold, *{(state.name, state.topic_id): state for state in told}.values())
         """A topic that is named twice is answered once; what names none, or names it both ways, each time."""
         self.deleted: list[TopicId] = []
+        self.quota = turn.mutation_quota()
 
     def result_of(self, state: DeleteTopicState) -> DeletableTopicResult:
         """Judge one entry; if it can be deleted, it stands in `deleted` from then on."""
@@ -107,6 +109,8 @@ class _Deletion:
         return authorize(self._turn.context, operation, resource, self._turn.image) is Error.NONE
 
     def _delete(self, topic: TopicImage) -> DeletableTopicResult:
+        if not self.quota.take(len(topic.partitions)):
+            return _failure(Error.THROTTLING_QUOTA_EXCEEDED, topic.name, topic.topic_id, self.quota.why_not)
         self.deleted.append(topic.topic_id)
         return DeletableTopicResult(error=Error.NONE, name=topic.name, topic_id=topic.topic_id)
 

@@ -50,16 +50,14 @@ def partitions_of(topic: CreatableTopic, turn: Turn, draw: int) -> list[NewParti
 def added_partitions(
     first: int, count: int, factor: int, assignments: tuple[tuple[int, ...], ...] | None, turn: Turn, draw: int
 ) -> list[NewPartition]:
-    """Partitions of a topic that there is, from `first` on, with the replication factor that it has.
+    """Partitions of a topic that there is, from `first` on, with the replication factor that it has; by hand there are
+    `count` assignments.
 
     Raises:
         Refused: with the error that the topic is to be answered with.
     """
     if assignments is None:
         return _by_the_placer(count, factor, turn, draw)
-    if len(assignments) != count:
-        why = f"Attempted to add {count} additional partition(s), but only {len(assignments)} assignment(s) were given."
-        raise Refused(Error.INVALID_REPLICA_ASSIGNMENT, why)
     like = CreatableReplicaAssignment(partition_index=0, broker_ids=tuple(range(factor)))
     given = [
         CreatableReplicaAssignment(partition_index=first + index, broker_ids=replicas)

@@ -41,5 +41,6 @@ class CreatePartitionsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
     """In the order of the request; a topic that was named twice is answered once."""
 
     topics: tuple[GrownTopic, ...] = ()
+    throttle_time_ms: int = 0
     error: Error = Error.NONE
     error_message: str | None = None

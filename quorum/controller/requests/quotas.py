@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from quorum.errors import Error
+
+USER: Final = "user"
+CLIENT_ID: Final = "client-id"
+IP: Final = "ip"
+MUTATION_RATE: Final = "controller_mutation_rate"
 
 QuotaParts = tuple[tuple[str, str | None], ...]
 """Whom a quota is for, in any order: type (`user`, `client-id`, `ip`) and name; None: the default of that type."""

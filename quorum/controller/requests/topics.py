@@ -100,6 +100,8 @@ class CreateTopicsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The answer to CreateTopics."""
 
     topics: tuple[CreatableTopicResult, ...] = ()
+    throttle_time_ms: int = 0
+    """How long the client is to ask for no more: it has used up its quota."""
     error: Error = Error.NONE
     error_message: str | None = None
 
@@ -141,6 +143,8 @@ class DeleteTopicsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The answer to DeleteTopics."""
 
     topics: tuple[DeletableTopicResult, ...] = ()
+    throttle_time_ms: int = 0
+    """How long the client is to ask for no more: it has used up its quota."""
     error: Error = Error.NONE
     error_message: str | None = None
 

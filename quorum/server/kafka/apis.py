@@ -130,9 +130,9 @@ class _ToConnection:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def answer(self, data: bytes, error: Error) -> None:
+    def answer(self, data: bytes, error: Error, throttle_ms: int) -> None:
         """See `exchange.Sink`."""
-        self._connection.answer(data)
+        self._connection.answer(data, throttle_ms / 1000)
 
     def fail(self, why: str) -> None:
         """See `exchange.Sink`."""

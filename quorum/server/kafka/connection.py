@@ -2,7 +2,8 @@
 
 Decides: when the next request is looked at: once the one before it is answered, and the answer taken by the other side.
 So a connection has one request in flight and one answer waiting, whatever it sends; what it sends meanwhile waits in
-its own kernel. (Kafka's brokers mute a connection likewise.) Must not know: what a request asks.
+its own kernel. (Kafka's brokers mute a connection likewise.) Who has used up a quota is not heard for a while. Must not
+know: what a request asks.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ GiveUp = Callable[[], None]
 _MOST_BEHIND: Final = 64 * 1024
 """Bytes that are taken while a request is being answered; then the socket is read no more."""
 _FIRST_BYTES: Final = 4
+_MOST_MUTED_S: Final = 20.0
+"""Nobody is muted for longer at once: what it sent meanwhile would be taken for a request that never becomes whole."""
 _MOST_WRITTEN: Final = 0
 """`pause_writing` is told of every answer that the kernel does not take at once."""
 
@@ -41,6 +44,7 @@ class Connection(asyncio.Protocol):
         self._is_paused = False
         self._is_unsent = False
         self._give_up: GiveUp | None = None
+        self._muted: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
         self._caller: Caller
 
@@ -58,6 +62,8 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio."""
         self._bounds.on_closed(self)
+        if self._muted is not None:
+            self._muted.cancel()
         give_up, self._give_up = self._give_up, None
         if give_up is not None:
             give_up()
@@ -94,8 +100,8 @@ class Connection(asyncio.Protocol):
             self._door.log_closed(self._caller.host, why)
         self._transport.abort()
 
-    def answer(self, data: bytes) -> None:
-        """The answer to the request in flight, with its header, without its length."""
+    def answer(self, data: bytes, muted_s: float = 0.0) -> None:
+        """The answer to the request in flight, with its header, without its length. For `muted_s` no other is heard."""
         if not self._is_in_flight:
             return
         self._is_in_flight, self._give_up = False, None
@@ -103,7 +109,13 @@ class Connection(asyncio.Protocol):
             return
         self._transport.write(len(data).to_bytes(4, "big") + data)
         self._bounds.on_answered(self, self._loop.time())
+        if muted_s > 0:
+            self._muted = self._loop.call_later(min(muted_s, _MOST_MUTED_S), self._unmute)
         self._advance()
+
+    def _unmute(self) -> None:
+        self._muted = None
+        self.advance()
 
     def advance(self) -> None:
         """Look at what came: the door can be asked now."""
@@ -134,7 +146,7 @@ class Connection(asyncio.Protocol):
     def _advance(self) -> None:
         """Hand in the next request, if it may be; read on, or not."""
         now_s = self._loop.time()
-        is_held = self._is_in_flight or self._is_unsent or not self._door.is_ready(self)
+        is_held = self._is_in_flight or self._is_unsent or self._muted is not None or not self._door.is_ready(self)
         if not is_held:
             try:
                 frame = self._frames.next()

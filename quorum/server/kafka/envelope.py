@@ -103,8 +103,8 @@ class _InEnvelope:
     def __init__(self, outer: Exchange) -> None:
         self._outer = outer
 
-    def answer(self, data: bytes, error: Error) -> None:
-        """See `exchange.Sink`."""
+    def answer(self, data: bytes, error: Error, throttle_ms: int) -> None:
+        """See `exchange.Sink`. It is the client that has to wait, not the broker, which sees to that."""
         answers = self._outer.answers
         if error is Error.NOT_CONTROLLER:
             self._outer.send(lambda: answers.response(error_code=error, response_data=None))

@@ -15,6 +15,7 @@ import msgspec
 from metadata_log.offsets import Offset
 from quorum.errors import Error
 from quorum.node.ports import NO_OFFSET, ClientAnswer, ClientCall
+from quorum.server.kafka.offered import OFFERED
 from quorum.server.node import Caller, Node, timeout_of
 from quorum.transport.kafka.wire import Answers, Header
 
@@ -25,8 +26,9 @@ _SPELT = {Error.OFFSET_NOT_AVAILABLE: Error.REQUEST_TIMED_OUT}
 class Sink(Protocol):
     """Where an answer goes."""
 
-    def answer(self, data: bytes, error: Error) -> None:
-        """The answer's bytes with their header; `error` as it is told for the whole request."""
+    def answer(self, data: bytes, error: Error, throttle_ms: int) -> None:
+        """The answer's bytes with their header; `error` as it is told for the whole request, and for how long, in ms,
+        whoever asked is to ask for nothing more."""
 
     def fail(self, why: str) -> None:
         """There will be none."""
@@ -53,18 +55,18 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Answer, with the entity that `make` gives; soon, not now."""
         self.send_frame(lambda: self.answers.frame(self.header.correlation_id, make()), error)
 
-    def send_frame(self, make: Callable[[], bytes], error: Error = Error.NONE) -> None:
+    def send_frame(self, make: Callable[[], bytes], error: Error = Error.NONE, throttle_ms: int = 0) -> None:
         """Answer, with the bytes that `make` gives, the header's among them; soon, not now."""
-        asyncio.get_running_loop().call_soon(self._send, make, error)
+        asyncio.get_running_loop().call_soon(self._send, make, error, throttle_ms)
 
-    def _send(self, make: Callable[[], bytes], error: Error) -> None:
+    def _send(self, make: Callable[[], bytes], error: Error, throttle_ms: int) -> None:
         data: bytes | None = None
         try:
             data = make()
         finally:
             if data is None:  # a bug of ours, which the loop logs
                 self.sink.fail("its answer could not be made")
-        self.sink.answer(data, error)
+        self.sink.answer(data, error, throttle_ms)
 
 
 def ask_controller(
@@ -100,7 +102,13 @@ def ask_for_frame(
         response = answer.response
         if answer.error is not Error.NONE:
             response = request.refused(_SPELT.get(answer.error, answer.error), answer.message)
-        exchange.send_frame(lambda: to_frame(response), getattr(response, "error", Error.NONE))
+        error, throttle_ms = getattr(response, "error", Error.NONE), getattr(response, "throttle_time_ms", 0)
+        exchange.send_frame(lambda: to_frame(response), error, throttle_ms)
 
-    context = exchange.caller.context(node.now_ms(), timeout_of(request, 0))
+    header = exchange.header
+    context = msgspec.structs.replace(
+        exchange.caller.context(node.now_ms(), timeout_of(request, 0)),
+        client_id=header.client_id or "",
+        knows_throttling=header.version >= OFFERED[header.key].first_throttled,
+    )
     node.client_request(ClientCall(request=request, context=context, respond=respond, at_least_offset=at_least_offset))

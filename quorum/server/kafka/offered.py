@@ -12,12 +12,14 @@ import msgspec
 
 
 class Offered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One API: its name as kio spells it, the first and the last version, and whether brokers may forward it."""
+    """One API: its name as kio spells it, the first and the last version, whether brokers may forward it, and the first
+    version that may be refused with THROTTLING_QUOTA_EXCEEDED (KIP-599)."""
 
     name: str
     first: int
     last: int
     is_forwardable: bool = False
+    first_throttled: int = 0
 
     @property
     def versions(self) -> range:
@@ -28,14 +30,14 @@ class Offered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 OFFERED: Final[dict[int, Offered]] = {
     1: Offered(name="fetch", first=16, last=18),
     18: Offered(name="api_versions", first=0, last=4),
-    19: Offered(name="create_topics", first=2, last=7, is_forwardable=True),
-    20: Offered(name="delete_topics", first=1, last=6, is_forwardable=True),
+    19: Offered(name="create_topics", first=2, last=7, is_forwardable=True, first_throttled=6),
+    20: Offered(name="delete_topics", first=1, last=6, is_forwardable=True, first_throttled=5),
     29: Offered(name="describe_acls", first=1, last=3),
     30: Offered(name="create_acls", first=1, last=3, is_forwardable=True),
     31: Offered(name="delete_acls", first=1, last=3, is_forwardable=True),
     32: Offered(name="describe_configs", first=1, last=4),
     33: Offered(name="alter_configs", first=0, last=2, is_forwardable=True),
-    37: Offered(name="create_partitions", first=0, last=3, is_forwardable=True),
+    37: Offered(name="create_partitions", first=0, last=3, is_forwardable=True, first_throttled=3),
     38: Offered(name="create_delegation_token", first=1, last=3, is_forwardable=True),
     39: Offered(name="renew_delegation_token", first=1, last=2, is_forwardable=True),
     40: Offered(name="expire_delegation_token", first=1, last=2, is_forwardable=True),

@@ -13,7 +13,7 @@ from quorum.errors import Error
 from quorum.server.kafka.exchange import Exchange, ask_controller, ask_for_frame
 from quorum.server.node import Node
 from quorum.transport.kafka.create_topics_frame import FIRST_WITH_CONFIGS, create_topics_frame
-from quorum.transport.kafka.wire import Answers, bytes_of, milliseconds, uuid_to
+from quorum.transport.kafka.wire import Answers, bytes_of, duration_to, milliseconds, uuid_to
 
 _KNOWS_DELETION_DISABLED: Final = 3
 
@@ -50,6 +50,7 @@ def on_create_topics(exchange: Exchange, node: Node) -> None:
 
 def _created_entity(answers: Answers, said: r.CreateTopicsResponse) -> Any:
     return answers.response(
+        throttle_time=duration_to(said.throttle_time_ms),
         topics=tuple(
             answers.make(
                 "CreatableTopicResult",
@@ -58,7 +59,7 @@ def _created_entity(answers: Answers, said: r.CreateTopicsResponse) -> Any:
                 error_message=topic.error_message,
             )
             for topic in said.topics
-        )
+        ),
     )
 
 
@@ -78,6 +79,7 @@ def on_delete_topics(exchange: Exchange, node: Node) -> None:
 
 def _deleted_entity(answers: Answers, said: r.DeleteTopicsResponse, version: int) -> Any:
     return answers.response(
+        throttle_time=duration_to(said.throttle_time_ms),
         responses=tuple(
             answers.make(
                 "DeletableTopicResult",
@@ -87,7 +89,7 @@ def _deleted_entity(answers: Answers, said: r.DeleteTopicsResponse, version: int
                 error_message=topic.error_message,
             )
             for topic in said.topics
-        )
+        ),
     )
 
 
@@ -119,6 +121,7 @@ def on_create_partitions(exchange: Exchange, node: Node) -> None:
 
 def _grown_entity(answers: Answers, said: r.CreatePartitionsResponse) -> Any:
     return answers.response(
+        throttle_time=duration_to(said.throttle_time_ms),
         results=tuple(
             answers.make(
                 "CreatePartitionsTopicResult",
@@ -127,5 +130,5 @@ def _grown_entity(answers: Answers, said: r.CreatePartitionsResponse) -> Any:
                 error_message=topic.error_message,
             )
             for topic in said.topics
-        )
+        ),
     )

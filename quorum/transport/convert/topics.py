@@ -103,6 +103,7 @@ def create_topics_response_to(response: CreateTopicsResponse) -> pb.CreateTopics
         ],
         error_code=response.error,
         error_message=response.error_message,
+        throttle_time_ms=response.throttle_time_ms,
     )
 
 
@@ -124,6 +125,7 @@ def create_topics_response_from(message: pb.CreateTopicsResponse) -> CreateTopic
         ),
         error=error_from(message.error_code),
         error_message=message.error_message if message.HasField("error_message") else None,
+        throttle_time_ms=message.throttle_time_ms,
     )
 
 
@@ -163,6 +165,7 @@ def delete_topics_response_to(response: DeleteTopicsResponse) -> pb.DeleteTopics
         ],
         error_code=response.error,
         error_message=response.error_message,
+        throttle_time_ms=response.throttle_time_ms,
     )
 
 
@@ -180,6 +183,7 @@ def delete_topics_response_from(message: pb.DeleteTopicsResponse) -> DeleteTopic
         ),
         error=error_from(message.error_code),
         error_message=message.error_message if message.HasField("error_message") else None,
+        throttle_time_ms=message.throttle_time_ms,
     )
 
 

@@ -20,7 +20,7 @@ from quorum.transport.kafka.fetch_frame import uvarint
 FIRST_WITH_CONFIGS: Final = 5
 _FIRST_WITH_IDS: Final = 7
 _HEAD: Final = struct.Struct(">ixi")
-"""Correlation id, the header's tags (none), throttle time."""
+"""Correlation id, the header's tags (none), throttle time in ms."""
 _ERROR: Final = struct.Struct(">h")
 _NUMBERS: Final = struct.Struct(">ih")
 _CONFIG: Final = struct.Struct(">?b?x")
@@ -31,7 +31,7 @@ _NO_TAGS: Final = b"\0"
 
 def create_topics_frame(correlation_id: int, version: int, response: CreateTopicsResponse) -> bytes:
     """The answer with its header, without its length."""
-    parts = [_HEAD.pack(correlation_id, 0), uvarint(len(response.topics) + 1)]
+    parts = [_HEAD.pack(correlation_id, response.throttle_time_ms), uvarint(len(response.topics) + 1)]
     for topic in response.topics:
         parts += _topic(topic, version)
     parts.append(_NO_TAGS)

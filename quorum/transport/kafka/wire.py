@@ -120,7 +120,7 @@ class _Entities:
             key: _CODES[value] if isinstance(value, Error) else value for key, value in values.items() if key in known
         }
         if "throttle_time" in known:
-            given["throttle_time"] = NO_THROTTLE
+            given.setdefault("throttle_time", NO_THROTTLE)
         return entity(**given)
 
     def has(self, name: str) -> bool:
@@ -230,6 +230,11 @@ def timestamp_to(wall_ms: int) -> datetime.datetime:
         return _EPOCH + datetime.timedelta(milliseconds=wall_ms)
     except OverflowError:
         return datetime.datetime.max.replace(tzinfo=datetime.UTC)
+
+
+def duration_to(ms: int) -> datetime.timedelta:
+    """kio's form of a time in ms."""
+    return datetime.timedelta(milliseconds=ms)
 
 
 def milliseconds(value: datetime.timedelta) -> int:
