@@ -93,7 +93,7 @@ fetch_snapshot_responses = st.builds(
     **leader,
 )
 
-_listeners = st.builds(r.Listener, name=texts, host=texts, port=uint16, security_protocol=int32)
+listeners = st.builds(r.Listener, name=texts, host=texts, port=uint16, security_protocol=int32)
 _features = st.builds(r.FeatureRange, name=texts, min_supported_version=int32, max_supported_version=int32)
 _creatable = st.builds(
     r.CreatableTopic,
@@ -124,7 +124,7 @@ controller_requests: st.SearchStrategy[object] = st.one_of(
         broker_id=int32,
         cluster_id=texts,
         incarnation_id=ids.map(Uuid),
-        listeners=tuples(_listeners),
+        listeners=tuples(listeners),
         features=tuples(_features),
         rack=maybe_texts,
         log_dirs=tuples(directory_ids),
@@ -150,7 +150,7 @@ controller_requests: st.SearchStrategy[object] = st.one_of(
         r.RegisterController,
         controller_id=int32,
         incarnation_id=ids.map(Uuid),
-        listeners=tuples(_listeners),
+        listeners=tuples(listeners),
         features=tuples(_features),
     ),
 )

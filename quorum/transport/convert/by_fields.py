@@ -1,8 +1,8 @@
 """Requests and answers whose messages have the same fields by the same names: translated by that alone.
 
 Decides: how a type of ours stands in a message. A tuple is a repeated field; one that may be None, or stands in another
-tuple, is a message whose only field is `values`; a pair is a message with two fields, in their order; `error` is
-`error_code`. What a message leaves out has the default of its struct. Must not know: which requests there are.
+tuple, is a message with that one field; a pair is a message with two fields, in their order; `error` is `error_code`.
+What a message leaves out has the default of its struct. Must not know: which requests there are.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ import msgspec
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from metadata_log.ids import DirectoryId, TopicId
+from metadata_log.ids import DirectoryId, TopicId, Uuid
 from quorum.errors import Error
-from quorum.transport.convert.common import directory_id_from, error_from, topic_id_from
+from quorum.transport.convert.common import directory_id_from, error_from, topic_id_from, uuid_from
 
-_IDS: Final[dict[Any, Callable[[bytes], Any]]] = {TopicId: topic_id_from, DirectoryId: directory_id_from}
+_IDS: Final[dict[Any, Callable[[bytes], Any]]] = {
+    TopicId: topic_id_from,
+    DirectoryId: directory_id_from,
+    Uuid: uuid_from,
+}
 
 
 class ByFields(msgspec.Struct, frozen=True):
@@ -28,6 +32,10 @@ class ByFields(msgspec.Struct, frozen=True):
 
     to_message: Callable[[Any], Any]
     to_struct: Callable[[Any], Any]
+
+
+_Way = tuple[str, str, Callable[..., Any]]
+"""A field by its name in the struct and in the message, and one of the two below."""
 
 
 class _Field(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,30 +52,31 @@ def by_fields(struct: type[Any], message: type[Any]) -> ByFields:
         TypeError: the message has no such field, or a field is of a kind that is not known here.
     """
     known = message.DESCRIPTOR.fields_by_name
-    rows = []
+    put: list[_Way] = []
+    take: list[_Way] = []
+    take_present: list[_Way] = []
     for field in msgspec.structs.fields(struct):
         wire = "error_code" if field.type is Error else field.name
         if wire not in known:
             raise TypeError(f"{message.__name__} has no field {wire} for {struct.__name__}.{field.name}")
         of_wire = known[wire]
-        rows.append((field.name, wire, of_wire.has_presence, _field(field.type, of_wire.message_type)))
+        row = _field(field.type, of_wire.message_type)
+        put.append((field.name, wire, row.put))
+        (take_present if of_wire.has_presence and not field.required else take).append((field.name, wire, row.take))
 
     def to_message(value: Any) -> Any:
         made = message()
-        for name, wire, _, row in rows:
-            row.put(made, wire, getattr(value, name))
+        for name, wire, one in put:
+            one(made, wire, getattr(value, name))
         return made
 
     def to_struct(made: Any) -> Any:
-        return struct(
-            **{
-                name: row.take(made, wire)
-                for name, wire, may_be_absent, row in rows
-                if not may_be_absent or made.HasField(wire) or name in needed
-            }
-        )
+        given = {name: one(made, wire) for name, wire, one in take}
+        for name, wire, one in take_present:
+            if made.HasField(wire):
+                given[name] = one(made, wire)
+        return struct(**given)
 
-    needed = {field.name for field in msgspec.structs.fields(struct) if field.required}
     return ByFields(to_message, to_struct)
 
 
@@ -98,9 +107,10 @@ def _scalar(kind: Any) -> _Field:
 
 def _repeated(kind: Any, inner: Descriptor | None) -> _Field:
     if inner is None:
+        read = _IDS.get(kind)
         return _Field(
             put=lambda made, wire, value: getattr(made, wire).extend(value),
-            take=lambda made, wire: tuple(getattr(made, wire)),
+            take=lambda made, wire: tuple(getattr(made, wire) if read is None else map(read, getattr(made, wire))),
         )
     each = _element(kind, inner)
     return _Field(
@@ -118,7 +128,7 @@ def _wrapped(kind: Any, inner: Descriptor | None) -> _Field:
 
 
 def _element(kind: Any, inner: Descriptor | None) -> ByFields:
-    """What stands in a message of its own: a struct, a tuple in `values`, or a pair."""
+    """What stands in a message of its own: a struct, a tuple in its only field, or a pair."""
     if inner is None:
         raise TypeError(f"{kind} has to stand in a message of its own")
     message: type[Any] = GetMessageClass(inner)
@@ -126,9 +136,10 @@ def _element(kind: Any, inner: Descriptor | None) -> ByFields:
         return by_fields(kind, message)
     given = typing.get_args(kind)
     if given[-1] is Ellipsis:
-        values = _repeated(given[0], message.DESCRIPTOR.fields_by_name["values"].message_type)
+        (only,) = message.DESCRIPTOR.fields
+        values = _repeated(given[0], only.message_type)
         return ByFields(
-            lambda value: _made(message, (("values", values, value),)), lambda made: values.take(made, "values")
+            lambda value: _made(message, ((only.name, values, value),)), lambda made: values.take(made, only.name)
         )
     rows = [(field.name, _scalar(each)) for field, each in zip(message.DESCRIPTOR.fields, given, strict=True)]
     return ByFields(

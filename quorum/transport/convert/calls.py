@@ -1,6 +1,7 @@
 """Client requests and answers on the wire: which message carries which request, and the outcome around an answer.
 
-Decides: the table of requests, one row for each. A new request is a row here and a field in `Call` and `Answer`.
+Decides: the table of requests, one row for each. A new request is a row here and a field in `Call` and `Answer`. Those
+about topics, whose answers are large, are translated by functions of their own, all others by their fields' names.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from quorum.controller.requests import (
 )
 from quorum.errors import Error
 from quorum.node.ports import NO_OFFSET, ClientAnswer
-from quorum.transport.convert import nodes, partition_changes, topics
+from quorum.transport.convert import topics
 from quorum.transport.convert.admin import ADMIN_KINDS
 from quorum.transport.convert.common import BadMessage, endpoint_from, endpoints_to, error_from
-from quorum.transport.convert.kind import Kind
+from quorum.transport.convert.kind import Kind, kind_by_fields
 
 KINDS: Final[tuple[Kind, ...]] = (
     Kind(
@@ -60,46 +61,10 @@ KINDS: Final[tuple[Kind, ...]] = (
         response_from=topics.describe_topics_response_from,
         is_repeatable=True,
     ),
-    Kind(
-        name="register_broker",
-        request=RegisterBroker,
-        response_message=pb.RegisterBrokerResponse,
-        request_to=nodes.register_broker_to,
-        request_from=nodes.register_broker_from,
-        response_to=nodes.register_broker_response_to,
-        response_from=nodes.register_broker_response_from,
-        is_repeatable=True,
-    ),
-    Kind(
-        name="broker_heartbeat",
-        request=BrokerHeartbeat,
-        response_message=pb.BrokerHeartbeatResponse,
-        request_to=nodes.heartbeat_to,
-        request_from=nodes.heartbeat_from,
-        response_to=nodes.heartbeat_response_to,
-        response_from=nodes.heartbeat_response_from,
-        is_repeatable=True,
-    ),
-    Kind(
-        name="alter_partition",
-        request=AlterPartition,
-        response_message=pb.AlterPartitionResponse,
-        request_to=partition_changes.alter_partition_to,
-        request_from=partition_changes.alter_partition_from,
-        response_to=partition_changes.alter_partition_response_to,
-        response_from=partition_changes.alter_partition_response_from,
-        is_repeatable=False,
-    ),
-    Kind(
-        name="register_controller",
-        request=RegisterController,
-        response_message=pb.RegisterControllerResponse,
-        request_to=nodes.register_controller_to,
-        request_from=nodes.register_controller_from,
-        response_to=nodes.register_controller_response_to,
-        response_from=nodes.register_controller_response_from,
-        is_repeatable=True,
-    ),
+    kind_by_fields(pb, "register_broker", RegisterBroker, is_repeatable=True),
+    kind_by_fields(pb, "broker_heartbeat", BrokerHeartbeat, is_repeatable=True),
+    kind_by_fields(pb, "alter_partition", AlterPartition, is_repeatable=False),
+    kind_by_fields(pb, "register_controller", RegisterController, is_repeatable=True),
     *ADMIN_KINDS,
 )
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import msgspec
 from google.protobuf.message import Message
 
+from quorum.controller import requests
 from quorum.controller.requests import Request
+from quorum.transport.convert.by_fields import by_fields
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,3 +29,25 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     response_to: Callable[[Any], Any]
     response_from: Callable[[Any], object]
     is_repeatable: bool
+
+
+def kind_by_fields(module: ModuleType, name: str, request: type[Request], *, is_repeatable: bool) -> Kind:
+    """The row of a request that is translated by its fields' names, as its answer is; `module` has their messages.
+
+    Raises:
+        TypeError: as `by_fields`.
+    """
+    spelt = request.__name__
+    response_message = getattr(module, f"{spelt}Response")
+    asked = by_fields(request, getattr(module, f"{spelt}Request"))
+    said = by_fields(getattr(requests, f"{spelt}Response"), response_message)
+    return Kind(
+        name=name,
+        request=request,
+        response_message=response_message,
+        request_to=asked.to_message,
+        request_from=asked.to_struct,
+        response_to=said.to_message,
+        response_from=said.to_struct,
+        is_repeatable=is_repeatable,
+    )

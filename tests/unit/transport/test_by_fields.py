@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraft.v1 import admin_pb2 as pb
-from metadata_log.ids import DirectoryId, TopicId
+from kraft.v1 import controller_pb2
+from metadata_log.ids import DirectoryId, TopicId, Uuid
 from quorum.controller import requests as r
 from quorum.errors import Error
-from quorum.transport.convert.admin import ADMIN_KINDS
 from quorum.transport.convert.by_fields import by_fields
+from quorum.transport.convert.calls import KINDS
 from quorum.transport.convert.common import BadMessage
 from quorum.transport.convert.kind import Kind
 from tests.support import wire_strategies as wire
@@ -28,7 +29,11 @@ _SCALARS: dict[Any, st.SearchStrategy[Any]] = {
     Error: wire.errors,
     TopicId: wire.topic_ids,
     DirectoryId: wire.ids.map(DirectoryId),
+    Uuid: wire.ids.map(Uuid),
+    r.Listener: wire.listeners,
 }
+_BY_FUNCTIONS = ("create_topics", "delete_topics", "describe_topics")
+_BY_FIELDS = {kind.name: kind for kind in KINDS if kind.name not in _BY_FUNCTIONS}
 
 
 def _any(kind: Any) -> st.SearchStrategy[Any]:
@@ -50,7 +55,7 @@ def _responses(kind: Kind) -> type[Any]:
     return typing.cast("type[Any]", getattr(r, f"{kind.request.__name__}Response"))
 
 
-@pytest.mark.parametrize("kind", ADMIN_KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", _BY_FIELDS.values(), ids=_BY_FIELDS)
 @given(data=st.data())
 def test_there_and_back(kind: Kind, data: st.DataObject) -> None:
     request = data.draw(_any(kind.request))
@@ -62,7 +67,7 @@ def test_there_and_back(kind: Kind, data: st.DataObject) -> None:
 
 
 def test_what_is_left_out_has_its_default() -> None:
-    kinds = {kind.name: kind for kind in ADMIN_KINDS}
+    kinds = _BY_FIELDS
     assert kinds["create_partitions"].request_from(pb.CreatePartitionsRequest()) == r.CreatePartitions(topics=())
     asked = pb.AlterPartitionReassignmentsRequest(topics=[pb.ReassignableTopic(name="t", partitions=[{}])])
     assert kinds["alter_partition_reassignments"].request_from(asked) == r.AlterPartitionReassignments(
@@ -73,6 +78,12 @@ def test_what_is_left_out_has_its_default() -> None:
         updates=(r.FeatureUpdate(name="group.version", level=1, upgrade_type=r.UpgradeType.UPGRADE),)
     )
     assert kinds["elect_leaders"].request_from(pb.ElectLeadersRequest()) == r.ElectLeaders(election_type=0)
+    isr = controller_pb2.AlterPartitionRequest.BrokerState(broker_id=1)
+    topic = controller_pb2.AlterPartitionRequest.Topic(partitions=[{"new_isr": [isr]}])
+    (altered,) = kinds["alter_partition"].request_from(controller_pb2.AlterPartitionRequest(topics=[topic])).topics
+    assert altered.partitions[0].new_isr == (r.BrokerState(broker_id=1, broker_epoch=-1),)
+    registered = kinds["register_broker"].request_from(controller_pb2.RegisterBrokerRequest(incarnation_id=bytes(16)))
+    assert (registered.previous_broker_epoch, registered.rack) == (-1, None)
 
 
 def test_none_and_nothing_are_not_the_same() -> None:
@@ -86,6 +97,12 @@ def test_an_id_of_another_length() -> None:
     ways = by_fields(r.AssignReplicasToDirs, pb.AssignReplicasToDirsRequest)
     with pytest.raises(BadMessage, match="directory id has 3 bytes"):
         ways.to_struct(pb.AssignReplicasToDirsRequest(directories=[pb.DirectoryAssignment(directory_id=b"abc")]))
+    heartbeat = _BY_FIELDS["broker_heartbeat"]
+    for field in ({"offline_log_dirs": [b"abc"]}, {"cordoned_log_dirs": {"directory_ids": [b"abc"]}}):
+        with pytest.raises(BadMessage, match="directory id has 3 bytes"):
+            heartbeat.request_from(controller_pb2.BrokerHeartbeatRequest(**field))
+    with pytest.raises(BadMessage, match="has 3 bytes"):
+        _BY_FIELDS["register_broker"].request_from(controller_pb2.RegisterBrokerRequest(incarnation_id=b"abc"))
 
 
 def test_a_message_without_such_a_field() -> None:
