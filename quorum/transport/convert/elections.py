@@ -16,11 +16,10 @@ from quorum.raft.messages import (
 )
 from quorum.transport.convert.common import endpoints_from, endpoints_to
 from quorum.transport.convert.partitions import (
+    answer_from,
     answer_to,
     call_of,
-    leader_in,
     only_partition,
-    refusal_in,
     replica_key,
 )
 
@@ -71,11 +70,7 @@ def vote_response_from(message: quorum_pb2.VoteResponse) -> VoteResponse:
     Raises:
         BadMessage: it is no answer for one partition.
     """
-    refusal = refusal_in(message)
-    if refusal is not None:
-        return VoteResponse(**refusal)
-    _, partition = only_partition(message.topics)
-    return VoteResponse(**leader_in(partition, message), vote_granted=partition.vote_granted)
+    return answer_from(VoteResponse, message, lambda partition: {"vote_granted": partition.vote_granted})
 
 
 # --- BeginQuorumEpoch
@@ -126,11 +121,7 @@ def begin_response_from(message: quorum_pb2.BeginQuorumEpochResponse) -> BeginQu
     Raises:
         BadMessage: it is no answer for one partition.
     """
-    refusal = refusal_in(message)
-    if refusal is not None:
-        return BeginQuorumEpochResponse(**refusal)
-    _, partition = only_partition(message.topics)
-    return BeginQuorumEpochResponse(**leader_in(partition, message))
+    return answer_from(BeginQuorumEpochResponse, message)
 
 
 # --- EndQuorumEpoch
@@ -183,8 +174,4 @@ def end_response_from(message: quorum_pb2.EndQuorumEpochResponse) -> EndQuorumEp
     Raises:
         BadMessage: it is no answer for one partition.
     """
-    refusal = refusal_in(message)
-    if refusal is not None:
-        return EndQuorumEpochResponse(**refusal)
-    _, partition = only_partition(message.topics)
-    return EndQuorumEpochResponse(**leader_in(partition, message))
+    return answer_from(EndQuorumEpochResponse, message)

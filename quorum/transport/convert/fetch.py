@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kraft.v1 import quorum_pb2
 from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
@@ -12,13 +14,12 @@ from quorum.raft.messages import (
     FetchResponse,
 )
 from quorum.transport.convert.partitions import (
+    answer_from,
     answer_to,
     call_of,
-    end_from,
+    end_in,
     end_to,
-    leader_in,
     only_partition,
-    refusal_in,
     replica_key,
 )
 
@@ -86,15 +87,14 @@ def fetch_response_from(message: quorum_pb2.FetchResponse) -> FetchResponse:
     Raises:
         BadMessage: it is no answer for one partition.
     """
-    refusal = refusal_in(message)
-    if refusal is not None:
-        return FetchResponse(**refusal)
-    _, partition = only_partition(message.topics)
-    return FetchResponse(
-        **leader_in(partition, message),
-        high_watermark=Offset(partition.high_watermark),
-        log_start_offset=Offset(partition.log_start_offset),
-        diverging=end_from(partition.diverging_epoch) if partition.HasField("diverging_epoch") else None,
-        snapshot_id=end_from(partition.snapshot_id) if partition.HasField("snapshot_id") else None,
-        records=partition.records,
-    )
+    return answer_from(FetchResponse, message, _fetched)
+
+
+def _fetched(partition: quorum_pb2.FetchResponse.Partition) -> dict[str, Any]:
+    return {
+        "high_watermark": Offset(partition.high_watermark),
+        "log_start_offset": Offset(partition.log_start_offset),
+        "diverging": end_in(partition, "diverging_epoch"),
+        "snapshot_id": end_in(partition, "snapshot_id"),
+        "records": partition.records,
+    }

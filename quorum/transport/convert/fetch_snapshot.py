@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kraft.v1 import quorum_pb2
 from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch
 from quorum.node.ports import PeerCall
 from quorum.raft.messages import FetchSnapshotRequest, FetchSnapshotResponse
 from quorum.transport.convert.partitions import (
+    answer_from,
     answer_to,
     call_of,
     end_from,
+    end_in,
     end_to,
-    leader_in,
     only_partition,
-    refusal_in,
     replica_key,
 )
 
@@ -71,14 +73,13 @@ def fetch_snapshot_response_from(message: quorum_pb2.FetchSnapshotResponse) -> F
     Raises:
         BadMessage: it is no answer for one partition.
     """
-    refusal = refusal_in(message)
-    if refusal is not None:
-        return FetchSnapshotResponse(**refusal)
-    _, partition = only_partition(message.topics)
-    return FetchSnapshotResponse(
-        **leader_in(partition, message),
-        snapshot_id=end_from(partition.snapshot_id) if partition.HasField("snapshot_id") else None,
-        size=partition.size,
-        position=partition.position,
-        data=partition.data,
-    )
+    return answer_from(FetchSnapshotResponse, message, _fetched)
+
+
+def _fetched(partition: quorum_pb2.FetchSnapshotResponse.Partition) -> dict[str, Any]:
+    return {
+        "snapshot_id": end_in(partition, "snapshot_id"),
+        "size": partition.size,
+        "position": partition.position,
+        "data": partition.data,
+    }

@@ -7,9 +7,9 @@ top. Must not know: which cluster or topic id is the right one (the node's gate 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Final, Protocol, TypedDict, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from kraft.v1 import common_pb2, quorum_pb2
 from metadata_log.ids import NodeId, ReplicaKey, TopicId
@@ -17,7 +17,6 @@ from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.errors import Error
 from quorum.node.ports import PeerCall, PeerRequest
-from quorum.raft.messages import NO_LEADER
 from quorum.transport.convert.common import (
     BadMessage,
     directory_id_from,
@@ -52,15 +51,6 @@ class Told(Protocol):
     def leader_epoch(self) -> Epoch: ...
     @property
     def leader_endpoints(self) -> tuple[Endpoint, ...]: ...
-
-
-class Leader(TypedDict):
-    """The same, on its way into an answer of the core."""
-
-    error: Error
-    leader_id: NodeId
-    leader_epoch: Epoch
-    leader_endpoints: tuple[Endpoint, ...]
 
 
 def only_partition(topics: Sequence[Topic[P_co]]) -> tuple[TopicId, P_co]:
@@ -102,20 +92,23 @@ def answer_to(kind: type[M], response: Told, topic_id: TopicId, **rest: object) 
     )
 
 
-def refusal_in(message: Any) -> Leader | None:
-    """The error of the request as a whole, beside which no leader is told; None where there is none."""
-    if not message.error_code:
-        return None
-    return Leader(error=error_from(message.error_code), leader_id=NO_LEADER, leader_epoch=NO_EPOCH, leader_endpoints=())
+def answer_from(
+    kind: Callable[..., M], message: Any, rest: Callable[[Any], dict[str, Any]] = lambda partition: {}
+) -> M:
+    """What `message` answers; `rest`: what else its partition tells.
 
-
-def leader_in(partition: Any, message: Any) -> Leader:
-    """What the partition of an answer tells of error and leader, and the answer of where that one is."""
-    return Leader(
+    Raises:
+        BadMessage: it is no answer for one partition.
+    """
+    if message.error_code:  # of the request as a whole, beside which no leader is told
+        return kind(error=error_from(message.error_code), leader_epoch=NO_EPOCH)
+    _, partition = only_partition(message.topics)
+    return kind(
         error=error_from(partition.error_code),
         leader_id=NodeId(partition.leader_id),
         leader_epoch=Epoch(partition.leader_epoch),
         leader_endpoints=nodes_from(partition.leader_id, message.node_endpoints),
+        **rest(partition),
     )
 
 
@@ -129,6 +122,11 @@ def end_to(end: OffsetAndEpoch | None) -> common_pb2.OffsetAndEpoch | None:
 
 def end_from(message: common_pb2.OffsetAndEpoch) -> OffsetAndEpoch:
     return OffsetAndEpoch(offset=Offset(message.offset), epoch=Epoch(message.epoch))
+
+
+def end_in(partition: Any, name: str) -> OffsetAndEpoch | None:
+    """That field of a partition; None where it has none."""
+    return end_from(getattr(partition, name)) if partition.HasField(name) else None
 
 
 @lru_cache(maxsize=64)

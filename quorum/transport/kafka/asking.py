@@ -9,6 +9,7 @@ Source: KIP-35 (ApiVersions), KIP-511 (its first request may be of too new a ver
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
@@ -31,10 +32,10 @@ from quorum.raft.voter_messages import (
 )
 from quorum.transport.kafka import elections, fetch_asking, voters
 from quorum.transport.kafka.reader import BadFrame
-from quorum.transport.kafka.wire import API_VERSIONS, Questions, questions_of
+from quorum.transport.kafka.wire import API_VERSIONS, Fields, Questions, questions_of
 
 CLIENT_ID: Final = "kraft"
-_SOFTWARE: Final = {"client_software_name": "kraft", "client_software_version": "1"}
+_SOFTWARE: Final[Fields] = {"client_software_name": "kraft", "client_software_version": "1"}
 _NEWEST_VERSIONS: Final = 4
 _FEATURES_FROM: Final = 3
 """The first version of ApiVersions whose answer tells of features."""
@@ -69,94 +70,53 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         return self.answer(self.questions.read(data))
 
 
-class _Api(msgspec.Struct, frozen=True, kw_only=True):
+class _Api(msgspec.Struct, frozen=True):
     name: str
     key: int
-    first: int
-    last: int
-    entity: Callable[[Questions, Any, str | None, int], Any]
-    """Of request, cluster id and timeout in ms."""
+    versions: tuple[int, int]
+    """The first and the last that is known here."""
+    fields: Callable[[Questions, Any], Fields]
+    """Of the request, but for cluster id and timeout."""
     answer: Callable[[Any], PeerResponse | ClientAnswer]
     least: Callable[[Any], int] = lambda request: 0
     """The version from which on this very request can be said."""
 
 
-def _elects(name: str, key: int, last: int, kind: type[elections.ElectionRequest], entity: Callable[..., Any]) -> _Api:
+def _elects(
+    name: str, key: int, last: int, kind: type[elections.ElectionRequest], fields: Callable[..., Fields]
+) -> _Api:
     return _Api(
-        name=name,
-        key=key,
-        first=0,
-        last=last,
-        entity=lambda questions, request, cluster_id, timeout_ms: entity(questions, request, cluster_id),
+        name,
+        key,
+        (0, last),
+        fields,
         answer=lambda body: elections.election_response_from(kind, body),
         least=lambda request: elections.PRE_VOTE_FROM if getattr(request, "pre_vote", False) else 0,
     )
 
 
+def _least_to_add(request: AddRaftVoterRequest) -> int:
+    return 0 if request.ack_when_committed else voters.ACK_WHEN_APPENDED_FROM
+
+
 _APIS: Final[dict[type[Any], _Api]] = {
-    VoteRequest: _elects("vote", 52, 2, VoteRequest, elections.vote_entity),
-    BeginQuorumEpochRequest: _elects("begin_quorum_epoch", 53, 1, BeginQuorumEpochRequest, elections.begin_entity),
-    EndQuorumEpochRequest: _elects("end_quorum_epoch", 54, 1, EndQuorumEpochRequest, elections.end_entity),
-    FetchRequest: _Api(
-        name="fetch",
-        key=1,
-        first=16,
-        last=18,
-        entity=lambda questions, request, cluster_id, timeout_ms: fetch_asking.fetch_entity(
-            questions, request, cluster_id
-        ),
-        answer=fetch_asking.fetch_response_from,
-    ),
+    VoteRequest: _elects("vote", 52, 2, VoteRequest, elections.vote_fields),
+    BeginQuorumEpochRequest: _elects("begin_quorum_epoch", 53, 1, BeginQuorumEpochRequest, elections.begin_fields),
+    EndQuorumEpochRequest: _elects("end_quorum_epoch", 54, 1, EndQuorumEpochRequest, elections.end_fields),
+    FetchRequest: _Api("fetch", 1, (16, 18), fetch_asking.fetch_fields, fetch_asking.fetch_response_from),
     FetchSnapshotRequest: _Api(
-        name="fetch_snapshot",
-        key=59,
-        first=0,
-        last=1,
-        entity=lambda questions, request, cluster_id, timeout_ms: fetch_asking.snapshot_entity(
-            questions, request, cluster_id
-        ),
-        answer=fetch_asking.snapshot_response_from,
+        "fetch_snapshot", 59, (0, 1), fetch_asking.snapshot_fields, fetch_asking.snapshot_response_from
     ),
-    RegisterController: _Api(
-        name="controller_registration",
-        key=70,
-        first=0,
-        last=0,
-        entity=lambda questions, request, cluster_id, timeout_ms: voters.registration_entity(questions, request),
-        answer=voters.registered_from,
-    ),
-    AddRaftVoterRequest: _Api(
-        name="add_raft_voter",
-        key=80,
-        first=0,
-        last=1,
-        entity=voters.add_entity,
-        answer=voters.added_from,
-        least=lambda request: 0 if request.ack_when_committed else voters.ACK_WHEN_APPENDED_FROM,
-    ),
-    RemoveRaftVoterRequest: _Api(
-        name="remove_raft_voter",
-        key=81,
-        first=0,
-        last=0,
-        entity=lambda questions, request, cluster_id, timeout_ms: voters.remove_entity(questions, request, cluster_id),
-        answer=voters.removed_from,
-    ),
-    UpdateRaftVoterRequest: _Api(
-        name="update_raft_voter",
-        key=82,
-        first=0,
-        last=0,
-        entity=lambda questions, request, cluster_id, timeout_ms: voters.update_entity(questions, request, cluster_id),
-        answer=voters.updated_from,
-    ),
+    RegisterController: _Api("controller_registration", 70, (0, 0), voters.registration_fields, voters.registered_from),
+    AddRaftVoterRequest: _Api("add_raft_voter", 80, (0, 1), voters.add_fields, voters.added_from, _least_to_add),
+    RemoveRaftVoterRequest: _Api("remove_raft_voter", 81, (0, 0), voters.remove_fields, voters.removed_from),
+    UpdateRaftVoterRequest: _Api("update_raft_voter", 82, (0, 0), voters.update_fields, voters.updated_from),
     ApiVersionsRequest: _Api(
-        name="api_versions",
-        key=API_VERSIONS,
-        first=_FEATURES_FROM,
-        last=_NEWEST_VERSIONS,
-        entity=lambda questions, request, cluster_id, timeout_ms: questions.request(**_SOFTWARE),
-        answer=voters.versions_from,
+        "api_versions",
+        API_VERSIONS,
+        (_FEATURES_FROM, _NEWEST_VERSIONS),
+        lambda questions, request: _SOFTWARE,
+        voters.versions_from,
     ),
 }
 
@@ -169,15 +129,18 @@ def asked(request: object, offered: Offered, *, cluster_id: str | None, timeout_
     """
     api = _APIS[type(request)]
     first, last = offered.get(api.key, (0, -1))
-    version = min(last, api.last)
-    if version < max(first, api.first, api.least(request)):
+    least, newest = max(api.versions[0], api.least(request)), api.versions[1]
+    version = min(last, newest)
+    if version < max(first, least):
         known = f"versions {first} to {last}" if last >= first else "nothing"
         raise NotSpokenError(
-            f"it knows {known} of {api.name} ({api.key}); version {max(api.first, api.least(request))} to {api.last} "
-            "is needed: controllers beside ours are of Kafka 4.0 or newer"
+            f"it knows {known} of {api.name} ({api.key}); version {least} to {newest} is needed: controllers beside "
+            "ours are of Kafka 4.0 or newer"
         )
     questions = questions_of(api.name, api.key, version)
-    return Asked(questions=questions, entity=api.entity(questions, request, cluster_id, timeout_ms), answer=api.answer)
+    timeout = timedelta(milliseconds=timeout_ms)
+    entity = questions.request(cluster_id=cluster_id, timeout=timeout, **api.fields(questions, request))
+    return Asked(questions=questions, entity=entity, answer=api.answer)
 
 
 def first_question(version: int = _NEWEST_VERSIONS) -> Questions:

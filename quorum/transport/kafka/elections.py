@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from metadata_log.ids import METADATA_TOPIC_NAME, NodeId
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset
-from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
+from metadata_log.voters import Endpoint
 from quorum.controller.context import RequestContext
 from quorum.errors import Error
 from quorum.node.ports import PeerCall
@@ -26,8 +26,8 @@ from quorum.raft.messages import (
     VoteResponse,
 )
 from quorum.transport.convert.common import error_from
-from quorum.transport.kafka.reader import BadFrame
-from quorum.transport.kafka.wire import Answers, Questions, key_from, uuid_to
+from quorum.transport.kafka.partitions import answered_partition, only_partition, place_among
+from quorum.transport.kafka.wire import Answers, Fields, Questions, key_from, uuid_to
 
 ElectionRequest = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest
 ElectionResponse = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse
@@ -45,19 +45,12 @@ _ANSWER_OF: Final[dict[type[Any], type[Any]]] = {
     BeginQuorumEpochRequest: BeginQuorumEpochResponse,
     EndQuorumEpochRequest: EndQuorumEpochResponse,
 }
+_OURS: Final = ("topic_name", METADATA_TOPIC_NAME)
 PRE_VOTE_FROM: Final = 2
 """The first version of Vote that can ask for a pre-vote."""
 
 
 # --- what others ask
-
-
-def _only_partition(body: Any) -> Any | None:
-    """The one partition of the metadata topic; None where something else, or more, is named."""
-    if len(body.topics) != 1 or body.topics[0].topic_name != METADATA_TOPIC_NAME:
-        return None
-    partitions = body.topics[0].partitions
-    return partitions[0] if len(partitions) == 1 else None
 
 
 def _call(request: ElectionRequest, body: Any, partition: Any, context: RequestContext) -> PeerCall:
@@ -66,7 +59,7 @@ def _call(request: ElectionRequest, body: Any, partition: Any, context: RequestC
 
 def vote_call_from(body: Any, context: RequestContext) -> PeerCall | None:
     """What a Vote asks; None when it does not ask about one partition of the metadata topic."""
-    partition = _only_partition(body)
+    partition = only_partition(body.topics, *_OURS)
     if partition is None:
         return None
     request = VoteRequest(
@@ -82,7 +75,7 @@ def vote_call_from(body: Any, context: RequestContext) -> PeerCall | None:
 
 def begin_call_from(body: Any, context: RequestContext) -> PeerCall | None:
     """What a BeginQuorumEpoch tells; None when it is not about one partition of the metadata topic."""
-    partition = _only_partition(body)
+    partition = only_partition(body.topics, *_OURS)
     if partition is None:
         return None
     request = BeginQuorumEpochRequest(
@@ -96,7 +89,7 @@ def begin_call_from(body: Any, context: RequestContext) -> PeerCall | None:
 
 def end_call_from(body: Any, context: RequestContext) -> PeerCall | None:
     """What an EndQuorumEpoch tells; None when it is not about one partition of the metadata topic."""
-    partition = _only_partition(body)
+    partition = only_partition(body.topics, *_OURS)
     if partition is None:
         return None
     candidates = getattr(partition, "preferred_candidates", None)
@@ -143,11 +136,11 @@ def election_entity(answers: Answers, response: ElectionResponse, leader: Endpoi
     )
 
 
-# --- what we ask
+# --- what we ask; the cluster id is added by who asks
 
 
-def vote_entity(questions: Questions, request: VoteRequest, cluster_id: str | None) -> Any:
-    """The request. A pre-vote needs Vote v2: the caller sees to that."""
+def vote_fields(questions: Questions, request: VoteRequest) -> Fields:
+    """The request's. A pre-vote needs Vote v2: the caller sees to that."""
     partition = questions.make(
         "PartitionData",
         partition_index=0,
@@ -159,13 +152,11 @@ def vote_entity(questions: Questions, request: VoteRequest, cluster_id: str | No
         last_offset=request.last_epoch_end_offset,
         pre_vote=request.pre_vote,
     )
-    return questions.request(
-        cluster_id=cluster_id, voter_id=request.voter.node_id, topics=(_topic(questions, partition),)
-    )
+    return {"voter_id": request.voter.node_id, "topics": (_topic(questions, partition),)}
 
 
-def begin_entity(questions: Questions, request: BeginQuorumEpochRequest, cluster_id: str | None) -> Any:
-    """The request."""
+def begin_fields(questions: Questions, request: BeginQuorumEpochRequest) -> Fields:
+    """The request's."""
     partition = questions.make(
         "PartitionData",
         partition_index=0,
@@ -173,16 +164,15 @@ def begin_entity(questions: Questions, request: BeginQuorumEpochRequest, cluster
         leader_id=request.leader_id,
         leader_epoch=request.leader_epoch,
     )
-    return questions.request(
-        cluster_id=cluster_id,
-        voter_id=request.voter.node_id,
-        topics=(_topic(questions, partition),),
-        leader_endpoints=_leader_endpoints(questions, request.leader_endpoints),
-    )
+    return {
+        "voter_id": request.voter.node_id,
+        "topics": (_topic(questions, partition),),
+        "leader_endpoints": _leader_endpoints(questions, request.leader_endpoints),
+    }
 
 
-def end_entity(questions: Questions, request: EndQuorumEpochRequest, cluster_id: str | None) -> Any:
-    """The request."""
+def end_fields(questions: Questions, request: EndQuorumEpochRequest) -> Fields:
+    """The request's."""
     candidates: tuple[Any, ...] = ()
     if questions.has("ReplicaInfo"):
         candidates = tuple(
@@ -197,11 +187,10 @@ def end_entity(questions: Questions, request: EndQuorumEpochRequest, cluster_id:
         preferred_candidates=candidates,
         preferred_successors=tuple(key.node_id for key in request.preferred_candidates),
     )
-    return questions.request(
-        cluster_id=cluster_id,
-        topics=(_topic(questions, partition),),
-        leader_endpoints=_leader_endpoints(questions, request.leader_endpoints),
-    )
+    return {
+        "topics": (_topic(questions, partition),),
+        "leader_endpoints": _leader_endpoints(questions, request.leader_endpoints),
+    }
 
 
 def _topic(questions: Questions, partition: Any) -> Any:
@@ -224,9 +213,7 @@ def election_response_from(kind: type[ElectionRequest], body: Any) -> ElectionRe
     if body.error_code:
         refused: ElectionResponse = answer(error=error_from(body.error_code), leader_epoch=NO_EPOCH)
         return refused
-    partition = _only_partition(body)
-    if partition is None:
-        raise BadFrame("it does not answer for one partition of the metadata topic")
+    partition = answered_partition(body.topics, *_OURS)
     vote = {"vote_granted": partition.vote_granted} if kind is VoteRequest else {}
     told: ElectionResponse = answer(
         error=error_from(partition.error_code),
@@ -236,13 +223,3 @@ def election_response_from(kind: type[ElectionRequest], body: Any) -> ElectionRe
         **vote,
     )
     return told
-
-
-def place_among(nodes: tuple[Any, ...], node_id: int) -> tuple[Endpoint, ...]:
-    """Where a node is reached, of an answer's node endpoints; empty when it is not told.
-
-    They have no name: they are of the listener on which was asked, and ours for Kafka's protocol has one name only.
-    """
-    return tuple(
-        Endpoint(name=CONTROLLER_LISTENER, host=node.host, port=node.port) for node in nodes if node.node_id == node_id
-    )[:1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, DirectoryId, NodeId, ReplicaKey, TopicId
+from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, TopicId
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.controller.context import RequestContext
@@ -21,7 +21,8 @@ from quorum.raft.messages import (
     FetchSnapshotRequest,
     FetchSnapshotResponse,
 )
-from quorum.transport.kafka.wire import Answers, bytes_of, milliseconds
+from quorum.transport.kafka.partitions import only_partition
+from quorum.transport.kafka.wire import Answers, bytes_of, key_from, milliseconds
 
 MAX_FETCH_BYTES: Final = 8 << 20
 """As Kafka's controllers ask for among themselves; brokers ask for less."""
@@ -37,10 +38,7 @@ def fetch_call_from(body: Any, context: RequestContext) -> PeerCall | None:
     # A replica that says it knows none (-1) is behind any that the leader has, and hears of it at once.
     told = getattr(partition, "high_watermark", TELLS_NONE)
     request = FetchRequest(
-        replica=ReplicaKey(
-            node_id=NodeId(body.replica_state.replica_id),
-            directory_id=DirectoryId(bytes_of(getattr(partition, "replica_directory_id", None))),
-        ),
+        replica=key_from(body.replica_state.replica_id, getattr(partition, "replica_directory_id", None)),
         current_leader_epoch=Epoch(partition.current_leader_epoch),
         fetch_offset=Offset(partition.fetch_offset),
         last_fetched_epoch=Epoch(partition.last_fetched_epoch),
@@ -64,15 +62,12 @@ def fetch_refused(answers: Answers, error: Error) -> Any:
 
 def snapshot_call_from(body: Any, context: RequestContext) -> PeerCall | None:
     """What a FetchSnapshot asks; None when it does not ask for one partition of the metadata topic."""
-    if len(body.topics) != 1 or len(body.topics[0].partitions) != 1 or body.topics[0].name != METADATA_TOPIC_NAME:
+    partition = only_partition(body.topics, "name", METADATA_TOPIC_NAME)
+    if partition is None:
         return None
-    partition = body.topics[0].partitions[0]
     asked = partition.snapshot_id
     request = FetchSnapshotRequest(
-        replica=ReplicaKey(
-            node_id=NodeId(body.replica_id),
-            directory_id=DirectoryId(bytes_of(getattr(partition, "replica_directory_id", None))),
-        ),
+        replica=key_from(body.replica_id, getattr(partition, "replica_directory_id", None)),
         current_leader_epoch=Epoch(partition.current_leader_epoch),
         snapshot_id=OffsetAndEpoch(offset=Offset(asked.end_offset), epoch=Epoch(asked.epoch)),
         position=partition.position,

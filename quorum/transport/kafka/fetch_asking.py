@@ -15,6 +15,7 @@ from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
 from quorum.errors import Error
 from quorum.raft.messages import (
+    NO_LEADER,
     UNKNOWN_OFFSET,
     FetchRequest,
     FetchResponse,
@@ -22,16 +23,13 @@ from quorum.raft.messages import (
     FetchSnapshotResponse,
 )
 from quorum.transport.convert.common import error_from
-from quorum.transport.kafka.elections import place_among
 from quorum.transport.kafka.fetch import TELLS_NONE
-from quorum.transport.kafka.reader import BadFrame
-from quorum.transport.kafka.wire import Questions, bytes_of, uuid_to
-
-_NO_LEADER = NodeId(-1)
+from quorum.transport.kafka.partitions import answered_partition, place_among
+from quorum.transport.kafka.wire import Fields, Questions, uuid_to
 
 
-def fetch_entity(questions: Questions, request: FetchRequest, cluster_id: str | None) -> Any:
-    """The request, with the high watermark where the version has it."""
+def fetch_fields(questions: Questions, request: FetchRequest) -> Fields:
+    """The request's, with the high watermark where the version has it."""
     partition = questions.make(
         "FetchPartition",
         partition=0,
@@ -43,15 +41,14 @@ def fetch_entity(questions: Questions, request: FetchRequest, cluster_id: str | 
         high_watermark=TELLS_NONE if request.high_watermark == UNKNOWN_OFFSET else request.high_watermark,
     )
     topic = questions.make("FetchTopic", topic_id=uuid_to(METADATA_TOPIC_ID), partitions=(partition,))
-    return questions.request(
-        cluster_id=cluster_id,
-        replica_state=questions.make("ReplicaState", replica_id=request.replica.node_id),
-        max_wait=timedelta(milliseconds=request.max_wait_ms),
-        min_bytes=0,
-        max_bytes=request.max_bytes,
-        topics=(topic,),
-        forgotten_topics_data=(),
-    )
+    return {
+        "replica_state": questions.make("ReplicaState", replica_id=request.replica.node_id),
+        "max_wait": timedelta(milliseconds=request.max_wait_ms),
+        "min_bytes": 0,
+        "max_bytes": request.max_bytes,
+        "topics": (topic,),
+        "forgotten_topics_data": (),
+    }
 
 
 def fetch_response_from(body: Any) -> FetchResponse:
@@ -62,10 +59,7 @@ def fetch_response_from(body: Any) -> FetchResponse:
     """
     if body.error_code:
         return FetchResponse(error=error_from(body.error_code), leader_epoch=NO_EPOCH)
-    topics = body.responses
-    if len(topics) != 1 or bytes_of(topics[0].topic_id) != METADATA_TOPIC_ID or len(topics[0].partitions) != 1:
-        raise BadFrame("it does not answer for one partition of the metadata topic")
-    partition = topics[0].partitions[0]
+    partition = answered_partition(body.responses, "topic_id", uuid_to(METADATA_TOPIC_ID))
     leader, diverging, snapshot = partition.current_leader, partition.diverging_epoch, partition.snapshot_id
     return FetchResponse(
         error=error_from(partition.error_code),
@@ -84,8 +78,8 @@ def _end(offset: int, epoch: int) -> OffsetAndEpoch | None:
     return OffsetAndEpoch(offset=Offset(offset), epoch=Epoch(epoch)) if offset >= 0 and epoch >= 0 else None
 
 
-def snapshot_entity(questions: Questions, request: FetchSnapshotRequest, cluster_id: str | None) -> Any:
-    """The request."""
+def snapshot_fields(questions: Questions, request: FetchSnapshotRequest) -> Fields:
+    """The request's."""
     partition = questions.make(
         "PartitionSnapshot",
         partition=0,
@@ -97,12 +91,7 @@ def snapshot_entity(questions: Questions, request: FetchSnapshotRequest, cluster
         replica_directory_id=uuid_to(request.replica.directory_id),
     )
     topic = questions.make("TopicSnapshot", name=METADATA_TOPIC_NAME, partitions=(partition,))
-    return questions.request(
-        cluster_id=cluster_id,
-        replica_id=request.replica.node_id,
-        max_bytes=request.max_bytes,
-        topics=(topic,),
-    )
+    return {"replica_id": request.replica.node_id, "max_bytes": request.max_bytes, "topics": (topic,)}
 
 
 def snapshot_response_from(body: Any) -> FetchSnapshotResponse:
@@ -113,11 +102,8 @@ def snapshot_response_from(body: Any) -> FetchSnapshotResponse:
     """
     if body.error_code:
         return FetchSnapshotResponse(error=error_from(body.error_code), leader_epoch=NO_EPOCH)
-    topics = body.topics
-    if len(topics) != 1 or topics[0].name != METADATA_TOPIC_NAME or len(topics[0].partitions) != 1:
-        raise BadFrame("it does not answer for one partition of the metadata topic")
-    partition = topics[0].partitions[0]
-    leader_id, leader_epoch = _NO_LEADER, NO_EPOCH
+    partition = answered_partition(body.topics, "name", METADATA_TOPIC_NAME)
+    leader_id, leader_epoch = NO_LEADER, NO_EPOCH
     if partition.current_leader is not None:
         leader_id, leader_epoch = partition.current_leader.leader_id, partition.current_leader.leader_epoch
     error = error_from(partition.error_code)

@@ -9,7 +9,6 @@ features in the answer to ApiVersions).
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any, Final
 
 from metadata_log.ids import NodeId, Uuid
@@ -31,7 +30,7 @@ from quorum.raft.voter_messages import (
     UpdateRaftVoterResponse,
 )
 from quorum.transport.convert.common import error_from
-from quorum.transport.kafka.wire import Answers, Questions, bytes_of, key_from, uuid_to
+from quorum.transport.kafka.wire import Answers, Fields, Questions, bytes_of, key_from, uuid_to
 
 ACK_WHEN_APPENDED_FROM: Final = 1
 """The first version of AddRaftVoter that can ask for an answer before the commit."""
@@ -115,62 +114,58 @@ def registered_entity(answers: Answers, response: RegisterControllerResponse) ->
     return answers.response(error_code=response.error, error_message=response.error_message)
 
 
-# --- what we ask
+# --- what we ask; cluster id and timeout are added by who asks
 
 
-def add_entity(questions: Questions, request: AddRaftVoterRequest, cluster_id: str | None, timeout_ms: int) -> Any:
-    """The request. One that is to be answered before the commit needs v1: the caller sees to that."""
-    return questions.request(
-        cluster_id=cluster_id,
-        timeout=timedelta(milliseconds=timeout_ms),
-        voter_id=request.voter.node_id,
-        voter_directory_id=uuid_to(request.voter.directory_id),
-        listeners=_listeners(questions, request.endpoints),
-        ack_when_committed=request.ack_when_committed,
-    )
+def add_fields(questions: Questions, request: AddRaftVoterRequest) -> Fields:
+    """The request's. One that is to be answered before the commit needs v1: the caller sees to that."""
+    return {
+        "voter_id": request.voter.node_id,
+        "voter_directory_id": uuid_to(request.voter.directory_id),
+        "listeners": _listeners(questions, request.endpoints),
+        "ack_when_committed": request.ack_when_committed,
+    }
 
 
-def remove_entity(questions: Questions, request: RemoveRaftVoterRequest, cluster_id: str | None) -> Any:
-    """The request."""
-    return questions.request(
-        cluster_id=cluster_id,
-        voter_id=request.voter.node_id,
-        voter_directory_id=uuid_to(request.voter.directory_id),
-    )
+def remove_fields(questions: Questions, request: RemoveRaftVoterRequest) -> Fields:
+    """The request's."""
+    return {
+        "voter_id": request.voter.node_id,
+        "voter_directory_id": uuid_to(request.voter.directory_id),
+    }
 
 
-def update_entity(questions: Questions, request: UpdateRaftVoterRequest, cluster_id: str | None) -> Any:
-    """The request."""
+def update_fields(questions: Questions, request: UpdateRaftVoterRequest) -> Fields:
+    """The request's."""
     voter = request.voter
-    return questions.request(
-        cluster_id=cluster_id,
-        current_leader_epoch=request.current_leader_epoch,
-        voter_id=voter.key.node_id,
-        voter_directory_id=uuid_to(voter.key.directory_id),
-        listeners=_listeners(questions, voter.endpoints),
-        k_raft_version_feature=questions.make(
+    return {
+        "current_leader_epoch": request.current_leader_epoch,
+        "voter_id": voter.key.node_id,
+        "voter_directory_id": uuid_to(voter.key.directory_id),
+        "listeners": _listeners(questions, voter.endpoints),
+        "k_raft_version_feature": questions.make(
             "KRaftVersionFeature",
             min_supported_version=voter.min_kraft_version,
             max_supported_version=voter.max_kraft_version,
         ),
-    )
+    }
 
 
 def _listeners(questions: Questions, endpoints: tuple[Endpoint, ...]) -> tuple[Any, ...]:
     return tuple(questions.make("Listener", name=at.name, host=at.host, port=at.port) for at in endpoints)
 
 
-def registration_entity(questions: Questions, request: RegisterController) -> Any:
-    """The request."""
-    return questions.request(
-        controller_id=request.controller_id,
-        incarnation_id=uuid_to(request.incarnation_id),
-        zk_migration_ready=False,
-        listeners=tuple(
+def registration_fields(questions: Questions, request: RegisterController) -> Fields:
+    """The request's."""
+    return {
+        "controller_id": request.controller_id,
+        "incarnation_id": uuid_to(request.incarnation_id),
+        "zk_migration_ready": False,
+        "listeners": tuple(
             questions.make("Listener", name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol)
             for at in request.listeners
         ),
-        features=tuple(
+        "features": tuple(
             questions.make(
                 "Feature",
                 name=feature.name,
@@ -179,7 +174,7 @@ def registration_entity(questions: Questions, request: RegisterController) -> An
             )
             for feature in request.features
         ),
-    )
+    }
 
 
 def added_from(body: Any) -> AddRaftVoterResponse:

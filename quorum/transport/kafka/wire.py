@@ -35,6 +35,10 @@ _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 NO_THROTTLE: Final = datetime.timedelta(0)
 
 
+Fields = dict[str, Any]
+"""Of one of kio's entities, by their names; those that a version does not know are left out of it."""
+
+
 class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What every request begins with, up to and with the client's id. `ends_at`: offset of what follows it."""
 
