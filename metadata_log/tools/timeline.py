@@ -129,7 +129,8 @@ def _of_control(batch: LocatedBatch, epoch_before: int) -> Iterator[Event]:
                 skipped = epoch - epoch_before - 1
                 lost = f"; unused epochs before it: {skipped}" if skipped > 0 and epoch_before else ""
                 granting = ", ".join(str(voter.voter_id) for voter in change.granting_voters)
-                text = f"node {change.leader_id} leads, by the votes of {granting}{lost}"
+                how = f"by the votes of {granting}" if granting else "by nobody's vote: a repair began this epoch"
+                text = f"node {change.leader_id} leads, {how}{lost}"
                 yield _event(batch, offset, EventKind.ELECTION, int(change.leader_id), text)
             case VotersRecord() as voters:
                 named = ", ".join(map(format_voter, VoterSet.from_record(voters)))

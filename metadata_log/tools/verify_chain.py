@@ -43,8 +43,8 @@ def kraft_version_fault(level: int) -> str | None:
 class Election(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A LeaderChange, and where it stands.
 
-    `is_repairs`: `kraft recover` wrote it, in one batch with the voters, which leaders write at offset 0 alone: nobody
-    voted, though it names a majority.
+    `is_repairs`: `kraft recover` wrote it: nobody granted a vote, not even who leads; or it stands in one batch with the
+    voters, which leaders write at offset 0 alone.
     """
 
     epoch: int
@@ -347,7 +347,7 @@ class ChainCheck:
             offset=offset,
             file=self._file,
             position=batch.position,
-            is_repairs=batch.header.base_offset > 0 and batch.header.count > 1,
+            is_repairs=batch.header.base_offset > 0 and (batch.header.count > 1 or not record.granting_voters),
         )
         rival = next((known for known in self.elections if known.epoch == election.epoch), None)
         if rival is not None and rival.leader_id != election.leader_id:
@@ -369,6 +369,6 @@ class ChainCheck:
             meaning = f"{who}, but {names} had no vote: the voters were {', '.join(map(str, sorted(voters)))}"
             self._found("leader_not_voter", meaning, batch, election.offset)
         needed = len(voters) // 2 + 1
-        if len(granting & voters) < needed:
+        if len(granting & voters) < needed and not (election.is_repairs and not granting):
             meaning = f"{who} with {len(granting & voters)} of {len(voters)} votes, where {needed} are a majority"
             self._found("leader_without_majority", meaning, batch, election.offset)

@@ -32,7 +32,6 @@ from quorum.recovery.copy_parts import BatchSums, CheckpointFile, SegmentPart, S
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.places import Place
 from quorum.recovery.reach import Reach, reach_of
-from quorum.recovery.told import told_repair
 
 
 class Copy(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +52,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         sums: of each safe batch, for comparing copies.
         proved_end: up to where its log once reached, by what stands beside or behind the safe part; at least `end`.
         short: how that is proven, where files beside the log prove more than it holds; None where none does.
-        repair: where a repair's batch is, the last one, by itself or by an audit file beside it; None without one.
+        repair: where a repair's batch is, the last one; None without one.
     """
 
     place: Place
@@ -366,7 +365,6 @@ class _Reader:
         """What was found; `reach`: what proves more."""
         is_short = reach.proved_end > self._end or self._end == 0
         beside = read_beside(self._files, self._place.metadata)
-        repair = self._repair or told_repair(self._files, self._place, self._spans)
         return Copy(
             place=self._place,
             start_offset=self._start or 0,
@@ -388,5 +386,5 @@ class _Reader:
             sums=self._sums,
             proved_end=max(reach.proved_end, self._end),
             short=reach.short if is_short else None,
-            repair=repair,
+            repair=self._repair,
         )

@@ -38,16 +38,18 @@ def control_records(batch: LocatedBatch) -> list[ControlRecord]:
 
 
 def opens_repair(batch: LocatedBatch) -> bool:
-    """Whether a control batch, not the log's first, is one that `new_log.opening_batch` makes at kraft.version 1.
+    """Whether a control batch, not the log's first, is one that `new_log.opening_batch` makes.
 
-    An elected leader's first batch names nobody but the leader and those who elected it, offset 0 apart.
+    An elected leader's first batch names those who elected it, itself at least; and no voters, offset 0 apart.
     """
     try:
         records = control_records(batch)
     except MetadataLogError:
         return False
-    is_election = isinstance(records[0], LeaderChangeMessage)
-    return is_election and any(isinstance(one, VotersRecord) for one in records[1:])
+    first = records[0]
+    if not isinstance(first, LeaderChangeMessage):
+        return False
+    return not first.granting_voters or any(isinstance(one, VotersRecord) for one in records[1:])
 
 
 class SegmentPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):

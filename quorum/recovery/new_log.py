@@ -39,13 +39,12 @@ def opening_batch(
 ) -> bytes:
     """The batch that begins the new epoch at the copy's end: LeaderChange and, at kraft.version 1, the voters.
 
-    Every epoch of a log begins with a LeaderChange; this one names those who are to vote as those who elected.
+    Every epoch of a log begins with a LeaderChange. This one names those who are to vote, and nobody who granted a
+    vote: an elected leader has its own at least, so that the log itself tells a repair from an election.
     """
     ids = [voter.key.node_id for voter in voters] if voters is not None else list(map(NodeId, static_voters))
     named = tuple(LeaderChangeVoter(voter_id=node_id) for node_id in ids)
-    records: list[ControlRecord] = [
-        LeaderChangeMessage(leader_id=NodeId(leader_id), voters=named, granting_voters=named)
-    ]
+    records: list[ControlRecord] = [LeaderChangeMessage(leader_id=NodeId(leader_id), voters=named, granting_voters=())]
     if voters is not None:
         records.append(voters.to_record())
     return build_control_batch(

@@ -30,7 +30,7 @@ from metadata_log.tools.bounds import CommittedBounds, committed_bounds
 from metadata_log.voters import Endpoint, VoterSet
 from quorum.recovery.conflicts import Conflict, common_end, conflicts_of
 from quorum.recovery.copies import Copy, batches_from
-from quorum.recovery.copy_parts import control_records
+from quorum.recovery.copy_parts import control_records, opens_repair
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.told import Told
 
@@ -265,18 +265,16 @@ def is_superseded(files: Files, kept: Copy, copy: Copy, start: int) -> bool:
     """Whether `kept` goes on from `start` under a leader elected later than all that `copy` has from there on.
 
     Then nothing of that was committed: an elected leader has all that was committed in older epochs (Raft, 5.4.3), and
-    this one began its own at `start`. An epoch that a repair began proves nothing: its first batch tells the voters,
-    too. At kraft.version 0 it does not, so that nothing is proven there.
+    this one began its own at `start`. An epoch that a repair began proves nothing: nobody was elected.
     """
-    if kept.kraft_version == 0 or copy.end.epoch >= kept.epoch_at(start):
+    if copy.end.epoch >= kept.epoch_at(start):
         return False
     if copy.origin is not None and copy.origin.end.offset > start:
         return False
     first = next(batches_from(files, kept, start), None)
     if first is None or first.header.base_offset != start or not first.header.is_control:
         return False
-    records = control_records(first)
-    return isinstance(records[0], LeaderChangeMessage) and not any(isinstance(one, VotersRecord) for one in records)
+    return isinstance(control_records(first)[0], LeaderChangeMessage) and not opens_repair(first)
 
 
 def shortfalls(known: Survey) -> list[Excess]:

@@ -1,33 +1,16 @@
-"""The epoch of a log that a repair has begun, as the audit files beside its directory tell.
+"""Repairs that the audit files beside directories tell of, whatever became of the directories.
 
-Decides: which of them the log itself bears out, and which were not taken back. Must not know: what a repair
-wrote besides.
-
-At kraft.version 0 the batch of a repair is like that of any elected leader: only what lies beside the directory
-tells one from the other.
+Decides: which of them were not taken back. Must not know: what a repair wrote besides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from metadata_log.files import Files
-from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from metadata_log.tools.contents import EpochSpan
-from quorum.recovery.journal import audits, standing, work_root_of
-from quorum.recovery.places import Place
-
-
-def told_repair(files: Files, place: Place, spans: Sequence[EpochSpan]) -> OffsetAndEpoch | None:
-    """The last epoch in `spans` that a repair is said to have begun, at the very offset; None where there is none."""
-    facts = [record.facts for record in audits(files, work_root_of(place.log_dir)).records]
-    begun = {(said.get("new_epoch"), said.get("kept_end_offset")) for said in facts}
-    for span in reversed(spans):
-        if (span.epoch, span.start_offset) in begun:
-            return OffsetAndEpoch(offset=Offset(span.start_offset), epoch=Epoch(span.epoch))
-    return None
+from quorum.recovery.journal import audits, standing
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from metadata_log.files import Files
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.os_files import OsFiles
 from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.tools.findings import finding
 from quorum.cli.output import OutputFormat
 from quorum.cli.recover_show import show_verification
-from quorum.recovery.carry_out import carry_out
+from quorum.recovery.carry_out import carry_out, remove_tree
 from quorum.recovery.copies import read_copy
 from quorum.recovery.inspect import inspect_copies
 from quorum.recovery.journal import work_root_of
@@ -66,7 +67,6 @@ def static_quorum() -> SimulatedFiles:
 
 
 def test_static_voters_that_stay_the_same_do_not_hide_that_a_repair_is_half_done() -> None:
-    """At kraft.version 0 the batch itself tells nothing: the audit file beside the directory does."""
     files = static_quorum()
     assert verify_directories(files, THREE).problems == ()
     first = same_static_voters(files).rewrites[0]
@@ -81,6 +81,24 @@ def test_static_voters_that_stay_the_same_do_not_hide_that_a_repair_is_half_done
     assert verify_directories(files, THREE).is_sound
     repair(files, lambda files: propose_undo(files, "/n2", work_root_of("/n2")), "/n2")
     assert any("has not reached node 2 (/n2)" in one for one in verify_directories(files, THREE).problems)
+
+
+def test_the_log_itself_tells_of_a_half_done_repair_of_static_voters() -> None:
+    """Nothing but the directories came here: what lies beside them, audit file and backup, stayed on another host."""
+    files = static_quorum()
+    first = same_static_voters(files).rewrites[0]
+    record = carry_out(files, first, author=AUTHOR, work_root=work_root_of(first.log_dir))
+    remove_tree(files, record.work_dir)
+    assert read_copy(files, find_place(files, "/n1")).repair == OffsetAndEpoch(offset=Offset(115), epoch=Epoch(1004))
+    [problem] = verify_directories(files, THREE).problems
+    assert "on node 1 (/n1) has not reached node 3 (/n3), node 2 (/n2)" in problem
+    assert inspect_copies(files, THREE).plan.situation.startswith("A repair is half done")
+
+
+def test_an_elected_leaders_epoch_is_no_repair() -> None:
+    """Also at kraft.version 0, where neither names voters' directories."""
+    files = static_quorum()
+    assert [read_copy(files, find_place(files, path)).repair for path in THREE] == [None] * 3
 
 
 def test_a_half_done_repair_of_static_voters_is_seen_through_a_symbolic_link(tmp_path: Path) -> None:
