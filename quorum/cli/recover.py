@@ -17,6 +17,7 @@ from quorum.cli.recover_options import Apply, Directory, Work, run_proposed, sin
 if TYPE_CHECKING:
     from metadata_log.files import Files
     from quorum.recovery.request import Proposal
+    from quorum.recovery.verify import Verification
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -59,14 +60,18 @@ def inspect(
 @app.command(epilog="Example:  kraft recover verify /var/lib/kafka/data && systemctl start kafka")
 def verify(
     directories: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Log directories that are to be started as one quorum.")
+        list[Path],
+        typer.Argument(
+            metavar="DIR...", help="Log directories that are to be started as one quorum.", readable=False
+        ),
     ],
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Check repaired directories once more before anything starts from them.
 
-    Each log by itself (as kraft check), its votes, its voters, and all directories against each other. Reads only.
-    Exit status 1: something is wrong, or too few voters are here to elect a leader.
+    Each log by itself (as kraft check), its votes, its voters, and all directories against each other. Reads only. A
+    directory that cannot be read, is none or is of another cluster is named, and the others are checked.
+    Exit status 1: something is wrong, a directory was left out, or too few voters are here to elect a leader.
     """
     from metadata_log.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.check import check_paths  # noqa: PLC0415
@@ -74,10 +79,14 @@ def verify(
     from quorum.recovery.verify import verify_directories  # noqa: PLC0415
 
     found = verify_directories(OsFiles(), texts_of(directories))
-    checked = [one for one in check_paths(directories).findings if one.counts]
+    checked = [one for one in check_paths(_judged(found)).findings if one.counts]
     show_verification(output, found, checked)
     if not found.is_sound or checked:
         raise typer.Exit(1)
+
+
+def _judged(found: Verification) -> list[Path]:
+    return [Path(one.path) for one in found.directories]
 
 
 for _name, _command, _examples in (

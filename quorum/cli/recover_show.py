@@ -192,7 +192,8 @@ def show_verification(output: OutputFormat, found: Verification, checked: Sequen
     columns = ("node_id", "end_offset", "epoch", "voters", "hash", "path")
     print_table(columns, [{**msgspec.to_builtins(one), "hash": (one.hash or "-")[:16]} for one in found.directories])
     print()
-    problems = [f"{one.path}: {problem}" for one in found.directories for problem in one.problems]
+    problems = [f"{one.path}: left out: {one.problem}" for one in found.left_out]
+    problems += [f"{one.path}: {problem}" for one in found.directories for problem in one.problems]
     problems += [*found.problems, *(f"{one.file or ''}: {one.meaning}. {one.advice}" for one in checked)]
     for problem in problems:
         print(f"WRONG: {problem}.")

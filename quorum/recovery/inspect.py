@@ -63,8 +63,16 @@ def _new_place(files: Files, path: str, known: dict[str, Place]) -> Place:
     return place
 
 
-def inspect_copies(files: Files, paths: Sequence[str]) -> Inspection:
-    """Read and compare them; what is no copy, cannot be read or is of another cluster is named and left out.
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """The copies of one cluster in the order of their paths, what is left out, and where a repair was interrupted."""
+
+    copies: tuple[Copy, ...]
+    unjudged: tuple[Unjudged, ...]
+    interrupted: tuple[Interruption, ...]
+
+
+def read_each(files: Files, paths: Sequence[str]) -> Reading:
+    """Read them; what is no copy, cannot be read or is of another cluster than most is left out, and why.
 
     Raises:
         MetadataLogError, OSError: there is none to judge; of one path, what is wrong with it.
@@ -88,16 +96,26 @@ def inspect_copies(files: Files, paths: Sequence[str]) -> Inspection:
         said = "; ".join([*(one.problem for one in unjudged), *(_finish_first(one) for one in interrupted)])
         raise RefusedError(f"none of these directories can be judged: {said}")
     copies, foreign = _of_one_cluster(copies)
-    known = survey(copies)
-    if interrupted:
-        first = of_interruptions(interrupted, paths)
+    return Reading(copies=tuple(copies), unjudged=(*unjudged, *foreign), interrupted=tuple(interrupted))
+
+
+def inspect_copies(files: Files, paths: Sequence[str]) -> Inspection:
+    """Read and compare them, see `read_each`.
+
+    Raises:
+        MetadataLogError, OSError: there is none to judge; of one path, what is wrong with it.
+    """
+    reading = read_each(files, paths)
+    known = survey(reading.copies)
+    if reading.interrupted:
+        first = of_interruptions(reading.interrupted, paths)
         plan = Plan(is_whole=False, situation=first.situation, repairs=(), steps=first.steps)
-        return Inspection(survey=known, plan=plan, unjudged=(*unjudged, *foreign))
+        return Inspection(survey=known, plan=plan, unjudged=reading.unjudged)
     plan = make_plan(files, known)
-    unread = [one for one in unjudged if one.may_hold_more]
+    unread = [one for one in reading.unjudged if one.may_hold_more]
     if unread:
         plan = msgspec.structs.replace(plan, steps=(_read_first(unread), *plan.steps))
-    return Inspection(survey=known, plan=plan, unjudged=(*unjudged, *foreign))
+    return Inspection(survey=known, plan=plan, unjudged=reading.unjudged)
 
 
 def _finish_first(one: Interruption) -> str:

@@ -17,10 +17,10 @@ from metadata_log.ids import id_text
 from metadata_log.image import UnwritableMetadataError
 from metadata_log.image.hash import image_hash
 from quorum.recovery.advice import Step, bring_back, is_ours
-from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.copies import Copy
+from quorum.recovery.inspect import Unjudged, read_each
 from quorum.recovery.journal import again, pending
 from quorum.recovery.obstacles import undo_lines
-from quorum.recovery.places import find_place
 from quorum.recovery.plan import fault_of
 from quorum.recovery.survey import Survey, elects, survey, unreached
 
@@ -38,33 +38,36 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
-    """All of them: `problems` of each alone and of all together, and what to do next."""
+    """All of them: `problems` of each alone and of all together, what was left out, and what to do next."""
 
     directories: tuple[Verified, ...]
     problems: tuple[str, ...]
     steps: tuple[Step, ...]
+    left_out: tuple[Unjudged, ...] = ()
 
     @property
     def is_sound(self) -> bool:
         """Whether they may be started."""
-        return not self.problems and not any(found.problems for found in self.directories)
+        return not self.problems and not self.left_out and not any(found.problems for found in self.directories)
 
 
 def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
-    """Check directories of one quorum, together.
+    """Check directories of one quorum, together; one that is none, cannot be read or is of another cluster is named.
 
     Raises:
-        RefusedError: one is no log directory, or they are of several clusters.
-        OSError: one cannot be read.
+        MetadataLogError, OSError: there is none to check; of one path, what is wrong with it.
     """
-    copies = [read_copy(files, find_place(files, path)) for path in paths]
+    reading = read_each(files, paths)
+    copies = reading.copies
     known = survey(copies)
     found = tuple(_verified(files, known, copy) for copy in copies)
-    problems = tuple(_together(known))
-    steps: tuple[Step, ...] = ()
-    if not problems and not any(one.problems for one in found):
-        steps = (bring_back(is_ours(known.told_by.voters), len(paths)),)
-    return Verification(directories=found, problems=problems, steps=steps)
+    verification = Verification(
+        directories=found, problems=tuple(_together(known)), steps=(), left_out=reading.unjudged
+    )
+    if not verification.is_sound:
+        return verification
+    steps = (bring_back(is_ours(known.told_by.voters), len(copies)),)
+    return msgspec.structs.replace(verification, steps=steps)
 
 
 def _verified(files: Files, known: Survey, copy: Copy) -> Verified:

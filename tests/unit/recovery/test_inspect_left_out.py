@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,8 +12,7 @@ import pytest
 from quorum.cli.main import run
 from tests.support.clusters import unpack_clusters
 from tests.support.misuses import CLUSTER, OTHER_CLUSTER, Bench, empty, foreign, last_segment, metadata, with_meta
-
-NOBODY = 65534
+from tests.support.readers import as_nobody, open_root
 
 
 @pytest.fixture(scope="module")
@@ -63,22 +60,15 @@ def test_each_bad_directory_is_named_and_the_others_are_judged(
 
 
 def test_where_one_may_not_look_the_others_are_judged(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    root = Path(tempfile.mkdtemp())
-    root.chmod(0o755)
-    bench = Bench(clusters, root)
-    sound, closed, half = bench.node("basic", 1), bench.node("basic", 2), bench.node("basic", 3)
-    inspected(capsys, sound, status=1)  # what is imported on the way cannot be once we are nobody
-    closed.chmod(0o000)
-    (metadata(half) / "quorum-state").chmod(0o000)
-    user = os.geteuid()
-    if user == 0:
-        os.seteuid(NOBODY)
-    try:
-        said = inspected(capsys, sound, closed, half)
-    finally:
-        os.seteuid(user)
+    with open_root() as root:
+        bench = Bench(clusters, root)
+        sound, closed, half = bench.node("basic", 1), bench.node("basic", 2), bench.node("basic", 3)
+        inspected(capsys, sound, status=1)
+        closed.chmod(0o000)
+        (metadata(half) / "quorum-state").chmod(0o000)
+        with as_nobody():
+            said = inspected(capsys, sound, closed, half)
         closed.chmod(0o755)
-        shutil.rmtree(root)
     for path in (closed, metadata(half) / "quorum-state"):
         assert f"LEFT OUT: {path} cannot be read (Permission denied): run this as the user that the node" in said
     assert f"  1. Before any repair, mend what keeps {closed}, {half} from being read" in said
