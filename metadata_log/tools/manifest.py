@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.directory import MetaProperties
 from metadata_log.errors import CorruptFileError
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
 
@@ -74,6 +75,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     lost: tuple[str, ...] = ()
     files: tuple[ManifestFile, ...]
 
+    @property
+    def identity(self) -> MetaProperties:
+        """Whose log it is, as the replica's meta.properties said."""
+        directory_id = None if self.directory_id is None else parse_directory_id(self.directory_id)
+        return MetaProperties(cluster_id=self.cluster_id, node_id=NodeId(self.node_id), directory_id=directory_id)
+
 
 def write_manifest(directory: Path, manifest: Manifest) -> None:
     """Write it into a directory, as indented JSON with the fields in the order above."""
@@ -89,18 +96,27 @@ def read_manifest(directory: Path) -> Manifest:
         FileNotFoundError: there is none.
     """
     path = directory / MANIFEST_FILE
+    return parse_manifest(path.read_bytes(), str(path))
+
+
+def parse_manifest(data: bytes, path: str) -> Manifest:
+    """The manifest that these bytes are.
+
+    Raises:
+        CorruptFileError: it is none, or of a version that we do not know.
+    """
     try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+        manifest = msgspec.json.decode(data, type=Manifest)
         for voter in manifest.voters:
             parse_directory_id(voter.directory_id)
         if manifest.directory_id is not None:
             parse_directory_id(manifest.directory_id)
     except (msgspec.DecodeError, InvalidIdError) as error:
-        raise CorruptFileError(str(path), f"it is no manifest of an export: {error}") from error
+        raise CorruptFileError(path, f"it is no manifest of an export: {error}") from error
     if manifest.format_version != FORMAT_VERSION:
         raise CorruptFileError(
-            str(path), f"it is of version {manifest.format_version}; this software reads {FORMAT_VERSION}: upgrade it"
+            path, f"it is of version {manifest.format_version}; this software reads {FORMAT_VERSION}: upgrade it"
         )
     if any("/" in file.name or file.name.startswith(".") for file in manifest.files):
-        raise CorruptFileError(str(path), "it names a file outside its directory")
+        raise CorruptFileError(path, "it names a file outside its directory")
     return manifest

@@ -18,7 +18,6 @@ import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, read_meta_properties
 from metadata_log.errors import CorruptFileError, WrongUseError
-from metadata_log.ids import NodeId, parse_directory_id
 from metadata_log.meta_properties import told_node_id
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.manifest import MANIFEST_FILE, read_manifest
@@ -244,16 +243,11 @@ def _node(path: Path, disks: list[LogDirectory], metadata: Path | None = None) -
 
 def _export(path: Path) -> NodeSource:
     manifest = read_manifest(path)
-    identity = MetaProperties(
-        cluster_id=manifest.cluster_id,
-        node_id=NodeId(manifest.node_id),
-        directory_id=None if manifest.directory_id is None else parse_directory_id(manifest.directory_id),
-    )
     return NodeSource(
         path=path,
         node_id=manifest.node_id,
         metadata=path,
-        log_directories=(LogDirectory(path=path, identity=identity),),
+        log_directories=(LogDirectory(path=path, identity=manifest.identity),),
         high_watermark=manifest.high_watermark,
     )
 

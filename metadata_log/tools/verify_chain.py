@@ -43,8 +43,8 @@ def kraft_version_fault(level: int) -> str | None:
 class Election(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A LeaderChange, and where it stands.
 
-    `is_repairs`: `kraft recover` wrote it: nobody granted a vote, not even who leads; or it stands in one batch with the
-    voters, which leaders write at offset 0 alone.
+    `is_repairs`: `kraft recover` wrote it: nobody granted a vote, not even who leads; or it stands in one batch with
+    the voters, which leaders write at offset 0 alone.
     """
 
     epoch: int

@@ -31,7 +31,7 @@ def inspect(
         list[Path],
         typer.Argument(
             metavar="DIR...",
-            help="Log directories of controllers and brokers of one cluster, or copies.",
+            help="Log directories of controllers and brokers of one cluster, copies or exports (kraft log export).",
             readable=False,
         ),
     ],
@@ -61,9 +61,7 @@ def inspect(
 def verify(
     directories: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="DIR...", help="Log directories that are to be started as one quorum.", readable=False
-        ),
+        typer.Argument(metavar="DIR...", help="Log directories that are to be started as one quorum.", readable=False),
     ],
     output: Output = OutputFormat.TABLE,
 ) -> None:

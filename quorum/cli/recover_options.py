@@ -33,7 +33,9 @@ Directories = Annotated[
 ]
 Copies = Annotated[
     list[Path] | None,
-    typer.Option("--copy", help="Another node's log directory, or a copy of it, to compare with. May be repeated."),
+    typer.Option(
+        "--copy", help="Another node's log directory, a copy or an export of it, to compare with. May be repeated."
+    ),
 ]
 Missing = Annotated[
     str | None,

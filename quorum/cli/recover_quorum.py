@@ -74,7 +74,9 @@ def standalone(
 def from_broker(
     broker_dir: Annotated[
         list[Path],
-        typer.Option("--broker-dir", help="A broker's log directory, or a copy; the best of several is taken."),
+        typer.Option(
+            "--broker-dir", help="A broker's log directory, a copy or an export; the best of several is taken."
+        ),
     ],
     directory: Annotated[
         list[Path],

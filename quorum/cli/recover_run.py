@@ -26,7 +26,7 @@ from quorum.recovery.carry_out import carry_out, remedy
 from quorum.recovery.changes import make_directories
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal import AUDIT_COPY_FILE, AUDIT_FILE, JOURNAL_FILE, Record, pending, work_root_of
-from quorum.recovery.places import find_place
+from quorum.recovery.places import find_target
 from quorum.recovery.request import Proposal
 from quorum.recovery.resume import Asked, resume
 from quorum.recovery.resume import is_all as is_all_of
@@ -191,7 +191,7 @@ def _log_dir(files: Files, target: Path, *, is_new: bool) -> str | None:
     if files.is_dir(path) and pending(files, path) is not None:
         return path
     try:
-        return find_place(files, path).log_dir
+        return find_target(files, path).log_dir
     except RefusedError:
         if is_new:
             return None

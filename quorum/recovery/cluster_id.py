@@ -19,7 +19,7 @@ from quorum.recovery.copies import read_copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal import refuse_pending
 from quorum.recovery.liveness import Heard
-from quorum.recovery.places import Place, find_place
+from quorum.recovery.places import Place, find_target
 from quorum.recovery.request import Proposal, Request
 from quorum.recovery.survey import survey
 
@@ -37,7 +37,7 @@ def propose_cluster_id(
         OSError: something cannot be read.
     """
     _check_id(new_id)
-    places = [find_place(files, path) for path in targets]
+    places = [find_target(files, path) for path in targets]
     identities = [_identity(files, place) for place in places]
     old = sorted({identity.cluster_id for identity in identities} - {new_id})
     if len(old) > 1:

@@ -110,8 +110,10 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def static_voters(self) -> tuple[int, ...]:
-        """By a quorum-state of version 0."""
-        state = self.quorum_state
+        """By a quorum-state of version 0, or what an export's manifest has from there."""
+        state, manifest = self.quorum_state, self.place.manifest
+        if manifest is not None and self.kraft_version == 0:
+            return tuple(voter.node_id for voter in manifest.voters)
         return () if state is None else tuple(int(voter) for voter in state.current_voters or ())
 
     @property
@@ -124,6 +126,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
             log_end_offset=int(self.end.offset),
             snapshot_end=0 if origin is None else int(origin.offset),
             snapshot_epoch=-1 if origin is None else int(origin.epoch),
+            high_watermark=None if self.place.manifest is None else self.place.manifest.high_watermark,
             committed_before=self.committed_before,
             proved_end=self.proved_end,
         )

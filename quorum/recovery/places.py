@@ -12,9 +12,10 @@ import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, read_meta_properties
 from metadata_log.errors import CorruptFileError, NewerFileError
-from metadata_log.files import Files
+from metadata_log.files import Files, read_file
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
 from metadata_log.segment import segment_bases
+from metadata_log.tools.manifest import MANIFEST_FILE, Manifest, parse_manifest
 from quorum.recovery.errors import RefusedError
 
 HELD_SUFFIX: Final = ".recover-held"
@@ -22,13 +23,14 @@ HELD_SUFFIX: Final = ".recover-held"
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """A log directory, or a copy of a metadata log alone.
+    """A log directory, a copy of a metadata log alone, or an export of one (`kraft log export`).
 
     Attributes:
         log_dir: the directory with meta.properties.
         metadata: the directory with segments and checkpoints.
-        identity: by meta.properties; None where there is none, and then `complaint` says why.
-        is_newer: newer software wrote meta.properties.
+        identity: by meta.properties, or an export's manifest; None where there is none, and `complaint` says why.
+        is_newer: newer software wrote what says whose it is.
+        manifest: an export's; None where it is none.
     """
 
     log_dir: str
@@ -36,6 +38,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     identity: MetaProperties | None
     complaint: str | None = None
     is_newer: bool = False
+    manifest: Manifest | None = None
 
     @property
     def node_id(self) -> int | None:
@@ -44,8 +47,11 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> ReplicaKey | None:
-        """The replica whose directory it is; without a directory id before Kafka 3.7."""
-        if self.identity is None:
+        """The replica whose directory it is; without a directory id before Kafka 3.7.
+
+        None of an export, too: nothing votes from it, and its node may have gone on since.
+        """
+        if self.identity is None or self.manifest is not None:
             return None
         return ReplicaKey(node_id=self.identity.node_id, directory_id=self.identity.directory_id or ZERO_DIRECTORY_ID)
 
@@ -86,14 +92,41 @@ def find_place(files: Files, path: str) -> Place:
     )
 
 
+def find_target(files: Files, path: str) -> Place:
+    """The log directory that `path` is, to be changed or started.
+
+    Raises:
+        RefusedError: it is none, or an export.
+    """
+    place = find_place(files, path)
+    if place.manifest is not None:
+        raise RefusedError(
+            f"{place.log_dir} is an export (`kraft log export`), which no node starts from and nothing is changed in: "
+            "name the node's own log directory. To compare with it: --copy; to make a controller's directory of it: "
+            f"`kraft recover from-broker --broker-dir {place.log_dir}`"
+        )
+    return place
+
+
 def _place_at(files: Files, path: str) -> Place | None:
     if os.path.basename(path) == METADATA_DIRECTORY:
         return _identified(files, os.path.dirname(path) or ".", path)
     if files.exists(f"{path}/{METADATA_DIRECTORY}") or files.exists(f"{path}/{META_PROPERTIES_FILE}"):
         return _identified(files, path, f"{path}/{METADATA_DIRECTORY}")
-    if segment_bases(files.listdir(path)):
-        return _identified(files, path, path)
-    return None
+    names = files.listdir(path)
+    if MANIFEST_FILE in names:
+        return _exported(files, path)
+    return _identified(files, path, path) if segment_bases(names) else None
+
+
+def _exported(files: Files, path: str) -> Place:
+    """An export: its manifest says whose log it is, and up to where that reached.
+
+    Raises:
+        CorruptFileError: the manifest cannot be right.
+    """
+    manifest = parse_manifest(read_file(files, f"{path}/{MANIFEST_FILE}"), f"{path}/{MANIFEST_FILE}")
+    return Place(log_dir=path, metadata=path, identity=manifest.identity, manifest=manifest)
 
 
 def _identified(files: Files, log_dir: str, metadata: str) -> Place:

@@ -64,14 +64,15 @@ def make_plan(files: Files, known: Survey) -> Plan:
 
 def fault_of(copy: Copy) -> str | None:
     """Why a node would not start from this copy as it is, or not without loss; None where it would."""
+    if copy.place.manifest is not None:
+        return "it is an export, which no node starts from" + (f"; {copy.stop}" if copy.stop is not None else "")
     if copy.place.identity is None:
         return copy.place.complaint
     if copy.stop is not None and not copy.stop.is_torn:
         return f"it is damaged: {copy.stop}" + (f"; {copy.short}" if copy.short is not None else "")
-    if copy.short is not None:
-        return copy.short
-    if copy.problem is not None or copy.quorum_problem is not None:
-        return copy.problem or copy.quorum_problem
+    wrong = copy.short or copy.problem or copy.quorum_problem
+    if wrong is not None:
+        return wrong
     newest = copy.checkpoints[0] if copy.checkpoints else None
     if newest is not None and newest.problem is not None:
         return f"its newest checkpoint is damaged: {newest.problem}"
@@ -84,6 +85,8 @@ def usable(copy: Copy) -> str | None:
         return f"{copy.problem}"
     if copy.state is None:
         return f"its metadata cannot be told: {copy.problem}"
+    if copy.place.manifest is not None and copy.stop is not None and not copy.stop.is_torn:
+        return f"it is damaged at {copy.stop}, and in an export nothing is mended: name the directory it was made of"
     if copy.image is None or copy.image.features.metadata_version is None:
         return "it holds no metadata yet"
     return None
@@ -106,7 +109,7 @@ def may_lose(known: Survey, kept: Copy) -> str | None:
     if not known.voters:
         return "who voted is not known, so records that no copy here holds may have been committed"
     since = f"after {time_text(kept.last_timestamp_ms)}" if kept.last_timestamp_ms >= 0 else "at any time"
-    absent = ", ".join(map(str, known.absent_voters)) or "damaged ones"
+    absent = ", ".join(map(str, known.unheard_voters))
     return (
         f"records that a majority with voters {absent} acknowledged {since}, past offset {kept.end.offset}, and that "
         "no copy here holds: how many cannot be known"

@@ -24,7 +24,7 @@ from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.facts import facts_of
 from quorum.recovery.journal import refuse_pending
 from quorum.recovery.new_log import epochs_of
-from quorum.recovery.places import find_place
+from quorum.recovery.places import find_target
 from quorum.recovery.request import Proposal, refuse_damaged, refuse_newer_files
 from quorum.recovery.survey import survey
 
@@ -38,7 +38,7 @@ def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
         RefusedError: the log itself is damaged, or nothing is wrong.
         OSError: something cannot be read.
     """
-    place = find_place(files, target)
+    place = find_target(files, target)
     refuse_pending(files, place.log_dir)
     own = read_copy(files, place)
     refuse_newer_files(own)

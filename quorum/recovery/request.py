@@ -210,6 +210,8 @@ def refuse_damaged(known: Survey, copy: Copy) -> None:
     """
     stop = copy.stop
     if stop is not None and not stop.is_torn:
+        if copy.place.manifest is not None:
+            refuse_unusable(copy)
         if copy.end.offset == 0:
             raise RefusedError(
                 f"{copy.label} is damaged at {stop}, and nothing sound stands before that. Take another copy (kraft "

@@ -36,6 +36,8 @@ from quorum.recovery.told import Told
 
 _MOST_TOPICS: Final = 20
 _ASIDE: Final = "Before it starts again, move its __cluster_metadata-0 away (a broker fetches it anew)"
+_NO_VOTE: Final = "there is no such file"
+_EXPORT_HAS_NONE: Final = "an export has no such file"
 MAX_EPOCH: Final = (1 << 31) - 1
 
 
@@ -111,7 +113,10 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         """Files that held an epoch and a vote and do not tell them, and why."""
         unread = [(found.path, found.why) for copy in self.copies for found in copy.unread if found.is_vote]
         missing = [
-            (f"{copy.place.metadata}/{QUORUM_STATE_FILE}", "there is no such file")
+            (
+                f"{copy.place.metadata}/{QUORUM_STATE_FILE}",
+                _NO_VOTE if copy.place.manifest is None else _EXPORT_HAS_NONE,
+            )
             for copy in self.copies
             if copy.quorum_state is None and copy.quorum_problem is None
         ]
@@ -123,18 +128,16 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         return key is not None and any(_votes(key, voter) for voter in self.voters)
 
     @property
+    def unheard_voters(self) -> tuple[int, ...]:
+        """Voters of which no whole log is here: what they held last is not known."""
+        whole = [copy for copy in self.copies if (copy.stop is None or copy.stop.is_torn) and copy.short is None]
+        keys = [copy.place.key for copy in whole if copy.place.key is not None]
+        return tuple(int(voter.node_id) for voter in self.voters if not any(_votes(key, voter) for key in keys))
+
+    @property
     def majority_is_absent(self) -> bool:
         """Whether records may have been committed that no copy here holds."""
-        present = {
-            int(voter.node_id)
-            for voter in self.voters
-            for copy in self.copies
-            if (copy.stop is None or copy.stop.is_torn)
-            and copy.short is None
-            and copy.place.key is not None
-            and _votes(copy.place.key, voter)
-        }
-        return len(self.voters) - len(present) >= len(self.voters) // 2 + 1
+        return len(self.unheard_voters) >= len(self.voters) // 2 + 1
 
     def endpoints(self) -> dict[Endpoint, int]:
         """Where a controller may listen, by all copies: voters' and registered controllers' listeners."""

@@ -16,7 +16,7 @@ from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import read_copies
 from quorum.recovery.journal import refuse_pending
-from quorum.recovery.places import Place, find_place
+from quorum.recovery.places import Place, find_target
 from quorum.recovery.request import (
     files_in,
     refuse_broker,
@@ -43,7 +43,7 @@ def read_target(files: Files, target: str, copies: Sequence[str]) -> tuple[Surve
         RefusedError: one is none, or that one is in the middle of a repair.
         OSError: one cannot be read.
     """
-    place = find_place(files, target)
+    place = find_target(files, target)
     refuse_pending(files, place.log_dir)
     known = survey(read_copies(files, [target, *copies]))
     refuse_conflicts(known)
@@ -59,7 +59,7 @@ def read_targets(files: Files, targets: Sequence[str], copies: Sequence[str], na
     """
     if not targets or not named:
         raise RefusedError("say which directories to change (--dir) and who is to vote (--set)")
-    places = [find_place(files, path) for path in targets]
+    places = [find_target(files, path) for path in targets]
     for place in places:
         refuse_pending(files, place.log_dir)
     blank = [place for place in places if not segment_bases(list(files_in(files, place.log_dir)))]

@@ -17,6 +17,7 @@ from metadata_log.batch import build_batch
 from metadata_log.directory_lock import DirectoryLock
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.os_files import OsFiles
+from metadata_log.tools.export import export_replica
 from quorum.cli.main import run
 
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
@@ -213,6 +214,15 @@ def backup_damaged(bench: Bench) -> Path:
 
 def truncate(bench: Bench, node: Path, to: int, *words: object) -> list[object]:
     return ["truncate", "--dir", node, "--to", to, "--missing", "rest", *words]
+
+
+def exported(bench: Bench, node_id: int = 1, *, manifest: str | None = None) -> Path:
+    """What `kraft log export` makes of a node's log; `manifest`: what it says of itself instead."""
+    target = bench.root / f"export-{node_id}"
+    export_replica(bench.node("basic", node_id), target)
+    if manifest is not None:
+        (target / "manifest.json").write_text(manifest)
+    return target
 
 
 def foreign(bench: Bench, node_id: int = 12) -> Path:

@@ -13,8 +13,10 @@ from tests.support.misuses import (
     Case,
     backup_damaged,
     damaged,
+    exported,
     no_meta,
     ran_since,
+    standalone,
     truncate,
     without_snapshot,
 )
@@ -89,6 +91,29 @@ FILES_MISUSES: Final = (
     Case("undo after the node has run", lambda b: ["undo", "--dir", ran_since(b)], r"a node has run since.*backup"),
     Case(
         "undo from a damaged backup", lambda b: ["undo", "--dir", backup_damaged(b)], r"missing or damaged.*Nothing was"
+    ),
+    Case(
+        "repair an export",
+        lambda b: ["standalone", "--dir", exported(b), "--missing", "rest"],
+        r"is an export \(`kraft log export`\), which no node starts from.*own log directory.*--copy.*from-broker",
+    ),
+    Case("cut an export", lambda b: truncate(b, exported(b), 83), r"is an export .*name the node's own log directory"),
+    Case(
+        "drop an export's checkpoint",
+        lambda b: ["drop-snapshot", "--dir", exported(b), "--missing", "rest"],
+        r"is an export .*name the node's own log directory",
+    ),
+    Case("indexes for an export", lambda b: ["rebuild-indexes", "--dir", exported(b)], r"is an export "),
+    Case(
+        "a cluster id for an export",
+        lambda b: ["cluster-id", "--dir", exported(b), "--to", OTHER_CLUSTER],
+        r"is an export ",
+    ),
+    Case("undo in an export", lambda b: ["undo", "--dir", exported(b)], r"is an export "),
+    Case(
+        "an export that cannot be told",
+        lambda b: [*standalone(b, b.node("basic", 2)), "--copy", exported(b, manifest="{")],
+        r"manifest.json: it is no manifest of an export",
     ),
     Case("undo nowhere", lambda b: ["undo", "--dir", b.root / "none"], r"does not exist"),
 )

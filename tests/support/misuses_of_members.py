@@ -12,6 +12,7 @@ from tests.support.misuses import (
     HERE,
     OTHER_CLUSTER,
     Case,
+    exported,
     formatted,
     from_broker,
     lonely_copy,
@@ -30,6 +31,21 @@ MEMBERS_MISUSES: Final = (
         "from a broker once more",
         lambda b: from_broker(b, made_from_broker(b), *HERE),
         r"the result of `kraft recover from-broker` of 20.*: start the controller",
+    ),
+    Case(
+        "into an export",
+        lambda b: from_broker(b, exported(b), *HERE),
+        r"not empty and not formatted: name a new",
+    ),
+    Case(
+        "voters of an export",
+        lambda b: ["voters", "--dir", exported(b), "--set", "1@h:1", "--missing", "rest"],
+        r"is an export ",
+    ),
+    Case(
+        "static voters of an export",
+        lambda b: ["static-voters", "--dir", exported(b), "--set", "1@h:1", "--missing", "rest"],
+        r"is an export ",
     ),
     Case(
         "into a directory in use",

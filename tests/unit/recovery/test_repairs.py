@@ -9,7 +9,7 @@ from metadata_log.batch import build_control_batch
 from metadata_log.file_log import open_log
 from metadata_log.ids import DirectoryId, NodeId
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.records import LeaderChangeMessage, encode_control
+from metadata_log.records import LeaderChangeMessage, LeaderChangeVoter, encode_control
 from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.conflicts import common_end
@@ -197,7 +197,8 @@ def test_without_any_known_address_nobody_is_asked_and_nothing_is_done() -> None
 def test_what_a_later_elected_leader_never_had_was_never_committed() -> None:
     files = cluster("basic", 1, 11)
     repair(files, lambda files: propose_truncate(files, "/n1", [], 56, request(accept_data_loss=True)), "/n1")
-    elected = LeaderChangeMessage(leader_id=NodeId(2), voters=(), granting_voters=())
+    both = tuple(LeaderChangeVoter(voter_id=NodeId(voter)) for voter in (2, 3))
+    elected = LeaderChangeMessage(leader_id=NodeId(2), voters=both, granting_voters=both)
     _append(
         files,
         "/n1",

@@ -39,9 +39,7 @@ def test_each_bad_directory_is_named_and_the_others_are_checked(
     sound, bad = bench.node("basic", 1), [bench.root / "none", empty(bench), foreign(bench, 3)]
     said = verified(capsys, bad[0], sound, bad[1], cut, bad[2])
     for path, what in zip(bad, ("does not exist", "holds no metadata log", "is of another cluster"), strict=True):
-        assert any(
-            line.startswith(f"WRONG: {path}: left out: ") and what in line for line in said.splitlines()
-        ), said
+        assert any(line.startswith(f"WRONG: {path}: left out: ") and what in line for line in said.splitlines()), said
     assert any(line.startswith(f"WRONG: {cut}") for line in said.splitlines()), said
     assert len([line for line in said.splitlines() if str(sound) in line and "WRONG" not in line]) == 1
     assert "Next:" not in said
