@@ -75,10 +75,11 @@ class Files(Protocol):
     def mkdirs(self, path: str) -> None:
         """Make a directory and its parents where absent. Their entries are durable when it returns."""
 
-    def copy_access(self, source: str, target: str) -> None:
+    def copy_access(self, source: str, target: str, *, owner_of: str | None = None) -> None:
         """Give `target` the mode of `source`, and as far as this process may its owner and group: never a wider access.
 
-        A directory's right to be searched goes to directories only.
+        But its owner may always read and write it, also where `source` was kept read-only. A directory's right to be
+        searched goes to directories only. `owner_of`: whose owner and group it gets, if not `source`'s.
         """
 
     def fsync_dir(self, path: str) -> None:

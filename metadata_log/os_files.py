@@ -10,6 +10,7 @@ import fcntl
 import os
 import stat
 from _thread import allocate_lock
+from contextlib import suppress
 from typing import Final
 
 from metadata_log.files import FileHandle, HeldLock, parent_of
@@ -154,18 +155,22 @@ class OsFiles:
             os.mkdir(made)
             self.fsync_dir(parent_of(made))
 
-    def copy_access(self, source: str, target: str) -> None:
+    def copy_access(self, source: str, target: str, *, owner_of: str | None = None) -> None:
         """See the port."""
         model, own = os.stat(source), os.stat(target)
+        owner = model if owner_of is None else os.stat(owner_of)
         mode = stat.S_IMODE(model.st_mode) & 0o777
-        if (own.st_uid, own.st_gid) != (model.st_uid, model.st_gid):
-            try:
-                os.chown(target, model.st_uid if os.geteuid() == 0 else -1, model.st_gid)
-            except PermissionError:
-                mode &= 0o707  # the group's access would go to another group
-        if stat.S_ISDIR(model.st_mode) and not stat.S_ISDIR(own.st_mode):
+        gid = own.st_gid
+        if (own.st_uid, own.st_gid) != (owner.st_uid, owner.st_gid):
+            with suppress(PermissionError):
+                os.chown(target, owner.st_uid if os.geteuid() == 0 else -1, owner.st_gid)
+                gid = owner.st_gid
+        if gid != model.st_gid:  # the group's access would go to another group: it is among the others
+            mode &= 0o707 | (mode & 0o007) << 3
+        is_dir = stat.S_ISDIR(own.st_mode)
+        if stat.S_ISDIR(model.st_mode) and not is_dir:
             mode &= 0o666
-        os.chmod(target, mode)
+        os.chmod(target, mode | (0o700 if is_dir else 0o600))
 
     def fsync_dir(self, path: str) -> None:
         """See the port."""

@@ -169,7 +169,7 @@ class SimulatedFiles:
             self._directories[made] = Directory()
             self._end()
 
-    def copy_access(self, source: str, target: str) -> None:
+    def copy_access(self, source: str, target: str, *, owner_of: str | None = None) -> None:
         """See the port. There are no modes here."""
 
     def fsync_dir(self, path: str) -> None:

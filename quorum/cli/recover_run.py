@@ -20,12 +20,13 @@ from metadata_log.files import Files
 from metadata_log.os_files import OsFiles
 from quorum.cli.output import OutputFormat, show_json
 from quorum.cli.recover_options import author
+from quorum.cli.recover_owner import NewOwner, give_audits, give_to_owner, owner_of_new
 from quorum.cli.recover_show import step_lines
 from quorum.recovery.advice import undo_line
 from quorum.recovery.carry_out import carry_out, remedy
 from quorum.recovery.changes import make_directories
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
-from quorum.recovery.journal import AUDIT_COPY_FILE, AUDIT_FILE, JOURNAL_FILE, Record, pending, work_root_of
+from quorum.recovery.journal import JOURNAL_FILE, Record, pending, work_root_of
 from quorum.recovery.places import find_target
 from quorum.recovery.request import Proposal
 from quorum.recovery.resume import Asked, resume
@@ -46,17 +47,18 @@ def run_repair(
 ) -> None:
     """Propose a repair, and carry it out with `apply`. One that was interrupted is finished first, see `resume`.
 
-    `is_new`: the target need not be a log directory yet; it gets the owner of `owner_of`.
+    `is_new`: the target need not be a log directory yet; `owner_of` is the copy that it is made from.
     """
     files = OsFiles()
     with ExitStack() as held:
         log_dirs = [_log_dir(files, target, is_new=is_new) for target in targets]
+        owner = None if owner_of is None else owner_of_new(str(targets[0].absolute()), str(owner_of))
         _refuse_within(files, work)
         for log_dir in log_dirs:
             if log_dir is not None:
                 _lock(files, log_dir, held, apply=apply)
             if log_dir is not None and apply:
-                held.callback(give_to_owner, log_dir, _owner(log_dir, owner_of))
+                held.callback(give_to_owner, log_dir, os.stat(log_dir if owner is None else owner.path))
         if apply:
             held.enter_context(_told_when_interrupted(files, [path for path in log_dirs if path is not None]))
         asked = Asked(action=action, command=author().command)
@@ -73,11 +75,13 @@ def run_repair(
             if finished:
                 return
             raise
+        if owner is not None:
+            proposal = owner.told(proposal)
         if not apply:
             show_proposal(output, proposal)
             return
         locked = {path for path in log_dirs if path is not None}
-        records = _carry_out(files, proposal, locked, work, held, owner_of)
+        records = _carry_out(files, proposal, locked, work, held, owner)
     _show_done(output, proposal, finished, records)
 
 
@@ -90,12 +94,6 @@ def _show_done(output: OutputFormat, proposal: Proposal, finished: Sequence[Reco
     _show_records(output, records, "Done")
     for line in step_lines(proposal.steps, "Next:"):
         print(line)
-
-
-def _owner(log_dir: str, owner_of: Path | None) -> os.stat_result:
-    """Of a directory; a new one that an interrupted run as root has left gets that of `owner_of`."""
-    found = os.stat(log_dir)
-    return owner_of.stat() if owner_of is not None and found.st_uid == 0 else found
 
 
 @contextmanager
@@ -121,47 +119,23 @@ def _carry_out(
     locked: set[str],
     work: Path | None,
     held: ExitStack,
-    model: Path | None,
+    owner: NewOwner | None,
 ) -> list[Record]:
     records = []
-    owner = None if model is None else model.stat()
     by = author()
     together = [rewrite.log_dir for rewrite in proposal.rewrites]
     for proposed in proposal.rewrites:
         rewrite = proposed
         if len(together) > 1:
             rewrite = msgspec.structs.replace(proposed, facts={**proposed.facts, TOGETHER: together})
-        if rewrite.log_dir not in locked:
-            make_directories(files, rewrite.log_dir, like=str(model or os.path.dirname(rewrite.log_dir)))
-            held.callback(give_to_owner, rewrite.log_dir, owner or os.stat(rewrite.log_dir))
+        if rewrite.log_dir not in locked and owner is not None:
+            make_directories(files, rewrite.log_dir, like=owner.mode_of, owner_of=owner.path)
+            held.callback(give_to_owner, rewrite.log_dir, os.stat(owner.path))
             held.callback(DirectoryLock(files, rewrite.log_dir).release)
         root = work_root(rewrite.log_dir, work)
-        held.callback(_give_audits, root, rewrite.log_dir)
+        held.callback(give_audits, root, rewrite.log_dir)
         records.append(carry_out(files, rewrite, author=by, work_root=root))
     return records
-
-
-def give_to_owner(log_dir: str, owner: os.stat_result) -> None:
-    """Files that root has written belong to whom the directory belongs to: the node must be able to write them."""
-    if os.geteuid() != 0 or (owner.st_uid, owner.st_gid) == (0, 0):
-        return
-    metadata = os.path.join(log_dir, METADATA_DIRECTORY)
-    for directory in (log_dir, metadata):
-        if os.path.isdir(directory):
-            names = [os.path.join(directory, name) for name in os.listdir(directory)]
-            for path in (directory, *(name for name in names if os.path.isfile(name))):
-                if os.stat(path).st_uid == 0:
-                    os.chown(path, owner.st_uid, owner.st_gid)
-
-
-def _give_audits(root: str, log_dir: str) -> None:
-    """Audit files that root has written belong to the owner of the log directory."""
-    owner = os.stat(log_dir)
-    if os.geteuid() != 0 or (owner.st_uid, owner.st_gid) == (0, 0):
-        return
-    for path in (path for name in (AUDIT_FILE, AUDIT_COPY_FILE) for path in Path(root).glob(f"*/{name}")):
-        if path.stat().st_uid == 0 and path.parent.stat().st_uid == owner.st_uid:
-            os.chown(path, owner.st_uid, owner.st_gid)
 
 
 def _refuse_within(files: Files, work: Path | None) -> None:

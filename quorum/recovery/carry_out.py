@@ -119,19 +119,22 @@ def _prepared(files: Files, rewrite: Rewrite, work_dir: str, change: FileChange)
     after = None
     if change.content is not None:
         make_directories(files, parent_of(path), like=log_dir)
-        model = _model(files, rewrite, change)
-        after = write_durably(files, path + NEW_SUFFIX, pieces(files, change.content), like=model)
+        model, owner = _models(files, rewrite, change)
+        after = write_durably(files, path + NEW_SUFFIX, pieces(files, change.content), like=model, owner_of=owner)
         _check_copy(files, path + NEW_SUFFIX, after)
     return ChangedFile(name=change.name, before=before, after=after)
 
 
-def _model(files: Files, rewrite: Rewrite, change: FileChange) -> str:
-    """Whose mode and owner a file gets: the replaced one's, its source's, a neighbour's, at last the directory's."""
+def _models(files: Files, rewrite: Rewrite, change: FileChange) -> tuple[str, str]:
+    """Whose mode and whose owner a file gets: both the replaced one's. Else its source's mode, or a neighbour's, and
+    the owner of meta.properties, or of the directory: a copy that it is made from may be anybody's."""
+    path, own = f"{rewrite.log_dir}/{change.name}", f"{rewrite.log_dir}/{META_PROPERTIES_FILE}"
+    if files.exists(path):
+        return path, path
     sources = [one.content.source for one in (change, *rewrite.changes) if one.content is not None]
-    own = f"{rewrite.log_dir}/{META_PROPERTIES_FILE}"
-    first = change.content.source if change.content is not None else None
-    wished = [f"{rewrite.log_dir}/{change.name}", first, own, *sources]
-    return next((path for path in wished if path is not None and files.exists(path)), rewrite.log_dir)
+    wished = [sources[0] if change.content is not None else None, own, *sources]
+    model = next((name for name in wished if name is not None and files.exists(name)), rewrite.log_dir)
+    return model, own if files.exists(own) else rewrite.log_dir
 
 
 def _check_copy(files: Files, path: str, expected: str) -> None:

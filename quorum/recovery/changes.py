@@ -72,15 +72,18 @@ def pieces(files: Files, content: Content) -> Iterator[bytes]:
         yield content.data
 
 
-def make_directories(files: Files, path: str, *, like: str) -> None:
-    """Make a directory and its parents where absent, each with the mode and owner of the directory `like`."""
+def make_directories(files: Files, path: str, *, like: str, owner_of: str | None = None) -> None:
+    """Make a directory and its parents where absent, each with the mode of the directory `like`, and its owner.
+
+    `owner_of`: whose owner they get instead.
+    """
     missing: list[str] = []
     while not files.exists(path):
         missing.append(path)
         path = parent_of(path)
     for made in reversed(missing):
         files.mkdirs(made)
-        files.copy_access(like, made)
+        files.copy_access(like, made, owner_of=owner_of)
 
 
 def sha256_of(files: Files, path: str) -> str | None:
@@ -93,16 +96,16 @@ def sha256_of(files: Files, path: str) -> str | None:
     return digest.hexdigest()
 
 
-def write_durably(files: Files, path: str, parts: Iterator[bytes], *, like: str) -> str:
+def write_durably(files: Files, path: str, parts: Iterator[bytes], *, like: str, owner_of: str | None = None) -> str:
     """Write a file that is not in use and make its bytes durable; give their SHA-256. Its entry is not durable yet.
 
-    It gets the mode and owner of `like` before its first byte: a log holds credentials.
+    It gets the mode and owner of `like`, or the owner of `owner_of`, before its first byte: a log holds credentials.
     """
     digest = hashlib.sha256()
     handle: FileHandle = files.open(path, create=True)
     try:
         handle.truncate(0)
-        files.copy_access(like, path)
+        files.copy_access(like, path, owner_of=owner_of)
         position = 0
         for data in parts:
             handle.pwrite(data, position)
