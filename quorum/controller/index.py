@@ -100,6 +100,13 @@ class TopicIndex:
         """The topics that have or had a partition without a leader, as far as they are known."""
         return list(self._led.get(NO_LEADER, ()))
 
+    def leaderless_topics(self, image: MetadataImage) -> list[TopicImage]:
+        """All topics in which a partition may have no leader; builds what is not built yet, all at once."""
+        while not self.advance():
+            pass
+        topics = (image.topics.topic(topic_id) for topic_id in self.leaderless())
+        return [topic for topic in topics if topic is not None]
+
     def have_leaders(self, topic_id: TopicId) -> None:
         """In the newest image every partition of the topic has a leader."""
         self._led.get(NO_LEADER, {}).pop(topic_id, None)

@@ -11,6 +11,7 @@ from typing import Final
 from metadata_log.format import LogDirectory, format_directory
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.voters import Endpoint, Voter, VoterSet
+from tests.simulation.administrators import Administrator
 from tests.simulation.agent import AgentNode
 from tests.simulation.checkers import Checkers
 from tests.simulation.clients import Client
@@ -26,6 +27,7 @@ LEVEL: Final = 30
 FIRST_AGENT: Final = 101
 FIRST_PAPER_BROKER: Final = 201
 FIRST_CLIENT: Final = 1001
+FIRST_ADMINISTRATOR: Final = 2001
 
 
 class Cluster:
@@ -58,6 +60,7 @@ class Cluster:
             Client(self, FIRST_CLIENT + n, only_reads=n >= setup.clients, is_private=0 < n <= setup.private_clients)
             for n in range(setup.clients + setup.readers)
         ]
+        self.administrators = [Administrator(self, FIRST_ADMINISTRATOR + n) for n in range(setup.administrators)]
         self._format(voters)
 
     def _agent(self, node_id: int) -> AgentNode:
@@ -107,8 +110,8 @@ class Cluster:
             broker_id = FIRST_PAPER_BROKER + n
             life = Life(self, broker_id, 1, DirectoryId(bytes(14) + bytes([3, n])))
             world.after(world.up_to(30 * US_PER_MS), life.look)
-        for client in self.clients:
-            client.start()
+        for asker in (*self.clients, *self.administrators):
+            asker.start()
 
     def restart_later(self, node: Node) -> None:
         """A process has ended: it comes back soon, or after a while."""

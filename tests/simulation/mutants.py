@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.simulation.admin_mutants import ADMIN_MUTANTS
 from tests.simulation.mutants_leader import LEADER_MUTANTS
 from tests.simulation.planting import Mutant
 from tests.simulation.snapshot_mutants import SNAPSHOT_MUTANTS
@@ -321,4 +322,5 @@ MUTANTS: Final = (
     *_DEEP,
     *LEADER_MUTANTS,
     *VOTER_MUTANTS,
+    *ADMIN_MUTANTS,
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from quorum.controller.authorizer import Authorizer
 from quorum.controller.context import RequestContext
 from quorum.node.ports import (
     ClientAnswer,
@@ -220,6 +221,7 @@ class SimulatedNetwork:
         *,
         at_least_offset: int = -1,
         timeout_ms: int = _CLIENT_DEADLINE_MS,
+        authorizer: Authorizer | None = None,
     ) -> None:
         """A client's request; `take` gets the answer, or None once when there is none in time."""
         done: list[bool] = []
@@ -246,7 +248,7 @@ class SimulatedNetwork:
                 target.boot,
                 ClientCall(
                     request=request,
-                    context=RequestContext(deadline_ms=deadline_ms),
+                    context=RequestContext(deadline_ms=deadline_ms, authorizer=authorizer),
                     respond=respond,
                     at_least_offset=at_least_offset,  # type: ignore[arg-type]
                 ),

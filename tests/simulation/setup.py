@@ -76,6 +76,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Clients besides that only read."""
     private_clients: int = 0
     """Of the clients, those that have topics of their own, which nobody else asks for."""
+    administrators: int = 0
+    """Those that ask for all but topics: configs, moves, elections, rights, and so on."""
     patience_ms: int = 3_000
     """How long a client waits for an answer."""
 
@@ -87,6 +89,7 @@ def story_of(seed: int) -> Setup:
     setup = _with_snapshots(setup, random.Random(seed ^ 0x5A_9540_7))
     setup = _with_plans(setup, random.Random(seed ^ 0x1EAD_E25))
     setup = _with_other_voters(setup, random.Random(seed ^ 0x0_7E25_0F_C0DE))
+    setup = _with_administrators(setup, random.Random(seed ^ 0xAD_41_157))
     return _with_one_plan(setup, random.Random(seed ^ 0xF0C_05))
 
 
@@ -111,6 +114,11 @@ def _with_other_voters(setup: Setup, chance: random.Random) -> Setup:
     )
 
 
+def _with_administrators(setup: Setup, chance: random.Random) -> Setup:
+    """One story in three has some."""
+    return msgspec.structs.replace(setup, administrators=chance.choice((0, 0, 0, 0, 1, 2)))
+
+
 def _with_one_plan(setup: Setup, chance: random.Random) -> Setup:
     """Two stories in five are about one kind of plan alone, which other faults would mostly cut short."""
     if chance.randrange(5) < 3:
@@ -132,6 +140,7 @@ def planned(setup: Setup, fault: str, chance: random.Random) -> Setup:
         clients=3,
         private_clients=1,
         readers=2,
+        administrators=0,
         patience_ms=chance.choice((300, 6_000)),
         think_ms=2,
         topics=chance.choice((1, 8)),

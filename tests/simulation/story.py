@@ -99,8 +99,8 @@ def _recover(cluster: Cluster) -> None:
     world = cluster.world
     end_us = world.now_us + BOUND_MS * w.US_PER_MS
     world.run_until(world.now_us + 2 * _LOOK_MS * w.US_PER_MS)
-    for client in cluster.clients:
-        client.is_stopping = True
+    for asker in (*cluster.clients, *cluster.administrators):
+        asker.is_stopping = True
     unrested = unrest(cluster)
     while unrested is not None and world.now_us < end_us:
         world.run_until(world.now_us + _LOOK_MS * w.US_PER_MS)

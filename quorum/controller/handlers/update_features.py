@@ -2,16 +2,24 @@
 
 A level must be one that every broker and controller can run. metadata.version is only lowered where no record changed
 between the levels. Where partitions begin to keep eligible leader replicas, the whole cluster must agree on the
-smallest ISR, so that brokers lose theirs (KIP-966).
+smallest ISR, so that brokers lose theirs (KIP-966). Where partitions no longer keep them, none is left behind:
+checkpoints do not hold them then, and one that lay there until the feature is back would name replicas that have missed
+records.
 
 kraft.version stands among the control records, where Raft writes it: here it is only checked.
 """
 
 from __future__ import annotations
 
-from metadata_log.image import ResourceType
+from metadata_log.image import NO_LEADER, ResourceType
 from metadata_log.image.features import ELIGIBLE_LEADER_REPLICAS_VERSION, KRAFT_VERSION, METADATA_VERSION
-from metadata_log.records import ConfigRecord, FeatureLevelRecord, MetadataRecord
+from metadata_log.records import (
+    ClearElrRecord,
+    ConfigRecord,
+    FeatureLevelRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+)
 from metadata_log.records.levels import METADATA_VERSIONS
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.effective_configs import MIN_INSYNC_REPLICAS
@@ -50,8 +58,30 @@ def handle_update_features(request: UpdateFeatures, turn: Turn) -> ControllerRes
     elr = updates.get(ELIGIBLE_LEADER_REPLICAS_VERSION)
     if elr is not None and elr.level > 0:
         records += _one_minimum(turn)
+    elif elr is not None and turn.image.features.elr_enabled:
+        records += _without_elr(turn)
+        if len(records) > turn.config.max_records_per_batch:
+            why = "Too many partitions have no leader to give up their eligible replicas at once: start brokers first."
+            return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, why))
     records += [FeatureLevelRecord(name=update.name, feature_level=update.level) for update in updates.values()]
     return ControllerResult(records=tuple(records), response=UpdateFeaturesResponse())
+
+
+def _without_elr(turn: Turn) -> list[MetadataRecord]:
+    """Nobody is eligible any more. Where nobody is in sync either, those who were eligible are from now on: they alone
+    may lead again, as whoever was the last in sync may where there is no ELR."""
+    records: list[MetadataRecord] = [
+        PartitionChangeRecord(
+            topic_id=topic.topic_id,
+            partition_id=partition.partition_id,
+            isr=partition.elr,
+            eligible_leader_replicas=(),
+        )
+        for topic in turn.state.index.leaderless_topics(turn.image)
+        for partition in topic.partitions
+        if partition.leader == NO_LEADER and partition.elr and not partition.isr
+    ]
+    return [*records, ClearElrRecord(topic_name="")]
 
 
 def _why_refused(update: FeatureUpdate, levels: dict[str, int], turn: Turn) -> str | None:

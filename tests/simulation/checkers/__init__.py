@@ -31,7 +31,7 @@ from tests.simulation.checkers.image_equality import check_image
 from tests.simulation.checkers.log_matching import LogMatching
 from tests.simulation.checkers.one_leader import OneLeader
 from tests.simulation.checkers.own_errors import check_failure
-from tests.simulation.checkers.promises import check_fetch, check_outcome
+from tests.simulation.checkers.promises import check_fetch, check_outcome, check_wish
 from tests.simulation.checkers.reads import check_read
 from tests.simulation.checkers.reference import Reference
 from tests.simulation.checkers.snapshots import check_all_snapshots, check_installed, check_piece, check_snapshot
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tests.simulation.clients import Operation
     from tests.simulation.cluster import Cluster
     from tests.simulation.node import Node
+    from tests.simulation.wishes import Wish
 
 __all__ = ["Broken", "Checkers"]
 
@@ -117,6 +118,10 @@ class Checkers:
         """A client has its answer."""
         check_outcome(operation, self.reference)
         check_read(operation, self.reference)
+
+    def on_wish_done(self, client_id: int, wish: Wish, image_offset: int) -> None:
+        """An administrator was told that all is done."""
+        check_wish(client_id, wish, image_offset, self.reference)
 
     def on_reconciled(self, agent: AgentNode, plan: Plan) -> None:
         """An agent has carried out a plan."""

@@ -25,6 +25,9 @@ def unrest(cluster: Cluster) -> str | None:
     if waiting:
         operation = waiting[0].busy
         return f"client {waiting[0].client_id} waits for {operation.kind} {operation.topic}"  # type: ignore[union-attr]
+    wishes = [each.busy.kind for each in cluster.administrators if each.busy is not None]
+    if wishes:
+        return f"an administrator waits: {wishes[0]}"
     for node in cluster.voters:
         for boot, request in cluster.asked_by_operators[node.node_id].values():
             if node.is_up and boot == node.boot:

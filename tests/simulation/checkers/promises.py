@@ -11,6 +11,7 @@ from tests.simulation.clients import Operation
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
+    from tests.simulation.wishes import Wish
 
 
 def check_fetch(node: Node, fetch_offset: int) -> None:
@@ -37,6 +38,17 @@ def check_outcome(operation: Operation, reference: Reference) -> None:
         raise Broken("promises", f"{told}: its id is not in the committed log before {operation.image_offset}")
     if operation.kind == "delete" and not _is_before(reference.deleted.get(topic_id), operation):
         raise Broken("promises", f"{told}: its removal is not in the committed log before {operation.image_offset}")
+
+
+def check_wish(client_id: int, wish: Wish, image_offset: int, reference: Reference) -> None:
+    """An administrator was told that all it asked for is done: it is so at the offset that the answer names, which can
+    be looked at where a batch ends there."""
+    told = f"administrator {client_id} was told that it is done: {wish.kind}"
+    if image_offset > reference.end:
+        raise Broken("promises", f"{told} at offset {image_offset}; only {reference.end} is committed")
+    image = reference.image_at(image_offset)
+    if image is not None and not wish.holds(image):
+        raise Broken("promises", f"{told}, but at offset {image_offset} it is not: {wish.request}")
 
 
 def _is_before(offset: int | None, operation: Operation) -> bool:

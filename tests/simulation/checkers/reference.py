@@ -13,6 +13,7 @@ from metadata_log.image import MetadataImage
 from metadata_log.image.replayer import Replayer, decode_values
 from metadata_log.records import RemoveTopicRecord, TopicRecord, VotersRecord, decode_control
 from metadata_log.voters import VoterHistory, VoterSet
+from tests.simulation.checkers.partitions import check_partitions
 from tests.simulation.checkers.topic_ids import TopicIds
 
 
@@ -48,6 +49,7 @@ class Reference:
         if header.is_control:
             self._note_voters(header, data)
         records = [] if header.is_control else decode_values(batch_values(data, header), header.base_offset)
+        before = self._replayer.image
         self._replayer = self._replayer.on_records(
             records,
             base_offset=header.base_offset,
@@ -56,6 +58,7 @@ class Reference:
             timestamp_ms=header.max_timestamp,
         )
         self._images[header.next_offset] = self._replayer.image
+        check_partitions(before, self._replayer.image, records)
         for at, record in enumerate(records):
             offset = header.base_offset + at
             if type(record) is TopicRecord:

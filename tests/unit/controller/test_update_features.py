@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.ids import NodeId
-from metadata_log.records import ConfigRecord, FeatureLevelRecord
+from metadata_log.records import ClearElrRecord, ConfigRecord, FeatureLevelRecord, PartitionChangeRecord
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.features import SUPPORTED_FEATURES
@@ -181,6 +181,41 @@ class TestEligibleLeaderReplicas:
         cluster.configure("min.insync.replicas", "2")
         assert len(done(ask(cluster, (ELR, 1, UP))).records) == 1
         assert cluster.image.configs.of_cluster()["min.insync.replicas"] == "2"
+
+    def test_turned_off_it_leaves_nobody_eligible_and_partitions_as_they_are_without_it(self) -> None:
+        cluster = ControlledCluster()
+        cluster.start(11, 12, 13)
+        cluster.configure("min.insync.replicas", "2")
+        led, alone = cluster.place("led", (11, 12, 13)), cluster.place("alone", (13, 12))
+        for broker in (13, 12):
+            cluster.beat(broker, want_fence=True)
+        before = [cluster.partition(topic_id) for topic_id in (led, alone)]
+        assert [(each.leader, each.isr, each.elr) for each in before] == [(11, (11,), (12,)), (-1, (), (12, 13))]
+
+        result = done(ask(cluster, (ELR, 0, SAFE)))
+        assert result.records == (
+            PartitionChangeRecord(topic_id=alone, partition_id=0, isr=(12, 13), eligible_leader_replicas=()),
+            ClearElrRecord(topic_name=""),
+            FeatureLevelRecord(name=ELR, feature_level=0),
+        )
+        after = [cluster.partition(topic_id) for topic_id in (led, alone)]
+        assert [(each.leader, each.isr, each.elr) for each in after] == [(11, (11,), ()), (-1, (12, 13), ())]
+        assert all(each.last_known_elr == () for each in after)
+        assert len(done(ask(cluster, (ELR, 0, SAFE))).records) == 1, "it is off already"
+        assert not cluster.beat(12).is_fenced
+        cluster.settle()
+        assert cluster.partition(alone).leader == 12
+
+    def test_too_many_partitions_without_a_leader_to_turn_it_off(self) -> None:
+        cluster = ControlledCluster(config=ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_batch=3))
+        cluster.start(11, 12)
+        for name in ("t", "u"):
+            cluster.place(name, (11,), (11,))
+        cluster.beat(11, want_fence=True)
+        why(ask(cluster, (ELR, 0, SAFE)), Error.POLICY_VIOLATION)
+        cluster.beat(11)
+        cluster.settle()
+        done(ask(cluster, (ELR, 0, SAFE)))
 
 
 def test_kraft_version_is_only_checked_here() -> None:
