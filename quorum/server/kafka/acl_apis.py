@@ -10,6 +10,7 @@ from typing import Any
 
 from metadata_log.image import AclEntry
 from quorum.controller import requests as r
+from quorum.errors import Error
 from quorum.server.kafka.exchange import Exchange, ask_controller
 from quorum.server.node import Node
 from quorum.transport.kafka.wire import Answers
@@ -35,74 +36,38 @@ def on_create_acls(exchange: Exchange, node: Node) -> None:
 
 
 def _created_entity(answers: Answers, said: r.CreateAclsResponse) -> Any:
-    return answers.response(
-        results=tuple(
-            answers.make("AclCreationResult", error_code=each.error, error_message=each.error_message)
-            for each in said.results
-        )
-    )
+    return answers.response(results=answers.rows("AclCreationResult", said.results))
 
 
 def on_delete_acls(exchange: Exchange, node: Node) -> None:
     """Entries to be gone, by filters."""
-    request = r.DeleteAcls(
-        filters=tuple(
-            r.AclFilter(
-                resource_type=each.resource_type_filter,
-                resource_name=each.resource_name_filter,
-                pattern_type=each.pattern_type_filter,
-                principal=each.principal_filter,
-                host=each.host_filter,
-                operation=each.operation,
-                permission_type=each.permission_type,
-            )
-            for each in exchange.body.filters
-        )
+    filters = tuple(_filter_from(each) for each in exchange.body.filters)
+    ask_controller(exchange, node, r.DeleteAcls(filters=filters), _deleted_entity)
+
+
+def _filter_from(asked: Any) -> r.AclFilter:
+    return r.AclFilter(
+        resource_type=asked.resource_type_filter,
+        resource_name=asked.resource_name_filter,
+        pattern_type=asked.pattern_type_filter,
+        principal=asked.principal_filter,
+        host=asked.host_filter,
+        operation=asked.operation,
+        permission_type=asked.permission_type,
     )
-    ask_controller(exchange, node, request, _deleted_entity)
 
 
 def _deleted_entity(answers: Answers, said: r.DeleteAclsResponse) -> Any:
-    return answers.response(
-        filter_results=tuple(
-            answers.make(
-                "DeleteAclsFilterResult",
-                error_code=each.error,
-                error_message=each.error_message,
-                matching_acls=tuple(
-                    answers.make(
-                        "DeleteAclsMatchingAcl",
-                        error_code=r.AclDeletionResult().error,
-                        error_message=None,
-                        resource_type=entry.resource_type,
-                        resource_name=entry.resource_name,
-                        pattern_type=entry.pattern_type,
-                        principal=entry.principal,
-                        host=entry.host,
-                        operation=entry.operation,
-                        permission_type=entry.permission_type,
-                    )
-                    for entry in each.matching
-                ),
-            )
-            for each in said.results
-        )
-    )
+    def matching(result: r.AclDeletionResult) -> Any:
+        sound = {"error_code": lambda entry: Error.NONE, "error_message": lambda entry: None}
+        return answers.rows("DeleteAclsMatchingAcl", result.matching, **sound)
+
+    return answers.response(filter_results=answers.rows("DeleteAclsFilterResult", said.results, matching_acls=matching))
 
 
 def on_describe_acls(exchange: Exchange, node: Node) -> None:
     """Entries that a filter means."""
-    body = exchange.body
-    asked = r.AclFilter(
-        resource_type=body.resource_type_filter,
-        resource_name=body.resource_name_filter,
-        pattern_type=body.pattern_type_filter,
-        principal=body.principal_filter,
-        host=body.host_filter,
-        operation=body.operation,
-        permission_type=body.permission_type,
-    )
-    ask_controller(exchange, node, r.DescribeAcls(asked=asked), _described_entity)
+    ask_controller(exchange, node, r.DescribeAcls(asked=_filter_from(exchange.body)), _described_entity)
 
 
 def _pattern(entry: AclEntry) -> tuple[int, str, int]:
@@ -119,16 +84,7 @@ def _described_entity(answers: Answers, said: r.DescribeAclsResponse) -> Any:
                 resource_type=kind,
                 resource_name=name,
                 pattern_type=pattern_type,
-                acls=tuple(
-                    answers.make(
-                        "AclDescription",
-                        principal=entry.principal,
-                        host=entry.host,
-                        operation=entry.operation,
-                        permission_type=entry.permission_type,
-                    )
-                    for entry in entries
-                ),
+                acls=answers.rows("AclDescription", entries),
             )
             for (kind, name, pattern_type), entries in groupby(said.entries, key=_pattern)
         ),

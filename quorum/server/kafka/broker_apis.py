@@ -7,11 +7,13 @@ Decides: nothing but the translation. Sources: KIP-631, KIP-858, KIP-966, KIP-10
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from metadata_log.ids import DirectoryId, TopicId, Uuid
 from quorum.controller import requests as r
 from quorum.server.kafka.exchange import Exchange, ask_controller
 from quorum.server.node import Node
+from quorum.transport.kafka.voters import features_from, listeners_from
 from quorum.transport.kafka.wire import Answers, bytes_of, uuid_to
 
 
@@ -22,18 +24,8 @@ def on_broker_registration(exchange: Exchange, node: Node) -> None:
         broker_id=body.broker_id,
         cluster_id=body.cluster_id,
         incarnation_id=Uuid(bytes_of(body.incarnation_id)),
-        listeners=tuple(
-            r.Listener(name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol)
-            for at in body.listeners
-        ),
-        features=tuple(
-            r.FeatureRange(
-                name=feature.name,
-                min_supported_version=feature.min_supported_version,
-                max_supported_version=feature.max_supported_version,
-            )
-            for feature in body.features
-        ),
+        listeners=listeners_from(body),
+        features=features_from(body),
         rack=body.rack,
         log_dirs=tuple(DirectoryId(bytes_of(each)) for each in getattr(body, "log_dirs", ())),
         previous_broker_epoch=getattr(body, "previous_broker_epoch", -1),
@@ -105,29 +97,15 @@ def _isr(partition: Any) -> tuple[r.BrokerState, ...]:
 
 
 def _altered_entity(answers: Answers, said: r.AlterPartitionResponse) -> Any:
-    return answers.response(
-        error_code=said.error,
-        topics=tuple(
-            answers.make(
-                "TopicData",
-                topic_id=uuid_to(topic.topic_id),
-                partitions=tuple(
-                    answers.make(
-                        "PartitionData",
-                        partition_index=part.partition_index,
-                        error_code=part.error,
-                        leader_id=part.leader_id,
-                        leader_epoch=part.leader_epoch,
-                        isr=part.isr,
-                        leader_recovery_state=part.leader_recovery_state,
-                        partition_epoch=part.partition_epoch,
-                    )
-                    for part in topic.partitions
-                ),
-            )
-            for topic in said.topics
-        ),
-    )
+    def partitions(topic: r.AlteredTopic) -> Any:
+        return answers.rows("PartitionData", topic.partitions)
+
+    topics = answers.rows("TopicData", said.topics, topic_id=_topic_id, partitions=partitions)
+    return answers.response(error_code=said.error, topics=topics)
+
+
+def _topic_id(topic: Any) -> UUID:
+    return uuid_to(topic.topic_id)
 
 
 def on_allocate_producer_ids(exchange: Exchange, node: Node) -> None:
@@ -167,24 +145,15 @@ def on_assign_replicas_to_dirs(exchange: Exchange, node: Node) -> None:
 
 
 def _assigned_entity(answers: Answers, said: r.AssignReplicasToDirsResponse) -> Any:
-    return answers.response(
-        error_code=said.error,
-        directories=tuple(
-            answers.make(
-                "DirectoryData",
-                id_=uuid_to(directory.directory_id),
-                topics=tuple(
-                    answers.make(
-                        "TopicData",
-                        topic_id=uuid_to(topic.topic_id),
-                        partitions=tuple(
-                            answers.make("PartitionData", partition_index=index, error_code=error)
-                            for index, error in topic.partitions
-                        ),
-                    )
-                    for topic in directory.topics
-                ),
-            )
-            for directory in said.directories
-        ),
+    def partitions(topic: r.AssignedTopic) -> Any:
+        return tuple(
+            answers.make("PartitionData", partition_index=index, error_code=error) for index, error in topic.partitions
+        )
+
+    def topics(directory: r.AssignedDirectory) -> Any:
+        return answers.rows("TopicData", directory.topics, topic_id=_topic_id, partitions=partitions)
+
+    directories = answers.rows(
+        "DirectoryData", said.directories, id_=lambda directory: uuid_to(directory.directory_id), topics=topics
     )
+    return answers.response(error_code=said.error, directories=directories)

@@ -6,6 +6,7 @@ Decides: nothing but the translation. Sources: KIP-133, KIP-226, KIP-569; KIP-33
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from quorum.controller import requests as r
@@ -52,36 +53,25 @@ def on_describe_configs(exchange: Exchange, node: Node) -> None:
 
 
 def _described_entity(answers: Answers, said: r.DescribeConfigsResponse) -> Any:
-    return answers.response(
-        results=tuple(
-            answers.make(
-                "DescribeConfigsResult",
-                error_code=resource.error,
-                error_message=resource.error_message,
-                resource_type=resource.resource_type,
-                resource_name=resource.name,
-                configs=tuple(_described_config(answers, config) for config in resource.configs),
-            )
-            for resource in said.resources
+    def synonyms(config: r.DescribedConfig) -> Any:
+        return answers.rows("DescribeConfigsSynonym", config.synonyms, source=_source)
+
+    def configs(resource: r.DescribedResource) -> Any:
+        return answers.rows(
+            "DescribeConfigsResourceResult",
+            resource.configs,
+            config_source=_source,
+            config_type=attrgetter("kind"),
+            synonyms=synonyms,
+            documentation=lambda config: None,
         )
-    )
+
+    results = answers.rows("DescribeConfigsResult", said.resources, resource_name=attrgetter("name"), configs=configs)
+    return answers.response(results=results)
 
 
-def _described_config(answers: Answers, config: r.DescribedConfig) -> Any:
-    return answers.make(
-        "DescribeConfigsResourceResult",
-        name=config.name,
-        value=config.value,
-        read_only=config.read_only,
-        config_source=int(config.source),
-        is_sensitive=config.is_sensitive,
-        synonyms=tuple(
-            answers.make("DescribeConfigsSynonym", name=each.name, value=each.value, source=int(each.source))
-            for each in config.synonyms
-        ),
-        config_type=config.kind,
-        documentation=None,
-    )
+def _source(config: Any) -> int:
+    return int(config.source)
 
 
 def on_alter_configs(exchange: Exchange, node: Node) -> None:
@@ -102,15 +92,5 @@ def on_alter_configs(exchange: Exchange, node: Node) -> None:
 
 
 def _altered_entity(answers: Answers, said: r.IncrementalAlterConfigsResponse) -> Any:
-    return answers.response(
-        responses=tuple(
-            answers.make(
-                "AlterConfigsResourceResponse",
-                error_code=resource.error,
-                error_message=resource.error_message,
-                resource_type=resource.resource_type,
-                resource_name=resource.name,
-            )
-            for resource in said.resources
-        )
-    )
+    responses = answers.rows("AlterConfigsResourceResponse", said.resources, resource_name=attrgetter("name"))
+    return answers.response(responses=responses)

@@ -6,6 +6,7 @@ Decides: nothing but the translation. Sources: KIP-455, KIP-860; KIP-183, KIP-46
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from quorum.controller import requests as r
@@ -42,21 +43,10 @@ def _reassigned_entity(answers: Answers, said: r.AlterPartitionReassignmentsResp
         allow_replication_factor_change=said.allow_replication_factor_change,
         error_code=said.error,
         error_message=said.error_message,
-        responses=tuple(
-            answers.make(
-                "ReassignableTopicResponse",
-                name=topic.name,
-                partitions=tuple(
-                    answers.make(
-                        "ReassignablePartitionResponse",
-                        partition_index=part.partition_index,
-                        error_code=part.error,
-                        error_message=part.error_message,
-                    )
-                    for part in topic.partitions
-                ),
-            )
-            for topic in said.topics
+        responses=answers.rows(
+            "ReassignableTopicResponse",
+            said.topics,
+            partitions=lambda topic: answers.rows("ReassignablePartitionResponse", topic.partitions),
         ),
     )
 
@@ -74,26 +64,16 @@ def on_list_partition_reassignments(exchange: Exchange, node: Node) -> None:
 
 
 def _ongoing_entity(answers: Answers, said: r.ListPartitionReassignmentsResponse) -> Any:
+    def partitions(topic: r.OngoingTopic) -> Any:
+        adding, removing = attrgetter("adding"), attrgetter("removing")
+        return answers.rows(
+            "OngoingPartitionReassignment", topic.partitions, adding_replicas=adding, removing_replicas=removing
+        )
+
     return answers.response(
         error_code=said.error,
         error_message=said.error_message,
-        topics=tuple(
-            answers.make(
-                "OngoingTopicReassignment",
-                name=topic.name,
-                partitions=tuple(
-                    answers.make(
-                        "OngoingPartitionReassignment",
-                        partition_index=part.partition_index,
-                        replicas=part.replicas,
-                        adding_replicas=part.adding,
-                        removing_replicas=part.removing,
-                    )
-                    for part in topic.partitions
-                ),
-            )
-            for topic in said.topics
-        ),
+        topics=answers.rows("OngoingTopicReassignment", said.topics, partitions=partitions),
     )
 
 
@@ -114,22 +94,10 @@ def on_elect_leaders(exchange: Exchange, node: Node) -> None:
 
 
 def _elected_entity(answers: Answers, said: r.ElectLeadersResponse) -> Any:
+    def partitions(topic: r.ElectedTopic) -> Any:
+        return answers.rows("PartitionResult", topic.partitions, partition_id=attrgetter("partition_index"))
+
     return answers.response(
         error_code=said.error,
-        replica_election_results=tuple(
-            answers.make(
-                "ReplicaElectionResult",
-                topic=topic.topic,
-                partition_result=tuple(
-                    answers.make(
-                        "PartitionResult",
-                        partition_id=part.partition_index,
-                        error_code=part.error,
-                        error_message=part.error_message,
-                    )
-                    for part in topic.partitions
-                ),
-            )
-            for topic in said.topics
-        ),
+        replica_election_results=answers.rows("ReplicaElectionResult", said.topics, partition_result=partitions),
     )

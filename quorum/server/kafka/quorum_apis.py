@@ -118,11 +118,7 @@ def _described(answers: Answers, quorum: QuorumDescription, nodes: Sequence[tupl
         error_message="",
         topics=(answers.make("TopicData", topic_name=METADATA_TOPIC_NAME, partitions=(partition,)),),
         nodes=tuple(
-            answers.make(
-                "Node",
-                node_id=node_id,
-                listeners=tuple(answers.make("Listener", name=at.name, host=at.host, port=at.port) for at in endpoints),
-            )
+            answers.make("Node", node_id=node_id, listeners=answers.rows("Listener", endpoints))
             for node_id, endpoints in nodes
         )
         if answers.has("Node")

@@ -30,19 +30,10 @@ def on_alter_client_quotas(exchange: Exchange, node: Node) -> None:
 
 
 def _altered_quotas(answers: Answers, said: r.AlterClientQuotasResponse) -> Any:
-    return answers.response(
-        entries=tuple(
-            answers.make(
-                "EntryData",
-                error_code=entry.error,
-                error_message=entry.error_message,
-                entity=tuple(
-                    answers.make("EntityData", entity_type=kind, entity_name=name) for kind, name in entry.entity
-                ),
-            )
-            for entry in said.entries
-        )
-    )
+    def entity(entry: r.AlteredQuota) -> Any:
+        return tuple(answers.make("EntityData", entity_type=kind, entity_name=name) for kind, name in entry.entity)
+
+    return answers.response(entries=answers.rows("EntryData", said.entries, entity=entity))
 
 
 def on_alter_user_scram_credentials(exchange: Exchange, node: Node) -> None:
@@ -65,14 +56,4 @@ def on_alter_user_scram_credentials(exchange: Exchange, node: Node) -> None:
 
 
 def _altered_users(answers: Answers, said: r.AlterUserScramCredentialsResponse) -> Any:
-    return answers.response(
-        results=tuple(
-            answers.make(
-                "AlterUserScramCredentialsResult",
-                user=each.user,
-                error_code=each.error,
-                error_message=each.error_message,
-            )
-            for each in said.results
-        )
-    )
+    return answers.response(results=answers.rows("AlterUserScramCredentialsResult", said.results))

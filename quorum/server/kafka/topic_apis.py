@@ -49,18 +49,8 @@ def on_create_topics(exchange: Exchange, node: Node) -> None:
 
 
 def _created_entity(answers: Answers, said: r.CreateTopicsResponse) -> Any:
-    return answers.response(
-        throttle_time=duration_to(said.throttle_time_ms),
-        topics=tuple(
-            answers.make(
-                "CreatableTopicResult",
-                name=topic.name,
-                error_code=topic.error,
-                error_message=topic.error_message,
-            )
-            for topic in said.topics
-        ),
-    )
+    topics = answers.rows("CreatableTopicResult", said.topics)
+    return answers.response(throttle_time=duration_to(said.throttle_time_ms), topics=topics)
 
 
 def on_delete_topics(exchange: Exchange, node: Node) -> None:
@@ -78,19 +68,13 @@ def on_delete_topics(exchange: Exchange, node: Node) -> None:
 
 
 def _deleted_entity(answers: Answers, said: r.DeleteTopicsResponse, version: int) -> Any:
-    return answers.response(
-        throttle_time=duration_to(said.throttle_time_ms),
-        responses=tuple(
-            answers.make(
-                "DeletableTopicResult",
-                name=topic.name,
-                topic_id=uuid_to(topic.topic_id),
-                error_code=_as_old_clients_know_it(topic.error, version),
-                error_message=topic.error_message,
-            )
-            for topic in said.topics
-        ),
+    responses = answers.rows(
+        "DeletableTopicResult",
+        said.topics,
+        topic_id=lambda topic: uuid_to(topic.topic_id),
+        error_code=lambda topic: _as_old_clients_know_it(topic.error, version),
     )
+    return answers.response(throttle_time=duration_to(said.throttle_time_ms), responses=responses)
 
 
 def _as_old_clients_know_it(error: Error, version: int) -> Error:
@@ -120,15 +104,5 @@ def on_create_partitions(exchange: Exchange, node: Node) -> None:
 
 
 def _grown_entity(answers: Answers, said: r.CreatePartitionsResponse) -> Any:
-    return answers.response(
-        throttle_time=duration_to(said.throttle_time_ms),
-        results=tuple(
-            answers.make(
-                "CreatePartitionsTopicResult",
-                name=topic.name,
-                error_code=topic.error,
-                error_message=topic.error_message,
-            )
-            for topic in said.topics
-        ),
-    )
+    results = answers.rows("CreatePartitionsTopicResult", said.topics)
+    return answers.response(throttle_time=duration_to(said.throttle_time_ms), results=results)

@@ -200,7 +200,7 @@ def _topic(questions: Questions, partition: Any) -> Any:
 def _leader_endpoints(questions: Questions, endpoints: tuple[Endpoint, ...]) -> tuple[Any, ...]:
     if not questions.has("LeaderEndpoint"):
         return ()
-    return tuple(questions.make("LeaderEndpoint", name=at.name, host=at.host, port=at.port) for at in endpoints)
+    return questions.rows("LeaderEndpoint", endpoints)
 
 
 def election_response_from(kind: type[ElectionRequest], body: Any) -> ElectionResponse:

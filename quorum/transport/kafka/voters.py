@@ -94,18 +94,28 @@ def registration_from(body: Any) -> RegisterController:
     return RegisterController(
         controller_id=body.controller_id,
         incarnation_id=Uuid(bytes_of(body.incarnation_id)),
-        listeners=tuple(
-            Listener(name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol)
-            for at in body.listeners
-        ),
-        features=tuple(
-            FeatureRange(
-                name=feature.name,
-                min_supported_version=feature.min_supported_version,
-                max_supported_version=feature.max_supported_version,
-            )
-            for feature in body.features
-        ),
+        listeners=listeners_from(body),
+        features=features_from(body),
+    )
+
+
+def listeners_from(body: Any) -> tuple[Listener, ...]:
+    """Where a broker or a controller says in its registration that it listens."""
+    return tuple(
+        Listener(name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol)
+        for at in body.listeners
+    )
+
+
+def features_from(body: Any) -> tuple[FeatureRange, ...]:
+    """What a broker or a controller says in its registration that it can run."""
+    return tuple(
+        FeatureRange(
+            name=feature.name,
+            min_supported_version=feature.min_supported_version,
+            max_supported_version=feature.max_supported_version,
+        )
+        for feature in body.features
     )
 
 
@@ -122,7 +132,7 @@ def add_fields(questions: Questions, request: AddRaftVoterRequest) -> Fields:
     return {
         "voter_id": request.voter.node_id,
         "voter_directory_id": uuid_to(request.voter.directory_id),
-        "listeners": _listeners(questions, request.endpoints),
+        "listeners": questions.rows("Listener", request.endpoints),
         "ack_when_committed": request.ack_when_committed,
     }
 
@@ -142,7 +152,7 @@ def update_fields(questions: Questions, request: UpdateRaftVoterRequest) -> Fiel
         "current_leader_epoch": request.current_leader_epoch,
         "voter_id": voter.key.node_id,
         "voter_directory_id": uuid_to(voter.key.directory_id),
-        "listeners": _listeners(questions, voter.endpoints),
+        "listeners": questions.rows("Listener", voter.endpoints),
         "k_raft_version_feature": questions.make(
             "KRaftVersionFeature",
             min_supported_version=voter.min_kraft_version,
@@ -151,29 +161,14 @@ def update_fields(questions: Questions, request: UpdateRaftVoterRequest) -> Fiel
     }
 
 
-def _listeners(questions: Questions, endpoints: tuple[Endpoint, ...]) -> tuple[Any, ...]:
-    return tuple(questions.make("Listener", name=at.name, host=at.host, port=at.port) for at in endpoints)
-
-
 def registration_fields(questions: Questions, request: RegisterController) -> Fields:
     """The request's."""
     return {
         "controller_id": request.controller_id,
         "incarnation_id": uuid_to(request.incarnation_id),
         "zk_migration_ready": False,
-        "listeners": tuple(
-            questions.make("Listener", name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol)
-            for at in request.listeners
-        ),
-        "features": tuple(
-            questions.make(
-                "Feature",
-                name=feature.name,
-                min_supported_version=feature.min_supported_version,
-                max_supported_version=feature.max_supported_version,
-            )
-            for feature in request.features
-        ),
+        "listeners": questions.rows("Listener", request.listeners),
+        "features": questions.rows("Feature", request.features),
     }
 
 

@@ -13,6 +13,7 @@ import importlib
 import io
 import struct
 import uuid
+from collections.abc import Callable, Iterable
 from functools import cache
 from types import ModuleType
 from typing import Any, Final
@@ -32,6 +33,7 @@ _CORRELATION: Final = struct.Struct(">i")
 _LENGTH: Final = struct.Struct(">i")
 _CODES: Final[dict[int, ErrorCode]] = {code.value: code for code in ErrorCode}
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_SPELT: Final = {"error": "error_code"}
 NO_THROTTLE: Final = datetime.timedelta(0)
 
 
@@ -126,6 +128,17 @@ class _Entities:
         if "throttle_time" in known:
             given.setdefault("throttle_time", NO_THROTTLE)
         return entity(**given)
+
+    def rows(self, entity_name: str, rows: Iterable[Any], /, **others: Callable[[Any], Any]) -> tuple[Any, ...]:
+        """kio's entities of structs of ours. What both know by one name is taken over, an `error` is the `error_code`;
+        `others` make what has another name or form in the entity, of the struct.
+        """
+
+        def entity(row: Any) -> Any:
+            same = {_SPELT.get(name, name): getattr(row, name) for name in row.__struct_fields__}
+            return self.make(entity_name, **same | {name: of(row) for name, of in others.items()})
+
+        return tuple(map(entity, rows))
 
     def has(self, name: str) -> bool:
         """Whether this version knows an entity of that name."""
