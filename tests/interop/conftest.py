@@ -19,6 +19,13 @@ def kafka_tools() -> Iterator[KafkaTools]:
 
 
 @pytest.fixture(scope="session")
+def old_kafka_tools() -> Iterator[KafkaTools]:
+    """Those of the last version before 4.0."""
+    with KafkaTools("3.9.1") as tools:
+        yield tools
+
+
+@pytest.fixture(scope="session")
 def kafka_life(tmp_path_factory: pytest.TempPathFactory, kafka_tools: KafkaTools) -> KafkaLife:
     """What a real cluster of this run left: 3 controllers, 2 brokers, kill -9 included. Its nodes are stopped."""
     return live_a_kafka_life(tmp_path_factory.mktemp("kafka"), kafka_tools)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from quorum.cli.demo.cluster import wait_until
+from tests.support.kafka.data import partition
 from tests.support.kafka.on_ours import KafkaOnOurs
 from tests.support.kafka.tools import KafkaTools, ToolFailedError
 
@@ -41,9 +41,7 @@ def _produce(cluster: KafkaOnOurs, name: str, *, size: int) -> None:
 
 def _partition(cluster: KafkaOnOurs, name: str, index: int = 0) -> dict[str, str]:
     """`Leader`, `Replicas`, `Isr`, ... of a partition as `kafka-topics --describe` prints them."""
-    said = cluster.admin("topics", "--describe", "--topic", name)
-    line = next((line for line in said.splitlines() if f"Partition: {index}\t" in line), "")
-    return dict(re.findall(r"(\w+): (\S*)", line))
+    return partition(cluster.tools, cluster.kafka.running_broker, name, index)
 
 
 def _plan(path: Path, name: str, **replicas: list[int]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,19 +14,12 @@ from tests.support.kafka.runbook import Player, blocks_of
 from tests.support.kafka.tools import KafkaTools
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(600)]
-VERSION = "3.9.1"
 
 
-@pytest.fixture(scope="module")
-def old_tools() -> Iterator[KafkaTools]:
-    with KafkaTools(VERSION) as tools:
-        yield tools
-
-
-def test_static_voters(old_tools: KafkaTools, tmp_path: Path) -> None:
+def test_static_voters(old_kafka_tools: KafkaTools, tmp_path: Path) -> None:
     contents = Contents(topics={"orders": 30})
     with KafkaCluster(
-        tmp_path / "cluster", old_tools, version=VERSION, static_voters=True, properties=Contents.PROPERTIES
+        tmp_path / "cluster", old_kafka_tools, static_voters=True, properties=Contents.PROPERTIES
     ) as cluster:
         cluster.start()
         write_contents(cluster, contents)

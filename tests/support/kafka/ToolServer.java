@@ -1,21 +1,24 @@
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
-import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.kafka.common.utils.Exit;
 
 /**
  * Runs Kafka's command-line tools one after another in one JVM: a call costs milliseconds instead of a start of Java.
  *
- * <p>A request on standard input is an int count and that many UTF strings: a main class and its arguments. The answer on
- * standard output is an int exit status, then standard output and standard error, each as an int length and its bytes.
+ * <p>A request on standard input is an int count and that many UTF strings: a main class and its arguments; then what the
+ * tool reads from its own standard input, as an int length and its bytes. The answer on standard output is an int exit
+ * status, then standard output and standard error, each as an int length and its bytes.
  */
 public final class ToolServer {
     /** What a tool's call of exit becomes. */
@@ -71,6 +74,8 @@ public final class ToolServer {
         };
         Exit.setExitProcedure(procedure);
         Exit.setHaltProcedure(procedure);
+        List<Runnable> atTheEnd = new ArrayList<>();
+        Exit.setShutdownHookAdder((name, hook) -> atTheEnd.add(hook));
         try {
             Class.forName(main).getMethod("main", String[].class).invoke(null, (Object) arguments);
         } catch (InvocationTargetException thrown) {
@@ -78,6 +83,8 @@ public final class ToolServer {
                 thrown.getCause().printStackTrace();
                 return 1;
             }
+        } finally {
+            atTheEnd.forEach(Runnable::run);
         }
         return first[0] == Integer.MIN_VALUE ? 0 : first[0];
     }
@@ -88,7 +95,6 @@ public final class ToolServer {
         Captured[] streams = {new Captured(), new Captured()};
         System.setOut(new Unclosable(streams[0]));
         System.setErr(new Unclosable(streams[1]));
-        System.setIn(InputStream.nullInputStream());
         while (true) {
             int count;
             try {
@@ -102,6 +108,7 @@ public final class ToolServer {
             for (int i = 0; i < arguments.length; i++) {
                 arguments[i] = requests.readUTF();
             }
+            System.setIn(new ByteArrayInputStream(requests.readNBytes(requests.readInt())));
             int status = call(main, arguments);
             System.out.flush();
             System.err.flush();

@@ -1,7 +1,8 @@
 """A real cluster of Apache Kafka on loopback: each node a process of its own, formatted, started and killed by a test.
 
 Decides: configuration, ports, when a node counts as started. Must not know: what a test does with the cluster. Works
-with 4.x (voters in the log) and 3.9 (`static_voters`). Nodes below 10 are controllers, the others brokers.
+with 4.x (voters in the log) and 3.9 (`static_voters`), and with nodes of both. Nodes below 10 are controllers, the
+others brokers.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class KafkaCluster:
         root: Path,
         tools: KafkaTools,
         *,
-        version: str = "4.3.0",
+        others: Mapping[int, KafkaTools] | None = None,
         controllers: Sequence[int] = (1, 2, 3),
         brokers: Sequence[int] = (11, 12),
         static_voters: bool = False,
@@ -140,11 +141,12 @@ class KafkaCluster:
         cluster_id: str = CLUSTER_ID,
         jbod: bool = False,
     ) -> None:
-        """`tools` are of the same version; `properties` go into every node's; `ports`, by node, when not just any;
-        `jbod` gives brokers two log directories."""
+        """Nodes are of the version of `tools`; `others`, by node, are the tools of those that are of another.
+        `properties` go into every node's; `ports`, by node, when not just any; `jbod` gives brokers two log
+        directories."""
         self.root = root.absolute()
         self.tools = tools
-        self.version = version
+        self._others = dict(others or {})
         self.static_voters = static_voters
         self.heap = heap
         self.cluster_id = cluster_id
@@ -154,6 +156,10 @@ class KafkaCluster:
         self.nodes = {node: KafkaNode(self.root / f"node-{node}", node, chosen[node]) for node in ids}
         self._properties = dict(properties or {})
 
+    def tools_of(self, node_id: int) -> KafkaTools:
+        """Of the node's version."""
+        return self._others.get(node_id, self.tools)
+
     @property
     def controllers(self) -> list[KafkaNode]:
         return [node for node in self.nodes.values() if node.is_controller]
@@ -161,6 +167,11 @@ class KafkaCluster:
     @property
     def brokers(self) -> list[KafkaNode]:
         return [node for node in self.nodes.values() if not node.is_controller]
+
+    @property
+    def running_broker(self) -> KafkaNode:
+        """The first that runs."""
+        return next(node for node in self.brokers if node.is_running)
 
     def start(self, *node_ids: int) -> None:
         """Format where that was not done yet, start these nodes (all, if none is named) and wait until they are up."""
@@ -177,7 +188,7 @@ class KafkaCluster:
 
     def launch(self, node_id: int) -> None:
         """Start a node from what stands in its directory and configuration; do not wait."""
-        self.nodes[node_id].start(self._java())
+        self.nodes[node_id].start([*java(self.tools_of(node_id).version, heap=self.heap), "kafka.Kafka"])
 
     def format(self, node_id: int) -> None:
         """Write the node's configuration and format its directory; a controller as one of the first voters."""
@@ -187,7 +198,7 @@ class KafkaCluster:
         if node.is_controller and not self.static_voters:
             voters = ",".join(f"{n.node_id}@{n.address}:{directory_id(n.node_id)}" for n in self.controllers)
             words += ["--initial-controllers", voters]
-        self.tools.run("storage", *words)
+        self.tools_of(node_id).run("storage", *words)
 
     def configure(self, node_id: int) -> None:
         """Write the node's server.properties."""
@@ -218,8 +229,7 @@ class KafkaCluster:
 
     def admin(self, tool: str, *words: str) -> str:
         """Standard output of a tool that asks a running broker."""
-        asked = next(node for node in self.brokers if node.is_running)
-        return self.tools.run(tool, "--bootstrap-server", asked.address, *words)
+        return self.tools.run(tool, "--bootstrap-server", self.running_broker.address, *words)
 
     def topics(self) -> set[str]:
         """The topics that a broker lists, whichever the tool has asked."""
@@ -269,7 +279,7 @@ class KafkaCluster:
         copy = KafkaCluster(
             root,
             self.tools,
-            version=self.version,
+            others=self._others,
             controllers=[node.node_id for node in self.controllers],
             brokers=[node.node_id for node in self.brokers],
             static_voters=self.static_voters,
@@ -290,9 +300,6 @@ class KafkaCluster:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         for node in self.nodes.values():
             node.kill()
-
-    def _java(self) -> list[str]:
-        return [*java(self.version, heap=self.heap), "kafka.Kafka"]
 
 
 def directory_id(node_id: int) -> str:

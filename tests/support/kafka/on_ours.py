@@ -23,16 +23,19 @@ class KafkaOnOurs:
         tools: KafkaTools,
         *,
         brokers: Sequence[int] = (11, 12),
+        others: Mapping[int, KafkaTools] | None = None,
         properties: Mapping[str, str] | None = None,
         broker_properties: Mapping[str, str] | None = None,
         jbod: bool = False,
     ) -> None:
-        """`properties` go to the controllers, `broker_properties` to the brokers. `jbod`: two directories each."""
+        """`properties` go to the controllers, `broker_properties` to the brokers. `others`: the tools of brokers, by
+        id, that are of another version. `jbod`: two directories each."""
         self.tools = tools
         self.ours = Cluster(root / "ours", agents=(), properties=properties)
         self.kafka = KafkaCluster(
             root / "kafka",
             tools,
+            others=others,
             controllers=(),
             brokers=brokers,
             properties={"controller.quorum.bootstrap.servers": self.addresses, **(broker_properties or {})},

@@ -64,7 +64,8 @@ def _produce(cluster: KafkaCluster, topic: str, count: int) -> None:
     payloads.write_text("".join(f"message-{number}\n" for number in range(count)))
     cluster.tools.run(
         "producer-performance", "--topic", topic, "--num-records", str(count), "--throughput", "-1",
-        "--payload-file", str(payloads), "--producer-props", f"bootstrap.servers={_running(cluster)}", "acks=all",
+        "--payload-file", str(payloads), "--producer-props",
+        f"bootstrap.servers={cluster.running_broker.address}", "acks=all",
     )  # fmt: skip
 
 
@@ -93,10 +94,6 @@ def _consume(cluster: KafkaCluster, topic: str, count: int) -> list[str]:
         "console-consumer", "--topic", topic, "--from-beginning", "--max-messages", str(count), "--timeout-ms", "30000"
     )
     return sorted(_WORD.findall(said))
-
-
-def _running(cluster: KafkaCluster) -> str:
-    return next(node.address for node in cluster.brokers if node.is_running)
 
 
 def knows_its_vote(node: KafkaNode) -> bool:

@@ -171,7 +171,7 @@ class Player:
 
     def _write_scripts(self) -> None:
         self._bin.mkdir(exist_ok=True)
-        command = shlex.join(java(self._cluster.version, log_level="error"))
+        command = shlex.join(java(self._cluster.tools.version, log_level="error"))
         scripts = {name: f'exec {command} {main} "$@"' for name, main in _SCRIPTS.items()}
         scripts["scp"] = 'exec cp "$@"'
         for name, text in scripts.items():

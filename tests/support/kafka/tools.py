@@ -22,6 +22,7 @@ _MAINS: Mapping[str, tuple[str, ...]] = {
     "acls": ("org.apache.kafka.tools.AclCommand", "kafka.admin.AclCommand"),
     "cluster": ("org.apache.kafka.tools.ClusterTool",),
     "configs": ("kafka.admin.ConfigCommand",),
+    "console-producer": ("org.apache.kafka.tools.ConsoleProducer", "kafka.tools.ConsoleProducer"),
     "console-consumer": ("org.apache.kafka.tools.consumer.ConsoleConsumer",),
     "delegation-tokens": ("org.apache.kafka.tools.DelegationTokenCommand",),
     "dump-log": ("org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments"),
@@ -75,12 +76,12 @@ class KafkaTools:
 
     def __init__(self, version: str = "4.3.0") -> None:
         self.jars = kafka_jars(version)
-        self._version = version
+        self.version = version
         self._lock = threading.Lock()
         self._process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        classes = _compiled(self.jars, self._version)
+        classes = _compiled(self.jars, self.version)
         return subprocess.Popen(
             [
                 "java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
@@ -90,17 +91,17 @@ class KafkaTools:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
 
-    def call(self, tool: str, *arguments: str) -> tuple[int, str, str]:
+    def call(self, tool: str, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
         """The status of `kafka-<tool> arguments`, its standard output, and its standard error."""
-        return self._call(_main_class(self.jars, tool), *arguments)
+        return self._call(_main_class(self.jars, tool), *arguments, stdin=stdin.encode())
 
-    def run(self, tool: str, *arguments: str, check: bool = True) -> str:
-        """Standard output of `kafka-<tool> arguments`.
+    def run(self, tool: str, *arguments: str, check: bool = True, stdin: str = "") -> str:
+        """Standard output of `kafka-<tool> arguments`, which reads `stdin`.
 
         Raises:
             ToolFailedError: when it ends with another status than 0, unless `check` is off.
         """
-        status, out, err = self.call(tool, *arguments)
+        status, out, err = self.call(tool, *arguments, stdin=stdin)
         if check and status != 0:
             raise ToolFailedError(f"kafka-{tool} {arguments} ended with {status}: {out[-2000:]}{err[-2000:]}")
         return out
@@ -143,15 +144,16 @@ class KafkaTools:
         self.close()
         self._process = self._start()
 
-    def _call(self, *words: str, patience_s: float | None = None) -> tuple[int, str, str]:
+    def _call(self, *words: str, patience_s: float | None = None, stdin: bytes = b"") -> tuple[int, str, str]:
         encoded = [word.encode() for word in words]
         request = struct.pack(">i", len(words)) + b"".join(struct.pack(">H", len(word)) + word for word in encoded)
-        stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is None or stdout is None:
+        request += struct.pack(">i", len(stdin)) + stdin
+        requests, stdout = self._process.stdin, self._process.stdout
+        if requests is None or stdout is None:
             raise ToolFailedError("the JVM that runs Kafka's tools has no pipes")
         with self._lock:
-            stdin.write(request)
-            stdin.flush()
+            requests.write(request)
+            requests.flush()
             # Each answer is read to its end, so that nothing of this one can be in the buffer already.
             if not select.select([stdout], [], [], patience_s)[0]:
                 raise TimeoutError(f"{words[0]} has not ended in {patience_s} s")
