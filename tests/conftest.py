@@ -7,10 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
 
 import tests.support.environment  # noqa: F401  (before whatever imports gRPC)
 from tests.support.fresh_seed import fresh_seed
 from tests.support.kill_run import KillRun, run_kills
+
+settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any-machine")
+"""How fast a property is tried says what else the machine does, nothing of the property."""
 
 
 @pytest.fixture(scope="session", autouse=True)

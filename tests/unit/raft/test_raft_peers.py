@@ -106,7 +106,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(role=st.sampled_from(Role), steps=st.lists(STEPS, min_size=1, max_size=25))
 def test_no_message_of_a_peer_raises(role: Role, steps: list[object]) -> None:
     transcript = Transcript()

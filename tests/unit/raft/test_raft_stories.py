@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.raft_cluster import Cluster, Defects
@@ -27,7 +27,7 @@ def test_stories_from_seeds(first: int) -> None:
     assert first_broken(first, 100) is None
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 1 << 32),
     voters=st.sampled_from([1, 2, 3, 5]),

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metadata_log.ids import ReplicaKey
@@ -39,7 +39,7 @@ def test_the_stories_change_voters_often() -> None:
     assert sum(voter_story(seed).rules.changes for seed in range(15)) >= 10
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 1 << 32),
     voters=st.sampled_from([1, 2, 3]),

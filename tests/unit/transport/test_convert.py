@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kraft.v1 import controller_pb2, quorum_pb2
@@ -178,7 +178,6 @@ class TestClients:
         assert calls.answer_from(_over_the_wire(calls.answer_to(1, kind, answer))) == answer
         assert calls.answer_from(_over_the_wire(calls.unknown_answer_to(1, answer))) == answer
 
-    @settings(deadline=None)  # large ones take their time
     @given(st.lists(wire.described_topics, max_size=20), st.integers(0, 3))
     def test_an_answer_in_parts_is_joined_to_what_it_was(self, topics: list[r.DescribedTopic], copies: int) -> None:
         many = tuple(topics) * (PART_WEIGHT // 8) * copies

@@ -113,7 +113,7 @@ def _replay(log: list[MetadataRecord], cuts: set[int]) -> list[Replayer]:
     return steps
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(_logs(), st.sets(st.integers(0, 72)))
 def test_any_cut_into_batches_gives_the_same_image(log: list[MetadataRecord], cuts: set[int]) -> None:
     (_, whole), single, some = _replay(log, set()), _replay(log, set(range(73))), _replay(log, cuts)
@@ -126,7 +126,7 @@ def test_any_cut_into_batches_gives_the_same_image(log: list[MetadataRecord], cu
         assert step.in_transaction == by_end[step.end].in_transaction
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(_logs(), st.sets(st.integers(0, 72)))
 def test_changes_name_every_difference(log: list[MetadataRecord], cuts: set[int]) -> None:
     steps = _replay(log, cuts)
@@ -146,7 +146,7 @@ def test_changes_name_every_difference(log: list[MetadataRecord], cuts: set[int]
         assert changes.features or old.features == new.features
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(_logs(), st.sets(st.integers(0, 72)))
 def test_an_image_never_changes_once_it_is_there(log: list[MetadataRecord], cuts: set[int]) -> None:
     replayer = Replayer.start(MetadataImage.empty())
@@ -172,7 +172,7 @@ def _text(image: MetadataImage) -> str:
     return repr((image.offset_and_epoch, topics, names, brokers, configs, features))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(_logs())
 def test_a_checkpoint_loses_nothing_through_its_bytes(log: list[MetadataRecord]) -> None:
     image = _replay(log, set())[-1].image
@@ -221,7 +221,7 @@ def test_equal_tuples_of_many_partitions_are_one() -> None:
     assert all(part.isr is part.replicas for part in kept)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(_logs(), st.sets(st.integers(0, 72)))
 def test_a_hash_kept_change_by_change_is_that_from_scratch(log: list[MetadataRecord], cuts: set[int]) -> None:
     before, *steps = [step for step in _replay(log, cuts | {1}) if step.image.features.metadata_version is not None]

@@ -51,7 +51,7 @@ BY_KAFKA = [
 
 
 @pytest.mark.parametrize("kind", METADATA_VERSIONS_OF, ids=version_id)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_any_record_is_read_as_it_was_written(kind: tuple[type[MetadataRecord], int], data: st.DataObject) -> None:
     record_type, version = kind
@@ -63,7 +63,7 @@ def test_any_record_is_read_as_it_was_written(kind: tuple[type[MetadataRecord], 
 
 
 @pytest.mark.parametrize("kind", CONTROL_VERSIONS_OF, ids=version_id)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_any_control_record_is_read_as_it_was_written(kind: tuple[Any, int], data: st.DataObject) -> None:
     record = data.draw(any_record(*kind))

@@ -68,7 +68,7 @@ def plain(entity: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", CONTROL_VERSIONS_OF, ids=version_id)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_kio_reads_what_we_write_and_writes_what_we_read(kind: tuple[Any, int], data: st.DataObject) -> None:
     record = data.draw(any_record(*kind))
