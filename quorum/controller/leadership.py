@@ -19,10 +19,8 @@ from quorum.controller.effective_configs import allows_unclean_election, min_ins
 from quorum.controller.gates import DIRECTORY_ASSIGNMENT, NO_EPOCH_BUMP_ON_ISR_SHRINK, level_of
 from quorum.controller.index import PARTITIONS_A_STEP
 from quorum.controller.partition_change import ElectionRules, change_of
-from quorum.controller.sweep import CleanUp, Loss, Sweep
+from quorum.controller.sweep import CleanUp, Loss, Sweep, Unregistration
 from quorum.controller.turn import Turn
-
-_ALL: Final = 1 << 62
 
 
 class BrokerEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -244,16 +242,16 @@ def _lose(turn: Turn, broker: BrokerRegistration, loss: Loss) -> list[MetadataRe
     return records
 
 
-def take_out_of_partitions(turn: Turn, broker_id: NodeId) -> list[PartitionChangeRecord]:
-    """A broker is to be no longer registered: it leaves ISRs and leadership. All at once, since nothing tells the next
-    turns that it shall go."""
-    index = turn.state.index
-    while not index.advance():
-        pass
-    most = turn.config.max_records_per_batch
-    topics = Sweep(list(dict.fromkeys(index.topics_on(broker_id)))).remaining(turn.image, _ALL)
-    event = BrokerEvent(removed=broker_id)
-    return _changes(turn, topics, event, lambda partition: broker_id in (*partition.isr, *partition.elr), most)
+def take_out_of_partitions(turn: Turn, broker_id: NodeId, work: Unregistration) -> list[PartitionChangeRecord]:
+    """A broker is to be no longer registered: it leaves ISRs and leadership, as many as one turn may."""
+    work.sweep = _on_newest(work.sweep, turn.state.index.topics_on(broker_id))
+    return _changes(
+        turn,
+        work.sweep.remaining(turn.image, PARTITIONS_A_STEP),
+        BrokerEvent(removed=broker_id),
+        lambda partition: broker_id in (*partition.isr, *partition.elr),
+        turn.config.max_records_per_sweep,
+    )
 
 
 def leads_any(turn: Turn, broker_id: NodeId) -> bool:

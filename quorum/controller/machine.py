@@ -83,6 +83,7 @@ from quorum.controller.requests import (
 from quorum.controller.result import NOTHING, ControllerResult
 from quorum.controller.token_sweep import continue_token_sweep
 from quorum.controller.turn import Clock, SoftState, Turn
+from quorum.controller.unregistration import continue_unregistrations
 from quorum.errors import Error
 
 # The one place where a request meets its handler. Each handler takes the request that it is listed under.
@@ -251,6 +252,8 @@ class ControllerMachine:
             result = ControllerResult(records=tuple(continue_clean_ups(turn)), is_atomic=False)
         if not result.records:
             result = ControllerResult(records=tuple(continue_losses(turn)), is_atomic=False)
+        if not result.records:
+            result = ControllerResult(records=tuple(continue_unregistrations(turn)), is_atomic=False)
         if not result.records:
             result = ControllerResult(records=tuple(continue_balancing(turn)), is_atomic=False)
         if not result.records:

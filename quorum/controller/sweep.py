@@ -25,14 +25,17 @@ class Sweep:
 
     def remaining(self, image: MetadataImage, most_partitions: int) -> Iterator[TopicImage]:
         """The topics from the place on that still exist, until so many partitions have been seen in them; taking one
-        moves the place past it."""
+        moves the place past it. One that is listed twice is given once: all of it is looked at in one image."""
         by_id = image.topics.by_id
+        given: set[TopicId] = set()
         seen = 0
         while self._position < len(self.topic_ids) and seen < most_partitions:
-            topic = by_id.get(self.topic_ids[self._position])
+            topic_id = self.topic_ids[self._position]
+            topic = by_id.get(topic_id)
             self._position += 1
             seen += 1
-            if topic is not None:
+            if topic is not None and topic_id not in given:
+                given.add(topic_id)
                 seen += len(topic.partitions)
                 yield topic
 
@@ -57,3 +60,11 @@ class CleanUp(msgspec.Struct, kw_only=True, gc=False):
     sweep: Sweep
     is_unclean: bool
     """It may have lost what it had acknowledged, so that it leaves every ELR too (KIP-966)."""
+
+
+class Unregistration(msgspec.Struct, kw_only=True, gc=False):
+    """A broker leaves the cluster, topic by topic; its registration goes last."""
+
+    sweep: Sweep
+    broker_epoch: int
+    """Of the registration that shall go."""

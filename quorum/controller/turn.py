@@ -24,7 +24,7 @@ from quorum.controller.index import TopicIndex
 from quorum.controller.mutation_quota import MutationQuota, MutationQuotas
 from quorum.controller.rounds import Rounds
 from quorum.controller.sessions import BrokerSessions
-from quorum.controller.sweep import CleanUp, Loss, Sweep
+from quorum.controller.sweep import CleanUp, Loss, Sweep, Unregistration
 
 
 class Clock(Protocol):
@@ -49,6 +49,10 @@ class SoftState:
         """What processes that have died left in ISRs, until their successors are registered."""
         self.losses: dict[NodeId, Loss] = {}
         """Directories of live brokers that are lost, until all their replicas have left ISRs and it is written."""
+        self.unregistrations: dict[NodeId, Unregistration] = {}
+        """Brokers that are to be no longer registered, until they have left all ISRs."""
+        self.unregistered: set[NodeId] = set()
+        """Those that are gone since somebody was told to ask again."""
         self.elections: list[Sweep] = []
         """Topics in which partitions without a leader may get one, over several turns; the first goes first."""
         self.topic_configs = EffectiveTopicConfigs(config)
@@ -65,7 +69,7 @@ class SoftState:
 
     def observe(self, records: Iterable[MetadataRecord], image: MetadataImage) -> None:
         """Take note of records that are about to be appended to the log that `image` stands for."""
-        self.index.observe(records, image, {*self.departures, *self.clean_ups, *self.losses})
+        self.index.observe(records, image, {*self.departures, *self.clean_ups, *self.losses, *self.unregistrations})
 
     @property
     def has_work(self) -> bool:
@@ -76,6 +80,7 @@ class SoftState:
             or bool(self.elections)
             or bool(self.balances)
             or bool(self.losses)
+            or bool(self.unregistrations)
             or self.has_to_remove_tokens
             or any(not clean_up.sweep.is_done for clean_up in self.clean_ups.values())
         )

@@ -37,4 +37,10 @@ ADMIN_MUTANTS: Final = (
         was="        records += _without_elr(turn)\n",
         becomes="        records += _without_elr(turn)[:0]\n",
     ),
+    Mutant(
+        name="a broker that is unregistered leads on",
+        module="quorum.controller.unregistration",
+        was="    records += take_out_of_partitions(turn, broker_id, known)\n",
+        becomes="    records += take_out_of_partitions(turn, broker_id, known)[:0]\n",
+    ),
 )

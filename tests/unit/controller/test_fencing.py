@@ -6,7 +6,14 @@ import pytest
 
 from metadata_log.records import BrokerRegistrationChangeRecord, PartitionChangeRecord
 from quorum.controller.config import ControllerConfig
-from quorum.controller.requests import AlterPartition, BrokerState, PartitionAlteration, TopicAlteration
+from quorum.controller.requests import (
+    AlterPartition,
+    BrokerState,
+    CreatePartitions,
+    GrowingTopic,
+    PartitionAlteration,
+    TopicAlteration,
+)
 from quorum.errors import Error
 from tests.support.controller import CLUSTER_ID, ControlledCluster
 
@@ -39,6 +46,20 @@ def test_not_before_the_timeout_and_then_at_once(cluster: ControlledCluster) -> 
     assert cluster.partition(topic_id).leader == 12
     assert cluster.look() == ()
     assert cluster.machine.next_deadline_ms() == cluster.time.monotonic_ms + 4_000
+
+
+def test_a_partition_is_changed_once_though_its_topic_has_grown_behind_another(cluster: ControlledCluster) -> None:
+    topic_id = cluster.place("t", (11, 12))
+    cluster.place("u", (11, 12))
+    by_hand = GrowingTopic(name="t", count=2, assignments=((11, 12),))
+    cluster.ask(CreatePartitions(topics=(by_hand,)))
+    before = cluster.partition(topic_id)
+    cluster.elapse(9_000)
+    cluster.beat(12)
+    cluster.elapse(1)
+    assert [type(record) for record in cluster.look()] == [PartitionChangeRecord] * 3 + [BrokerRegistrationChangeRecord]
+    after = cluster.partition(topic_id)
+    assert (after.leader_epoch, after.partition_epoch) == (before.leader_epoch + 1, before.partition_epoch + 1)
 
 
 def test_one_broker_a_turn_the_longest_silent_first(cluster: ControlledCluster) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.records import PartitionChangeRecord, UnregisterBrokerRecord
+from metadata_log.records import BrokerRegistrationChangeRecord, PartitionChangeRecord, UnregisterBrokerRecord
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.requests import (
+    AlterPartition,
+    AlterPartitionResponse,
     BrokerHeartbeat,
     BrokerHeartbeatResponse,
+    BrokerState,
+    PartitionAlteration,
+    TopicAlteration,
     UnregisterBroker,
     UnregisterBrokerResponse,
 )
@@ -86,13 +91,74 @@ def test_the_last_in_sync_leaves_the_partition_without_a_leader(cluster: Control
     assert (partition.leader, partition.isr, partition.elr, partition.last_known_elr) == (-1, (), (11,), (11,))
 
 
-def test_too_much_at_once(cluster: ControlledCluster) -> None:
-    cluster.config = ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_batch=2)
-    cluster.fail_over()
-    result = unregister(cluster, 11)
-    assert (error_of(result), result.records) == (Error.POLICY_VIOLATION, ())
-    cluster.beat(11, want_fence=True)
-    assert error_of(unregister(cluster, 11)) is Error.NONE
+@pytest.fixture
+def crowded() -> ControlledCluster:
+    """Thirty topics with broker 11, two of which a turn may change."""
+    config = ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_sweep=2)
+    cluster = ControlledCluster(config=config)
+    cluster.start(11, 12)
+    for number in range(30):
+        cluster.place(f"t{number}", (11, 12))
+    return cluster
+
+
+def held(cluster: ControlledCluster, broker_id: int) -> int:
+    topics = cluster.image.topics.by_id.values()
+    return sum(broker_id in partition.isr for topic in topics for partition in topic.partitions)
+
+
+def test_much_is_done_in_steps_by_itself_and_the_second_asker_is_told_so(crowded: ControlledCluster) -> None:
+    first = unregister(crowded, 11)
+    assert error_of(first) is Error.REQUEST_TIMED_OUT
+    assert [type(record) for record in first.records] == [BrokerRegistrationChangeRecord] + [PartitionChangeRecord] * 2
+    assert (held(crowded, 11), 11 in crowded.image.cluster.brokers) == (28, True)
+    assert error_of(unregister(crowded, 11)) is Error.REQUEST_TIMED_OUT
+    assert held(crowded, 11) == 26
+    steps = 0
+    while 11 in crowded.image.cluster.brokers:
+        crowded.beat(11)  # it lives, and must not come back for that
+        assert len(crowded.look()) <= 3
+        steps += 1
+    assert (held(crowded, 11), steps) == (0, 13)
+    assert error_of(unregister(crowded, 11)) is Error.NONE, "who was told to ask again"
+    assert error_of(unregister(crowded, 11)) is Error.BROKER_ID_NOT_REGISTERED
+
+
+def test_who_is_leaving_is_not_taken_back_meanwhile(crowded: ControlledCluster) -> None:
+    unregister(crowded, 11)
+    topics = crowded.image.topics.by_id.values()
+    left = next(topic for topic in topics if topic.partitions and topic.partitions[0].leader == 12)
+    was = left.partitions[0]
+    isr = tuple(BrokerState(broker_id=broker) for broker in (12, 11))
+    wish = PartitionAlteration(
+        partition_index=0, leader_epoch=was.leader_epoch, partition_epoch=was.partition_epoch, new_isr=isr
+    )
+    epoch = crowded.image.cluster.broker_epoch(12)  # type: ignore[arg-type]
+    proposal = (TopicAlteration(topic_id=left.topic_id, partitions=(wish,)),)
+    response = crowded.ask(AlterPartition(broker_id=12, broker_epoch=epoch, topics=proposal)).response
+    assert isinstance(response, AlterPartitionResponse)
+    assert response.topics[0].partitions[0].error is Error.INELIGIBLE_REPLICA
+
+
+def test_another_process_of_it_stays(crowded: ControlledCluster) -> None:
+    """It registers while its predecessor is on its way out: that one's registration is gone."""
+    unregister(crowded, 11)
+    crowded.elapse(9_001)
+    crowded.beat(12)
+    while crowded.register(11, incarnation=99).error is not Error.NONE:
+        crowded.settle()
+    crowded.settle()
+    assert 11 in crowded.image.cluster.brokers
+
+
+def test_a_new_controller_is_asked_anew(crowded: ControlledCluster) -> None:
+    unregister(crowded, 11)
+    crowded.fail_over()
+    assert crowded.settle() == []
+    assert held(crowded, 11) == 28
+    while error_of(unregister(crowded, 11)) is not Error.NONE:
+        pass
+    assert 11 not in crowded.image.cluster.brokers
 
 
 def test_who_is_not_there_and_who_may_not(cluster: ControlledCluster) -> None:

@@ -1,0 +1,54 @@
+"""A broker is to be no longer registered: it leaves ISRs and leadership topic by topic, over several turns where it is
+in many, and its registration goes last.
+
+Decides when it is gone. A broker that still lives would be taken back into ISRs behind the work: so it counts as one
+that shuts down from the first turn on, if there has to be a second. Must not know: who asked.
+"""
+
+from __future__ import annotations
+
+from metadata_log.image import BrokerRegistration
+from metadata_log.records import BrokerRegistrationChangeRecord, MetadataRecord, UnregisterBrokerRecord
+from quorum.controller.brokers import is_active
+from quorum.controller.leadership import forget_departure, take_out_of_partitions
+from quorum.controller.sweep import Sweep, Unregistration
+from quorum.controller.turn import Turn
+
+
+def unregister(turn: Turn, broker: BrokerRegistration) -> tuple[list[MetadataRecord], bool]:
+    """One turn's part of it, and whether that was the last: the broker is gone then."""
+    state, broker_id = turn.state, broker.broker_id
+    state.index.advance()
+    known = state.unregistrations.get(broker_id)
+    is_first = known is None or known.broker_epoch != broker.epoch
+    if known is None or is_first:
+        sweep = Sweep(state.index.topics_on(broker_id))
+        known = state.unregistrations[broker_id] = Unregistration(sweep=sweep, broker_epoch=broker.epoch)
+    records: list[MetadataRecord] = []
+    records += take_out_of_partitions(turn, broker_id, known)
+    if known.sweep.is_done and state.index.is_built:
+        del state.unregistrations[broker_id]
+        state.losses.pop(broker_id, None)
+        state.sessions.forget(broker_id)
+        forget_departure(turn, broker_id)
+        return [*records, UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.epoch)], True
+    if is_first and is_active(broker):
+        stopping = BrokerRegistrationChangeRecord(
+            broker_id=broker_id, broker_epoch=broker.epoch, in_controlled_shutdown=1
+        )
+        records.insert(0, stopping)
+    return records, False
+
+
+def continue_unregistrations(turn: Turn) -> list[MetadataRecord]:
+    """One turn's part of those that were put off; one whose broker has become another process is given up."""
+    for broker_id, known in list(turn.state.unregistrations.items()):
+        broker = turn.image.cluster.brokers.get(broker_id)
+        if broker is None or broker.epoch != known.broker_epoch:
+            del turn.state.unregistrations[broker_id]
+            continue
+        records, is_gone = unregister(turn, broker)
+        if is_gone:
+            turn.state.unregistered.add(broker_id)
+        return records
+    return []
