@@ -1,4 +1,4 @@
-"""Any order of registrations, heartbeats, silences, creates, deletes, ISR changes, failovers: what always holds."""
+"""Any order of what brokers do (`broker_rules`), creates, deletes, ISR changes, moves, elections: what always holds."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
-from metadata_log.ids import RESERVED_TOPIC_IDS, NodeId, TopicId
-from metadata_log.image import NO_LEADER, BrokerRegistration, PartitionImage
+from metadata_log.ids import RESERVED_TOPIC_IDS, TopicId
+from metadata_log.image import NO_LEADER, PartitionImage
 from quorum.controller.brokers import has_online_directory, is_active
 from quorum.controller.config import ControllerConfig
 from quorum.controller.requests import (
@@ -32,20 +32,16 @@ from quorum.controller.requests import (
     ReassignableTopic,
     TopicAlteration,
     TopicPartitions,
-    UnregisterBroker,
-    UnregisterBrokerResponse,
 )
 from quorum.errors import Error
+from tests.support.broker_rules import BROKERS, BrokerRules
 from tests.support.controller import CLUSTER_ID, ControlledCluster
 
-BROKERS = st.integers(1, 5)
 NAMES = st.sampled_from(["a", "b", "c", "d.e", "d_e", "f"])
 
 
-class Controllers(RuleBasedStateMachine):
+class Controllers(BrokerRules):
     """Five brokers, six names, one active controller at a time."""
-
-    cluster: ControlledCluster
 
     @initialize(
         brokers=st.integers(1, 5),
@@ -63,144 +59,13 @@ class Controllers(RuleBasedStateMachine):
             min_insync_replicas=min_isr,
         )
         self.cluster = ControlledCluster(elr=elr, config=config)
-        self.incarnation = 100
         self.ids_seen: dict[TopicId, str] = {}
         self.deleted: set[TopicId] = set()
         self.epochs: dict[tuple[TopicId, int], tuple[int, int]] = {}
-        self.broker_epochs: dict[int, int] = {}
         for broker in range(1, 1 + brokers):
             self.live(broker)
         for name in ("a", "b"):
             self.create(name, 3, min(3, brokers), False)
-
-    # --- brokers
-
-    def broker(self, broker: int) -> BrokerRegistration | None:
-        return self.cluster.image.cluster.brokers.get(NodeId(broker))
-
-    def others_beat(self, broker: int) -> None:
-        for other in sorted(self.cluster.image.cluster.brokers):
-            if other != broker and not self.cluster.image.cluster.brokers[other].fenced:
-                self.cluster.beat(other)
-
-    def register_anew(self, broker: int, *, clean: bool) -> Error:
-        self.incarnation += 1
-        known = self.broker(broker)
-        response = self.cluster.register(
-            broker,
-            incarnation=self.incarnation,
-            rack="x" if broker % 2 else "y",
-            previous_broker_epoch=known.epoch if known is not None and clean else -1,
-        )
-        if response.error is Error.NONE:
-            assert response.broker_epoch > self.broker_epochs.get(broker, -1)
-            self.broker_epochs[broker] = response.broker_epoch
-        return response.error
-
-    @rule(broker=BROKERS, clean=st.booleans())
-    def register(self, broker: int, clean: bool) -> None:
-        assert self.register_anew(broker, clean=clean) in (Error.NONE, Error.DUPLICATE_BROKER_REGISTRATION)
-
-    @rule(broker=BROKERS, behind=st.booleans(), fence=st.booleans(), stop=st.booleans())
-    def heartbeat(self, broker: int, behind: bool, fence: bool, stop: bool) -> None:
-        if self.broker(broker) is None:
-            return
-        offset = 0 if behind else self.cluster.last_offset
-        response = self.cluster.beat(broker, current_metadata_offset=offset, want_fence=fence, want_shut_down=stop)
-        assert response.error is Error.NONE
-        now = self.broker(broker)
-        assert now is not None
-        assert response.is_fenced == now.fenced
-        if response.should_shut_down:
-            assert now.fenced
-            assert broker not in {partition.leader for partition in self.partitions()}
-
-    @rule(broker=BROKERS)
-    def live(self, broker: int) -> None:
-        """What a healthy broker does: register if it has not, catch up, be unfenced."""
-        if self.broker(broker) is None and self.register_anew(broker, clean=True) is not Error.NONE:
-            self.cluster.settle()  # what an unregistered one left behind may take more than a turn
-            assert self.register_anew(broker, clean=True) is Error.NONE
-        response = self.cluster.beat(broker)
-        if response.should_shut_down:
-            # It had asked to stop, which cannot be taken back: the next process takes over.
-            assert self.register_anew(broker, clean=True) is Error.NONE
-            response = self.cluster.beat(broker)
-        assert not response.is_fenced
-        self.cluster.settle()
-        now = self.broker(broker)
-        if now is not None and is_active(now):
-            for partition in self.partitions():
-                assert partition.leader != NO_LEADER or broker not in (partition.isr or partition.elr)
-
-    @rule(broker=BROKERS)
-    def fence(self, broker: int) -> None:
-        """Taking leave may need turns, but comes to its end."""
-        if self.broker(broker) is None:
-            return
-        for _ in range(200):
-            if self.cluster.beat(broker, want_fence=True).is_fenced:
-                return
-            self.others_beat(broker)
-        raise AssertionError("never fenced")
-
-    @rule(broker=BROKERS, returns=st.booleans())
-    def stop(self, broker: int, returns: bool) -> None:
-        """A clean stop comes to its end as long as the others keep up."""
-        if self.broker(broker) is None:
-            return
-        for _ in range(200):
-            if self.cluster.beat(broker, want_shut_down=True).should_shut_down:
-                break
-            self.others_beat(broker)
-        else:
-            raise AssertionError("never let go")
-        if returns:
-            assert self.register_anew(broker, clean=True) is Error.NONE
-            self.live(broker)
-
-    @rule(broker=BROKERS, returns=st.booleans())
-    def kill(self, broker: int, returns: bool) -> None:
-        """A dead broker is fenced once it is stale; its successor may come before or after."""
-        known = self.broker(broker)
-        if known is None:
-            return
-        self.others_beat(broker)
-        self.cluster.elapse(5_000)
-        self.others_beat(broker)
-        self.cluster.elapse(4_001)
-        if returns:
-            error = self.register_anew(broker, clean=False)
-            if error is Error.DUPLICATE_BROKER_REGISTRATION:  # its predecessor takes more than a turn to clean up after
-                self.cluster.settle()
-                error = self.register_anew(broker, clean=False)
-            assert error is Error.NONE
-            if self.cluster.image.features.elr_enabled:
-                assert not any(broker in (*each.isr, *each.elr) for each in self.partitions())
-            self.live(broker)
-        else:
-            self.cluster.settle()
-            now = self.broker(broker)
-            assert now is not None
-            assert now.fenced
-
-    @rule(milliseconds=st.sampled_from([100, 4_000, 9_001]))
-    def elapse(self, milliseconds: int) -> None:
-        self.cluster.elapse(milliseconds)
-
-    @rule()
-    def look(self) -> None:
-        self.cluster.look()
-
-    @rule()
-    def settle(self) -> None:
-        """All that is due is done in a bounded number of turns."""
-        self.cluster.settle()
-        assert self.cluster.look() == ()
-
-    @rule()
-    def fail_over(self) -> None:
-        assert self.cluster.fail_over().records == ()
 
     # --- topics
 
@@ -310,33 +175,6 @@ class Controllers(RuleBasedStateMachine):
                 elif (topic.topic, answer.partition_index) == (name, was.partition_id):
                     assert now == was
 
-    @rule(broker=BROKERS)
-    def unregister(self, broker: int) -> None:
-        known = self.broker(broker)
-        response = self.cluster.ask(UnregisterBroker(broker_id=broker)).response
-        assert isinstance(response, UnregisterBrokerResponse)
-        if response.error is Error.REQUEST_TIMED_OUT:  # it takes more than a turn
-            self.cluster.settle()
-            assert self.broker(broker) is None
-            response = self.cluster.ask(UnregisterBroker(broker_id=broker)).response
-            assert isinstance(response, UnregisterBrokerResponse)
-        assert (response.error is Error.NONE) == (known is not None)
-        assert self.broker(broker) is None
-
-    @rule()
-    def wait_for_the_next_round(self) -> None:
-        """Everybody lives on; after it the first replica leads wherever it is in sync."""
-        self.cluster.elapse(300_000)
-        for broker in sorted(self.cluster.image.cluster.brokers):
-            if not self.cluster.image.cluster.brokers[broker].fenced:
-                self.cluster.beat(broker)
-        self.cluster.settle()
-        for partition in self.partitions():
-            first = partition.preferred_leader
-            known = self.broker(first)
-            if first in partition.isr and known is not None and is_active(known):
-                assert partition.leader == first
-
     def any_partition(self, data: st.DataObject) -> tuple[str, PartitionImage]:
         """With the name of its topic."""
         topics = self.cluster.image.topics.by_id.values()
@@ -345,9 +183,6 @@ class Controllers(RuleBasedStateMachine):
         return name, self.cluster.partition(self.cluster.image.topics.by_name[name], index)
 
     # --- what must always hold
-
-    def partitions(self) -> list[PartitionImage]:
-        return [each for topic in self.cluster.image.topics.by_id.values() for each in topic.partitions]
 
     @invariant()
     def names_and_ids_go_together(self) -> None:
