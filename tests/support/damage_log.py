@@ -28,6 +28,8 @@ from tests.support.damage import (
 
 _HIT = 2
 """The controller of `basic` whose log is damaged: a follower."""
+_MIDDLE = 20
+"""The number of a batch in the middle of its log."""
 
 
 def _planted(cluster: Cluster, kind: str, number: int, also: frozenset[str] = frozenset()) -> Planted:
@@ -36,58 +38,65 @@ def _planted(cluster: Cluster, kind: str, number: int, also: frozenset[str] = fr
     return Planted(kind, _HIT, path, int(header.base_offset), position, also)
 
 
+def _changed(
+    cluster: Cluster,
+    kind: str,
+    change: Callable[[bytes], bytes],
+    *,
+    number: int | None = None,
+    also: frozenset[str] = frozenset({"log_mismatch"}),
+) -> Planted:
+    """One batch in another form: a quiet one, unless `number` says which."""
+    path = cluster.segment(_HIT)
+    number = quiet_batch(path) if number is None else number
+    planted = _planted(cluster, kind, number, also)
+    batches = split(path)
+    batches[number] = change(batches[number])
+    write(path, batches)
+    return planted
+
+
+def _overwritten(cluster: Cluster, at: int, content: bytes) -> Planted:
+    """Other bytes in a batch in the middle of the log, `at` bytes behind its beginning."""
+    path = cluster.segment(_HIT)
+    planted = _planted(cluster, "corrupt_batch", _MIDDLE)
+    path.write_bytes(with_bytes(path.read_bytes(), (planted.position or 0) + at, content))
+    return planted
+
+
+def _flipped(cluster: Cluster, at: int, bit: int) -> Planted:
+    path = cluster.segment(_HIT)
+    return _overwritten(cluster, at, bytes((path.read_bytes()[place_of(path, _MIDDLE)[0] + at] ^ bit,)))
+
+
 def flip_in_record(cluster: Cluster) -> Planted:
     """One bit of a record in the middle of the log."""
-    path = cluster.segment(_HIT)
-    planted = _planted(cluster, "corrupt_batch", 20)
-    data = path.read_bytes()
-    at = (planted.position or 0) + 64
-    path.write_bytes(with_bytes(data, at, bytes((data[at] ^ 4,))))
-    return planted
+    return _flipped(cluster, 64, 4)
 
 
 def flip_in_checksum(cluster: Cluster) -> Planted:
     """One bit of a checksum."""
-    path = cluster.segment(_HIT)
-    planted = _planted(cluster, "corrupt_batch", 20)
-    data = path.read_bytes()
-    at = (planted.position or 0) + CRC_POSITION
-    path.write_bytes(with_bytes(data, at, bytes((data[at] ^ 128,))))
-    return planted
+    return _flipped(cluster, CRC_POSITION, 128)
 
 
 def flip_in_length(cluster: Cluster) -> Planted:
     """One bit of a batch's length."""
-    path = cluster.segment(_HIT)
-    planted = _planted(cluster, "corrupt_batch", 20)
-    data = path.read_bytes()
-    at = (planted.position or 0) + 11
-    path.write_bytes(with_bytes(data, at, bytes((data[at] ^ 16,))))
-    return planted
+    return _flipped(cluster, 11, 16)
 
 
 def huge_length(cluster: Cluster) -> Planted:
     """A batch that claims two gigabytes."""
-    path = cluster.segment(_HIT)
-    planted = _planted(cluster, "corrupt_batch", 20)
-    path.write_bytes(with_bytes(path.read_bytes(), (planted.position or 0) + 8, b"\x7f\xff\xff\xf0"))
-    return planted
+    return _overwritten(cluster, 8, b"\x7f\xff\xff\xf0")
 
 
 def wrong_magic(cluster: Cluster) -> Planted:
     """A batch of another format version."""
-    path = cluster.segment(_HIT)
-    planted = _planted(cluster, "corrupt_batch", 20)
-    path.write_bytes(with_bytes(path.read_bytes(), (planted.position or 0) + 16, b"\x01"))
-    return planted
+    return _overwritten(cluster, 16, b"\x01")
 
 
 def zeroed_page(cluster: Cluster) -> Planted:
     """A block of the file that was never written."""
-    path = cluster.segment(_HIT)
-    planted = _planted(cluster, "corrupt_batch", 20)
-    path.write_bytes(with_bytes(path.read_bytes(), planted.position or 0, bytes(512)))
-    return planted
+    return _overwritten(cluster, 0, bytes(512))
 
 
 def torn_tail(cluster: Cluster) -> Planted:
@@ -110,47 +119,26 @@ def unwritten_tail(cluster: Cluster) -> Planted:
 
 def wrong_count(cluster: Cluster) -> Planted:
     """A batch whose count does not fit its records, with a right checksum."""
-    path = cluster.segment(_HIT)
-    number = quiet_batch(path)
-    planted = _planted(cluster, "corrupt_batch", number, also=frozenset({"log_mismatch"}))
-    batches = split(path)
-    batches[number] = sealed(with_bytes(batches[number], 57, struct.pack(">i", 2)))
-    write(path, batches)
-    return planted
+    return _changed(cluster, "corrupt_batch", lambda batch: sealed(with_bytes(batch, 57, struct.pack(">i", 2))))
 
 
 def compressed(cluster: Cluster) -> Planted:
     """A batch that says that it is compressed, with a right checksum."""
-    path = cluster.segment(_HIT)
-    number = quiet_batch(path)
-    planted = _planted(cluster, "unsupported_batch", number, also=frozenset({"log_mismatch"}))
-    batches = split(path)
-    batches[number] = sealed(with_bytes(batches[number], 21, struct.pack(">h", 4)))
-    write(path, batches)
-    return planted
+    return _changed(cluster, "unsupported_batch", lambda batch: sealed(with_bytes(batch, 21, struct.pack(">h", 4))))
 
 
 def wrong_delta(cluster: Cluster) -> Planted:
     """A record that says another offset than its place in the batch, with a right checksum."""
-    path = cluster.segment(_HIT)
-    number = quiet_batch(path)
-    planted = _planted(cluster, "malformed_record", number, also=frozenset({"log_mismatch"}))
-    batches = split(path)
-    batches[number] = sealed(with_bytes(batches[number], 64, b"\x06"))
-    write(path, batches)
-    return planted
+    return _changed(cluster, "malformed_record", lambda batch: sealed(with_bytes(batch, 64, b"\x06")))
 
 
 def wrong_timestamp(cluster: Cluster) -> Planted:
     """A batch whose greatest timestamp is none of its records', with a right checksum."""
-    path = cluster.segment(_HIT)
-    number = len(split(path)) - 3
-    planted = _planted(cluster, "malformed_record", number, also=frozenset({"log_mismatch"}))
-    batches = split(path)
-    later = parse_header(batches[number]).max_timestamp + 1
-    batches[number] = sealed(with_bytes(batches[number], 35, struct.pack(">q", later)))
-    write(path, batches)
-    return planted
+
+    def later(batch: bytes) -> bytes:
+        return sealed(with_bytes(batch, 35, struct.pack(">q", parse_header(batch).max_timestamp + 1)))
+
+    return _changed(cluster, "malformed_record", later, number=len(split(cluster.segment(_HIT))) - 3)
 
 
 def segment_renamed(cluster: Cluster) -> Planted:
@@ -209,35 +197,27 @@ def batch_twice(cluster: Cluster) -> Planted:
 
 def wrong_base(cluster: Cluster) -> Planted:
     """A batch whose own offset is wrong, which no checksum covers."""
-    path = cluster.segment(_HIT)
-    number = quiet_batch(path)
-    planted = _planted(cluster, "offset_gap", number)
-    batches = split(path)
-    batches[number] = with_base(batches[number], parse_header(batches[number]).base_offset + 1024)
-    write(path, batches)
-    return planted
+    return _changed(
+        cluster,
+        "offset_gap",
+        lambda batch: with_base(batch, parse_header(batch).base_offset + 1024),
+        also=frozenset(),
+    )
 
 
 def silently_different(cluster: Cluster) -> Planted:
     """A sound batch in the place of another: only the other replicas tell."""
-    path = cluster.segment(_HIT)
-    number = quiet_batch(path)
-    planted = _planted(cluster, "log_mismatch", number)
-    batches = split(path)
-    batches[number] = other_bytes(batches[number])
-    write(path, batches)
-    return planted
+    return _changed(cluster, "log_mismatch", other_bytes, also=frozenset())
 
 
 def epoch_without_leader(cluster: Cluster) -> Planted:
     """A batch of a later epoch, which no checksum covers."""
-    path = cluster.segment(_HIT)
-    number = quiet_batch(path)
-    planted = _planted(cluster, "epoch_without_leader", number, also=frozenset({"committed_prefix_differs"}))
-    batches = split(path)
-    batches[number] = with_epoch(batches[number], 5)
-    write(path, batches)
-    return planted
+    return _changed(
+        cluster,
+        "epoch_without_leader",
+        lambda batch: with_epoch(batch, 5),
+        also=frozenset({"committed_prefix_differs"}),
+    )
 
 
 def epoch_back(cluster: Cluster) -> Planted:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any, Final
 
 from tests.support.differential.world import World, known_name
+
+_Draw = Callable[[random.Random, World], dict[str, Any]]
 
 _GOOD_CONFIGS: Final = (
     ("retention.ms", "100000"), ("retention.ms", "-1"), ("cleanup.policy", "compact"),
@@ -43,7 +46,12 @@ def some_configs(chance: random.Random) -> tuple[dict[str, Any], ...]:
 
 
 def incremental_alter_configs(chance: random.Random, world: World) -> dict[str, Any]:
-    resources = tuple(_altered(chance, world) for _ in range(chance.choice((0, 1, 1, 1, 2))))
+    return _of_resources(chance, world, _altered)
+
+
+def _of_resources(chance: random.Random, world: World, draw: _Draw) -> dict[str, Any]:
+    """Some, of which now and then one is named twice."""
+    resources = tuple(draw(chance, world) for _ in range(chance.choice((0, 1, 1, 1, 2))))
     if resources and chance.random() < 0.1:
         resources = (*resources, resources[0])
     return {"resources": resources, "validate_only": chance.random() < 0.15}
@@ -63,10 +71,7 @@ def _altered(chance: random.Random, world: World) -> dict[str, Any]:
 
 def alter_configs(chance: random.Random, world: World) -> dict[str, Any]:
     """All configs of a resource at once."""
-    resources = tuple(_replaced(chance, world) for _ in range(chance.choice((0, 1, 1, 1, 2))))
-    if resources and chance.random() < 0.1:
-        resources = (*resources, resources[0])
-    return {"resources": resources, "validate_only": chance.random() < 0.15}
+    return _of_resources(chance, world, _replaced)
 
 
 def _replaced(chance: random.Random, world: World) -> dict[str, Any]:
