@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kraft.v1 import admin_pb2 as pb
@@ -56,6 +56,7 @@ def _responses(kind: Kind) -> type[Any]:
 
 
 @pytest.mark.parametrize("kind", _BY_FIELDS.values(), ids=_BY_FIELDS)
+@settings(deadline=None)
 @given(data=st.data())
 def test_there_and_back(kind: Kind, data: st.DataObject) -> None:
     request = data.draw(_any(kind.request))

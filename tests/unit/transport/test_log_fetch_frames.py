@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, TopicId
@@ -71,6 +71,7 @@ def _in_full(request: FetchRequest, cluster_id: str) -> Any:
 
 
 class TestRequests:
+    @settings(deadline=None)
     @given(request=REQUESTS, cluster_id=CLUSTER_IDS, number=CORRELATIONS)
     def test_a_request_is_what_kio_writes_but_for_defaults_that_it_leaves_out(
         self, request: FetchRequest, cluster_id: str, number: int
@@ -84,6 +85,7 @@ class TestRequests:
         if request.high_watermark != UNKNOWN_OFFSET and any(request.replica.directory_id):
             assert frame == QUESTIONS.frame(number, "kraft-controller", _in_full(request, cluster_id))
 
+    @settings(deadline=None)
     @given(request=REQUESTS, cluster_id=CLUSTER_IDS, number=CORRELATIONS)
     def test_it_is_read_as_by_who_reads_in_full(self, request: FetchRequest, cluster_id: str, number: int) -> None:
         frame = _frame(request, cluster_id, number)
@@ -96,6 +98,7 @@ class TestRequests:
         assert (found[1].request, found[1].cluster_id, found[1].context) == (request, cluster_id, CONTEXT)
         assert found[1].topic_id == in_full.topic_id == TOPIC_ID
 
+    @settings(deadline=None)
     @given(data=st.data())
     def test_whatever_has_another_layout_is_left_to_others(self, data: st.DataObject) -> None:
         """A changed byte makes another request of this layout, which kio reads alike, or none."""
@@ -123,6 +126,7 @@ class TestRequests:
 
 
 class TestAnswers:
+    @settings(deadline=None)
     @given(
         number=CORRELATIONS,
         leader=st.sampled_from([(), (CONTROLLER,), (Endpoint(name="GRPC", host="h", port=1), CONTROLLER)]),
