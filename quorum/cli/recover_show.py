@@ -65,6 +65,8 @@ def _plan_lines(plan: Plan) -> Iterator[str]:
             yield "      loses nothing that a copy here holds"
         if repair.may_lose is not None:
             yield f"      may lose {repair.may_lose}"
+        for left in repair.cannot_follow:
+            yield f"      cannot follow: {left}"
     if plan.repairs:
         yield ""
     yield from step_lines(plan.steps)

@@ -15,6 +15,7 @@ from quorum.recovery.advice import Step, check_result
 from quorum.recovery.changes import Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.facts import facts_of
+from quorum.recovery.followers import left_behind, set_aside, warning_of
 from quorum.recovery.journal import work_root_of
 from quorum.recovery.liveness import Answer, silence
 from quorum.recovery.plan import may_lose
@@ -27,7 +28,7 @@ from quorum.recovery.request import (
     refuse_unsafe,
     strange_missing,
 )
-from quorum.recovery.survey import Excess, Survey, beyond_repair, excess, new_epoch, shortfalls, with_told
+from quorum.recovery.survey import Excess, Survey, excess, new_epoch, shortfalls, with_told
 from quorum.recovery.told import told_repairs
 
 
@@ -69,6 +70,8 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Proposal:
         """The repair, with what all such repairs say."""
         end = self.kept.end
+        changed = [rewrite.log_dir for rewrite in rewrites]
+        left = left_behind(self.known, self.kept, changed=changed)
         epoch = (
             f"epoch {self.epoch} begins at offset {end.offset} with that (the greatest known epoch is "
             f"{self.known.greatest_epoch}{', of what can be read' if self.known.lost_votes else ''})"
@@ -80,8 +83,8 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
             keeps=f"everything up to offset {end.offset} of epoch {end.epoch}",
             loses=self.lost,
             may_lose=self.may_lose,
-            warnings=(*warnings, *beyond_repair(self.known, self.kept), *silence(self.asked), *self.notes),
-            steps=(check_result([rewrite.log_dir for rewrite in rewrites]), *steps),
+            warnings=(*warnings, *map(warning_of, left), *silence(self.asked), *self.notes),
+            steps=(check_result(changed), *set_aside(left), *steps),
             asked=self.asked,
         )
 

@@ -6,7 +6,7 @@ they are done.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -16,6 +16,7 @@ from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER
 from quorum.recovery.advice import Step, absent_words, check_result, command, copy_words, cut_line, is_ours, start_line
 from quorum.recovery.beside import Unread
 from quorum.recovery.copies import Copy
+from quorum.recovery.followers import left_behind, set_aside
 from quorum.recovery.obstacles import obstacle, outvoted
 from quorum.recovery.survey import Excess, Survey, excess, shortfalls
 
@@ -27,6 +28,7 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
         name: of the command, `start` where nothing needs a repair.
         on: the copy that is kept.
         keeps, loses: in sentences; `loses` what is known, `may_lose` what cannot be known.
+        cannot_follow: nodes that cannot go on from their copies here then, in sentences.
         refused: why it is not possible; None where it is.
         lost: the known losses as data.
     """
@@ -36,6 +38,7 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
     keeps: str
     loses: tuple[str, ...] = ()
     may_lose: str | None = None
+    cannot_follow: tuple[str, ...] = ()
     refused: str | None = None
     lost: tuple[Excess, ...] = ()
 
@@ -58,8 +61,22 @@ def make_plan(files: Files, known: Survey) -> Plan:
     sound = [copy for copy in known.copies if known.is_voter(copy) and fault_of(copy) is None]
     present = {copy.node_id for copy in sound}
     if known.voters and len(present) >= len(known.voters) // 2 + 1:
-        return _nothing_lost(known, sound, repairs)
+        lack = lacking(known, sound)
+        return _nothing_lost(known, sound, repairs) if lack is None else _majority_lost(known, repairs, lack)
     return _majority_lost(known, repairs)
+
+
+def lacking(known: Survey, voters: Sequence[Copy]) -> str | None:
+    """That these would elect a leader who lacks what was committed; None where nothing shows it."""
+    end = max((int(copy.end.offset) for copy in voters), default=0)
+    if end >= known.bounds.lower:
+        return None
+    names = ", ".join(str(copy.node_id) for copy in voters)
+    return (
+        f"A majority of the voters is here ({names}), but their logs end at offset {end}, and all before "
+        f"{known.bounds.lower} was committed ({known.bounds.because}): they were set back to older copies, or copied "
+        "before the others. Started as they are, they go on without that."
+    )
 
 
 def fault_of(copy: Copy) -> str | None:
@@ -129,6 +146,7 @@ def _repairs(files: Files, known: Survey) -> Iterator[Repair]:
             keeps=f"everything up to offset {copy.end.offset} of epoch {copy.end.epoch}",
             loses=tuple(map(str, lost)),
             may_lose=may_lose(known, copy),
+            cannot_follow=tuple(map(str, left_behind(known, copy))),
             refused=contradicted or usable(copy) or _nameless(known, copy),
             lost=lost,
         )
@@ -203,13 +221,15 @@ def _read_first(found: Unread) -> Step:
     )
 
 
-def _majority_lost(known: Survey, repairs: tuple[Repair, ...]) -> Plan:
+def _majority_lost(known: Survey, repairs: tuple[Repair, ...], situation: str | None = None) -> Plan:
+    """`situation`: where it is not simply that."""
     chosen = next((pair for pair in zip(known.copies, repairs, strict=True) if pair[1].refused is None), None)
     voters = len(known.voters)
     absent = f", {', '.join(map(str, known.absent_voters))} are absent." if known.absent_voters else "."
-    situation = f"No majority of the voters is here and sound: {voters} vote, {voters // 2 + 1} are needed{absent}"
     if not known.voters:
         situation = "No majority of the voters is known to be here and sound: no copy here says who votes."
+    elif situation is None:
+        situation = f"No majority of the voters is here and sound: {voters} vote, {voters // 2 + 1} are needed{absent}"
     fence = Step(
         text="Make sure that no other controller of this cluster runs or can come back: an old majority that was only "
         "cut off would go on by itself. Power it off, or block its ports"
@@ -266,6 +286,7 @@ def _steps_for(known: Survey, chosen: Copy, repair: Repair) -> list[Step]:
         Step(text=f"See what it would do; nothing is changed{loss}", commands=(command(*words),)),
         Step(text="Do it: it backs up first, and says how to undo it", commands=(command(*words, "--apply"),)),
         check_result([target]),
+        *set_aside(left_behind(known, chosen)),
         Step(
             text="Start it, then follow what the command printed for the other controllers",
             commands=(start_line(ours=is_ours(known.told_by.voters)),),

@@ -19,7 +19,7 @@ from quorum.recovery.copies import Copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.liveness import ONE_NODE, Answer, refuse_live
 from quorum.recovery.places import Place
-from quorum.recovery.plan import fault_of, usable
+from quorum.recovery.plan import fault_of, lacking, usable
 from quorum.recovery.survey import Excess, Survey, unreached
 
 DEFAULT_EPOCH_GAP = 1000
@@ -233,6 +233,8 @@ def refuse_majority(known: Survey) -> None:
     behind = () if half is None else half[1]
     sound = [copy for copy in known.copies if known.is_voter(copy) and fault_of(copy) is None and copy not in behind]
     if known.voters and len({copy.node_id for copy in sound}) >= len(known.voters) // 2 + 1:
+        if lacking(known, sound) is not None:
+            return
         names = ", ".join(str(copy.node_id) for copy in sound)
         raise RefusedError(
             f"voters {names} are here and sound, a majority of {len(known.voters)}: start them, and they elect a "

@@ -35,7 +35,6 @@ from quorum.recovery.errors import RefusedError
 from quorum.recovery.told import Told
 
 _MOST_TOPICS: Final = 20
-_ASIDE: Final = "Before it starts again, move its __cluster_metadata-0 away (a broker fetches it anew)"
 _NO_VOTE: Final = "there is no such file"
 _EXPORT_HAS_NONE: Final = "an export has no such file"
 MAX_EPOCH: Final = (1 << 31) - 1
@@ -230,25 +229,6 @@ def _one_cluster(identities: Iterable[MetaProperties | None], paths: Sequence[st
         said = "; ".join(f"{cluster} ({', '.join(places)})" for cluster, places in by_id.items())
         raise RefusedError(f"these directories are of several clusters: {said}. Name copies of one cluster only")
     return next(iter(by_id), None)
-
-
-def beyond_repair(known: Survey, kept: Copy) -> tuple[str, ...]:
-    """Sentences about nodes that must not go on from the log that they have: none truncates below its checkpoint.
-
-    And Apache Kafka (4.3, KRaftControlRecordStateMachine.truncateNewEntries) does not read control records again that
-    come to stand where it has cut: a longer log would hide the new voters from its node.
-    """
-    found = []
-    for copy in known.copies:
-        if copy is kept:
-            continue
-        if copy.origin is not None and copy.origin.end.offset > common_end(kept, copy):
-            ends = f"has a checkpoint that ends at offset {copy.origin.end.offset}, past what is kept"
-            found.append(f"{copy.label} {ends}, and cannot go back below it. {_ASIDE}")
-        elif kept.kraft_version > 0 and copy.end.offset > kept.end.offset + 1:
-            ends = f"ends at offset {copy.end.offset}, past the record of the new voters"
-            found.append(f"{copy.label} {ends}: Kafka cuts its log, and overlooks that record then. {_ASIDE}")
-    return tuple(found)
 
 
 def excess(files: Files, known: Survey, kept: Copy) -> list[Excess]:

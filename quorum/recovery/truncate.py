@@ -21,6 +21,7 @@ from quorum.recovery.conflicts import common_end
 from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.facts import facts_of
+from quorum.recovery.followers import left_behind, set_aside
 from quorum.recovery.liveness import Answer, silence
 from quorum.recovery.new_log import epochs_of, kept_log, merged
 from quorum.recovery.request import Proposal, Request, files_in, refuse_unsafe
@@ -140,7 +141,10 @@ def _proposal(
         changes=merged(_changes(kept, present)),
         facts={**facts_of(known, kept, lost=losses, may_lose=None, asked=asked), "proof": proof},
     )
-    warnings = () if proof is not None else ("what is cut may have been committed: that was accepted",)
+    warnings = [] if proof is not None else ["what is cut may have been committed: that was accepted"]
+    left = left_behind(known, kept, adds_voters=False)
+    if left:
+        warnings.append(f"{'; '.join(map(str, left))}: where a repair makes this log the quorum's, they cannot follow")
     return Proposal(
         action="truncate",
         rewrites=(rewrite,),
@@ -153,8 +157,15 @@ def _proposal(
         loses=losses,
         warnings=(*warnings, *silence(asked)),
         asked=tuple(asked),
-        steps=(Step(text="Start the node: it fetches what it lacks from the leader"),),
+        steps=(
+            Step(text="Start the node: it fetches what it lacks from the leader"),
+            *(_if_it_leads(step) for step in set_aside(left)),
+        ),
     )
+
+
+def _if_it_leads(step: Step) -> Step:
+    return msgspec.structs.replace(step, text=f"Only where a repair makes this log the quorum's: {step.text}")
 
 
 def _changes(kept: Copy, present: frozenset[str]) -> Iterator[FileChange]:

@@ -1,0 +1,90 @@
+"""Nodes that cannot follow the log that a repair keeps, from the log that they have.
+
+Decides: which of the copies here are such nodes', and what is done about them. Must not know: which repair it is.
+
+No replica truncates below its newest checkpoint: what a checkpoint holds was committed, and Kafka begins from its end
+("Attempt to truncate to offset ..., which is below the current high watermark ...", at each start). And Apache Kafka
+(4.3, KRaftControlRecordStateMachine.truncateNewEntries) does not read control records again that come to stand where
+it has cut: a longer log would hide the new voters from its node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from metadata_log.directory import METADATA_DIRECTORY
+from quorum.recovery.advice import Step, command
+from quorum.recovery.conflicts import common_end
+from quorum.recovery.copies import Copy
+from quorum.recovery.survey import Survey
+
+
+class Left(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that cannot follow: its newest checkpoint ends at `offset`, past `kept`; or, without one, its log does."""
+
+    label: str
+    node_id: int | None
+    offset: int
+    kept: int
+    is_checkpoint: bool
+
+    def __str__(self) -> str:
+        if self.is_checkpoint:
+            why = (
+                f"has a checkpoint that ends at offset {self.offset}, past {self.kept}, up to where it has what is kept"
+            )
+            return f"{self.label} {why}, and cannot go back below it"
+        why = f"ends at offset {self.offset}, past the record of the new voters"
+        return f"{self.label} {why}: Kafka cuts its log, and overlooks that record then"
+
+
+def left_behind(
+    known: Survey, kept: Copy, *, changed: Collection[str] = (), adds_voters: bool | None = None
+) -> tuple[Left, ...]:
+    """Whose copies here cannot be gone on from once the quorum goes on from `kept`.
+
+    Args:
+        changed: log directories that the repair itself changes.
+        adds_voters: whether voters are written at the end of `kept`; by default at kraft.version 1.
+    """
+    hides = kept.kraft_version > 0 if adds_voters is None else adds_voters
+    found = []
+    for copy in known.copies:
+        if copy.place == kept.place or copy.place.log_dir in changed:
+            continue
+        common = common_end(kept, copy)
+        newest = max((int(one.end.offset) for one in copy.checkpoints), default=0)
+        is_checkpoint = newest > common
+        if is_checkpoint or (hides and copy.end.offset > kept.end.offset + 1):
+            found.append(
+                Left(
+                    label=copy.label,
+                    node_id=copy.node_id,
+                    offset=newest if is_checkpoint else int(copy.end.offset),
+                    kept=common,
+                    is_checkpoint=is_checkpoint,
+                )
+            )
+    return tuple(found)
+
+
+def warning_of(one: Left) -> str:
+    """About one of them."""
+    return f"{one}. Before it starts again, move its {METADATA_DIRECTORY} away (a broker fetches it anew)"
+
+
+def set_aside(left: Sequence[Left]) -> list[Step]:
+    """What is done about them, before they start again."""
+    if not left:
+        return []
+    names = ", ".join(one.label for one in left)
+    line = command("mv", f"DATA_DIR/{METADATA_DIRECTORY}", "DATA_DIR.metadata-log-before-recovery")
+    return [
+        Step(
+            text=f"Stop the nodes of {names}. Before any of them starts again, move its {METADATA_DIRECTORY} away, on "
+            "its own host: it cannot follow from there, and fetches the log anew (a broker's topics stay as they are)",
+            commands=(line,),
+        )
+    ]

@@ -1,0 +1,120 @@
+"""Nodes whose checkpoints lie past what a repair keeps: each is named, by every repair and by `inspect`."""
+
+from __future__ import annotations
+
+import pytest
+
+from metadata_log.ids import DirectoryId
+from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.voters import Endpoint
+from quorum.recovery.errors import RefusedError
+from quorum.recovery.from_broker import NewController, propose_from_broker
+from quorum.recovery.inspect import inspect_copies
+from quorum.recovery.request import Proposal
+from quorum.recovery.standalone import propose_standalone
+from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
+from quorum.recovery.truncate import propose_truncate
+from quorum.recovery.voters import parse_named_voter, propose_voters
+from tests.support.repairs import load, repair, request
+
+ACCEPTED = request(accept_data_loss=True)
+CONTROLLERS, BROKERS = ("/n1", "/n2", "/n3"), ("/n11", "/n12")
+CUT = 294
+"""Both brokers have a checkpoint past this one, at 310 and at 313; no controller has."""
+
+
+def cluster(*cut: int) -> SimulatedFiles:
+    """Of three controllers and two brokers, whose logs of some end at `CUT`."""
+    files = SimulatedFiles()
+    for node in (1, 2, 3, 11, 12):
+        load(f"failovers/node-{node}/data", files, f"/n{node}")
+    for node in cut:
+        path = f"/n{node}"
+        repair(files, lambda files, path=path: propose_truncate(files, path, [], CUT, ACCEPTED), path)  # type: ignore[misc]
+    return files
+
+
+def says(at: int, node: int) -> str:
+    return (
+        f"node {node} (/n{node}) has a checkpoint that ends at offset {at}, past {CUT}, up to where it has what is kept"
+    )
+
+
+def check_named(proposal: Proposal) -> None:
+    """Both brokers are named in the warnings, and in a step with what to do."""
+    for at, node in ((310, 11), (313, 12)):
+        assert any(says(at, node) in warning for warning in proposal.warnings), proposal.warnings
+    [step] = [step for step in proposal.steps if "move its __cluster_metadata-0 away" in step.text]
+    assert all(f"node {node} (/n{node})" in step.text for node in (11, 12))
+    assert step.commands == ("mv DATA_DIR/__cluster_metadata-0 DATA_DIR.metadata-log-before-recovery",)
+
+
+def new_controller() -> NewController:
+    return NewController(
+        log_dir="/new",
+        node_id=1,
+        endpoints=(Endpoint(name="CONTROLLER", host="here", port=9093),),
+        directory_id=DirectoryId(bytes(range(100, 116))),
+    )
+
+
+def test_of_a_survivor() -> None:
+    check_named(propose_standalone(cluster(1), "/n1", BROKERS, ACCEPTED))
+
+
+def test_of_new_voters_whose_own_directories_are_written_anew() -> None:
+    """Those of the controllers are made from one log, whatever they held."""
+    files = cluster(1, 2, 3)
+    files.open("/n2/__cluster_metadata-0/00000000000000000300-0000000009.checkpoint", create=True).fdatasync()
+    files.fsync_dir("/n2/__cluster_metadata-0")
+    named = [parse_named_voter(f"{node}@host{node}:9{node}") for node in (1, 2, 3)]
+    proposal = propose_voters(files, CONTROLLERS, BROKERS, named, ACCEPTED)
+    check_named(proposal)
+    assert not any("(/n2) has a checkpoint" in warning for warning in proposal.warnings)
+
+
+def test_of_a_log_that_is_cut() -> None:
+    proposal = propose_truncate(cluster(), "/n1", BROKERS, CUT, ACCEPTED)
+    check_named(proposal)
+    assert "Only where a repair makes this log the quorum's" in proposal.steps[-1].text
+
+
+def test_of_static_voters_by_the_name_of_a_checkpoint_alone() -> None:
+    """Also where it is damaged: Kafka takes its newest checkpoint by its name."""
+    files = SimulatedFiles()
+    for node in (1, 11):
+        load(f"static-3.9/node-{node}/data", files, f"/n{node}")
+    repair(files, lambda files: propose_truncate(files, "/n1", [], 73, ACCEPTED), "/n1")
+    name = "/n11/__cluster_metadata-0/00000000000000000090-0000000003.checkpoint"
+    files.open(name, create=True).fdatasync()
+    files.fsync_dir("/n11/__cluster_metadata-0")
+    named = [parse_static_voter("1@host1:9093")]
+    proposal = propose_static_voters(files, ["/n1"], ["/n11"], named, ACCEPTED)
+    assert any("node 11 (/n11) has a checkpoint that ends at offset 90, past 73" in one for one in proposal.warnings)
+    assert any("move its __cluster_metadata-0 away" in step.text for step in proposal.steps)
+
+
+def test_none_is_named_where_all_can_follow() -> None:
+    proposal = propose_standalone(cluster(), "/n1", ["/n11"], ACCEPTED)
+    assert not any("cannot" in warning for warning in proposal.warnings)
+    assert not any("__cluster_metadata-0" in step.text for step in proposal.steps)
+
+
+def test_inspect_names_them_for_each_repair() -> None:
+    plan = inspect_copies(cluster(1), ["/n1", *BROKERS]).plan
+    by_name = {repair.on: repair for repair in plan.repairs}
+    assert [says(310, 11) in one or says(313, 12) in one for one in by_name["node 1 (/n1)"].cannot_follow] == [True] * 2
+    assert by_name["node 11 (/n11)"].cannot_follow == ()
+
+
+def test_a_majority_that_lacks_what_was_committed_is_not_simply_started() -> None:
+    """A broker's checkpoint proves it; the broker's copy is taken, and nothing is lost."""
+    files = cluster(1, 2, 3)
+    plan = inspect_copies(files, [*CONTROLLERS, *BROKERS]).plan
+    assert not plan.is_whole
+    assert f"(1, 2, 3), but their logs end at offset {CUT}, and all before 313 was committed" in plan.situation
+    assert any("from-broker --broker-dir /n11" in command for step in plan.steps for command in step.commands)
+    with pytest.raises(RefusedError, match="this would lose offsets 294 to 326 on node 11"):
+        propose_standalone(files, "/n1", ["/n2", "/n3", *BROKERS], request())
+    proposal = propose_from_broker(files, BROKERS, CONTROLLERS, new_controller(), request())
+    assert not [one for one in proposal.loses if one.committed != "never"]
