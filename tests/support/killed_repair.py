@@ -35,16 +35,24 @@ def _context() -> ForkServerContext:
 
 
 def status_of(
-    words: Sequence[str], *, killed_at: int = 0, by: signal.Signals = signal.SIGKILL, most_bytes: int | None = None
+    words: Sequence[str],
+    *,
+    killed_at: int = 0,
+    killed_after_s: float | None = None,
+    by: signal.Signals = signal.SIGKILL,
+    most_bytes: int | None = None,
 ) -> int:
     """How `kraft words` ended: its status, or -9.
 
     Args:
         killed_at: before which of its changing calls it gets the signal `by`, from 1; 0: it gets none.
+        killed_after_s: kill -9 from outside, wherever it is by then; None: never.
         most_bytes: the size above which the kernel lets none of its files grow (RLIMIT_FSIZE).
     """
     process = _context().Process(target=_live, args=(list(words), killed_at, by, most_bytes))
     process.start()
+    process.join(killed_after_s)
+    process.kill()  # of one that has ended, nothing
     process.join()
     status = process.exitcode
     process.close()

@@ -6,8 +6,10 @@ Every moment is tried on simulated files, see `test_repair_interrupted`; here so
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from quorum.recovery.journal import pending
 from quorum.recovery.places import find_place
 from quorum.recovery.plan import fault_of
 from quorum.recovery.verify import verify_directories
+from tests.support.fresh_seed import fresh_seed
 from tests.support.killed_repair import KILLED, status_of
 from tests.support.repair_cases import CASES, torn_survivor
 from tests.support.repairs import Interruptible, leftovers, tree, written_out
@@ -26,6 +29,9 @@ pytestmark = [pytest.mark.campaign, pytest.mark.timeout(600)]
 
 MOMENTS = 1_000_000 if os.environ.get("LONG") else 5
 """At how many of its calls each repair is killed, at most."""
+
+RANDOM_KILLS = 60 if os.environ.get("LONG") else 2
+"""How often each repair is killed at a random moment; KILL_SEED chooses the moments."""
 
 INTERRUPTED = 130
 
@@ -100,6 +106,28 @@ def test_kill_9_at_any_call(case: Interruptible, tmp_path: Path) -> None:
     assert status_of(disk.words) == 0
     disk.check_done(old)
     assert status_of(disk.words) == 1, "there is nothing to do"
+
+
+@every_repair
+def test_kill_9_from_outside_at_a_random_moment(case: Interruptible, tmp_path: Path) -> None:
+    """Not at a call: wherever the process is by then, also in the middle of one."""
+    disk = Disk(case, tmp_path / "disk")
+    disk.reset()
+    old = disk.trees()
+    begun = time.monotonic()
+    assert status_of(disk.words) == 0
+    whole_s = time.monotonic() - begun
+    disk.check_done(old)
+    draw = random.Random(fresh_seed("KILL_SEED"))
+    for _ in range(RANDOM_KILLS):
+        disk.reset()
+        after_s = draw.uniform(0, whole_s)
+        status = status_of(disk.words, killed_after_s=after_s)
+        assert status in (0, KILLED), after_s
+        disk.check_between(old)
+        if status == KILLED:
+            assert status_of(disk.words) in (0, 1), after_s
+        disk.check_done(old)
 
 
 @every_repair
