@@ -151,15 +151,13 @@ def lost_commits(view: QuorumView) -> Iterator[Finding]:
     if len(voters) - count >= majority:
         return
     names = join_names([replica.label for replica in lacking] + [node.label for node in bare])
+    lack = f"{names} {'lack' if count > 1 else 'lacks'} it, {count} of {len(voters)} voters"
     committed = f"all before offset {lower} was committed ({view.bounds.because})"
     for node in bare:
-        meaning = f"{committed}, and there is no log here: {names} lack it, {count} of {len(voters)} voters"
+        meaning = f"{committed}, and there is no log here: {lack}"
         yield finding("committed_lost", meaning, node_id=node.node_id, file=str(node.path), offset=0)
     for replica in lacking:
-        meaning = (
-            f"{committed}, but the log ends at {replica.report.end_offset}: {names} lack it, {count} of "
-            f"{len(voters)} voters"
-        )
+        meaning = f"{committed}, but the log ends at {replica.report.end_offset}: {lack}"
         yield finding(
             "committed_lost",
             meaning,

@@ -32,24 +32,22 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         if self.is_checkpoint:
-            why = (
-                f"has a checkpoint that ends at offset {self.offset}, past {self.kept}, up to where it has what is kept"
-            )
-            return f"{self.label} {why}, and cannot go back below it"
+            why = f"has a checkpoint that ends at offset {self.offset}, past {self.kept}, where what is kept"
+            return f"{self.label} {why} parts from it, and cannot go back below it"
         why = f"ends at offset {self.offset}, past the record of the new voters"
         return f"{self.label} {why}: Kafka cuts its log, and overlooks that record then"
 
 
 def left_behind(
-    known: Survey, kept: Copy, *, changed: Collection[str] = (), adds_voters: bool | None = None
+    known: Survey, kept: Copy, *, changed: Collection[str] = (), adds_voters: bool = True
 ) -> tuple[Left, ...]:
     """Whose copies here cannot be gone on from once the quorum goes on from `kept`.
 
     Args:
         changed: log directories that the repair itself changes.
-        adds_voters: whether voters are written at the end of `kept`; by default at kraft.version 1.
+        adds_voters: whether a repair writes voters at the end of `kept`, where they stand in the log; one may have.
     """
-    hides = kept.kraft_version > 0 if adds_voters is None else adds_voters
+    voters_at = _voters_at(kept, adds_voters=adds_voters)
     found = []
     for copy in known.copies:
         if copy.place == kept.place or copy.place.log_dir in changed:
@@ -57,7 +55,7 @@ def left_behind(
         common = common_end(kept, copy)
         newest = max((int(one.end.offset) for one in copy.checkpoints), default=0)
         is_checkpoint = newest > common
-        if is_checkpoint or (hides and copy.end.offset > kept.end.offset + 1):
+        if is_checkpoint or (voters_at is not None and common <= voters_at < copy.end.offset - 1):
             found.append(
                 Left(
                     label=copy.label,
@@ -68,6 +66,15 @@ def left_behind(
                 )
             )
     return tuple(found)
+
+
+def _voters_at(kept: Copy, *, adds_voters: bool) -> int | None:
+    """Where the batch with the new voters begins; None where there is none."""
+    if kept.kraft_version == 0:
+        return None
+    if adds_voters:
+        return int(kept.end.offset)
+    return None if kept.repair is None else int(kept.repair.offset)
 
 
 def warning_of(one: Left) -> str:

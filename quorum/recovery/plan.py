@@ -68,9 +68,13 @@ def make_plan(files: Files, known: Survey) -> Plan:
 
 def lacking(known: Survey, voters: Sequence[Copy]) -> str | None:
     """That these would elect a leader who lacks what was committed; None where nothing shows it."""
-    end = max((int(copy.end.offset) for copy in voters), default=0)
+    best = max(voters, key=lambda copy: copy.rank)
+    end = max(int(copy.end.offset) for copy in voters)
     if end >= known.bounds.lower:
         return None
+    holders = [copy for copy in known.copies if copy.end.offset > end]
+    if best.repair is not None and all(copy.end.epoch < best.repair.epoch for copy in holders):
+        return None  # a repair let that go, as it said
     names = ", ".join(str(copy.node_id) for copy in voters)
     return (
         f"A majority of the voters is here ({names}), but their logs end at offset {end}, and all before "
@@ -155,7 +159,9 @@ def _repairs(files: Files, known: Survey) -> Iterator[Repair]:
 def _nothing_lost(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]) -> Plan:
     names = ", ".join(str(copy.node_id) for copy in sound)
     situation = f"A majority of the voters is here and sound ({names} of {len(known.voters)}): no metadata is lost."
-    steps = [Step(text=f"Start controllers {names} as they are: they elect a leader by themselves")]
+    best = max(sound, key=lambda copy: copy.rank)
+    steps = set_aside(left_behind(known, best, adds_voters=False))
+    steps += [Step(text=f"Start controllers {names} as they are: they elect a leader by themselves")]
     steps += [_mend(copy) for copy in known.copies if known.is_voter(copy) and fault_of(copy) is not None]
     steps += [
         Step(

@@ -117,7 +117,7 @@ def _vote_problems(known: Survey, copy: Copy) -> Iterator[str]:
     if voters is None or identity is None or known.is_voter(copy):
         return
     named = voters.get(identity.node_id)
-    if named is not None:
+    if named is not None and named.key.directory_id != identity.directory_id:
         own = "no directory.id" if identity.directory_id is None else id_text(identity.directory_id)
         yield (
             f"node {identity.node_id} votes with directory {id_text(named.key.directory_id)}, but "

@@ -35,9 +35,8 @@ def cluster(*cut: int) -> SimulatedFiles:
 
 
 def says(at: int, node: int) -> str:
-    return (
-        f"node {node} (/n{node}) has a checkpoint that ends at offset {at}, past {CUT}, up to where it has what is kept"
-    )
+    where = f"past {CUT}, where what is kept parts from it, and cannot go back below it"
+    return f"node {node} (/n{node}) has a checkpoint that ends at offset {at}, {where}"
 
 
 def check_named(proposal: Proposal) -> None:
@@ -118,3 +117,26 @@ def test_a_majority_that_lacks_what_was_committed_is_not_simply_started() -> Non
         propose_standalone(files, "/n1", ["/n2", "/n3", *BROKERS], request())
     proposal = propose_from_broker(files, BROKERS, CONTROLLERS, new_controller(), request())
     assert not [one for one in proposal.loses if one.committed != "never"]
+
+
+def test_what_a_repair_let_go_is_not_asked_for_again() -> None:
+    """The repaired voter starts as it is; who cannot follow it is named, also by its log's length alone."""
+    files = cluster(1)
+    repair(files, lambda files: propose_standalone(files, "/n1", BROKERS, ACCEPTED), "/n1")
+    plan = inspect_copies(files, ["/n1", *BROKERS]).plan
+    assert plan.is_whole
+    aside, start, *_ = plan.steps
+    assert all(f"node {node} (/n{node})" in aside.text for node in (11, 12))
+    assert start.text.startswith("Start controllers 1 as they are")
+    for node in (11, 12):
+        for path in [name for name in files.listdir(f"/n{node}/__cluster_metadata-0") if "-0000000009.check" in name]:
+            files.unlink(f"/n{node}/__cluster_metadata-0/{path}")
+    [aside, *_] = inspect_copies(files, ["/n1", *BROKERS]).plan.steps
+    assert all(f"node {node} (/n{node})" in aside.text for node in (11, 12))
+
+
+def test_a_healthy_cluster_names_nobody() -> None:
+    plan = inspect_copies(cluster(), [*CONTROLLERS, *BROKERS]).plan
+    assert plan.is_whole
+    assert plan.steps[0].text.startswith("Start controllers")
+    assert not [one for repair in plan.repairs for one in repair.cannot_follow]
