@@ -17,8 +17,8 @@ from quorum.recovery.advice import Step, absent_words, check_result, command, co
 from quorum.recovery.beside import Unread
 from quorum.recovery.copies import Copy
 from quorum.recovery.followers import left_behind, set_aside
-from quorum.recovery.obstacles import obstacle, outvoted
-from quorum.recovery.survey import Excess, Survey, excess, shortfalls
+from quorum.recovery.obstacles import obstacle, outvoted, undo_lines
+from quorum.recovery.survey import Excess, Survey, excess, shortfalls, unreached
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,8 +160,9 @@ def _nothing_lost(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...])
     names = ", ".join(str(copy.node_id) for copy in sound)
     situation = f"A majority of the voters is here and sound ({names} of {len(known.voters)}): no metadata is lost."
     best = max(sound, key=lambda copy: copy.rank)
-    steps = set_aside(left_behind(known, best, adds_voters=False))
-    steps += [Step(text=f"Start controllers {names} as they are: they elect a leader by themselves")]
+    steps = [*_old_voters(known), *set_aside(left_behind(known, best, adds_voters=False))]
+    start = f"Start controllers {names} as they are: they elect a leader by themselves"
+    steps.append(Step(text=start if len(sound) > 1 else f"Start controller {names} as it is: it leads by itself"))
     steps += [_mend(copy) for copy in known.copies if known.is_voter(copy) and fault_of(copy) is not None]
     steps += [
         Step(
@@ -172,6 +173,23 @@ def _nothing_lost(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...])
     ]
     steps += _move(known, sound)
     return Plan(is_whole=True, situation=situation, repairs=repairs, steps=tuple(steps))
+
+
+def _old_voters(known: Survey) -> list[Step]:
+    """About controllers that vote no more since a repair, and do not know: by their own files they would elect."""
+    half = unreached(known)
+    if half is None:
+        return []
+    done, behind = half
+    names = ", ".join(copy.label for copy in behind)
+    return [
+        Step(
+            text=f"Never start {names} from these directories: they hold the voters from before the repair of "
+            f"{done.label}, and would elect by those. Is it they who are to go on, and has nothing started from that "
+            "repair, take it back instead, and inspect all once more",
+            commands=undo_lines(known, done),
+        )
+    ]
 
 
 def _move(known: Survey, sound: list[Copy]) -> list[Step]:

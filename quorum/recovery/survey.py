@@ -159,7 +159,11 @@ def with_told(known: Survey, told: Iterable[Told]) -> Survey:
 def elects(known: Survey, copy: Copy) -> bool:
     """Whether its node would elect: by the voters in force, or by those that it knows itself."""
     key, own = copy.place.key, copy.voters
-    return known.is_voter(copy) or (own is not None and key is not None and any(_votes(key, one) for one in own.keys))
+    if key is None:
+        return False
+    if copy.kraft_version == 0 and int(key.node_id) in copy.static_voters:
+        return True
+    return known.is_voter(copy) or (own is not None and any(_votes(key, one) for one in own.keys))
 
 
 def unreached(known: Survey) -> tuple[Copy, tuple[Copy, ...]] | None:

@@ -127,7 +127,7 @@ def test_what_a_repair_let_go_is_not_asked_for_again() -> None:
     assert plan.is_whole
     aside, start, *_ = plan.steps
     assert all(f"node {node} (/n{node})" in aside.text for node in (11, 12))
-    assert start.text.startswith("Start controllers 1 as they are")
+    assert start.text.startswith("Start controller 1 as it is")
     for node in (11, 12):
         for path in [name for name in files.listdir(f"/n{node}/__cluster_metadata-0") if "-0000000009.check" in name]:
             files.unlink(f"/n{node}/__cluster_metadata-0/{path}")

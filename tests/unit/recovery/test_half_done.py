@@ -95,6 +95,19 @@ def test_the_log_itself_tells_of_a_half_done_repair_of_static_voters() -> None:
     assert inspect_copies(files, THREE).plan.situation.startswith("A repair is half done")
 
 
+def test_voters_that_a_repair_left_out_are_said_to_elect_by_what_they_know() -> None:
+    files = static_quorum()
+    alone = [parse_static_voter("1@host1:9093")]
+    repair(files, lambda files: propose_static_voters(files, ["/n1"], [], alone, request()), "/n1")
+    assert verify_directories(files, ["/n1"]).is_sound
+    problems = verify_directories(files, ["/n1", "/n2"]).problems
+    assert any("on node 1 (/n1) has not reached node 2 (/n2)" in problem for problem in problems)
+    first, start, *_ = inspect_copies(files, THREE).plan.steps
+    assert first.text.startswith("Never start node 3 (/n3), node 2 (/n2) from these directories")
+    assert first.commands == ("kraft recover undo --dir /n1 --apply",)
+    assert start.text.startswith("Start controller 1 as it is")
+
+
 def test_an_elected_leaders_epoch_is_no_repair() -> None:
     """Also at kraft.version 0, where neither names voters' directories."""
     files = static_quorum()

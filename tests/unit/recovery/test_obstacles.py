@@ -43,7 +43,7 @@ def test_voters_that_contradict_each_other_are_not_to_be_started(
 ) -> None:
     one, two, wrong = bench.node("basic", 1), bench.node("basic", 2), edited(bench, 3)
     said = said_of(capsys, 1, "inspect", one, two, wrong)
-    assert "Start controllers" not in said
+    assert "Start controller" not in said
     assert "Copies contradict each other: " in said
     assert said.count("hold other bytes") == 4  # of each pair, above the plan and in it
     assert "before it is known which is right" in said
@@ -85,7 +85,7 @@ def test_two_survivors_that_were_both_repaired_are_two_repairs(
     assert "(epoch 10" in said
     assert "until all but one are undone" in said
     assert "Committed: " not in said
-    assert "Start controllers" not in said
+    assert "Start controller" not in said
     undo, again = commands_in(said)
     assert undo[:3] == ["recover", "undo", "--dir"]
     assert undo[3] in map(str, paths)
