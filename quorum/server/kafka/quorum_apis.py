@@ -14,6 +14,7 @@ from metadata_log.voters import Endpoint
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.errors import Error
 from quorum.node.access import may_describe
+from quorum.raft.messages import NO_LEADER
 from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.server.kafka.exchange import Exchange
 from quorum.server.kafka.places import controllers, place_of
@@ -22,7 +23,6 @@ from quorum.transport.kafka.wire import Answers, uuid_to
 
 CONTROLLERS: Final = 2
 """Endpoint type of DescribeCluster; 1 are brokers, who answer that themselves."""
-_NO_LEADER: Final = -1
 _SURE: Final = ("leader", "follower")
 """Roles of Raft in which the leader that is known is believed to live."""
 _NOT_ASKED: Final = -(1 << 31)
@@ -87,7 +87,7 @@ def _unknown(answers: Answers, asked: list[tuple[str, list[int]]]) -> Any:
                     partition_index=index,
                     error_code=Error.UNKNOWN_TOPIC_OR_PARTITION,
                     error_message=f"only partition 0 of {METADATA_TOPIC_NAME} is described here",
-                    leader_id=_NO_LEADER,
+                    leader_id=NO_LEADER,
                     leader_epoch=-1,
                     high_watermark=-1,
                     current_voters=(),
@@ -107,7 +107,7 @@ def _described(answers: Answers, quorum: QuorumDescription, nodes: Sequence[tupl
         partition_index=0,
         error_code=Error.NONE,
         error_message="",
-        leader_id=_NO_LEADER if quorum.leader_id is None else quorum.leader_id,
+        leader_id=NO_LEADER if quorum.leader_id is None else quorum.leader_id,
         leader_epoch=quorum.leader_epoch,
         high_watermark=quorum.high_watermark,
         current_voters=tuple(_replica(answers, voter) for voter in quorum.voters),
@@ -155,7 +155,7 @@ def on_describe_cluster(exchange: Exchange, node: Node) -> None:
     cluster_id = view.cluster_id
     if authorize(exchange.caller.context(), Operation.ALTER, CLUSTER, node.image) is not Error.NONE:
         error, why = Error.CLUSTER_AUTHORIZATION_FAILED, f"{exchange.caller.principal} has no right to Alter"
-        found, cluster_id, leader_id, may = {}, "", _NO_LEADER, _NOT_ASKED
+        found, cluster_id, leader_id, may = {}, "", NO_LEADER, _NOT_ASKED
     exchange.send(
         lambda: answers.response(
             error_code=error,

@@ -16,6 +16,7 @@ from quorum.controller.context import RequestContext
 from quorum.errors import Error
 from quorum.node.ports import PeerCall
 from quorum.raft.messages import (
+    NO_LEADER,
     UNKNOWN_OFFSET,
     FetchRequest,
     FetchSnapshotRequest,
@@ -86,7 +87,7 @@ def snapshot_refused(answers: Answers, error: Error) -> Any:
 def snapshot_entity(answers: Answers, response: FetchSnapshotResponse, asked: Any, leader: Endpoint | None) -> Any:
     """The answer; `asked` is the request's entity, whose snapshot is named again."""
     wanted = asked.topics[0].partitions[0]
-    leader_id = response.leader_id if leader is not None else -1
+    leader_id = response.leader_id if leader is not None else NO_LEADER
     partition = answers.make(
         "PartitionSnapshot",
         index=wanted.partition,
