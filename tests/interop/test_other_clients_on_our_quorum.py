@@ -1,9 +1,9 @@
 """Clients of three other makers on stock Kafka 4.3 brokers, with three controllers of ours behind them.
 
 Each plays the same story: topics made, refused, described, deleted and made again; data written idempotently and in
-transactions, read in groups. kafka-python also describes and deletes by id. Then one of them writes on while our leader
-is killed every ten seconds, and a topic is deleted and made again under its name: nothing acknowledged is lost, and no
-read by any of its ids is stale.
+transactions, read in groups. kafka-python also describes and deletes by id. Then one of them writes and reads on while
+everything is restarted, node by node, and while our leader is killed every ten seconds and the brokers in turns, and a
+topic is deleted and made again under its name: nothing acknowledged is lost, and no read by any of its ids is stale.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from quorum.cli.demo.cluster import wait_until
 from quorum.errors import Error
 from tests.support.kafka.clients.environment import SteadyWriter, play_with
-from tests.support.kafka.on_ours import KafkaOnOurs
+from tests.support.kafka.on_ours import KafkaOnOurs, is_ready
 from tests.support.kafka.storm import EVERY_S, raise_a_storm
 from tests.support.kafka.tools import KafkaTools
 
@@ -23,6 +24,7 @@ pytestmark = [pytest.mark.campaign, pytest.mark.timeout(900)]
 
 ASKS_BY_ID = {"kafka_python"}
 KNOWS_IDS = {"kafka_python", "confluent"}
+SOUND = {"lost": [], "twice": 0, "out_of_order": []}
 STORM_S = 300.0 if os.environ.get("LONG") else 60.0
 
 
@@ -61,18 +63,41 @@ def test_a_client_plays_the_whole_story(cluster: KafkaOnOurs, client: str) -> No
     }
 
 
+def _make(cluster: KafkaOnOurs, topic: str) -> str:
+    """Three partitions on both brokers, whose addresses are returned."""
+    cluster.admin("topics", "--create", "--topic", topic, "--partitions", "3", "--replication-factor", "2")
+    cluster.kafka.await_topics(topic)
+    return ",".join(cluster.broker(broker_id).address for broker_id in (11, 12))
+
+
+def test_a_rolling_restart_of_everything_is_not_noticed(cluster: KafkaOnOurs) -> None:
+    """Nothing that was acknowledged is lost, refused, twice or out of order, also for who reads meanwhile."""
+    with SteadyWriter(_make(cluster, "rolled"), "rolled") as writer:
+        for broker_id in (11, 12):
+            cluster.broker(broker_id).stop()
+            cluster.start_brokers(broker_id)
+            cluster.await_in_sync("rolled")
+        for node in cluster.ours.controllers.values():
+            assert node.stop() == 0
+            node.start()
+            wait_until(f"{node.name} to be ready", lambda node=node: is_ready(node), timeout_s=60)  # type: ignore[misc]
+        cluster.leader()
+        told = writer.end(timeout_s=300)
+    assert told.pop("acknowledged") > 0
+    assert told == {"refused": [], "read_meanwhile": SOUND, "read_at_the_end": SOUND}
+    assert all(cluster.broker(broker_id).is_running for broker_id in (11, 12))
+
+
 def test_nothing_acknowledged_is_lost_and_no_read_is_stale(cluster: KafkaOnOurs) -> None:
-    """A minute of kills, one every ten seconds; five with `LONG=1`."""
-    cluster.admin("topics", "--create", "--topic", "steady", "--partitions", "3", "--replication-factor", "2")
-    cluster.kafka.await_topics("steady")
-    addresses = ",".join(cluster.broker(broker_id).address for broker_id in (11, 12))
-    with SteadyWriter(addresses, "steady") as writer:
-        storm = raise_a_storm(cluster, STORM_S)
+    """A minute of kills, a leader's every ten seconds and a broker's whenever both are there; five with `LONG=1`."""
+    with SteadyWriter(_make(cluster, "steady"), "steady") as writer:
+        storm = raise_a_storm(cluster, STORM_S, steady="steady")
         told = writer.end(timeout_s=300)
     assert len(storm.killed) >= STORM_S / EVERY_S / 2
+    assert set(storm.brokers) == {11, 12}
     assert len(storm.ids) > len(storm.killed)
     assert len(set(storm.ids)) == len(storm.ids), "an id was given twice"
     assert told.pop("acknowledged") > STORM_S
-    assert told == {"refused": [], "lost": [], "twice": 0, "out_of_order": []}
+    assert told == {"refused": [], "read_meanwhile": SOUND, "read_at_the_end": SOUND}
     assert all(cluster.broker(broker_id).is_running for broker_id in (11, 12))
-    print(f"{len(storm.killed)} leaders killed, {len(storm.ids)} topics of one name")
+    print(f"{len(storm.killed)} leaders and {len(storm.brokers)} brokers killed, {len(storm.ids)} topics of one name")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from quorum.cli.demo.cluster import LOOPBACK, Cluster, Node, wait_until
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.tools import KafkaTools
 from tests.support.voter_processes import kraft
+
+_ANSWER_S: Final = 5.0
 
 
 class KafkaOnOurs:
@@ -95,6 +98,11 @@ class KafkaOnOurs:
         rows = [line.split() for line in self.tools.run("metadata-quorum", *words).splitlines() if line]
         return {int(row[0]) for row in rows[1:] if row[-1] == "Observer"}
 
+    def await_in_sync(self, topic: str) -> None:
+        """Until all replicas of the topic are."""
+        words = ("--describe", "--topic", topic, "--under-replicated-partitions")
+        wait_until(f"{topic} to be in sync", lambda: not self.admin("topics", *words).strip(), timeout_s=90)
+
     def broker(self, broker_id: int) -> KafkaNode:
         """One of the brokers."""
         return self.kafka.nodes[broker_id]
@@ -106,3 +114,13 @@ class KafkaOnOurs:
         for node in self.kafka.nodes.values():
             node.kill()
         self.ours.kill_all()
+
+
+def is_ready(node: Node) -> bool:
+    """Whether a controller of ours says that it is: it follows or leads, and has caught up."""
+    node.check_running()
+    try:
+        with urllib.request.urlopen(f"http://{node.http_address}/readyz", timeout=_ANSWER_S):
+            return True
+    except OSError:  # nobody listens yet, or the status is 503
+        return False

@@ -1,4 +1,5 @@
-"""Our leader is killed every ten seconds under stock brokers, while one topic is made again and again and read by id.
+"""Our leader is killed every ten seconds under stock brokers, and they too, one after the other; meanwhile one topic is
+made again and again and read by id.
 
 Decides: what is killed and asked. Must not know: what else the brokers are busy with.
 """
@@ -7,7 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import msgspec
 
@@ -24,20 +27,25 @@ from quorum.client import (
 )
 from quorum.errors import Error
 from tests.support.kafka.by_id import produce_by_id, read_by_id
+from tests.support.kafka.cluster import KafkaNode
 from tests.support.kafka.on_ours import KafkaOnOurs
 from tests.support.loop import run
 
 EVERY_S = 10.0
+T = TypeVar("T")
 _BROKERS = (11, 12)
 _FORMER = 20
+_CALM_S = 5.0
+"""How long both brokers are there before the next of them is killed."""
 _NAME = "again"
 _ASSIGNED = CreatableReplicaAssignment(partition_index=0, broker_ids=_BROKERS)
 
 
 class Storm(msgspec.Struct, kw_only=True):
-    """What happened: leaders that were killed, and every id that the topic had."""
+    """What happened: leaders that were killed, brokers that were, and every id that the topic had."""
 
     killed: list[int]
+    brokers: list[int]
     ids: list[TopicId]
 
 
@@ -52,6 +60,16 @@ def _kill_leaders(cluster: KafkaOnOurs, is_over: threading.Event, killed: list[i
         cluster.leader(other_than=dead.node_id)
         dead.start()
         dead.wait_listening()
+
+
+def _kill_brokers(cluster: KafkaOnOurs, topic: str, is_over: threading.Event, killed: list[int]) -> None:
+    """In turns, each back and in sync before the next dies: otherwise nobody could go on with what is acknowledged."""
+    while not is_over.wait(_CALM_S):
+        broker = cluster.broker(_BROKERS[len(killed) % 2])
+        broker.kill()
+        killed.append(broker.node_id)
+        cluster.start_brokers(broker.node_id)
+        cluster.await_in_sync(topic)
 
 
 async def _made_again(admin: Admin, former: TopicId | None) -> TopicId:
@@ -74,49 +92,67 @@ async def _made_again(admin: Admin, former: TopicId | None) -> TopicId:
             return (await admin.cluster()).topic_id(_NAME)
 
 
+def _answer(ask: Callable[[], T]) -> T | None:
+    """None of a broker that is dead, or dies before it has answered."""
+    try:
+        return ask()
+    except (ConnectionError, EOFError):
+        return None
+
+
 def _check_generation(cluster: KafkaOnOurs, ids: list[TopicId]) -> None:
     """Write one message into the newest topic of the name, and read by its id and the latest former ones everywhere."""
     newest, word = ids[-1], b"generation-%d;" % len(ids)
+    brokers = [cluster.broker(broker_id) for broker_id in _BROKERS]
 
     def is_written() -> bool:
-        return produce_by_id(cluster.broker(_BROKERS[0]), newest, word) == Error.NONE
+        return any(_answer(lambda to=to: produce_by_id(to, newest, word)) == Error.NONE for to in brokers)  # type: ignore[misc]
 
     wait_until("the message to be taken", is_written, timeout_s=60)
-    for broker_id in _BROKERS:
-        broker = cluster.broker(broker_id)
+    for broker in brokers:
 
-        def is_read(broker=broker) -> bool:  # type: ignore[no-untyped-def]
-            read = read_by_id(broker, newest)
+        def is_read(broker: KafkaNode = broker) -> bool:
+            read = _answer(lambda: read_by_id(broker, newest))
+            if read is None:
+                return False
             assert b"generation-" not in read.records.replace(word, b""), "a former topic's record under the new id"
             return word in read.records  # a broker that has only half heard may refuse in several words
 
-        wait_until(f"broker {broker_id} to give it", is_read, timeout_s=60)
+        wait_until(f"broker {broker.node_id} to give it", is_read, timeout_s=60)
         for former in ids[-1 - _FORMER : -1]:
-            read = read_by_id(broker, former)
+            read = wait_until(
+                f"broker {broker.node_id} to answer",
+                lambda broker=broker, former=former: _answer(lambda: read_by_id(broker, former)),  # type: ignore[misc]
+                timeout_s=60,
+            )
             assert (read.error, read.records) == (Error.UNKNOWN_TOPIC_ID, b""), "a read of a topic that is no more"
 
 
-def raise_a_storm(cluster: KafkaOnOurs, duration_s: float) -> Storm:
-    """For so long.
+def raise_a_storm(cluster: KafkaOnOurs, duration_s: float, *, steady: str) -> Storm:
+    """For so long; the topic `steady` is in sync whenever a broker is killed.
 
     Raises:
         AssertionError: a read gave what is of a former topic, or a former id was not refused.
     """
-    storm = Storm(killed=[], ids=[])
+    storm = Storm(killed=[], brokers=[], ids=[])
     is_over = threading.Event()
 
     async def next_id() -> TopicId:
         async with Admin(cluster.ours.bootstrap) as admin:
             return await _made_again(admin, storm.ids[-1] if storm.ids else None)
 
-    with ThreadPoolExecutor(1) as beside:
-        killing = beside.submit(_kill_leaders, cluster, is_over, storm.killed)
+    with ThreadPoolExecutor(2) as beside:
+        killing = [
+            beside.submit(_kill_leaders, cluster, is_over, storm.killed),
+            beside.submit(_kill_brokers, cluster, steady, is_over, storm.brokers),
+        ]
         deadline = time.monotonic() + duration_s
         try:
-            while time.monotonic() < deadline and not killing.done():
+            while time.monotonic() < deadline and not any(each.done() for each in killing):
                 storm.ids.append(run(next_id()))
                 _check_generation(cluster, storm.ids)
         finally:
             is_over.set()
-        killing.result()
+        for each in killing:
+            each.result()
     return storm

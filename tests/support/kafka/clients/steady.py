@@ -1,8 +1,9 @@
 """`python -m tests.support.kafka.clients.steady BOOTSTRAP TOPIC`: a producer that writes until its input ends.
 
-It is idempotent. Then it reads the topic from its beginning, and prints JSON: how many messages were acknowledged,
-which were refused, which of the acknowledged are not there, how many stand there twice, and in which partitions they
-are not in order. With confluent-kafka, in the environment of the clients.
+It is idempotent. A consumer reads meanwhile, and at the end another one from the beginning. Printed as JSON: how many
+messages were acknowledged, which were refused, and of what each consumer has read: which of the acknowledged are not
+there, how many stand there twice, and in which partitions they are not in order. With confluent-kafka, in the
+environment of the clients.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import json
 import sys
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
@@ -45,37 +48,64 @@ def _write(bootstrap: str, topic: str, is_over: threading.Event) -> tuple[list[i
     return acknowledged, [*refused, *(["never answered"] * left)]
 
 
-def _read(bootstrap: str, topic: str) -> dict[int, list[int]]:
-    """The numbers in each partition, in order."""
+def _ends(bootstrap: str, topic: str) -> dict[int, int]:
+    """How many messages each partition has."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "steady"})
+    partitions = consumer.list_topics(topic, timeout=_PATIENCE_S).topics[topic].partitions
+    ends = {each: consumer.get_watermark_offsets(TopicPartition(topic, each), timeout=30)[1] for each in partitions}
+    consumer.close()
+    return ends
+
+
+def _read(bootstrap: str, topic: str, ends: Callable[[], dict[int, int] | None]) -> dict[int, list[int]]:
+    """The numbers in each partition, in order, up to `ends`, which are known once nobody writes any more."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "steady", "enable.auto.commit": False})
     partitions = list(consumer.list_topics(topic, timeout=_PATIENCE_S).topics[topic].partitions)
-    ends = {each: consumer.get_watermark_offsets(TopicPartition(topic, each), timeout=30)[1] for each in partitions}
     consumer.assign([TopicPartition(topic, each, 0) for each in partitions])
     found: dict[int, list[int]] = {each: [] for each in partitions}
-    deadline = time.monotonic() + _PATIENCE_S
-    while any(len(found[each]) < ends[each] for each in partitions) and time.monotonic() < deadline:
+    deadline = None
+    while True:
         for message in consumer.consume(1000, timeout=0.5):
             if message.error() is not None:
                 raise KafkaException(message.error())
             found[message.partition()].append(int(message.value()))
+        known = ends()
+        if known is None:
+            continue
+        deadline = deadline or time.monotonic() + _PATIENCE_S
+        if all(len(found[each]) >= known[each] for each in partitions) or time.monotonic() > deadline:
+            break
     consumer.close()
     return found
+
+
+def _judged(acknowledged: list[int], found: dict[int, list[int]]) -> dict[str, Any]:
+    there = [number for numbers in found.values() for number in numbers]
+    return {
+        "lost": sorted(set(acknowledged) - set(there))[:5],
+        "twice": len(there) - len(set(there)),
+        "out_of_order": [each for each, numbers in found.items() if numbers != sorted(numbers)],
+    }
 
 
 def main() -> None:
     """Write until standard input ends, then say what came of it."""
     _, bootstrap, topic = sys.argv
     is_over = threading.Event()
+    ends: list[dict[int, int]] = []
     threading.Thread(target=lambda: (sys.stdin.read(), is_over.set()), daemon=True).start()
-    acknowledged, refused = _write(bootstrap, topic, is_over)
-    found = _read(bootstrap, topic)
-    there = [number for numbers in found.values() for number in numbers]
+    with ThreadPoolExecutor(1) as beside:
+        reading = beside.submit(_read, bootstrap, topic, lambda: ends[0] if ends else None)
+        try:
+            acknowledged, refused = _write(bootstrap, topic, is_over)
+        finally:
+            ends.append(_ends(bootstrap, topic))
+        meanwhile = reading.result()
     told = {
         "acknowledged": len(acknowledged),
         "refused": refused[:5],
-        "lost": sorted(set(acknowledged) - set(there))[:5],
-        "twice": len(there) - len(set(there)),
-        "out_of_order": [each for each, numbers in found.items() if numbers != sorted(numbers)],
+        "read_meanwhile": _judged(acknowledged, meanwhile),
+        "read_at_the_end": _judged(acknowledged, _read(bootstrap, topic, lambda: ends[0])),
     }
     print(json.dumps(told))
 
