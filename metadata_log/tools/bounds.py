@@ -67,13 +67,13 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
     lower, because = 0, "nothing is known to be committed"
     for replica in replicas:
         if replica.snapshot_end > lower:
-            lower, because = replica.snapshot_end, f"the checkpoint of replica {replica.key.node_id} ends there"
+            lower, because = replica.snapshot_end, f"the checkpoint of node {replica.key.node_id} ends there"
         if (replica.high_watermark or 0) > lower:
             lower = replica.high_watermark or 0
             because = f"replica {replica.key.node_id} gave it as its high watermark"
         if replica.committed_before > lower:
             lower = replica.committed_before
-            because = f"the leader of an epoch that began there wrote metadata (in the log of {replica.key.node_id})"
+            because = f"by the log of node {replica.key.node_id}, a leader whose epoch began there wrote metadata"
     by_voter = [[replica for replica in replicas if _is(replica.key, voter)] for voter in voters]
     majority = len(voters) // 2 + 1
     held = _held_by_majority(by_voter, majority) if voters else None

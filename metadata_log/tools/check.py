@@ -21,6 +21,7 @@ from metadata_log.tools.check_identity import check_identity
 from metadata_log.tools.check_missing import check_missing
 from metadata_log.tools.check_partitions import check_partitions, newest_image
 from metadata_log.tools.check_proof import check_proof
+from metadata_log.tools.check_times import check_times
 from metadata_log.tools.check_votes import check_votes
 from metadata_log.tools.diff import diff_and_odd
 from metadata_log.tools.findings import Finding, finding, sort_findings
@@ -119,6 +120,7 @@ def _check(sources: Sources, unread: Sequence[Finding]) -> CheckReport:
     found += differences
     if not any(difference.counts and difference.kind != "checkpoint_disagrees" for difference in differences):
         found += check_hashes(view, odd, diff.common_end)
+    found += check_times(view)
     found += check_votes(view)
     view, proved = check_proof(sources.nodes, held, view, newest_image(view, odd))
     found += _besides(proved, found)

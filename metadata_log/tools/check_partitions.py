@@ -11,14 +11,23 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from metadata_log.directory import PARTITION_METADATA_FILE
-from metadata_log.ids import DirectoryId, NodeId, id_text
+from metadata_log.ids import (
+    ZERO_TOPIC_ID,
+    DirectoryId,
+    NodeId,
+    id_text,
+    is_reserved_directory_id,
+    is_reserved_topic_id,
+)
 from metadata_log.image import MetadataImage
 from metadata_log.reconcile import DirectoryFacts, Kind, Verdict, judge
 from metadata_log.tools.check_proof import is_beyond
+from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Finding, finding
 from metadata_log.tools.partition_directories import HeldPartitions, PartitionDirectory
 from metadata_log.tools.quorum_view import QuorumView
 from metadata_log.tools.sources import LogDirectory, NodeSource
+from metadata_log.tools.verify_records import RecordRules
 
 
 def check_partitions(
@@ -35,23 +44,37 @@ def check_partitions(
         return
     knowing = [replica.report.rules for replica in view.replicas if replica.report.rules.is_complete]
     for node in nodes:
-        if node.node_id is None:
-            continue
-        yield from _twice(node, held)
-        for disk in node.log_directories:
-            for directory in _in_use(held, disk):
-                if directory.complaint is not None:
-                    file = str(directory.path / PARTITION_METADATA_FILE)
-                    yield finding("corrupt_file", directory.complaint, node_id=node.node_id, file=file)
-                    continue
-                facts, topic_id = directory.facts, directory.facts.topic_id
-                if is_beyond(directory, disk, node, view, image):
-                    continue  # it proves what the logs have lost, which `check_proof` says
-                is_known = topic_id is None or not knowing or any(rules.was_ever(topic_id) for rules in knowing)
-                verdict = judge(facts, image, NodeId(node.node_id), _directory_id(disk))
-                found = _finding(node, directory.path, facts, verdict, is_known=is_known)
-                if found is not None:
-                    yield found
+        if node.node_id is not None:
+            yield from _twice(node, held)
+            yield from _of_node(node, NodeId(node.node_id), held, view, image, knowing)
+
+
+def _of_node(
+    node: NodeSource,
+    broker_id: NodeId,
+    held: HeldPartitions,
+    view: QuorumView,
+    image: MetadataImage,
+    knowing: Sequence[RecordRules],
+) -> Iterator[Finding]:
+    moved = FindingSink(node.node_id)
+    for disk in node.log_directories:
+        for directory in _in_use(held, disk):
+            if directory.complaint is not None:
+                file = str(directory.path / PARTITION_METADATA_FILE)
+                yield finding("corrupt_file", directory.complaint, node_id=node.node_id, file=file)
+                continue
+            facts, topic_id = directory.facts, directory.facts.topic_id
+            if is_beyond(directory, disk, node, view, image):
+                continue  # it proves what the logs have lost, which `check_proof` says
+            is_known = topic_id is None or not knowing or any(rules.was_ever(topic_id) for rules in knowing)
+            verdict = judge(facts, image, broker_id, _directory_id(disk))
+            found = _finding(node, directory.path, facts, verdict, is_known=is_known)
+            if found is not None:
+                yield found
+            elif verdict.kind is Kind.KEEP:
+                _check_disk(node, disk, directory, held, image, moved)
+    yield from moved.findings
 
 
 def _in_use(held: HeldPartitions, disk: LogDirectory) -> list[PartitionDirectory]:
@@ -71,6 +94,45 @@ def _twice(node: NodeSource, held: HeldPartitions) -> Iterator[Finding]:
                 topic_id = None if facts.topic_id is None else id_text(facts.topic_id)
                 what = f"{facts.name} stands in {other}, too"
                 yield finding("partition_twice", what, node_id=node.node_id, file=str(path), topic_id=topic_id)
+
+
+def _check_disk(
+    node: NodeSource,
+    disk: LogDirectory,
+    directory: PartitionDirectory,
+    held: HeldPartitions,
+    image: MetadataImage,
+    sink: FindingSink,
+) -> None:
+    """A replica that is assigned to another disk of the broker, though nothing shows that it is on its way there: a
+    broker copies first, then has it assigned to the copy's disk, and renames the copy (KIP-858)."""
+    facts, own, broker_id = directory.facts, _directory_id(disk), NodeId(node.node_id or 0)
+    if own is None or facts.topic_id is None or facts.partition is None or facts.is_future:
+        return
+    partition = image.topics.partition(facts.topic_id, facts.partition)
+    assigned = None if partition is None else partition.directory_of(broker_id)
+    if assigned is None or assigned == own or is_reserved_directory_id(assigned):
+        return
+    target = next((other for other in node.log_directories if _directory_id(other) == assigned), None)
+    broker = image.cluster.brokers.get(broker_id)
+    if target is None:
+        if broker is not None and assigned in broker.directories:
+            return  # a disk that was not named, where it may be on its way to
+        where = "which is none of the broker's any more"
+    else:
+        there = (other.facts for other in held.get(target.path, ()) if other.is_in_use)
+        if any((other.topic_name, other.partition) == (facts.topic_name, facts.partition) for other in there):
+            return  # it moves, or is there twice, which is said
+        where = f"which is {target.path}"
+    what = f"{facts.name}: it lies in directory {id_text(own)}, but the log has this replica in"
+    what = f"{what} {id_text(assigned)}, {where}"
+    sink.add(
+        "partition_on_other_disk",
+        what,
+        group=(own, assigned),
+        file=str(directory.path),
+        topic_id=id_text(facts.topic_id),
+    )
 
 
 def newest_image(view: QuorumView, odd: frozenset[int] = frozenset()) -> MetadataImage | None:
@@ -120,5 +182,7 @@ def _finding(
         kind = "partition_elsewhere"
     else:
         return None
-    why = verdict.why if is_known else f"no topic of this cluster ever had its id {topic_id}; {verdict.why}"
-    return finding(kind, f"{facts.name}: {why}", node_id=node.node_id, file=file, topic_id=topic_id)
+    what = verdict.why if verdict.why.startswith(facts.name) else f"{facts.name}: {verdict.why}"
+    if not is_known and topic_id is not None and not is_reserved_topic_id(facts.topic_id or ZERO_TOPIC_ID):
+        what = f"{facts.name}: no topic of this cluster ever had the id {topic_id} that its partition.metadata holds"
+    return finding(kind, what, node_id=node.node_id, file=file, topic_id=topic_id)

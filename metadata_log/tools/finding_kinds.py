@@ -12,6 +12,8 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.tools import finding_advice as advice
+
 
 class Severity(enum.StrEnum):
     """How sure and how bad. Errors and warnings make a verdict of findings; a note does not."""
@@ -48,113 +50,53 @@ class FindingKind(msgspec.Struct, frozen=True, kw_only=True):
     advice: str
 
 
-_RESTORE: Final = (
-    "keep the directory as evidence, stop this replica, and let it fetch the log anew into an empty directory from a "
-    "quorum whose other replicas are sound"
-)
-_ASK: Final = "restart nothing before the replicas are compared (kraft log diff); keep copies of all of them"
-_KEEP_PROOF: Final = (
-    "do not start this node, and remove nothing beside the log, no index either: these files are the proof. Look at "
-    "the other replicas first (kraft log diff, kraft recover inspect). Where a majority of them has what is missing "
-    "here, move the directory aside, whole, and let the replica fetch the log anew into an empty one"
-)
-_RESTORE_FILE: Final = (
-    "do not start this node, and do not empty its directory: restore this one file, from a backup of this directory or "
-    "by hand; if a newer version wrote it, use software of that version"
-)
-_WRITER: Final = (
-    "find out what wrote it before restarting any controller: one that replays it will stop or go wrong there"
-)
-_OPEN: Final = "let the active controller end it: one that takes over aborts it; judge no topic by this log until then"
-_NOTHING: Final = "nothing"
-_FOREIGN: Final = (
-    "find out what wrote it (a controller leaves these fields unset), and look whether the other replicas have it so "
-    "(kraft log diff). Where they have not: " + _RESTORE
-)
-_BAD_NAME: Final = (
-    "find out what wrote it: no controller lets such a name pass. Delete the topic by its id before another broker "
-    "starts: each replica makes a directory of that name"
-)
-_FALLING: Final = (
-    _WRITER + ". Brokers refuse epochs below those that they know: compare with the leader-epoch-checkpoint in the "
-    "partition's directories"
-)
-_LOOSE_CONFIG: Final = (
-    "find out what wrote it, and remove the config: a topic that is created by this name later would have it, and a "
-    "controller stops at a broker's whose name is no number"
-)
-_KEEP_DIRECTORY: Final = (
-    "move and delete nothing of it, and start no controller: it may be all that is left of what was committed. Look "
-    "for more copies of the log, the other controllers' and brokers' (kraft recover inspect says which reaches "
-    "furthest); only when the cluster is sound without it, set it aside (kraft storage audit --quarantine)"
-)
-_GONE_DIRECTORY: Final = (
-    "do not start the broker: it would make an empty one, and where it leads, or is the last in the ISR, the empty one "
-    "is the whole partition. Look where the directory went (another disk, a folder that ends in -stray or -delete, a "
-    "backup) and put it back; if it is lost, and other replicas are in sync, let the partition be led by one of these "
-    "before the broker starts"
-)
-_STRANGE_VOTE: Final = (
-    "do not start this node: a voter writes the candidate that it votes for as the voter set has it, so that this file "
-    "was changed, or is another node's, and the node may vote twice. Restore the file from a backup of this directory; "
-    "without one, leave the directory out of the quorum (kraft recover inspect)"
-)
-_FORGOTTEN_VOTE: Final = (
-    "do not start this node before it is known who changed the file: it may vote twice. Restore the file from a backup "
-    "of this directory; without one, keep the node down until the others are in a later epoch (kraft quorum describe)"
-)
-_SET_BACK: Final = (
-    "if the copies were taken at different times, nothing: copy all again while the nodes are down, and check these. "
-    "If an older copy of the directory was put back, do not start the node: it may vote twice, and it has forgotten "
-    "commits that it acknowledged. Set the directory aside; replace the voter by one with a new directory id "
-    "(kraft quorum remove-controller, then add-controller), or with static voters let it start with an empty log only "
-    "while all of the others run"
-)
-_STATIC_VOTERS: Final = (
-    "compare controller.quorum.voters in the configuration of all nodes: it must be the same. Do not start this node: "
-    "with fewer voters it may elect itself. Restore the file from a backup of this directory, or by hand"
-)
-_KRAFT_VERSION: Final = (
-    "if newer software wrote it, use the version of this software that knows it; else compare with the other replicas "
-    "(kraft log diff): a controller that does not know it stops there"
-)
-
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 
 def _kinds(cause: Cause, *rows: tuple[str, Severity, str, str]) -> list[FindingKind]:
     return [
-        FindingKind(name=name, cause=cause, severity=severity, title=title, advice=advice)
-        for name, severity, title, advice in rows
+        FindingKind(name=name, cause=cause, severity=severity, title=title, advice=what_to_do)
+        for name, severity, title, what_to_do in rows
     ]
 
 
 _ALL: Final = [
     *_kinds(
         Cause.BYTES,
-        ("corrupt_batch", _E, "bytes that are no sound batch", _RESTORE),
-        ("log_missing", _E, "a log that is gone", _KEEP_PROOF),
-        ("log_cut", _E, "a log that ends before what it once reached", _KEEP_PROOF),
+        ("corrupt_batch", _E, "bytes that are no sound batch", advice.RESTORE),
+        ("log_missing", _E, "a log that is gone", advice.KEEP_PROOF),
+        ("log_cut", _E, "a log that ends before what it once reached", advice.KEEP_PROOF),
         ("torn_tail", _W, "an unfinished write at the end", "nothing: the next start cuts it off and fetches it again"),
-        ("unsupported_batch", _E, "a compressed batch", "find out what wrote it: no controller compresses this log"),
-        ("foreign_batch", _E, "a batch that no controller writes", _FOREIGN),
-        ("unreadable_file", _E, "a file that cannot be read", "look at its permissions, and at the disk under it"),
-        ("unknown_record", _E, "a record of newer software", "use the version of this software that knows it"),
-        ("malformed_record", _E, "a record that does not decode", _RESTORE),
+        ("unsupported_batch", _E, "a compressed batch", advice.COMPRESSED),
+        ("foreign_batch", _E, "a batch that no controller writes", advice.FOREIGN),
+        (
+            "unreadable_file",
+            _E,
+            "a file that cannot be read",
+            "look at its permissions, whether it is a file at all, and at the disk under it",
+        ),
+        ("unknown_record", _E, "a record of newer software", advice.NEWER),
+        ("malformed_record", _E, "a record that does not decode", advice.RESTORE),
     ),
     *_kinds(
         Cause.ORDER,
-        ("offset_gap", _E, "records are missing", _RESTORE),
-        ("offset_repeated", _E, "offsets stand there twice", _RESTORE),
-        ("missing_segment", _E, "a segment is missing", "copy the segment back from where it went; else " + _RESTORE),
+        ("offset_gap", _E, "records are missing", advice.RESTORE),
+        ("offset_repeated", _E, "offsets stand there twice", advice.RESTORE),
+        (
+            "missing_segment",
+            _E,
+            "a segment is missing",
+            "copy the segment back from where it went; else " + advice.RESTORE,
+        ),
         (
             "segment_misnamed",
             _E,
             "a segment whose name is not its first offset",
             "find out who renamed it, and name it after its first offset while the node is stopped",
         ),
-        ("epoch_went_back", _E, "an epoch falls", _RESTORE),
-        ("epoch_without_leader", _E, "an epoch begins without a LeaderChange", _RESTORE),
+        ("epoch_went_back", _E, "an epoch falls", advice.RESTORE),
+        ("epoch_without_leader", _E, "an epoch begins without a LeaderChange", advice.RESTORE),
+        ("time_went_back", _N, "batches whose time goes back", advice.CLOCK),
     ),
     *_kinds(
         Cause.RECORDS,
@@ -164,31 +106,41 @@ _ALL: Final = [
             "one id on two topics",
             "delete both topics and create them again: brokers may take the new one's partitions for the old one's",
         ),
-        ("topic_id_null", _E, "a topic with the null id", "delete the topic and create it again"),
-        ("topic_id_sentinel", _E, "a topic with the metadata topic's id", "delete the topic and create it again"),
-        ("topic_name_reused", _E, "one name on two topics", _WRITER),
-        ("topic_name_invalid", _E, "a topic name that is not allowed", _BAD_NAME),
-        ("unknown_topic", _E, "a record of a topic that was never created", _WRITER),
-        ("change_after_removal", _E, "a record of a topic that was removed before", _WRITER),
-        ("unknown_partition", _E, "a change of a partition that does not exist", _WRITER),
-        ("isr_outside_replicas", _E, "an ISR with brokers that are no replicas", _WRITER),
-        ("leader_outside_replicas", _E, "a partition leader that is no replica", _WRITER),
-        ("leader_outside_isr", _E, "a partition leader that is not in the ISR", _WRITER),
-        ("replica_repeated", _E, "a broker that is a replica twice", _WRITER),
-        ("elr_outside_replicas", _E, "eligible leaders that are no replicas, or in the ISR", _WRITER),
-        ("reassignment_outside_replicas", _E, "replicas that come or go, and are none", _WRITER),
-        ("no_replicas", _E, "a partition without replicas", _WRITER),
-        ("unknown_replica", _E, "a partition on a broker that is not registered", _WRITER),
-        ("partition_epoch_went_back", _E, "epochs of a partition that fall", _FALLING),
-        ("config_of_nothing", _E, "a config of what does not exist", _LOOSE_CONFIG),
-        ("unknown_broker", _E, "a change of a broker that is not registered so", _WRITER),
-        ("broker_epoch_went_back", _E, "a broker epoch that falls", _WRITER),
-        ("broker_epoch_not_offset", _N, "a broker epoch that is not its record's offset", _NOTHING),
-        ("record_above_level", _W, "a record above the finalised metadata.version", _WRITER),
-        ("unknown_kraft_version", _E, "a kraft.version that is not known", _KRAFT_VERSION),
-        ("transaction_broken", _E, "a metadata transaction out of order", _WRITER),
-        ("open_transaction", _W, "a metadata transaction that does not end", _OPEN),
-        ("impossible_record", _E, "a record that cannot follow those before it", _WRITER),
+        ("topic_id_null", _E, "a topic with the null id", "delete the topic by its name, and create it again"),
+        (
+            "topic_id_sentinel",
+            _E,
+            "a topic with the metadata topic's id",
+            "delete the topic by its name, and create it again",
+        ),
+        ("topic_name_reused", _E, "one name on two topics", advice.WRITER),
+        ("topic_name_invalid", _E, "a topic name that is not allowed", advice.BAD_NAME),
+        ("unknown_topic", _E, "a record of a topic that was never created", advice.WRITER),
+        ("change_after_removal", _E, "a record of a topic that was removed before", advice.WRITER),
+        ("unknown_partition", _E, "a change of a partition that does not exist", advice.WRITER),
+        ("isr_outside_replicas", _E, "an ISR with brokers that are no replicas", advice.WRITER),
+        ("leader_outside_replicas", _E, "a partition leader that is no replica", advice.WRITER),
+        ("leader_outside_isr", _E, "a partition leader that is not in the ISR", advice.WRITER),
+        ("replica_repeated", _E, "a broker that is a replica twice", advice.WRITER),
+        ("elr_outside_replicas", _E, "eligible leaders that are no replicas, or in the ISR", advice.WRITER),
+        ("reassignment_outside_replicas", _E, "replicas that come or go, and are none", advice.WRITER),
+        ("no_replicas", _E, "a partition without replicas", advice.WRITER),
+        ("unknown_replica", _E, "a partition on a broker that is not registered", advice.WRITER),
+        ("partition_epoch_went_back", _E, "epochs of a partition that fall", advice.FALLING),
+        ("partition_epoch_not_zero", _E, "epochs of a new partition that do not begin at 0", advice.FIRST_EPOCH),
+        ("partition_repeated", _E, "a partition that is made twice", advice.WRITER),
+        ("partition_gap", _E, "a topic whose partition numbers leave one out", advice.GAP),
+        ("topic_without_partitions", _E, "a topic without partitions", advice.NO_PARTITIONS),
+        ("unknown_directory", _E, "a replica in a log directory that its broker never had", advice.UNKNOWN_DIRECTORY),
+        ("config_of_nothing", _E, "a config of what does not exist", advice.LOOSE_CONFIG),
+        ("unknown_broker", _E, "a change of a broker that is not registered so", advice.WRITER),
+        ("broker_epoch_went_back", _E, "a broker epoch that falls", advice.WRITER),
+        ("broker_epoch_not_offset", _N, "a broker epoch that is not its record's offset", advice.NOTHING),
+        ("record_above_level", _W, "a record above the finalised metadata.version", advice.LEVEL),
+        ("unknown_kraft_version", _E, "a kraft.version that is not known", advice.KRAFT_VERSION),
+        ("transaction_broken", _E, "a metadata transaction out of order", advice.WRITER),
+        ("open_transaction", _W, "a metadata transaction that does not end", advice.OPEN),
+        ("impossible_record", _E, "a record that cannot follow those before it", advice.WRITER),
     ),
     *_kinds(
         Cause.CHECKPOINTS,
@@ -204,7 +156,8 @@ _ALL: Final = [
             "a checkpoint whose frame is wrong",
             "move the file away if an older or newer checkpoint is whole: the replica writes another",
         ),
-        ("checkpoint_disagrees", _E, "a checkpoint that is not what the log says", _ASK),
+        ("checkpoint_misnamed", _E, "a checkpoint that ends elsewhere than its name says", advice.RENAME),
+        ("checkpoint_disagrees", _E, "a checkpoint that is not what the log says", advice.DISAGREES),
         (
             "missing_checkpoint",
             _E,
@@ -221,8 +174,8 @@ _ALL: Final = [
     ),
     *_kinds(
         Cause.FILES,
-        ("corrupt_file", _E, "a small file that cannot be right", _RESTORE_FILE),
-        ("missing_file", _W, "a file that should be there", _RESTORE_FILE),
+        ("corrupt_file", _E, "a small file that cannot be right", advice.RESTORE_FILE),
+        ("missing_file", _W, "a file that should be there", advice.RESTORE_FILE),
         (
             "index_wrong",
             _W,
@@ -230,7 +183,7 @@ _ALL: Final = [
             "compare the log with the other replicas first (kraft log diff), for an index may prove what a log lost; "
             "if it is whole, move the file aside while the node is stopped: it is rebuilt",
         ),
-        ("index_remnant", _N, "index entries of a tail that was truncated", _NOTHING),
+        ("index_remnant", _N, "index entries of a tail that was truncated", advice.NOTHING),
         (
             "producer_file_wrong",
             _W,
@@ -290,15 +243,15 @@ _ALL: Final = [
     ),
     *_kinds(
         Cause.VOTES,
-        ("two_leaders", _E, "two leaders in one epoch", _ASK),
-        ("two_votes", _E, "two votes of one voter in one epoch", _ASK),
-        ("vote_for_stranger", _E, "a vote for somebody who is no voter", _STRANGE_VOTE),
-        ("vote_of_stranger", _E, "a vote by somebody who is no voter", _STRANGE_VOTE),
-        ("vote_forgotten", _W, "a vote that the voter's file does not know", _FORGOTTEN_VOTE),
-        ("voter_set_back", _W, "a voter that is behind what it did", _SET_BACK),
-        ("static_voters_differ", _E, "static voters that are others elsewhere", _STATIC_VOTERS),
-        ("leader_without_majority", _E, "a leader that no majority elected", _ASK),
-        ("leader_not_voter", _E, "an election by or of somebody who has no vote", _ASK),
+        ("two_leaders", _E, "two leaders in one epoch", advice.ASK),
+        ("two_votes", _E, "two votes of one voter in one epoch", advice.ASK),
+        ("vote_for_stranger", _E, "a vote for somebody who is no voter", advice.STRANGE_VOTE),
+        ("vote_of_stranger", _E, "a vote by somebody who is no voter", advice.STRANGE_VOTE),
+        ("vote_forgotten", _W, "a vote that the voter's file does not know", advice.FORGOTTEN_VOTE),
+        ("voter_set_back", _W, "a voter that is behind what it did", advice.SET_BACK),
+        ("static_voters_differ", _E, "static voters that are others elsewhere", advice.STATIC_VOTERS),
+        ("leader_without_majority", _E, "a leader that no majority elected", advice.ASK),
+        ("leader_not_voter", _E, "an election by or of somebody who has no vote", advice.ASK),
         (
             "voter_without_log",
             _W,
@@ -310,9 +263,9 @@ _ALL: Final = [
     ),
     *_kinds(
         Cause.REPLICAS,
-        ("log_mismatch", _E, "other bytes at the same offset and epoch", _RESTORE),
-        ("committed_prefix_differs", _E, "committed records that are others elsewhere", _ASK),
-        ("committed_lost", _E, "committed records that a majority has lost", _ASK),
+        ("log_mismatch", _E, "other bytes at the same offset and epoch", advice.RESTORE),
+        ("committed_prefix_differs", _E, "committed records that are others elsewhere", advice.ASK),
+        ("committed_lost", _E, "committed records that a majority has lost", advice.ASK),
         (
             "metadata_differs",
             _E,
@@ -325,7 +278,7 @@ _ALL: Final = [
             "a tail that was never committed",
             "nothing: the replica cuts it off when it next fetches from the leader",
         ),
-        ("below_high_watermark", _E, "a log shorter than its high watermark", _ASK),
+        ("below_high_watermark", _E, "a log shorter than its high watermark", advice.ASK),
     ),
     *_kinds(
         Cause.PARTITIONS,
@@ -335,8 +288,8 @@ _ALL: Final = [
             "a partition directory with a wrong topic id",
             "do not start the broker with it: set it aside (kraft storage audit --quarantine)",
         ),
-        ("partition_missing", _E, "a partition directory that is gone", _GONE_DIRECTORY),
-        ("partition_beyond_logs", _E, "a partition directory of a topic that no log knows", _KEEP_DIRECTORY),
+        ("partition_missing", _E, "a partition directory that is gone", advice.GONE_DIRECTORY),
+        ("partition_beyond_logs", _E, "a partition directory of a topic that no log knows", advice.KEEP_DIRECTORY),
         (
             "partition_without_id",
             _E,
@@ -349,6 +302,7 @@ _ALL: Final = [
             "one partition on two disks of a broker",
             "a broker does not start with both: find out which one it wrote last, and set the other aside",
         ),
+        ("partition_on_other_disk", _W, "a partition directory on another disk than the log says", advice.OTHER_DISK),
         (
             "partitions_not_judged",
             _N,

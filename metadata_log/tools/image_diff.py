@@ -12,9 +12,11 @@ from typing import Any, Final
 import msgspec
 
 from metadata_log.ids import TopicId, id_text
-from metadata_log.image import MetadataImage, PartitionImage, TopicImage
+from metadata_log.image import ConfigResource, MetadataImage, ResourceType, TopicImage
+from metadata_log.image.access import QuotaEntity, ScramCredential, ScramUser
 
 SHOWN: Final = 8
+_ID_BYTES: Final = 16
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -29,7 +31,7 @@ def differences(one: MetadataImage, other: MetadataImage, names: tuple[str, str]
     yield from _topics(one, other, names)
     for what, mine, theirs in _maps(one, other):
         for key in _changed(mine, theirs):
-            yield Difference(text=_changed_text(f"{what} {key}", mine.get(key), theirs.get(key), names))
+            yield Difference(text=_changed_text(f"{what} {_key_text(key)}", mine.get(key), theirs.get(key), names))
     if one.producer_ids != other.producer_ids:
         mine_next, theirs_next = one.producer_ids.next_producer_id, other.producer_ids.next_producer_id
         yield Difference(text=f"the next producer id is {mine_next} {names[0]} and {theirs_next} {names[1]}")
@@ -71,13 +73,27 @@ def _changed_text(what: str, mine: object, theirs: object, names: tuple[str, str
         return f"{what} is only {names[0]}"
     if mine is None:
         return f"{what} is only {names[1]}"
-    return f"{what} is {_short(mine)} {names[0]} and {_short(theirs)} {names[1]}"
+    if isinstance(mine, msgspec.Struct) and type(mine) is type(theirs):
+        return f"{what}: {_of_fields(mine, theirs, names)}"
+    if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
+        key = next(_changed(mine, theirs))
+        return f"{what}: {_changed_text(str(key), mine.get(key), theirs.get(key), names)}"
+    return f"{what} is {_value(mine)} {names[0]} and {_value(theirs)} {names[1]}"
 
 
-def _short(value: object) -> str:
-    if isinstance(value, int | str):
-        return str(value)
-    return "one thing" if value is None else repr(value)[:200]
+def _key_text(key: object) -> str:
+    """What an entry is called: the configs, quotas and credentials of whom."""
+    if isinstance(key, bytes):
+        return _value(key)
+    if isinstance(key, ConfigResource):
+        known = key.resource_type in set(ResourceType)
+        kind = ResourceType(key.resource_type).name.lower() if known else f"resource of type {key.resource_type}"
+        return f"{kind.replace('_', ' ')} {key.name!r}"
+    if isinstance(key, ScramUser):
+        return f"user {key.name!r}, mechanism {key.mechanism}"
+    if isinstance(key, QuotaEntity):
+        return ", ".join(f"{kind} {'(default)' if name is None else repr(name)}" for kind, name in key.parts)
+    return str(key)
 
 
 def _topics(one: MetadataImage, other: MetadataImage, names: tuple[str, str]) -> Iterator[Difference]:
@@ -99,12 +115,15 @@ def _of_topic(name: str, topic: TopicImage, rival: TopicImage, names: tuple[str,
         return f"{name} has {len(topic.partitions)} partitions {names[0]} and {len(rival.partitions)} {names[1]}"
     for mine, theirs in zip(topic.partitions, rival.partitions, strict=True):
         if mine != theirs:
-            return f"{name}, partition {mine.partition_id}: {_of_partition(mine, theirs, names)}"
+            return f"{name}, partition {mine.partition_id}: {_of_fields(mine, theirs, names)}"
     return f"{name} differs"
 
 
-def _of_partition(mine: PartitionImage, theirs: PartitionImage, names: tuple[str, str]) -> str:
-    for field in PartitionImage.__struct_fields__:
+def _of_fields(mine: msgspec.Struct, theirs: msgspec.Struct, names: tuple[str, str]) -> str:
+    """The first field that differs."""
+    if isinstance(mine, ScramCredential):
+        return "the credentials differ"  # which nobody is to read
+    for field in mine.__struct_fields__:
         one, other = getattr(mine, field), getattr(theirs, field)
         if one != other:
             return f"{field} is {_value(one)} {names[0]} and {_value(other)} {names[1]}"
@@ -113,5 +132,9 @@ def _of_partition(mine: PartitionImage, theirs: PartitionImage, names: tuple[str
 
 def _value(value: object) -> str:
     if isinstance(value, tuple):
-        return "[" + ", ".join(id_text(item) if isinstance(item, bytes) else str(item) for item in value) + "]"
-    return str(value)
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, bytes):
+        return id_text(value) if len(value) == _ID_BYTES else f"{len(value)} bytes"
+    if isinstance(value, msgspec.Struct):
+        return "(" + ", ".join(f"{field} {_value(getattr(value, field))}" for field in value.__struct_fields__) + ")"
+    return "none" if value is None else str(value)

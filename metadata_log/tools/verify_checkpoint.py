@@ -108,6 +108,8 @@ class _Check:
         self._has_footer = False
         self._is_sound = True
         self._after_damage = False
+        self._epochs: dict[int, tuple[int, int]] = {}
+        """Of its batches, with position and offset of the first."""
 
     def read(self, handle: FileHandle) -> None:
         """Take every batch."""
@@ -128,11 +130,25 @@ class _Check:
             else:
                 self._on_batch(seen)
                 end = seen.position + seen.header.size_in_bytes
+        self._check_epochs()
         size = handle.size()
         self._check_behind_footer(end, size - end)
         if not self._has_footer:
             what = "it has no footer: it was never finished, or its end is lost"
             self._found("checkpoint_incomplete", what, size)
+
+    def _check_epochs(self) -> None:
+        """All batches are of the epoch in the name: if they are all of one other, it is the name that is wrong."""
+        due = _BOOTSTRAP_EPOCH if self._end is None else int(self._end.epoch)
+        if self._end is not None and len(self._epochs) == 1 and due not in self._epochs:
+            what = f"by its name it is of epoch {due}, and all its batches are of epoch {next(iter(self._epochs))}"
+            self._found("checkpoint_misnamed", what, 0, 0)
+            return
+        for epoch, (position, offset) in self._epochs.items():
+            if epoch != due:
+                self._found(
+                    "checkpoint_malformed", f"a batch is of epoch {epoch}, where {due} is due", position, offset
+                )
 
     def _check_behind_footer(self, position: int, size: int) -> None:
         """A checkpoint ends with its footer: unlike a log, it has neither an unfinished write nor room behind it."""
@@ -142,6 +158,8 @@ class _Check:
 
     def report(self) -> CheckpointReport:
         """What it amounts to."""
+        if self._is_sound:
+            self._rules.end_checkpoint()
         for found in self._inner.findings:
             self._sink.take(found)
         has_errors = any(found.counts for found in self._inner.findings)
@@ -187,10 +205,8 @@ class _Check:
             kind = "offset_gap" if header.base_offset > self._expected else "offset_repeated"
             what = f"offset {self._expected} is due in it, and {header.base_offset} stands there"
             self._found(kind, what, batch.position)
-        due = _BOOTSTRAP_EPOCH if self._end is None else int(self._end.epoch)
-        if header.partition_leader_epoch != due:
-            what = f"a batch is of epoch {header.partition_leader_epoch}, where {due} is due"
-            self._found("checkpoint_malformed", what, batch.position, header.base_offset)
+        place = (batch.position, int(header.base_offset))
+        self._epochs.setdefault(int(header.partition_leader_epoch), place)
         if header.is_control:
             self._on_control(batch)
         else:

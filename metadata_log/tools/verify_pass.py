@@ -14,22 +14,23 @@ from metadata_log.directory import QuorumState
 from metadata_log.epochs import EpochStart
 from metadata_log.errors import CorruptBatchError
 from metadata_log.files import FileHandle, Files, read_file
-from metadata_log.ids import NodeId, ReplicaKey, id_text
+from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.image import MetadataImage
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
-from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT, parse_checkpoint_name
+from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import sort_findings
-from metadata_log.tools.image_diff import described, differences
 from metadata_log.tools.scan import Damage, Fault
 from metadata_log.tools.settled import SettledImage
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify_batch import inner_fault
 from metadata_log.tools.verify_chain import ChainCheck
-from metadata_log.tools.verify_checkpoint import CheckpointReport, unread_checkpoint, verify_checkpoint
+from metadata_log.tools.verify_checkpoint import CheckpointReport, verify_checkpoint
+from metadata_log.tools.verify_clock import ClockCheck
 from metadata_log.tools.verify_depth import Depth
 from metadata_log.tools.verify_forms import RecordForms
 from metadata_log.tools.verify_index import Claim, IndexCheck
+from metadata_log.tools.verify_passed import PassedCheckpoints
 from metadata_log.tools.verify_place import Place
 from metadata_log.tools.verify_producers import check_producers
 from metadata_log.tools.verify_reach import (
@@ -42,12 +43,11 @@ from metadata_log.tools.verify_reach import (
     proofs_beside,
 )
 from metadata_log.tools.verify_records import RecordRules
-from metadata_log.tools.verify_report import LogReport, metadata_hash, voters_of
+from metadata_log.tools.verify_report import LogReport, voters_of
 from metadata_log.tools.verify_state import LogOutline, check_epoch_file, check_metadata_topic_id, check_quorum_state
 from metadata_log.tools.verify_tail import judged_tail
-from metadata_log.tools.walk import Marks, Quiet, walk
+from metadata_log.tools.walk import Quiet, walk
 
-_NO_STOP: Final = 1 << 62
 _DEPENDENT: Final = ("offset_gap", "offset_repeated", "missing_segment", "epoch_went_back", "epoch_without_leader")
 
 
@@ -64,18 +64,15 @@ class Verification:
         self._sink = FindingSink(source.node_id)
         self._chain = ChainCheck(self._sink)
         self._rules = RecordRules(self._sink)
+        self._clock = ClockCheck(self._sink)
         self._forms = RecordForms(self._sink)
         self._settled = SettledImage()
         self._proofs: list[Proof] = []
         self._epochs: tuple[EpochStart, ...] = ()
         self._claims: list[Claim] = []
         self._end_position = 0
-        self._checkpoints: dict[str, CheckpointReport] = {}
-        self._ends: dict[int, list[str]] = {}
-        """Checkpoints that the walk is yet to come to, by their end offset."""
         self._probes = probes
-        self._hashes: dict[int, str] = {}
-        self._next_stop = -1
+        self._checkpoints = self._passed([])
         self._proved_end = 0
         self._segments: list[str] = []
         self._size = 0
@@ -83,20 +80,16 @@ class Verification:
     def run(self) -> LogReport:
         """Check all."""
         names = self._files.listdir(self._directory)
-        for name in names:
-            end = parse_checkpoint_name(name)
-            if end is not None:
-                self._ends.setdefault(int(end.offset), []).append(name)
+        self._checkpoints = self._passed(names)
         bases = segment_bases(names)
         self._proofs = proofs_beside(self._files, self._directory, names)
         self._epochs = epochs_beside(self._files, self._directory, names)
         self.read_segments([int(base) for base in bases])
-        for pending in sorted(self._ends):
-            for name in self._ends[pending]:
-                self.read_checkpoint(name)
+        self._checkpoints.finish()
         self._rules.check_end(self._chain.end)
         log = self._outline()
-        check_epoch_file(self._files, self._directory, log, self._sink)
+        is_misnamed = self._checkpoints.has_misnamed
+        check_epoch_file(self._files, self._directory, log, self._sink, is_checkpoint_misnamed=is_misnamed)
         state = check_quorum_state(self._files, self._directory, log, self._sink)
         self._check_ends(state)
         check_producers(self._files, self._directory, names, self._sink)
@@ -104,11 +97,27 @@ class Verification:
         self._check_bootstrap()
         return self.report(state)
 
+    def _passed(self, names: list[str]) -> PassedCheckpoints:
+        return PassedCheckpoints(
+            self._files,
+            self._directory,
+            names,
+            self._chain,
+            self._rules,
+            self._sink,
+            depth=self._depth,
+            probes=self._probes,
+        )
+
+    def read_checkpoint(self, name: str) -> None:
+        """Check a checkpoint by itself."""
+        self._checkpoints.read(name)
+
     def report(self, state: QuorumState | None) -> LogReport:
         """What was found so far."""
         chain, log = self._chain, self._outline()
         whole = sorted(
-            (found for found in self._checkpoints.values() if found.is_whole and found.end is not None),
+            (found for found in self._checkpoints.reports.values() if found.is_whole and found.end is not None),
             key=lambda found: (found.end.offset, found.end.epoch) if found.end is not None else (-1, -1),
         )
         static = () if state is None else state.current_voters or ()
@@ -131,7 +140,8 @@ class Verification:
             committed_before=chain.committed_before,
             proved_end=max(self._proved_end, chain.end),
             is_sound=log.is_sound,
-            hashes=self._hashes,
+            hashes=self._checkpoints.hashes,
+            times=self._checkpoints.times,
             segments=tuple(self._segments),
             batches=chain.batches,
             records=self._rules.records,
@@ -160,7 +170,7 @@ class Verification:
             self._rules.start(MetadataImage.empty(), where="offset 0", is_complete=True)
         for number, base in enumerate(bases):
             self._read_segment(base, is_last=number == len(bases) - 1)
-        self._pass_checkpoints(self._chain.end)
+        self._checkpoints.come_to(self._chain.end)
 
     def _read_segment(self, base: int, *, is_last: bool) -> None:
         path = f"{self._directory}/{segment_file(base)}"
@@ -187,9 +197,10 @@ class Verification:
         chain, end_position, read_to = self._chain, 0, 0
         size = handle.size()
         self._size += size
-        for seen in walk(handle, offset=chain.expected, epoch=chain.epoch, marks=self._marks(index.marks)):
+        marks, time_ms = self._checkpoints.marks(index.marks), self._clock.time_ms
+        for seen in walk(handle, offset=chain.expected, epoch=chain.epoch, time_ms=time_ms, marks=marks):
             if isinstance(seen, LocatedBatch):
-                self._pass_checkpoints(int(seen.header.base_offset))
+                self._checkpoints.come_to(int(seen.header.base_offset))
                 in_order = self._on_batch(seen, path)
                 end_position = read_to = seen.position + seen.header.size_in_bytes
             elif isinstance(seen, Quiet):
@@ -225,19 +236,18 @@ class Verification:
             self._unreadable(path, error)
             return None
 
-    def _marks(self, marks: Marks) -> Marks:
-        stops = {*self._ends, *self._probes}
-        return Marks(positions=marks.positions, offsets=sorted({*marks.offsets, *stops})) if stops else marks
-
     def _on_other(self, seen: Quiet | Damage) -> bool:
         """A run of NoOps, or damage; whether the log goes on in order."""
         if isinstance(seen, Quiet):
-            self._pass_checkpoints(seen.base_offset)
+            self._checkpoints.come_to(seen.base_offset)
             self._settled.on_batch(seen.max_timestamp, self._rules.image)
             self._rules.records += seen.count
+            self._clock.on_run(seen.last_timestamp, seen.epoch)
         in_order = self._chain.on_seen(seen)
         if not in_order:
             self._rules.distrust()
+        if isinstance(seen, Quiet) and in_order:
+            self._checkpoints.on_batches(seen.end_offset, seen.last_timestamp)
         return in_order
 
     def _on_batch(self, batch: LocatedBatch, path: str) -> bool:
@@ -245,8 +255,13 @@ class Verification:
         in_order = self._chain.on_seen(batch)
         if not in_order:
             self._rules.distrust()
-        self._settled.on_batch(batch.header.max_timestamp, self._rules.image)
+        header = batch.header
+        self._settled.on_batch(header.max_timestamp, self._rules.image)
         self._judge_records(batch, path)
+        if in_order:
+            self._checkpoints.on_batches(int(header.next_offset), header.max_timestamp)
+            epoch, offset = int(header.partition_leader_epoch), int(header.base_offset)
+            self._clock.on_batch(header.max_timestamp, epoch, offset, path, batch.position)
         return in_order
 
     def _judge_records(self, batch: LocatedBatch, path: str) -> None:
@@ -282,76 +297,20 @@ class Verification:
             self._rules.records += header.count
             self._forms.on_values(values, header.base_offset, place)
 
-    def _pass_checkpoints(self, until: int) -> None:
-        """Compare the checkpoints that end before the batch at `until`, or where it begins, with what was replayed."""
-        if until < self._next_stop:
-            return
-        for end in sorted(offset for offset in self._ends if offset <= until):
-            for name in self._ends.pop(end):
-                report = self.read_checkpoint(name)
-                if end in (until, self._chain.end):
-                    self._compare(report)
-                elif (self._chain.start or 0) < end < self._chain.last_seen:
-                    self._disagrees(report, f"it ends at offset {end}, within a batch of the log")
-        if until in self._probes and not self._rules.in_transaction:
-            image = self._rules.image
-            found = None if image is None else metadata_hash(image)
-            if found is not None:
-                self._hashes[until] = found
-        self._next_stop = min((stop for stop in {*self._ends, *self._probes} if stop > until), default=_NO_STOP)
-
-    def read_checkpoint(self, name: str) -> CheckpointReport:
-        """Check one by itself."""
-        path = f"{self._directory}/{name}"
-        try:
-            report = verify_checkpoint(self._files, path, self._sink, self._depth)
-        except OSError as error:
-            self._unreadable(path, error)
-            report = unread_checkpoint(path)
-        self._checkpoints[name] = report
-        return report
-
     def _unreadable(self, path: str, error: OSError) -> None:
         self._sink.add("unreadable_file", f"it cannot be read: {error.strerror or error}", file=path)
-
-    def _compare(self, report: CheckpointReport) -> None:
-        """A checkpoint at the very end of what was replayed: it must say the same, or is where replay begins."""
-        chain, end = self._chain, report.end
-        if end is None or not report.is_whole or end.offset == 0:
-            return
-        if chain.spans and chain.end == end.offset and chain.epoch != end.epoch:
-            self._disagrees(report, f"its name says epoch {end.epoch}, but the log has epoch {chain.epoch} before it")
-        if report.image is None:
-            return
-        if not self._rules.is_trusted:
-            self._rules.start(report.image, where=report.path)
-            return
-        image = self._rules.image
-        if image is not None and not self._rules.in_transaction and not image.says_the_same_as(report.image):
-            text, topic_id = described(differences(report.image, image, ("in the checkpoint", "by the log")))
-            self._disagrees(report, text, None if topic_id is None else topic_id)
-
-    def _disagrees(self, report: CheckpointReport, meaning: str, topic_id: bytes | None = None) -> None:
-        end = report.end
-        self._sink.add(
-            "checkpoint_disagrees",
-            meaning,
-            file=report.path,
-            offset=None if end is None else int(end.offset),
-            epoch=None if end is None else int(end.epoch),
-            topic_id=None if topic_id is None else id_text(topic_id),
-        )
 
     def _check_ends(self, state: QuorumState | None) -> None:
         """The log goes back to offset 0 or to a checkpoint, and reaches its newest one, and what else proves more."""
         chain = self._chain
         covering = [
             report.end.offset
-            for report in self._checkpoints.values()
+            for report in self._checkpoints.reports.values()
             if report.is_whole and report.end is not None and report.end.offset > 0
         ]
         if chain.start and max(covering, default=0) < chain.start:
             what = f"the log starts at offset {chain.start}, and no whole checkpoint covers what was before it"
+            what += f": the newest ends at {max(covering)}, too early" if covering else ""
             first = self._segments[0] if self._segments else self._directory
             self._sink.add("missing_checkpoint", what, file=first, offset=chain.start)
         newest = max(covering, default=0)
@@ -384,7 +343,7 @@ class Verification:
         return False
 
     def _covered(self) -> Iterator[tuple[str, int]]:
-        for report in self._checkpoints.values():
+        for report in self._checkpoints.reports.values():
             if report.end is not None and report.end.offset > 0:
                 yield report.path, int(report.end.offset)
 

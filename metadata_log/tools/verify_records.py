@@ -10,7 +10,7 @@ Source: the replay rules of Kafka's controller (KIP-516, KIP-631, KIP-704, KIP-8
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
@@ -40,9 +40,9 @@ from metadata_log.records import (
 )
 from metadata_log.records.levels import FEATURE_NAME
 from metadata_log.tools.finding_sink import FindingSink
-from metadata_log.tools.verify_partitions import broken_rules
 from metadata_log.tools.verify_place import Place
-from metadata_log.tools.verify_values import broker_fault, config_fault, partition_faults
+from metadata_log.tools.verify_topics import OffsetAndRecord, TopicRules
+from metadata_log.tools.verify_values import broker_fault, config_fault
 from metadata_log.topic_names import name_fault
 
 _TRANSACTION_RECORDS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
@@ -53,8 +53,6 @@ _OF_A_BROKER: Final = (
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
 )
-
-_OffsetAndRecord: TypeAlias = tuple[int, MetadataRecord]
 
 
 class KnownTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -70,6 +68,7 @@ class RecordRules:
 
     def __init__(self, sink: FindingSink) -> None:
         self._sink = sink
+        self._topics = TopicRules(self._add)
         self._image = MetadataImage.empty()
         self._before: tuple[MetadataImage, dict[TopicId, KnownTopic], dict[TopicId, KnownTopic]] | None = None
         self._transaction_at = -1
@@ -79,8 +78,6 @@ class RecordRules:
         self._level: int | None = None
         self._level_from = ""
         """Where that is said, in words."""
-        self._is_migrated = False
-        """From ZooKeeper, where brokers need not be registered."""
         self._highest: dict[type[MetadataRecord], int] = {}
         """By type, the highest version that may be written at the level."""
         self._live: dict[TopicId, KnownTopic] = {}
@@ -105,6 +102,7 @@ class RecordRules:
         self._names = {topic.name: topic_id for topic_id, topic in topics.items()}
         self.is_trusted = True
         self.is_complete = is_complete
+        self._topics.start(image)
 
     def distrust(self) -> None:
         """Records are missing from here on: judge only the form of the others, until `start`."""
@@ -121,6 +119,11 @@ class RecordRules:
     def in_transaction(self) -> bool:
         """Whether a metadata transaction is open."""
         return self._before is not None
+
+    def end_checkpoint(self) -> None:
+        """All batches of the checkpoint were taken."""
+        if self.is_trusted and self._before is None:
+            self._topics.settle(self._image)
 
     def check_end(self, end: int) -> None:
         """Whether the log, which ends at `end`, leaves a metadata transaction open: nothing in it ever took effect."""
@@ -148,7 +151,7 @@ class RecordRules:
 
     def on_values(self, values: Iterable[bytes], base_offset: int, place: Place) -> None:
         """Judge the records of one data batch, by their values."""
-        decoded: list[_OffsetAndRecord] = []
+        decoded: list[OffsetAndRecord] = []
         offset = base_offset
         for value in values:
             try:
@@ -218,10 +221,10 @@ class RecordRules:
             epoch=place.epoch,
         )
 
-    def _replay(self, decoded: list[_OffsetAndRecord], place: Place) -> None:
+    def _replay(self, decoded: list[OffsetAndRecord], place: Place) -> None:
         """Replay a batch. A record that cannot be is left out, and the batch begun again without it."""
         image = self._image
-        waiting: list[_OffsetAndRecord] = []
+        waiting: list[OffsetAndRecord] = []
         self._check_takeover(decoded[0], place)
         for offset, record in decoded:
             if type(record) in _TRANSACTION_RECORDS:
@@ -231,8 +234,10 @@ class RecordRules:
             elif self._may_follow(record, offset, place):
                 waiting.append((offset, record))
         self._image = self._apply(image, waiting, place)
+        if self._before is None and not place.offsets_are_own:
+            self._topics.settle(self._image)
 
-    def _check_takeover(self, first: _OffsetAndRecord, place: Place) -> None:
+    def _check_takeover(self, first: OffsetAndRecord, place: Place) -> None:
         """A leader that takes over within a transaction begins with its abort (KIP-868)."""
         begun, (offset, record) = self._transaction_place, first
         if self._before is None or begun is None or place.epoch <= begun.epoch:
@@ -246,7 +251,7 @@ class RecordRules:
         )
         self._add("transaction_broken", meaning, offset, place)
 
-    def _apply(self, image: MetadataImage, records: list[_OffsetAndRecord], place: Place) -> MetadataImage:
+    def _apply(self, image: MetadataImage, records: list[OffsetAndRecord], place: Place) -> MetadataImage:
         """`image` after these records, but for those that it cannot take."""
         left = records
         while True:
@@ -260,7 +265,7 @@ class RecordRules:
                 continue
             end = image.offset_and_epoch
             after = builder.build(end.offset, end.epoch, image.last_contained_timestamp_ms)
-            self._check_partitions(image, after, left, place)
+            self._topics.on_batch(image, after, left, place)
             return after
 
     def _on_impossible(self, error: ReplayError, record: MetadataRecord, offset: int, place: Place) -> None:
@@ -293,12 +298,13 @@ class RecordRules:
                 what = f"the ConfigRecord at offset {offset} sets {record.name!r}: {fault}"
                 self._add("config_of_nothing", what, offset, place, group=resource)
         elif isinstance(record, RegisterBrokerRecord | BrokerRegistrationChangeRecord):
+            self._topics.on_registration(record)
             offsets = None if place.offsets_are_own else range(place.base_offset, offset + 1)
             broken = broker_fault(record, self._image.cluster, offsets)
             if broken is not None:
                 self._add(broken[0], f"{type(record).__name__} at offset {offset}: {broken[1]}", offset, place)
         elif isinstance(record, ZkMigrationStateRecord) and record.zk_migration_state > 0:
-            self._is_migrated = True
+            self._topics.is_migrated = True
 
     def _on_topic(self, record: TopicRecord, offset: int, place: Place) -> bool:
         topic_id, name = record.topic_id, record.name
@@ -363,35 +369,7 @@ class RecordRules:
         self._before = None
         if isinstance(record, EndTransactionRecord):
             return image
+        self._topics.forget()
         self._live, self._removed = live, removed
         self._names = {topic.name: topic_id for topic_id, topic in live.items()}
         return before
-
-    def _check_partitions(
-        self, before: MetadataImage, after: MetadataImage, records: list[_OffsetAndRecord], place: Place
-    ) -> None:
-        """What the partitions that were touched have become; what was wrong already is not said again."""
-        touched = {
-            (record.topic_id, record.partition_id): (offset, type(record).__name__)
-            for offset, record in records
-            if type(record) is PartitionChangeRecord or type(record) is PartitionRecord
-        }
-        for (topic_id, partition_id), (offset, what) in touched.items():
-            partition = after.topics.partition(topic_id, partition_id)
-            if partition is None:
-                continue
-            earlier = before.topics.partition(topic_id, partition_id)
-            broken = broken_rules(partition)
-            if broken and earlier is not None:
-                known = broken_rules(earlier)
-                broken = {kind: why for kind, why in broken.items() if kind not in known}
-            is_new = not place.offsets_are_own
-            broken |= partition_faults(earlier, partition, after.cluster, is_new_to_log=is_new)
-            if self._is_migrated:
-                broken.pop("unknown_replica", None)
-            if not broken:
-                continue
-            topic = after.topics.topic(topic_id)
-            name = f"{'' if topic is None else topic.name}-{partition_id}"
-            for kind, why in broken.items():
-                self._add(kind, f"after {what} at offset {offset}, {name} has {why}", offset, place, topic_id)

@@ -37,6 +37,7 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
             there wrote metadata records, which it does only then.
         proved_end: up to where the log once reached, by what stands beside it; at least its end.
         is_sound: nothing is wrong with bytes and order of its batches.
+        times: of the batches that end where a checkpoint does, in ms, by that offset.
         hashes: of the metadata that replay gives, at those of the offsets asked for that it has.
     """
 
@@ -59,6 +60,7 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
     proved_end: int
     is_sound: bool
     hashes: dict[int, str]
+    times: dict[int, int]
     segments: tuple[str, ...]
     batches: int
     records: int

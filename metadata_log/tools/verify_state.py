@@ -70,7 +70,9 @@ def _is_export(files: Files, directory: str) -> bool:
     return files.exists(f"{directory}/{MANIFEST_FILE}")
 
 
-def check_epoch_file(files: Files, directory: str, log: LogOutline, sink: FindingSink) -> None:
+def check_epoch_file(
+    files: Files, directory: str, log: LogOutline, sink: FindingSink, *, is_checkpoint_misnamed: bool = False
+) -> None:
     """The epochs of `leader-epoch-checkpoint` are those of the log, from the first that it has on.
 
     It may begin after the log does (it is trimmed to the checkpoint that the log was cut off at: that offset is then
@@ -101,7 +103,9 @@ def check_epoch_file(files: Files, directory: str, log: LogOutline, sink: Findin
     missing = next((entry for entry in found if entry not in held), None)
     if wrong is not None:
         there = EpochHistory(entries=found).epoch_at(wrong.start_offset)
-        what = f"it says that epoch {wrong.epoch} began at offset {wrong.start_offset}; the log has epoch {there} there"
+        began = next((entry.start_offset for entry in found if entry.epoch == wrong.epoch), None)
+        has = f"epoch {there} there" if began is None else f"its first batch at offset {began}"
+        what = f"it says that epoch {wrong.epoch} began at offset {wrong.start_offset}; the log has {has}"
         sink.add("epoch_file_wrong", what, file=path, offset=wrong.start_offset, epoch=wrong.epoch)
     elif missing is not None:
         what = f"it does not know that epoch {missing.epoch} began at offset {missing.start_offset}"
@@ -117,7 +121,7 @@ def check_epoch_file(files: Files, directory: str, log: LogOutline, sink: Findin
             offset=missing.start_offset,
             epoch=missing.epoch,
         )
-    else:
+    elif not is_checkpoint_misnamed:
         _check_first(held[:1], log, files.listdir(directory), path, sink)
 
 
@@ -129,7 +133,7 @@ def _check_first(
     Checkpoints that wait for their deletion count, too: the file is written after they are marked.
     """
     cuts = {int(name[:20]) for name in names if _CHECKPOINT.match(name)}
-    if not log.spans or (log.spans[0].start_offset > 0 and not any(cuts)):
+    if not log.spans or max(cuts, default=0) < log.spans[0].start_offset:
         return  # the log starts without its checkpoint, which is said elsewhere
     for entry in first:
         began = next((span.start_offset for span in log.spans if span.epoch == entry.epoch), None)

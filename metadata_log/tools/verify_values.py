@@ -10,10 +10,10 @@ brokers).
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Final, TypeAlias
 
-from metadata_log.ids import DirectoryId, id_text, is_reserved_directory_id
+from metadata_log.ids import DirectoryId, NodeId, id_text, is_reserved_directory_id
 from metadata_log.image import NO_LEADER, ClusterImage, PartitionImage, ResourceType
 from metadata_log.records import BrokerRegistrationChangeRecord, ConfigRecord, RegisterBrokerRecord
 
@@ -58,7 +58,10 @@ def broker_fault(
             return "broker_epoch_went_back", fault
         is_again = known is not None and (known.incarnation_id, known.epoch) == (record.incarnation_id, epoch)
         if offsets is not None and epoch not in offsets and not is_again:
-            return "broker_epoch_not_offset", f"broker {broker_id} registers with epoch {epoch}"
+            fault = (
+                f"broker {broker_id} registers with epoch {epoch}, which is not the record's offset as it usually is"
+            )
+            return "broker_epoch_not_offset", fault
     for directory in record.log_dirs or ():
         owner = _owner(directory, broker_id, cluster)
         if owner is not None:
@@ -104,3 +107,34 @@ def partition_faults(
         names = ", ".join(map(str, strangers))
         broken["unknown_replica"] = f"{names} among its replicas, and no such broker is registered"
     return broken
+
+
+def first_epoch_fault(after: PartitionImage) -> dict[str, str]:
+    """What is wrong with the epochs of the partition that a PartitionRecord in a log makes, as `partition_faults` says.
+
+    A controller makes it with both at 0; PartitionChangeRecords, which name no epoch, raise them by one at a time. Only
+    partitions that came from ZooKeeper began with the epochs that they had.
+    """
+    if after.leader_epoch <= 0 and after.partition_epoch <= 0:
+        return {}
+    epochs = f"leader epoch {after.leader_epoch} and partition epoch {after.partition_epoch}"
+    return {"partition_epoch_not_zero": f"{epochs}, where a new one's are 0"}
+
+
+def directory_fault(
+    before: PartitionImage | None, after: PartitionImage, was_registered: Callable[[NodeId, DirectoryId], bool]
+) -> dict[str, str]:
+    """What is wrong with the log directories that replicas are newly assigned to, as `partition_faults` says it.
+
+    A broker assigns replicas to directories of its own (KIP-858). It may have lost the one that it names meanwhile, so
+    that this need not be among those that it is registered with now, but `was_registered` must know it.
+    """
+    if before is not None and before.directories is after.directories and before.replicas is after.replicas:
+        return {}
+    for broker, directory in zip(after.replicas, after.directories, strict=True):
+        if is_reserved_directory_id(directory) or was_registered(broker, directory):
+            continue
+        if before is None or before.directory_of(broker) != directory:
+            where = f"directory {id_text(directory)}, which that broker was never registered with"
+            return {"unknown_directory": f"its replica on broker {broker} in {where}"}
+    return {}

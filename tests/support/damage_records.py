@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from metadata_log.batch import batch_values, iter_batches
-from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, DirectoryId, NodeId, TopicId, Uuid
+from metadata_log.ids import (
+    METADATA_TOPIC_ID,
+    UNASSIGNED_DIRECTORY_ID,
+    ZERO_TOPIC_ID,
+    DirectoryId,
+    NodeId,
+    TopicId,
+    Uuid,
+)
 from metadata_log.records import (
     BeginTransactionRecord,
     BrokerRegistrationChangeRecord,
@@ -99,6 +107,11 @@ def made_topic(**fields: object) -> Callable[[Cluster], Sequence[MetadataRecord]
     return lambda cluster: [TopicRecord(name="new", topic_id=NEW_ID), partition_record(NEW_ID, **fields)]
 
 
+def named_topic(name: str) -> Sequence[MetadataRecord]:
+    """A new topic of this name with a sound partition."""
+    return [TopicRecord(name=name, topic_id=NEW_ID), partition_record(NEW_ID)]
+
+
 def broker_record(broker_id: int, epoch: int, directories: tuple[DirectoryId, ...] = ()) -> RegisterBrokerRecord:
     """A registration."""
     return RegisterBrokerRecord(
@@ -181,8 +194,9 @@ RECORD_DAMAGE = [
 def above_level(cluster: Cluster) -> Planted:
     """A record of a version that the finalised metadata.version does not have yet."""
     path = cluster.segment(LEADER)
-    append(path, [encode_record(TopicRecord(name="new", topic_id=NEW_ID), 0)])
-    value = encode_record(partition_record(NEW_ID, directories=(b"d" * 16, b"e" * 16)), 2)
+    append(path, [encode_record(record, 0) for record in named_topic("new")])
+    unassigned = (UNASSIGNED_DIRECTORY_ID, UNASSIGNED_DIRECTORY_ID)
+    value = encode_record(partition_record(NEW_ID, partition_id=1, directories=unassigned), 2)
     offset, position = append(path, [value])
     # By its rank a controller that writes metadata has its LeaderChange committed, which the others here do not have.
     return Planted("record_above_level", LEADER, path, offset, position, frozenset({"committed_lost"}))

@@ -16,7 +16,7 @@ from metadata_log.batch import (
     parse_header,
 )
 from metadata_log.directory import QUORUM_STATE_FILE
-from metadata_log.ids import DirectoryId, NodeId, parse_directory_id
+from metadata_log.ids import UNASSIGNED_DIRECTORY_ID, DirectoryId, NodeId, parse_directory_id
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import (
     BeginTransactionRecord,
@@ -27,7 +27,6 @@ from metadata_log.records import (
     LeaderChangeMessage,
     LeaderChangeVoter,
     PartitionChangeRecord,
-    TopicRecord,
     decode_control,
     decode_record,
     encode_control,
@@ -49,11 +48,11 @@ from tests.support.damage import (
 from tests.support.damage_files import epoch_file_changed
 from tests.support.damage_records import (
     LEADER,
-    NEW_ID,
     appended,
     broker_record,
     live_topic,
     made_topic,
+    named_topic,
     partition_record,
 )
 
@@ -196,9 +195,9 @@ def _voted(directory: str | None, **fields: object) -> Callable[[Cluster], Plant
     return plant
 
 
-def directory_of_other_broker(cluster: Cluster) -> DirectoryId:
-    """The directory id of broker 12."""
-    text = (cluster.disk(12) / "meta.properties").read_text()
+def directory_of_broker(cluster: Cluster, broker_id: int) -> DirectoryId:
+    """The directory id of a broker of one disk."""
+    text = (cluster.disk(broker_id) / "meta.properties").read_text()
     return parse_directory_id(next(line[13:] for line in text.splitlines() if line.startswith("directory.id=")))
 
 
@@ -225,7 +224,7 @@ VALUE_DAMAGE = [
     Damage("delete_horizon", "basic", _header(_QUIET, _ATTRIBUTES, _attributes(0x40))),
     Damage("unknown_attribute", "basic", _header(_QUIET, _ATTRIBUTES, _attributes(0x200))),
     *(
-        appended(label, "topic_name_invalid", lambda c, name=name: [TopicRecord(name=name, topic_id=NEW_ID)])  # type: ignore[misc]
+        appended(label, "topic_name_invalid", lambda c, name=name: named_topic(name))  # type: ignore[misc]
         for label, name in (
             ("name_with_slash", "a/b"),
             ("name_dots", ".."),
@@ -245,7 +244,7 @@ VALUE_DAMAGE = [
     appended(
         "directory_of_two_brokers",
         "impossible_record",
-        lambda c: [broker_record(77, 96, (directory_of_other_broker(c),))],
+        lambda c: [broker_record(77, 96, (directory_of_broker(c, 12),))],
     ),
     appended(
         "leader_epoch_back",
@@ -265,7 +264,7 @@ VALUE_DAMAGE = [
                 isr=(NodeId(11),),
                 leader=NodeId(11),
                 eligible_leader_replicas=(),
-                directories=(DirectoryId(b"d" * 16), DirectoryId(b"e" * 16)),
+                directories=(UNASSIGNED_DIRECTORY_ID, UNASSIGNED_DIRECTORY_ID),
             )
         ],
     ),

@@ -80,7 +80,7 @@ def test_observers_and_second_copies_do_not_vote() -> None:
 
 def test_without_known_voters_nothing_is_above() -> None:
     found = committed_bounds([replica(1, (1, 50), snapshot=(10, 1))], [])
-    assert found == CommittedBounds(lower=10, upper=None, because="the checkpoint of replica 1 ends there")
+    assert found == CommittedBounds(lower=10, upper=None, because="the checkpoint of node 1 ends there")
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])

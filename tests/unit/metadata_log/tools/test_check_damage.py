@@ -17,6 +17,8 @@ from tests.support.damage_partitions import PARTITION_DAMAGE
 from tests.support.damage_quorum import QUORUM_DAMAGE
 from tests.support.damage_reach import REACH_DAMAGE
 from tests.support.damage_records import RECORD_DAMAGE
+from tests.support.damage_times import TIME_DAMAGE
+from tests.support.damage_topics import TOPIC_DAMAGE
 from tests.support.damage_values import VALUE_DAMAGE, level_too_low
 from tests.support.damage_voters import VOTER_DAMAGE
 
@@ -26,6 +28,8 @@ ALL_DAMAGE = [
     *FILE_DAMAGE,
     *REACH_DAMAGE,
     *BESIDE_DAMAGE,
+    *TIME_DAMAGE,
+    *TOPIC_DAMAGE,
     *VALUE_DAMAGE,
     *PARTITION_DAMAGE,
     *VOTER_DAMAGE,

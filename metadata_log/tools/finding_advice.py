@@ -1,0 +1,137 @@
+"""What to do about findings, where it takes more than a few words.
+
+Decides: the texts. Must not know: which kind of finding has which (`finding_kinds` does).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+RESTORE: Final = (
+    "keep the directory as evidence, stop this replica, and let it fetch the log anew into an empty directory from a "
+    "quorum whose other replicas are sound"
+)
+ASK: Final = (
+    "restart nothing and keep copies of all replicas; then compare them (kraft log diff says which side a majority "
+    "holds, kraft recover inspect what each repair would keep and lose)"
+)
+DISAGREES: Final = (
+    "do not restart this node: it loads its newest checkpoint as it starts. See who is right (kraft check over all "
+    "replicas, kraft log hash). If the others agree with the log, move the file aside while the node is stopped, if"
+    " another whole checkpoint covers the log's start; else let the replica fetch the log anew into an empty "
+    "directory"
+)
+KEEP_PROOF: Final = (
+    "do not start this node, and remove nothing beside the log, no index either: these files are the proof. Look at "
+    "the other replicas first (kraft log diff, kraft recover inspect). Where a majority of them has what is missing "
+    "here, move the directory aside, whole, and let the replica fetch the log anew into an empty one"
+)
+RESTORE_FILE: Final = (
+    "do not start this node, and do not empty its directory: restore this one file, from a backup of this directory or "
+    "by hand; if a newer version wrote it, use software of that version"
+)
+WRITER: Final = (
+    "restart no controller: one that replays it will stop or go wrong there. See the record (kraft log dump, --from"
+    " its offset) and whether the other replicas have it (kraft log diff): where they have not, let this replica "
+    "fetch the log anew; where all have it, find out what wrote it, and keep copies of all before anything is "
+    "repaired"
+)
+OPEN: Final = "let the active controller end it: one that takes over aborts it; judge no topic by this log until then"
+COMPRESSED: Final = (
+    "find out what wrote it: no controller compresses this log, and nothing here reads what is in it. Look whether the "
+    "other replicas have it so (kraft log diff). Where they have not: " + RESTORE
+)
+NEWER: Final = (
+    "if newer software wrote it, start nothing older on this log, and look at it with a version of this software that "
+    "knows it; else compare with the other replicas (kraft log diff)"
+)
+LEVEL: Final = (
+    "compare the finalised level with the software that wrote it (kraft shell, cat /image/features/metadataVersion); "
+    "software that knows that level alone stops there, newer goes on"
+)
+NOTHING: Final = "nothing"
+FOREIGN: Final = (
+    "find out what wrote it (a controller leaves these fields unset), and look whether the other replicas have it so "
+    "(kraft log diff). Where they have not: " + RESTORE
+)
+BAD_NAME: Final = (
+    "find out what wrote it: no controller lets such a name pass. Delete the topic by its id before another broker "
+    "starts: each replica makes a directory of that name"
+)
+FALLING: Final = (
+    WRITER + ". Brokers refuse epochs below those that they know: compare with the leader-epoch-checkpoint in the "
+    "partition's directories"
+)
+LOOSE_CONFIG: Final = (
+    "find out what wrote it, and remove the config: a topic that is created by this name later would have it, and a "
+    "controller stops at a broker's whose name is no number"
+)
+UNKNOWN_DIRECTORY: Final = (
+    "find out what wrote it. While the log says so the controllers take that replica for one on a failed disk, and let "
+    "it lead nothing: restart the broker, which reports where the replica really is as it starts, and look again"
+)
+GAP: Final = (
+    "find out what wrote it, and look for the missing record in the other replicas (kraft log diff). Clients and tools "
+    "count a topic's partitions from 0: create the topic anew under another name, and move its data"
+)
+NO_PARTITIONS: Final = (
+    "find out what wrote it; nothing can be written to the topic. Delete it by its id, and create it again if it is "
+    "wanted"
+)
+FIRST_EPOCH: Final = (
+    WRITER + ". Brokers refuse epochs below those that they know, and keep this one in the leader-epoch-checkpoint of "
+    "the partition's directories"
+)
+OTHER_DISK: Final = (
+    "if somebody moved the directory while the broker was down, nothing: as it starts the broker reports where the "
+    "replica is. Until then the controllers look at the wrong disk when one fails. If nobody did, look for a copy on "
+    "the disk that the log names, and keep both"
+)
+CLOCK: Final = (
+    "nothing for the log: nothing in it goes by the time. Look at the controllers' clocks (NTP), and ask for offsets "
+    "rather than times here (--from, --at)"
+)
+KEEP_DIRECTORY: Final = (
+    "move and delete nothing of it, and start no controller: it may be all that is left of what was committed. Look "
+    "for more copies of the log, the other controllers' and brokers' (kraft recover inspect says which reaches "
+    "furthest); only when the cluster is sound without it, set it aside (kraft storage audit --quarantine)"
+)
+GONE_DIRECTORY: Final = (
+    "do not start the broker: it would make an empty one, and where it leads, or is the last in the ISR, the empty one "
+    "is the whole partition. Look where the directory went (another disk, a folder that ends in -stray or -delete, a "
+    "backup) and put it back; if it is lost, and other replicas are in sync, let the partition be led by one of these "
+    "before the broker starts"
+)
+STRANGE_VOTE: Final = (
+    "do not start this node: a voter writes the candidate that it votes for as the voter set has it, so that this file "
+    "was changed, or is another node's, and the node may vote twice. Restore the file from a backup of this directory; "
+    "without one, leave the directory out of the quorum (kraft recover inspect)"
+)
+FORGOTTEN_VOTE: Final = (
+    "do not start this node before it is known who changed the file: it may vote twice. Restore the file from a backup "
+    "of this directory; without one, keep the node down until the others are in a later epoch (kraft quorum describe)"
+)
+SET_BACK: Final = (
+    "if the copies were taken at different times, nothing: copy all again while the nodes are down, and check these. "
+    "If an older copy of the directory was put back, do not start the node: it may vote twice, and it has forgotten "
+    "commits that it acknowledged. Set the directory aside; replace the voter by one with a new directory id "
+    "(kraft quorum remove-controller, then add-controller), or with static voters let it start with an empty log only "
+    "while all of the others run"
+)
+STATIC_VOTERS: Final = (
+    "compare controller.quorum.voters in the configuration of all nodes: it must be the same. Do not start this node: "
+    "with fewer voters it may elect itself. Restore the file from a backup of this directory, or by hand"
+)
+KRAFT_VERSION: Final = (
+    "if newer software wrote it, use the version of this software that knows it; else compare with the other replicas "
+    "(kraft log diff): a controller that does not know it stops there"
+)
+
+RENAME: Final = (
+    "do not start this node: it would go on from the wrong offset. Find out who renamed the file; give it its own name "
+    "back while the node is stopped, or move it aside if another whole checkpoint covers the log's start"
+)
+OTHER_TIME: Final = (
+    "look whether the other replicas agree with this log (kraft check on all of them): if they do, move the file aside "
+    "while the node is stopped, if an older or newer checkpoint is whole"
+)

@@ -1,0 +1,244 @@
+"""The checkpoints beside a log, each held against the log where the pass over it comes to the checkpoint's end.
+
+Decides: what a checkpoint must say of the log before its end. Must not know: how one is read by itself
+(`verify_checkpoint`), and other replicas.
+
+A checkpoint's header has the time of the last batch before its end, in Kafka's (4.3: MetadataBatchLoader) and in ours.
+So a renamed one is told even where the metadata did not change in between; a header time of 0 says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from metadata_log.files import Files
+from metadata_log.ids import id_text
+from metadata_log.offsets import Offset, OffsetAndEpoch
+from metadata_log.segment import LocatedBatch, segment_bases, segment_file
+from metadata_log.snapshot import checkpoint_name, parse_checkpoint_name
+from metadata_log.tools.finding_advice import OTHER_TIME
+from metadata_log.tools.finding_sink import FindingSink
+from metadata_log.tools.findings import Severity
+from metadata_log.tools.image_diff import described, differences
+from metadata_log.tools.scan import scan
+from metadata_log.tools.times import time_text
+from metadata_log.tools.verify_chain import ChainCheck
+from metadata_log.tools.verify_checkpoint import CheckpointReport, unread_checkpoint, verify_checkpoint
+from metadata_log.tools.verify_depth import Depth
+from metadata_log.tools.verify_records import RecordRules
+from metadata_log.tools.verify_report import metadata_hash
+from metadata_log.tools.walk import Marks
+
+_NO_STOP: Final = 1 << 62
+
+
+class PassedCheckpoints:
+    """Reads and judges them. Tell it of all batches, before the next is replayed, and `finish` at the end.
+
+    Args:
+        names: of all files in the directory.
+        probes: offsets at which `hashes` is to have the metadata's, and `times` the time of the batch before.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        directory: str,
+        names: list[str],
+        chain: ChainCheck,
+        rules: RecordRules,
+        sink: FindingSink,
+        *,
+        depth: Depth,
+        probes: frozenset[int],
+    ) -> None:
+        self._files = files
+        self._directory = directory
+        self._chain = chain
+        self._rules = rules
+        self._sink = sink
+        self._depth = depth
+        self._probes = probes
+        self._ends: dict[int, list[str]] = {}
+        """Those that the pass is yet to come to, by their end offset."""
+        for name in names:
+            end = parse_checkpoint_name(name)
+            if end is not None:
+                self._ends.setdefault(int(end.offset), []).append(name)
+        self._segments = [f"{directory}/{segment_file(int(base))}" for base in segment_bases(names)]
+        self._next_stop = -1
+        self._first_time = self._last_time = -1
+        self._last_end = -1
+        self.reports: dict[str, CheckpointReport] = {}
+        self.hashes: dict[int, str] = {}
+        self.times: dict[int, int] = {}
+        """By offset, the time (ms) of the batch that ends there."""
+        self.has_misnamed = False
+
+    def marks(self, marks: Marks) -> Marks:
+        """Those, and where the pass has to stop for a checkpoint or a probe."""
+        stops = {*self._ends, *self._probes}
+        return Marks(positions=marks.positions, offsets=sorted({*marks.offsets, *stops})) if stops else marks
+
+    def on_batches(self, end_offset: int, time_ms: int) -> None:
+        """A batch, or a run of them, the last of this time, stood in order and was taken."""
+        if self._first_time < 0:
+            self._first_time = time_ms
+        self._last_end, self._last_time = end_offset, time_ms
+
+    def come_to(self, until: int) -> None:
+        """Compare those that end before the batch at `until`, or where it begins, with what was replayed."""
+        if until < self._next_stop:
+            return
+        if self._last_end == until:
+            self.times[until] = self._last_time
+        for end in sorted(offset for offset in self._ends if offset <= until):
+            for name in self._ends.pop(end):
+                report = self.read(name)
+                is_within = (self._chain.start or 0) < end < self._chain.last_seen
+                if self._is_misnamed(report):
+                    self._set_aside(name)
+                elif end in (until, self._chain.end):
+                    self._compare(report)
+                elif is_within and report.is_whole:
+                    self._add("checkpoint_disagrees", report, f"it ends at offset {end}, within a batch of the log")
+        if until in self._probes and not self._rules.in_transaction:
+            image = self._rules.image
+            found = None if image is None else metadata_hash(image)
+            if found is not None:
+                self.hashes[until] = found
+        self._next_stop = min((stop for stop in {*self._ends, *self._probes} if stop > until), default=_NO_STOP)
+
+    def finish(self) -> None:
+        """The log was read to its end: read the rest, and judge those that do not end within it."""
+        for pending in sorted(self._ends):
+            for name in self._ends[pending]:
+                self.read(name)
+        for name, report in list(self.reports.items()):
+            end, start = report.end, self._chain.start or 0
+            if end is not None and not start < end.offset <= self._chain.end and self._is_misnamed(report):
+                self._set_aside(name)
+
+    def _set_aside(self, name: str) -> None:
+        """What a renamed one holds is not of the offset in its name: nothing is judged by it."""
+        self.has_misnamed = True
+        self.reports[name] = msgspec.structs.replace(self.reports[name], is_whole=False, image=None)
+
+    def read(self, name: str) -> CheckpointReport:
+        """Check one by itself."""
+        path = f"{self._directory}/{name}"
+        try:
+            report = verify_checkpoint(self._files, path, self._sink, self._depth)
+        except OSError as error:
+            self._sink.add("unreadable_file", f"it cannot be read: {error.strerror or error}", file=path)
+            report = unread_checkpoint(path)
+        self.reports[name] = report
+        return report
+
+    def _compare(self, report: CheckpointReport) -> None:
+        """A checkpoint at the very end of what was replayed: it must say the same, or is where replay begins."""
+        chain, end = self._chain, report.end
+        if end is None or not report.is_whole or end.offset == 0:
+            return
+        if chain.spans and chain.end == end.offset and chain.epoch != end.epoch:
+            self._add(
+                "checkpoint_disagrees",
+                report,
+                f"its name says epoch {end.epoch}, but the log has epoch {chain.epoch} before it",
+            )
+        if report.image is None:
+            return
+        if not self._rules.is_trusted:
+            self._rules.start(report.image, where=report.path)
+            return
+        image = self._rules.image
+        if image is not None and not self._rules.in_transaction and not image.says_the_same_as(report.image):
+            text, topic_id = described(differences(report.image, image, ("in the checkpoint", "by the log")))
+            self._add("checkpoint_disagrees", report, text, None if topic_id is None else topic_id)
+
+    def _add(
+        self,
+        kind: str,
+        report: CheckpointReport,
+        meaning: str,
+        topic_id: bytes | None = None,
+        *,
+        severity: Severity | None = None,
+        advice: str | None = None,
+    ) -> None:
+        end = report.end
+        self._sink.add(
+            kind,
+            meaning,
+            severity=severity,
+            file=report.path,
+            offset=None if end is None else int(end.offset),
+            epoch=None if end is None else int(end.epoch),
+            topic_id=None if topic_id is None else id_text(topic_id),
+            advice=advice,
+        )
+
+    def _is_misnamed(self, report: CheckpointReport) -> bool:
+        """Whether its name says another end than its header's time, or no possible one; what is wrong is said here."""
+        end, said = report.end, report.last_contained_ms or 0
+        if end is None or end.offset == 0 or not report.is_whole:
+            return False
+        chain, named, start = self._chain, int(end.offset), self._chain.start or 0
+        there = self.times.get(named)
+        if there is not None:
+            if not 0 < said != there:
+                return False
+            fact, is_proof = f"the batch before that offset is of {time_text(there)}", said < self._first_time
+        elif start < named < chain.last_seen:
+            fact, is_proof = "no batch of the log ends there", True
+        elif named > chain.end and chain.spans:
+            fact = f"the log ends at offset {chain.end}, at {time_text(self._last_time)}"
+            is_proof = end.epoch < chain.epoch
+            fact += f", in epoch {chain.epoch} already" if is_proof else ""
+            if not is_proof and said >= self._last_time:
+                return False
+        elif named <= start and said > self._first_time >= 0:
+            fact, is_proof = f"the log starts at offset {start}, at {time_text(self._first_time)} already", False
+        else:
+            return False
+        return self._say_misnamed(report, end, fact, is_proof=is_proof, is_within=there is not None)
+
+    def _say_misnamed(
+        self, report: CheckpointReport, end: OffsetAndEpoch, fact: str, *, is_proof: bool, is_within: bool
+    ) -> bool:
+        """Name it by what the log has of its time; without that, and without proof, only what is within is said."""
+        said = report.last_contained_ms or 0
+        ends = list(self._ends_of(said, int(end.epoch))) if said > 0 else []
+        if end.offset in ends or not (ends or is_proof or is_within):
+            return False
+        what = (
+            f"by its name it ends at offset {end.offset} in epoch {end.epoch}, and by its header with what was written "
+            f"at {time_text(said)}; {fact}"
+        )
+        if ends:
+            names = (checkpoint_name(OffsetAndEpoch(offset=Offset(one), epoch=end.epoch)) for one in ends)
+            what += f": by its time it is {' or '.join(names)}"
+        elif not is_proof:
+            severity, advice = Severity.WARNING, OTHER_TIME
+            self._add("checkpoint_disagrees", report, what, severity=severity, advice=advice)
+            return False
+        self._add("checkpoint_misnamed", report, what)
+        return True
+
+    def _ends_of(self, time_ms: int, epoch: int) -> Iterator[int]:
+        """The offsets at which batches of that time and epoch end in the log."""
+        for path in self._segments:
+            with suppress(OSError):  # what cannot be read is said elsewhere
+                handle = self._files.open(path, read_only=True)
+                try:
+                    for seen in scan(handle):
+                        if not isinstance(seen, LocatedBatch):
+                            continue
+                        if (seen.header.max_timestamp, seen.header.partition_leader_epoch) == (time_ms, epoch):
+                            yield int(seen.header.next_offset)
+                finally:
+                    handle.close()
