@@ -106,10 +106,16 @@ def is_reserved_directory_id(directory_id: DirectoryId) -> bool:
     return int.from_bytes(directory_id, "big") < _RESERVED_DIRECTORY_IDS
 
 
-def as_random_uuid(random_bytes: bytes) -> bytes:
-    """The version 4 UUID (variant 2, RFC 9562) that 16 random bytes make: six of their bits are given."""
-    version, variant = random_bytes[6] & 0x0F | 0x40, random_bytes[8] & 0x3F | 0x80
-    return bytes((*random_bytes[:6], version, random_bytes[7], variant, *random_bytes[9:]))
+_VERSION_4: Final = bytes(byte & 0x0F | 0x40 for byte in range(256))
+_VARIANT_2: Final = bytes(byte & 0x3F | 0x80 for byte in range(256))
+
+
+def as_random_uuids(random_bytes: bytes) -> bytes:
+    """The version 4 UUIDs (variant 2, RFC 9562), 16 bytes each, that random bytes make: six bits of each are given."""
+    made = bytearray(random_bytes)
+    made[6::ID_BYTES] = made[6::ID_BYTES].translate(_VERSION_4)
+    made[8::ID_BYTES] = made[8::ID_BYTES].translate(_VARIANT_2)
+    return bytes(made)
 
 
 def is_assignable(value: bytes) -> bool:

@@ -6,6 +6,8 @@ KIP-1066). Knows no topic.
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from metadata_log.ids import (
@@ -16,6 +18,9 @@ from metadata_log.ids import (
     NodeId,
 )
 from metadata_log.image import BrokerRegistration, ClusterImage
+
+_MOST_KNOWN: Final = 4096
+"""Placements that are remembered; then they are worked out anew."""
 
 
 class RackBrokers(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -35,6 +40,37 @@ class Brokers(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     usable_unfenced: int
     default_directories: dict[NodeId, DirectoryId]
     """Of every registered broker."""
+
+
+class NewPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A partition to be; the first of the ISR leads it. `directories` is empty below 3.7-IV2."""
+
+    replicas: tuple[NodeId, ...]
+    isr: tuple[NodeId, ...]
+    directories: tuple[DirectoryId, ...]
+
+
+class NewPartitions:
+    """What a new partition begins with, by its replicas, in one state of the cluster: of thousands most begin alike."""
+
+    def __init__(self, brokers: Brokers) -> None:
+        self._brokers = brokers
+        self._known: dict[tuple[tuple[NodeId, ...], bool], NewPartition] = {}
+
+    def on(self, replicas: tuple[NodeId, ...], *, has_directories: bool) -> NewPartition:
+        """On these brokers, which are registered."""
+        known = self._known.get((replicas, has_directories))
+        if known is not None:
+            return known
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        active, default = self._brokers.active, self._brokers.default_directories
+        made = self._known[replicas, has_directories] = NewPartition(
+            replicas=replicas,
+            isr=replicas if active.issuperset(replicas) else tuple(broker for broker in replicas if broker in active),
+            directories=tuple(default[broker] for broker in replicas) if has_directories else (),
+        )
+        return made
 
 
 def prepare(cluster: ClusterImage) -> Brokers:

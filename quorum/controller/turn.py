@@ -16,7 +16,7 @@ from metadata_log.ids import RESERVED_TOPIC_IDS, NodeId, TopicId, Uuid
 from metadata_log.image import ClusterImage, MetadataImage
 from metadata_log.offsets import Offset
 from metadata_log.records import MetadataRecord
-from quorum.controller.brokers import Brokers, prepare
+from quorum.controller.brokers import Brokers, NewPartitions, prepare
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.effective_topic_configs import EffectiveTopicConfigs
@@ -66,6 +66,7 @@ class SoftState:
         """Some may have expired."""
         self._cluster: ClusterImage | None = None
         self._brokers: Brokers | None = None
+        self._new_partitions: NewPartitions | None = None
 
     def observe(self, records: Iterable[MetadataRecord], image: MetadataImage) -> None:
         """Take note of records that are about to be appended to the log that `image` stands for."""
@@ -89,8 +90,16 @@ class SoftState:
         """The cluster as placement and elections see it; worked out anew only when it has changed."""
         if self._brokers is None or cluster is not self._cluster:
             self._brokers = prepare(cluster)
+            self._new_partitions = None
             self._cluster = cluster
         return self._brokers
+
+    def new_partitions(self, cluster: ClusterImage) -> NewPartitions:
+        """What new partitions begin with in that state of the cluster."""
+        brokers = self.brokers(cluster)
+        if self._new_partitions is None:
+            self._new_partitions = NewPartitions(brokers)
+        return self._new_partitions
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +122,11 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     def brokers(self) -> Brokers:
         """The cluster as placement and elections see it."""
         return self.state.brokers(self.image.cluster)
+
+    @property
+    def new_partitions(self) -> NewPartitions:
+        """What new partitions begin with."""
+        return self.state.new_partitions(self.image.cluster)
 
     def mutation_quota(self) -> MutationQuota:
         """How many partitions whoever asks may create and delete now (KIP-599)."""

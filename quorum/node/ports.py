@@ -220,7 +220,7 @@ class Entropy(Protocol):
         """64 random bits."""
 
     def new_id(self) -> bytes:
-        """A random UUID that may become an id (`metadata_log.ids.as_random_uuid`, `is_assignable`)."""
+        """A random UUID that may become an id (`metadata_log.ids.as_random_uuids`, `is_assignable`)."""
 
 
 class Ports(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ import random
 import time
 from typing import Final
 
-from metadata_log.ids import ID_BYTES, as_random_uuid, is_assignable
+from metadata_log.ids import ID_BYTES, as_random_uuids, is_assignable
 from quorum.raft.inputs import Clock
 
 _NS_PER_MS: Final = 1_000_000
@@ -45,8 +45,8 @@ class SystemEntropy:
         """See the port."""
         while True:
             if self._used == len(self._pool):
-                self._pool, self._used = os.urandom(_POOL_IDS * ID_BYTES), 0
-            candidate = as_random_uuid(self._pool[self._used : self._used + ID_BYTES])
+                self._pool, self._used = as_random_uuids(os.urandom(_POOL_IDS * ID_BYTES)), 0
+            candidate = self._pool[self._used : self._used + ID_BYTES]
             self._used += ID_BYTES
             if is_assignable(candidate):
                 return candidate

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
-from metadata_log.ids import DirectoryId, NodeId, TopicId
+from metadata_log.ids import NodeId, TopicId
 from metadata_log.records import PartitionRecord
+from quorum.controller.brokers import NewPartition
 from quorum.controller.gates import DIRECTORY_ASSIGNMENT, level_of
 from quorum.controller.placement import PlacementError, place
 from quorum.controller.requests import CreatableReplicaAssignment, CreatableTopic
@@ -26,14 +25,6 @@ class Refused(Exception):
         self.error = error
         self.message = message
         super().__init__(message)
-
-
-class NewPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A partition to be; the first of the ISR leads it. `directories` is empty below 3.7-IV2."""
-
-    replicas: tuple[NodeId, ...]
-    isr: tuple[NodeId, ...]
-    directories: tuple[DirectoryId, ...]
 
 
 def partitions_of(topic: CreatableTopic, turn: Turn, draw: int) -> list[NewPartition]:
@@ -174,14 +165,6 @@ def checked_brokers(index: int, brokers: tuple[int, ...], turn: Turn) -> tuple[N
 
 
 def _build(placements: Sequence[tuple[NodeId, ...]], turn: Turn) -> list[NewPartition]:
-    brokers = turn.brokers
-    active, default = brokers.active, brokers.default_directories
     has_directories = level_of(turn.image) >= DIRECTORY_ASSIGNMENT
-    return [
-        NewPartition(
-            replicas=replicas,
-            isr=replicas if active.issuperset(replicas) else tuple(broker for broker in replicas if broker in active),
-            directories=tuple([default[broker] for broker in replicas]) if has_directories else (),
-        )
-        for replicas in placements
-    ]
+    new_partition = turn.new_partitions.on
+    return [new_partition(replicas, has_directories=has_directories) for replicas in placements]

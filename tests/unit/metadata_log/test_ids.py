@@ -10,7 +10,7 @@ from metadata_log.ids import (
     METADATA_TOPIC_ID,
     ZERO_TOPIC_ID,
     InvalidIdError,
-    as_random_uuid,
+    as_random_uuids,
     id_text,
     is_assignable,
     parse_topic_id,
@@ -33,10 +33,12 @@ def test_no_new_id_is_a_reserved_one() -> None:
 
 @pytest.mark.parametrize("bits", [b"\x00", b"\xff"])
 def test_random_bytes_become_a_version_4_uuid_and_keep_all_other_bits(bits: bytes) -> None:
-    made = as_random_uuid(bits * 16)
-    assert (uuid.UUID(bytes=made).version, uuid.UUID(bytes=made).variant) == (4, uuid.RFC_4122)
-    given = int.from_bytes(made, "big") ^ int.from_bytes(bits * 16, "big")
-    assert given & ~(0xF << 76 | 0x3 << 62) == 0
+    several = as_random_uuids(bits * 48)
+    assert len(several) == 48
+    for made in (several[:16], several[16:32], several[32:]):
+        assert (uuid.UUID(bytes=made).version, uuid.UUID(bytes=made).variant) == (4, uuid.RFC_4122)
+        given = int.from_bytes(made, "big") ^ int.from_bytes(bits * 16, "big")
+        assert given & ~(0xF << 76 | 0x3 << 62) == 0
 
 
 def test_the_systems_ids_are_random_uuids_each_another() -> None:
