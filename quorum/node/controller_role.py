@@ -22,7 +22,7 @@ from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import MetadataRecord
 from quorum.controller.config import ControllerConfig
 from quorum.controller.machine import ControllerMachine
-from quorum.controller.requests import RegisterController
+from quorum.controller.requests import RegisterBroker, RegisterBrokerResponse, RegisterController
 from quorum.controller.result import ControllerResult
 from quorum.errors import Error
 from quorum.node.executor import Executor
@@ -32,6 +32,7 @@ from quorum.node.ports import (
     ControllerActivated,
     ControllerAnswered,
     ControllerDeactivated,
+    Refused,
 )
 from quorum.node.purgatory import CommitPurgatory, ReadPurgatory, WaitingAnswer
 from quorum.node.reads import PROVE_NOTHING, READS, ImageReader, Read
@@ -243,7 +244,15 @@ class ControllerRole:
             self.on_lost_leadership()
             call.respond(self._not_controller())
             return
+        self._tell_refused_broker(call, result)
         self._answer_after(call, result, tail.next_offset)
+
+    def _tell_refused_broker(self, call: ClientCall, result: ControllerResult) -> None:
+        """Kafka's protocol has a code and no words for a broker that is not let in: these are for the log."""
+        request, response = call.request, result.response
+        if isinstance(request, RegisterBroker) and isinstance(response, RegisterBrokerResponse) and response.error:
+            why, who = response.error_message or "", f"broker {request.broker_id}"
+            self._executor.tell(Refused(request="RegisterBroker", error=response.error, why=why, by_us=True, peer=who))
 
     def _answer_after(self, call: ClientCall, result: ControllerResult, offset: Offset) -> None:
         """Answer once everything up to `offset` is committed, and that commit, or a barrier, has proven who leads."""

@@ -64,8 +64,8 @@ class LogWatcher:
 
     A node that is alone asks for pre-votes many times a second, and goes to and fro between the same states of the same
     epoch: of each such transition the first, second, fourth, eighth ... is written, with how many there were.
-    A node that is not of this cluster asks as often, for ever: a refusal is written at once, and after a minute again
-    if it goes on, with how many there were since.
+    A node that is not of this cluster, or a broker that cannot be let in, asks as often, for ever: a refusal is written
+    at once, and after a minute again if it goes on, with how many there were since.
     """
 
     def __init__(self, node_id: int, now_s: Callable[[], float] = time.monotonic) -> None:

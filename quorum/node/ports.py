@@ -362,7 +362,7 @@ class VotersKnown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A request was refused, of a peer (by us) or of ours (by a peer)."""
+    """A request was refused, of a peer or of a broker that registers (by us), or of ours (by a peer)."""
 
     request: str
     error: Error

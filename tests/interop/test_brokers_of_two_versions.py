@@ -136,6 +136,8 @@ def test_an_old_broker_keeps_the_cluster_at_its_level_and_is_refused_above_it_as
     cluster.kafka.launch(OLD)
     ours = _refused(cluster.broker(OLD))
     assert any("because the controller returned error UNSUPPORTED_VERSION" in line for line in ours)
+    ours_said = "".join(node.log_file.read_text() for node in cluster.ours.controllers.values())
+    assert "does not support finalized version 30 of metadata.version. It supports 1 to 21." in ours_said
 
     with KafkaCluster(
         tmp_path, new[0], controllers=(1,), brokers=(OLD,), others={OLD: old_kafka_tools}, properties=IMPATIENT

@@ -23,16 +23,18 @@ from metadata_log.errors import (
     StorageFailedError,
     UnknownRecordError,
 )
-from metadata_log.ids import TopicId
+from metadata_log.ids import DirectoryId, TopicId
+from metadata_log.image.features import METADATA_VERSION
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import BeginTransactionRecord, TopicRecord, encode_record
 from metadata_log.simulated_files import SimulatedFiles
+from quorum.controller.requests import FeatureRange
 from quorum.errors import Error
 from quorum.node.bootstrap import open_replica
 from quorum.node.config import config_of
-from quorum.node.ports import ControllerActivated, StopAsked
+from quorum.node.ports import ControllerActivated, Refused, StopAsked
 from tests.support.node_cluster import Cluster
-from tests.support.node_requests import CLUSTER_ID, DATA
+from tests.support.node_requests import CLUSTER_ID, DATA, REGISTER_BROKER
 from tests.support.simulated_node import Node
 
 DIRECTORY = f"{DATA}/{METADATA_DIRECTORY}"
@@ -73,6 +75,22 @@ def _end_of(node: Node) -> Offset:
     end = opened.log.log_end_offset
     opened.abandon()
     return end
+
+
+def test_why_a_broker_is_not_let_in_is_told_to_the_log() -> None:
+    """Its own log has the code alone: the protocol has no room for more."""
+    cluster, leader = _started()
+    old = FeatureRange(name=METADATA_VERSION, min_supported_version=1, max_supported_version=21)
+    answers: list[Any] = []
+    where = DirectoryId(b"\x07" * 16)
+    leader.call(
+        msgspec.structs.replace(REGISTER_BROKER, broker_id=7, features=(old,), log_dirs=(where,)), answers.append
+    )
+    cluster.run_until(lambda: bool(answers))
+    assert answers[0].response.error is Error.UNSUPPORTED_VERSION
+    (told,) = (event for event in leader.events if isinstance(event, Refused) and event.request == "RegisterBroker")
+    assert (told.error, told.by_us, told.peer) == (Error.UNSUPPORTED_VERSION, True, "broker 7")
+    assert "does not support finalized version 30 of metadata.version. It supports 1 to 21." in told.why
 
 
 @pytest.mark.parametrize("call", ["fdatasync", "pwrite"])
