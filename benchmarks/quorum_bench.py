@@ -28,7 +28,7 @@ from benchmarks.load import Plan
 from benchmarks.loadgen.build import ROOT, CannotBuildError, build
 from benchmarks.ours import KafkaDoorSide, KraftSide
 from benchmarks.report import Results, file_system, machine, show
-from benchmarks.rows import ROWS, producer_ids, rates, wide_topics
+from benchmarks.rows import ROWS, broker_boot, producer_ids, rates, wide_topics
 from benchmarks.side import MissingError, Side
 from benchmarks.zookeeper import ZooKeeperSide
 
@@ -41,9 +41,9 @@ SIDES: Final[dict[str, Callable[[Path], Side]]] = {
     "kafka": lambda loadgen: KafkaSide(WORK / "kafka", loadgen),
     "kafka-default": lambda loadgen: KafkaSide(WORK / "kafka", loadgen, linger_ms=None),
 }
-"""By name; Kafka's protocol and Kafka's default linger make a difference in rates only."""
-_RATES_ONLY: Final = frozenset({"ours-kafka", "kafka-default"})
-_RATES: Final = frozenset({rates.NAME, producer_ids.NAME, wide_topics.NAME})
+"""By name; Kafka's protocol and Kafka's default linger make a difference in some rows only."""
+_NOT_EVERYWHERE: Final = frozenset({"ours-kafka", "kafka-default"})
+_THEIRS: Final = frozenset({rates.NAME, producer_ids.NAME, wide_topics.NAME, broker_boot.NAME})
 _FULL: Final = Plan()
 _QUICK: Final = Plan(
     rounds=1, seconds=2.0, warmup=0.5, outages=2, topics=10_000, warms_up=False, is_quick=True
@@ -106,7 +106,7 @@ def _measure(
     into = results.rows.setdefault(name, {})
     for number in range(rounds):
         for side_name, side in sides.items():
-            if side_name in _RATES_ONLY and name not in _RATES:
+            if side_name in _NOT_EVERYWHERE and name not in _THEIRS:
                 continue
             began = time.monotonic()
             try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from benchmarks.rows import (
+    broker_boot,
     cold_start,
     cold_start_large,
     cold_start_snapshot,
@@ -30,6 +31,7 @@ ROWS: Final = {
         rates,
         producer_ids,
         wide_topics,
+        broker_boot,
         killed,
         terminated,
         frozen,

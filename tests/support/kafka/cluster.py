@@ -86,8 +86,8 @@ class KafkaNode:
             log.seek(self._log_start)
             return log.read().decode(errors="replace")
 
-    def wait_started(self) -> None:
-        """Wait until it is up.
+    def wait_started(self, *, every_s: float = 0.1) -> None:
+        """Wait until it is up; it is looked at so often.
 
         Raises:
             RuntimeError: it ended instead; with its last lines.
@@ -98,7 +98,7 @@ class KafkaNode:
                 raise RuntimeError(f"node {self.node_id} ended: {self.said()[-3000:]}")
             return _STARTED in self.said()
 
-        wait_until(f"node {self.node_id} to start", started, timeout_s=START_S, every_s=0.1)
+        wait_until(f"node {self.node_id} to start", started, timeout_s=START_S, every_s=every_s)
 
     def kill(self) -> None:
         """End it as a crash does."""
