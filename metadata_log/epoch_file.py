@@ -49,7 +49,7 @@ def parse_epochs(data: bytes, path: str) -> EpochHistory:
         for line in lines[2:]:
             found = _LINE.fullmatch(line)
             if found is None:
-                raise ValueError(f"{line[:40]!r} is no epoch and start offset")
+                raise ValueError(f"{line[:40].decode('ascii', 'backslashreplace')!r} is no epoch and start offset")
             if history.entries and int(found[1]) == history.last_epoch:
                 raise ValueError(f"epoch {history.last_epoch} stands there twice")
             history = history.assign(Epoch(int(found[1])), Offset(int(found[2])))

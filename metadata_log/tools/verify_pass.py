@@ -32,7 +32,7 @@ from metadata_log.tools.verify_forms import RecordForms
 from metadata_log.tools.verify_index import Claim, IndexCheck
 from metadata_log.tools.verify_passed import PassedCheckpoints
 from metadata_log.tools.verify_place import Place
-from metadata_log.tools.verify_producers import check_producers
+from metadata_log.tools.verify_producers import PRODUCERS_SUFFIX, check_producers
 from metadata_log.tools.verify_reach import (
     LogEnd,
     Proof,
@@ -339,7 +339,10 @@ class Verification:
         check_emptied(self._epochs, end, self._sink)
         if not self._sink.has("log_cut"):
             is_sound = self._outline().is_sound
-            check_own_state(state, self._source.node_id, end, is_sound, self._directory, self._sink)
+            closed_at = {proof.reach for proof in self._proofs if proof.file.endswith(PRODUCERS_SUFFIX)}
+            was_closed = chain.end in closed_at
+            node_id, directory = self._source.node_id, self._directory
+            check_own_state(state, node_id, end, is_sound, directory, self._sink, was_closed=was_closed)
         return False
 
     def _covered(self) -> Iterator[tuple[str, int]]:

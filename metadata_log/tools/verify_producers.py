@@ -17,6 +17,7 @@ from metadata_log.files import Files, read_file
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.verify_state import add_unusable
 
+PRODUCERS_SUFFIX: Final = ".snapshot"
 _NAME: Final = re.compile(r"\d{20}\.snapshot", re.ASCII)
 _HEAD: Final = struct.Struct(">hIi")
 """Version, checksum, how many producers."""

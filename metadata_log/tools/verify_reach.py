@@ -11,7 +11,9 @@ Decides: what each file proves. Must not know: other replicas, and whether the f
   where their time is older than the log's end, or the node has moved on to an epoch that the log has nothing of.
   Nor does a file whose entries do not rise, or lie so far past the log's end that no log was cut there.
 - `quorum-state` that names the node itself as the leader: a leader's first act is to append its LeaderChange. A crash
-  between the two takes milliseconds, so that this is a warning.
+  between the two takes milliseconds, so that this is a warning. A node that is stopped as it is elected resigns without
+  one (KafkaRaftClient.pollLeader), which a stop of all controllers at once brings about: where a `.snapshot` says that
+  the log was closed at its end, nothing is missing.
 - A checkpoint covers records that its node had, or was sent: `log_behind_checkpoint` says the rest.
 
 Sources: Kafka 4.3's UnifiedLog, ProducerStateManager, AbstractIndex, LogLoader, QuorumState.
@@ -154,14 +156,30 @@ def check_emptied(epochs: Sequence[EpochStart], end: LogEnd, sink: FindingSink) 
 
 
 def check_own_state(
-    state: QuorumState | None, node_id: int | None, end: LogEnd, is_sound: bool, directory: str, sink: FindingSink
+    state: QuorumState | None,
+    node_id: int | None,
+    end: LogEnd,
+    is_sound: bool,
+    directory: str,
+    sink: FindingSink,
+    *,
+    was_closed: bool,
 ) -> None:
-    """No log though its node ran, or a log without the epoch that its node led, by its own quorum-state."""
+    """No log though its node ran, or a log without the epoch that its node led, by its own quorum-state.
+
+    `was_closed`: a stop closed the log at this end.
+    """
     if state is not None and end.file is None and state.leader_epoch > 0:
         what = f"there is no segment, but quorum-state is of epoch {state.leader_epoch}: a node that runs has one"
         sink.add("log_missing", what, file=directory, offset=0)
         return
-    if state is None or not is_sound or state.leader_id != node_id or state.leader_epoch <= end.last_epoch:
+    if (
+        state is None
+        or was_closed
+        or not is_sound
+        or state.leader_id != node_id
+        or state.leader_epoch <= end.last_epoch
+    ):
         return
     what = (
         f"the log ends at offset {end.offset}"

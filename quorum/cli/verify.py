@@ -19,6 +19,14 @@ EPILOG: Final = (
 )
 
 
+_LEFT_OUT: Final = {
+    "BYTES": "No record was decoded: leave out --quick for that.",
+    "RECORDS": "Each record was judged by itself: --replay judges it by those before it, too.",
+    "REPLAY": "",
+}
+"""By depth, what the table says of what was not looked at."""
+
+
 def run(
     paths: Annotated[
         list[Path],
@@ -67,7 +75,7 @@ def run(
     reports += [verify_file(path, depth=depth) for path in sources.files]
     found = [finding for report in reports for finding in report.findings]
     found += [finding for logs in clusters.values() for finding in among_replicas(logs)]
-    show_findings(output, found, _looked_at(reports, len(sources.files)))
+    show_findings(output, found, f"{_looked_at(reports, len(sources.files))} {_LEFT_OUT[depth.name]}".rstrip())
     exit_with(found)
 
 

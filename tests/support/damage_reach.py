@@ -109,7 +109,8 @@ def cut_beside_epochs(cluster: Cluster) -> Planted:
 
 
 def led_and_lost(cluster: Cluster) -> Planted:
-    """A log without a record of the epoch that its own node led."""
+    """A log without a record of the epoch that its own node led; nothing says that it was closed where it ends."""
+    bare(cluster, _HIT, ".snapshot")
     path = cluster.metadata(_HIT) / QUORUM_STATE_FILE
     said = json.loads(path.read_text()) | {"leaderId": _HIT, "leaderEpoch": 3, "votedId": -1}
     path.write_text(json.dumps(said, separators=(",", ":")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from metadata_log.os_files import OsFiles
@@ -130,3 +131,14 @@ def test_rubbish_in_an_index_without_its_segment_proves_no_more_than_its_name(tm
     (directory / f"{end + 5:020d}.index").write_bytes(b"x" * 16)
     source = NodeSource(path=directory, node_id=1, metadata=directory)
     assert verify_log(source, depth=Depth.BYTES).proved_end == end + 5
+
+
+def test_a_node_that_was_stopped_as_it_was_elected_has_lost_nothing(clusters: Path, tmp_path: Path) -> None:
+    """It resigns without a LeaderChange, closes its log, and its quorum-state names it as the leader still."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.metadata(2) / "quorum-state"
+    said = json.loads(path.read_text()) | {"leaderId": 2, "leaderEpoch": 3, "votedId": -1}
+    path.write_text(json.dumps(said, separators=(",", ":")))
+    (cluster.metadata(2) / "00000000000000000096.snapshot").write_bytes(bytes.fromhex("0001 48674bc7 00000000"))
+
+    assert [found for found in check_paths([cluster.root]).findings if found.counts] == []
