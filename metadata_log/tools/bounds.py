@@ -22,7 +22,8 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     `high_watermark` is the live one, where known. `committed_before`: the end of the first batch of an epoch whose
     leader wrote metadata records: a controller becomes active only once that is committed. `proved_end`: up to where
-    its log once reached, by what stands beside it, if it does not any more; 0 where nothing says more.
+    its log once reached, by what stands beside it, if it does not any more; 0 where nothing says more. `votes` False:
+    it counts for no majority, since its node may have gone on from there.
     """
 
     key: ReplicaKey
@@ -33,6 +34,7 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     high_watermark: int | None = None
     committed_before: int = 0
     proved_end: int = 0
+    votes: bool = True
 
     @property
     def known_committed(self) -> int:
@@ -74,7 +76,7 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
         if replica.committed_before > lower:
             lower = replica.committed_before
             because = f"by the log of node {replica.key.node_id}, a leader whose epoch began there wrote metadata"
-    by_voter = [[replica for replica in replicas if _is(replica.key, voter)] for voter in voters]
+    by_voter = [[replica for replica in replicas if replica.votes and _is(replica.key, voter)] for voter in voters]
     majority = len(voters) // 2 + 1
     held = _held_by_majority(by_voter, majority) if voters else None
     if held is not None:

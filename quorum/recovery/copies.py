@@ -120,8 +120,10 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     def extent(self) -> ReplicaExtent:
         """For the bounds of what is committed."""
         origin = None if self.origin is None else self.origin.end
+        node_id = NodeId(-1 if self.node_id is None else self.node_id)
         return ReplicaExtent(
-            key=self.place.key or ReplicaKey(node_id=NodeId(-1)),
+            key=self.place.key or ReplicaKey(node_id=node_id),
+            votes=self.place.key is not None,
             epochs=self.spans,
             log_end_offset=int(self.end.offset),
             snapshot_end=0 if origin is None else int(origin.offset),

@@ -72,6 +72,14 @@ def test_what_a_log_had_lost_when_it_was_exported_is_known(bench: Bench) -> None
     assert copy.proved_end > copy.end.offset
 
 
+def test_a_live_high_watermark_in_the_manifest_is_known_to_be_committed(bench: Bench) -> None:
+    export = bench.root / "export"
+    export_replica(bench.node("basic", 1), export, high_watermark=90)
+    bounds = inspect_copies(OsFiles(), [str(export)]).survey.bounds
+    assert (bounds.lower, bounds.upper) == (90, None)
+    assert bounds.because == "replica 1 gave it as its high watermark"
+
+
 def test_static_voters_are_told_by_the_manifest(clusters: Path, tmp_path: Path) -> None:
     export = tmp_path / "export"
     export_replica(clusters / "static-3.9" / "node-11" / "data", export)
