@@ -247,7 +247,7 @@ def _read_first(found: Unread) -> Step:
 
 def _majority_lost(known: Survey, repairs: tuple[Repair, ...], situation: str | None = None) -> Plan:
     """`situation`: where it is not simply that."""
-    chosen = next((pair for pair in zip(known.copies, repairs, strict=True) if pair[1].refused is None), None)
+    chosen = _chosen(known, repairs)
     voters = len(known.voters)
     absent = f", {', '.join(map(str, known.absent_voters))} are absent." if known.absent_voters else "."
     if not known.voters:
@@ -272,6 +272,15 @@ def _majority_lost(known: Survey, repairs: tuple[Repair, ...], situation: str | 
         )
         return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, last))
     return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, *_steps_for(known, *chosen)))
+
+
+def _chosen(known: Survey, repairs: Sequence[Repair]) -> tuple[Copy, Repair] | None:
+    """The best copy that is possible; but a surviving voter goes before it that lacks nothing but NoOps and elections:
+    it keeps its directory and address, and a broker's copy may be ahead by a heartbeat of the last leader."""
+    possible = [pair for pair in zip(known.copies, repairs, strict=True) if pair[1].refused is None]
+    whole = [pair for pair in possible if not any(one.committed != "never" for one in pair[1].lost)]
+    voters = [pair for pair in whole if known.is_voter(pair[0])]
+    return next(iter([*voters, *possible]), None)
 
 
 _RESTORE = "kraft snapshot restore BACKUP DIR --node-id N --voters ID@HOST:PORT:DIRECTORY_ID"

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from metadata_log.os_files import OsFiles
+from metadata_log.tools.check import check_paths
 from quorum.cli.demo.cluster import free_ports
 from quorum.recovery.copies import read_copy
 from quorum.recovery.places import find_place
 from tests.support.kafka.cluster import KafkaNode
-from tests.support.kafka.goes_on import check_it_goes_on, check_they_are_equal, destroy, flip
+from tests.support.kafka.goes_on import check_it_goes_on, check_logs_are_equal, check_they_are_equal, destroy, flip
 from tests.support.kafka.lost import LATE, UNSEEN, LostCluster
 from tests.support.kafka.recovery import read_contents
 from tests.support.kafka.runbook import Block, Player, blocks_of
@@ -130,7 +132,16 @@ def test_damage_in_the_middle_and_no_other_copy(lost: LostCluster, tmp_path: Pat
         assert read_contents(cluster, lost.contents) == lost.before
         assert UNSEEN not in cluster.topics()
         cluster.end()
-        check_they_are_equal([cluster.nodes[first], *cluster.brokers])
+        check_only_strays_tell_of_it([cluster.nodes[first], *cluster.brokers], UNSEEN)
+
+
+def check_only_strays_tell_of_it(nodes: Sequence[KafkaNode], topic: str) -> None:
+    """The logs are equal, and what `kraft check` finds is that brokers keep, as strays, what was let go."""
+    log_dirs = [node.log_dir for node in nodes]
+    check_logs_are_equal(log_dirs)
+    found = [one for one in check_paths(log_dirs).findings if one.counts]
+    assert {one.kind for one in found} == {"committed_lost", "partition_beyond_logs"}
+    assert all(f"{topic}-0." in one.meaning and "-stray" in one.meaning for one in found), found
 
 
 def damage_before(node: KafkaNode, topic: str) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from metadata_log.batch import build_batch
 from metadata_log.ids import DirectoryId
+from metadata_log.offsets import Epoch, Offset
 from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.errors import RefusedError
@@ -140,3 +142,15 @@ def test_a_healthy_cluster_names_nobody() -> None:
     assert plan.is_whole
     assert plan.steps[0].text.startswith("Start controllers")
     assert not [one for repair in plan.repairs for one in repair.cannot_follow]
+
+
+def test_a_broker_that_is_ahead_by_a_heartbeat_is_not_preferred_to_a_survivor() -> None:
+    files = load("basic/node-1/data", load("basic/node-12/data", target="/n12"), target="/n1")
+    heartbeat = build_batch(base_offset=Offset(95), epoch=Epoch(1), timestamp_ms=1, values=[b"\x01\x14\x00\x00"])
+    log = files.open("/n12/__cluster_metadata-0/00000000000000000000.log")
+    log.pwrite(heartbeat, log.size())
+    log.fdatasync()
+    found = inspect_copies(files, ["/n1", "/n12"])
+    assert found.survey.best.label == "node 12 (/n12)"
+    commands = [command for step in found.plan.steps for command in step.commands]
+    assert commands[0] == "kraft recover standalone --dir /n1 --copy /n12 --missing 2,3,11"
