@@ -14,7 +14,7 @@ import pytest
 
 from quorum.cli.demo.cluster import wait_until
 from tests.support.kafka.changes import Change, changes, directory_ids, placed
-from tests.support.kafka.data import await_partition, consume, produce
+from tests.support.kafka.data import await_partition, consume, partition, produce
 from tests.support.kafka.either import AT_ONCE, QUORUMS, Either, brokers_on
 from tests.support.kafka.tools import KafkaTools
 
@@ -78,6 +78,7 @@ def _lose(cluster: Either, to: Path) -> list[int]:
     _await_placed(cluster)
     disk = _disk(cluster)
     lost = _on(disk)
+    assert 0 < len(lost) < PARTITIONS
     disk.rename(to)
     disk.touch()
     for index in lost:
@@ -102,7 +103,6 @@ def test_what_was_on_a_lost_disk_is_led_by_others_and_the_broker_comes_back_with
     away = tmp_path / "away"
     kept = directory_ids([cluster.kafka.nodes[LOSER].log_dir])
     lost = _lose(cluster, away)
-    assert 0 < len(lost) < PARTITIONS
     for index in set(range(PARTITIONS)) - set(lost):
         await_partition(cluster.tools, cluster.kafka.nodes[LOSER], TOPIC, index, Leader=str(LOSER), Isr="11,12")
     (at_once,) = (batch for batch in changes(cluster.metadata_dir) if any("log_dirs" in fields for *_, fields in batch))
@@ -120,10 +120,21 @@ def test_what_was_on_a_lost_disk_is_led_by_others_and_the_broker_comes_back_with
     _read(cluster, times=2)
 
 
-def test_the_broker_comes_back_with_an_empty_disk_in_place_of_the_lost_one(cluster: Either, tmp_path: Path) -> None:
+def test_the_broker_comes_back_without_the_lost_disk_and_then_with_an_empty_one(
+    cluster: Either, tmp_path: Path
+) -> None:
     lost = _lose(cluster, tmp_path / "broken")
     _write(cluster)
-    broker = cluster.kafka.nodes[LOSER]
+    broker, other = cluster.kafka.nodes[LOSER], cluster.kafka.nodes[OTHER]
+    broker.stop()
+    for index in range(PARTITIONS):
+        await_partition(cluster.tools, other, TOPIC, index, Leader=str(OTHER), Isr=str(OTHER))
+    cluster.start_brokers(LOSER)
+    for index in set(range(PARTITIONS)) - set(lost):
+        await_partition(cluster.tools, other, TOPIC, index, Isr="11,12")
+    for index in lost:
+        assert partition(cluster.tools, other, TOPIC, index)["Isr"] == str(OTHER)
+
     broker.stop()
     shutil.rmtree(tmp_path / "broken")
     _disk(cluster).unlink()
@@ -131,6 +142,5 @@ def test_the_broker_comes_back_with_an_empty_disk_in_place_of_the_lost_one(clust
     cluster.tools.run("storage", "format", *words)
     _bring_back(cluster)
     assert sorted(_on(broker.log_dir) + _on(_disk(cluster))) == list(range(PARTITIONS))
-    assert lost
     _await_placed(cluster)
     _read(cluster, times=3)
