@@ -102,6 +102,8 @@ def _problems(files: Files, known: Survey, copy: Copy) -> Iterator[str]:
     fault = fault_of(copy)
     if fault is not None:
         yield fault
+    if copy.place.manifest is not None:
+        return
     if copy.stop is not None and copy.stop.is_torn:
         yield f"its tail is torn, which a node cuts at its start: {copy.stop}"
     state = copy.quorum_state

@@ -96,8 +96,10 @@ def test_a_damaged_export_is_not_taken(bench: Bench, capsys: pytest.CaptureFixtu
 
 
 def test_verify_starts_nothing_from_an_export(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["recover", "verify", str(exported(bench))]) == 1
-    assert "it is an export, which no node starts from" in capsys.readouterr().out
+    export = exported(bench)
+    assert run(["recover", "verify", str(export)]) == 1
+    wrong = [line for line in capsys.readouterr().out.splitlines() if line.startswith(f"WRONG: {export}")]
+    assert wrong == [f"WRONG: {export}: it is an export, which no node starts from."]
 
 
 def last_segment_of(export: Path) -> Path:
