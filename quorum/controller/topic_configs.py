@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from metadata_log.records.primitives import MAX_STRING
 from quorum.controller.config_types import Check, as_number, boolean, list_of, number, one_of, parts_of
 from quorum.controller.requests.topics import CreatableConfig
 
@@ -112,6 +113,12 @@ def why_invalid_values(
     return _why_conflicting(values, may_be_remote=may_be_remote, before=before)
 
 
+def why_too_long(name: str, value: str) -> str | None:
+    """Why no record can hold a config's value, of whatever it is a config."""
+    size = len(value.encode())
+    return f"The value of {name} has {size} bytes in UTF-8; {MAX_STRING} are allowed." if size > MAX_STRING else None
+
+
 def why_invalid(configs: Iterable[CreatableConfig], *, may_be_remote: bool = False) -> str | None:
     """What is wrong with the configs of a new topic; None when nothing is."""
     configs = tuple(configs)
@@ -119,7 +126,9 @@ def why_invalid(configs: Iterable[CreatableConfig], *, may_be_remote: bool = Fal
     if nulls:
         return f"Null value not supported for topic configs: {','.join(nulls)}"
     values = {config.name: config.value for config in configs if config.value is not None}
-    return why_invalid_values(values, may_be_remote=may_be_remote)
+    too_long = (why_too_long(name, value) for name, value in values.items())
+    why = next((each for each in too_long if each is not None), None)
+    return why or why_invalid_values(values, may_be_remote=may_be_remote)
 
 
 def _is_true(values: Mapping[str, str], name: str) -> bool:

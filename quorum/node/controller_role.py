@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import msgspec
 
+from metadata_log.errors import MalformedRecordError
 from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import MetadataRecord
@@ -236,8 +237,10 @@ class ControllerRole:
         )
         try:
             is_leading = self._write(tail, result)
-        except TooLargeError as error:
-            call.respond(executor.leader_hint(Error.RECORD_LIST_TOO_LARGE, str(error)))
+        except (TooLargeError, MalformedRecordError) as error:
+            is_too_much = isinstance(error, TooLargeError)
+            code = Error.RECORD_LIST_TOO_LARGE if is_too_much else Error.INVALID_REQUEST
+            call.respond(executor.leader_hint(code, str(error)))
             self._activate_machine(tail)
             return
         if not is_leading:

@@ -77,6 +77,8 @@ class Tail:
 
         Raises:
             TooLargeError: `is_atomic`, and they do not fit into one batch; nothing was staged.
+            MalformedRecordError: what was asked for does not fit its place in a record, which has 32,767 bytes for a
+                string, say; nothing was staged.
             InvariantViolation: they make no sense after the image.
         """
         values = self._encode(records)

@@ -10,6 +10,8 @@ endpoints that it is that replica and has the controller role.
 
 from __future__ import annotations
 
+from typing import Final
+
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
 from metadata_log.offsets import Offset
 from metadata_log.voters import Endpoint, Voter, VoterSet
@@ -37,6 +39,10 @@ from quorum.raft.voter_states import PendingChange
 Verdict = tuple[Error, str]
 """Why a change is refused, in Kafka's code and in words."""
 
+_LONGEST_NAME: Final = 255
+"""Of a host (RFC 1035) or a listener; a record holds no more than 32,767 bytes."""
+_LAST_PORT: Final = 65_535
+_LARGEST_VERSION: Final = 32_767
 _NOT_THE_LEADER: Verdict = (Error.NOT_LEADER_OR_FOLLOWER, "this replica is not the leader")
 
 
@@ -116,6 +122,10 @@ def _validate_endpoints(core: Core, endpoints: tuple[Endpoint, ...]) -> Verdict 
     names = [endpoint.name for endpoint in endpoints]
     if len(set(names)) != len(names):
         return Error.INVALID_REQUEST, f"a listener is named twice: {', '.join(names)}"
+    odd = [at for at in endpoints if max(len(at.name), len(at.host)) > _LONGEST_NAME or not 0 < at.port <= _LAST_PORT]
+    if odd:
+        at = odd[0]
+        return Error.INVALID_REQUEST, f"{at.name[:20]}://{at.host[:20]}...:{at.port} is no listener's address"
     if own.isdisjoint(names):
         return Error.INVALID_REQUEST, (
             f"none of its listeners ({', '.join(names) or 'none'}) is one that the leader has: {', '.join(sorted(own))}"
@@ -247,7 +257,8 @@ def _validate_update(core: Core, leader: Leader, voter: Voter) -> Verdict | None
         refusal = validate_dynamic(core)
     if refusal is not None:
         return refusal
-    if voter.key.node_id == core.me.node_id or voter.min_kraft_version < 0 or not voter.supports(version):
+    is_odd = voter.min_kraft_version < 0 or voter.max_kraft_version > _LARGEST_VERSION
+    if voter.key.node_id == core.me.node_id or is_odd or not voter.supports(version):
         return Error.INVALID_REQUEST, f"it names the leader itself, or does not support kraft.version {version}"
     known = core.members.latest.get(voter.key.node_id)
     if known is None or known.key.directory_id not in (ZERO_DIRECTORY_ID, voter.key.directory_id):

@@ -91,6 +91,33 @@ def test_every_disagreement_says_what_is_done_here(page: Path) -> None:
         assert row[4].strip(), row
 
 
+def _errors_named_in(module: str) -> set[str]:
+    """Of `Error.X` in a file."""
+    tree = ast.parse((ROOT / module).read_text())
+    attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+    return {node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == "Error"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "modules", "by_authorize"),
+    [
+        ("CreateTopics", ("create_topics", "new_topic"), ""),
+        ("DeleteTopics", ("delete_topics",), ""),
+        ("CreatePartitions", ("create_partitions", "new_topic"), ""),
+        ("AlterPartitionReassignments", ("alter_partition_reassignments",), "CLUSTER_AUTHORIZATION_FAILED"),
+        ("ElectLeaders", ("elect_leaders",), "CLUSTER_AUTHORIZATION_FAILED"),
+    ],
+)
+def test_each_error_that_a_request_may_be_answered_with_has_its_row(
+    request_: str, modules: tuple[str, ...], by_authorize: str
+) -> None:
+    said = (row[0].partition(":")[0].split() for row in _rows(PAGES[1]))
+    listed = {words[1] for words in said if len(words) == 2 and words[0] == request_}
+    of_any = {"NOT_CONTROLLER", "REQUEST_TIMED_OUT", "RECORD_LIST_TOO_LARGE", by_authorize}
+    named = (_errors_named_in(f"quorum/controller/handlers/{module}.py") for module in modules)
+    assert listed == set().union(of_any, *named) - {"NONE", ""}
+
+
 def test_what_a_page_names_is_also_what_it_links_to() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([\w.-]+\.md)\)", page.read_text()):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
 import pytest
 
 from metadata_log.records import KRaftVersionRecord, VotersRecord
@@ -63,14 +66,27 @@ def test_an_update_that_cannot_be_is_refused_with_the_leader(line: str, error: E
     assert not scenario.written
 
 
-def test_an_update_without_any_endpoint_is_refused() -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"endpoints": ()},
+        {"endpoints": (Endpoint(name="GRPC", host="ä" * 20_000, port=1),)},
+        {"endpoints": (Endpoint(name="GRPC", host="b", port=1), Endpoint(name="x" * 40_000, host="b", port=1))},
+        {"endpoints": (Endpoint(name="GRPC", host="b", port=65_536),)},
+        {"endpoints": (Endpoint(name="GRPC", host="b", port=-1),)},
+        {"max_kraft_version": 32_768},
+    ],
+    ids=["nowhere", "a long host", "a long name", "no port", "a port below 0", "a version that no record holds"],
+)
+def test_an_update_that_no_record_can_hold_or_that_leads_nowhere_is_refused(changes: dict[str, Any]) -> None:
     scenario = committed_leader(1, 2)
     known = scenario.core.voters.get(key_of(2).node_id)
     assert known is not None
-    nowhere = type(known)(key=known.key, endpoints=())
-    request = UpdateRaftVoterRequest(current_leader_epoch=scenario.core.epoch, voter=nowhere)
+    odd = msgspec.structs.replace(known, **changes)
+    request = UpdateRaftVoterRequest(current_leader_epoch=scenario.core.epoch, voter=odd)
     scenario.give(RequestReceived(request_id=7, request=request, draw=1))
     assert answered(scenario, UPDATE) is Error.INVALID_REQUEST
+    assert not scenario.written
 
 
 # --- a follower's own vote

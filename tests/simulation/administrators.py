@@ -7,9 +7,7 @@ chance of its own, and takes the committed log for what it has seen of the clust
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
+from typing import TYPE_CHECKING, Final
 
 from quorum.controller.authorizer import Authorizer
 from quorum.controller.context import ANONYMOUS
@@ -17,6 +15,7 @@ from quorum.errors import Error
 from quorum.node.ports import ClientAnswer
 from tests.simulation.wishes import Wish, any_wish
 from tests.simulation.world import US_PER_MS
+from tests.support.errors_in import errors_in
 
 if TYPE_CHECKING:
     from tests.simulation.cluster import Cluster
@@ -87,14 +86,3 @@ class Administrator:
         self._world.note(f"an administrator {'does' if is_done else 'is refused to'} {wish.kind}")
         if is_done:
             self._cluster.checkers.on_wish_done(self.client_id, wish, answer.image_offset)
-
-
-def errors_in(response: Any) -> set[Error]:
-    """All errors of an answer, whatever it is of: NONE alone where all of it was done."""
-    if isinstance(response, Error):
-        return {response}
-    if isinstance(response, tuple):
-        return {error for each in response for error in errors_in(each)}
-    if not isinstance(response, msgspec.Struct):
-        return set()
-    return {error for name in response.__struct_fields__ for error in errors_in(getattr(response, name))}

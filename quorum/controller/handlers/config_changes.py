@@ -32,11 +32,10 @@ from quorum.controller.requests import (
 )
 from quorum.controller.resource_configs import why_invalid_client_metrics, why_invalid_group
 from quorum.controller.result import ControllerResult
-from quorum.controller.topic_configs import why_invalid_values
+from quorum.controller.topic_configs import why_invalid_values, why_too_long
 from quorum.controller.turn import Turn
 from quorum.errors import Error
 
-_LONGEST_VALUE: Final = 32_767
 _CORDONED: Final = "cordoned.log.dirs"
 _TYPES: Final = frozenset(ResourceType)
 _ACL_TYPES: Final = {ResourceType.TOPIC: AclResourceType.TOPIC, ResourceType.GROUP: AclResourceType.GROUP}
@@ -183,8 +182,8 @@ def checked_records(
 
 
 def _check_change(record: ConfigRecord, before: str | None, turn: Turn) -> None:
-    if record.value is not None and len(record.value) > _LONGEST_VALUE:
-        why = f"The value of {record.name} has more than {_LONGEST_VALUE} characters."
+    why = why_too_long(record.name, record.value or "")
+    if why is not None:
         raise Refused(Error.INVALID_CONFIG, why)
     if record.resource_type != ResourceType.BROKER:
         return
