@@ -30,6 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.toolkit_logs import LOG, no_op_log, topic_checkpoint, topic_log
+from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
 from metadata_log.tools.history import open_history
 from metadata_log.tools.verify import Depth, verify_file
 from tests.support.kafka.jars import class_path, kafka_jars
@@ -142,6 +143,18 @@ def memory(work: Path, records: int) -> Iterator[Row]:
         yield _row(f"memory of {name}, {few:,} and {many:,} records", f"{small:.0f} and {large:.0f} MiB")
 
 
+def exports(work: Path, records: int) -> Iterator[Row]:
+    """An export with decoded tables, once for each form: it writes files, which the disk's mood would time anew."""
+    log = _made(work, f"topic_log-{records}", partial(topic_log, records=records))
+    node = work / f"node-{records}"
+    (node / METADATA_DIRECTORY).mkdir(parents=True)
+    (node / METADATA_DIRECTORY / LOG).hardlink_to(log)
+    (node / META_PROPERTIES_FILE).write_text("version=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\nnode.id=1\n", "utf-8")
+    for form in ("parquet", "jsonl"):
+        found = timed(_kraft("log", "export", node, work / f"export-{form}", "-o", form))
+        yield _row(f"export -o {form}, {records:,} records", f"{found.wall_s:.1f} s (cpu {found.cpu_s:.1f})")
+
+
 def _made(work: Path, name: str, make: Callable[[Path], None]) -> Path:
     path = work / name / LOG
     if not path.exists():
@@ -214,6 +227,7 @@ def main() -> None:
             *verification(work, chosen.records),
             *replay(work),
             *memory(work, chosen.records),
+            *exports(work, chosen.records),
         ]
     table = Table(title=f"The toolkit beside Apache Kafka 4.3.0's tools, {os.cpu_count()} cores")
     for column in ("measure", "ours", "kafka", "ratio"):
