@@ -36,8 +36,15 @@ class SmallDisk:
         self._filler.unlink()
 
 
+_FEATURES: Final = "^has_journal,^extent,^64bit,^metadata_csum"
+"""Without a journal a failed write fails the sync, and not the whole file system. And block maps instead of extents: a
+tree of extents that outgrows its inode moves the old extents into a new block, whose write fails with all others here.
+Then fsck empties the file, and so what was synced before is gone. A map only adds."""
+
+
 class LoopDisk:
-    """An ext4 in a sparse file on a tmpfs. With the tmpfs full, a write succeeds still, the sync after it does not."""
+    """An ext4 in a sparse file on a tmpfs. With the tmpfs full, a write succeeds still, the sync after it does not, and
+    what was synced before stays."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -49,7 +56,7 @@ class LoopDisk:
         _run("mount", "-t", "tmpfs", "-o", f"size={_LOOP_MB}m", "tmpfs", str(self._backing))
         with self._image.open("wb") as image:
             image.truncate(_LOOP_MB << 20)
-        _run("mkfs.ext4", "-q", "-b", "4096", "-O", "^has_journal", str(self._image))
+        _run("mkfs.ext4", "-q", "-b", "4096", "-O", _FEATURES, str(self._image))
         self._mount()
 
     def fail(self) -> None:
