@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text, parse_directory_id
+from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, id_text, parse_directory_id
 from quorum.cli.connection import BootstrapController, Timeout, with_client
 from quorum.cli.errors import CliError, wrong_use
 from quorum.cli.output import Output, OutputFormat, show_json
@@ -70,13 +70,18 @@ def add_controller(
     """
     if (config is None) == (controller_id is None):
         raise wrong_use("name the controller: --command-config with its .properties file, or --controller-id")
+    directory = None if directory_id is None else parse_directory_id(directory_id)
+    if config is not None and directory is not None:
+        raise wrong_use(
+            "--controller-directory-id goes with --controller-id: --command-config says which directory it is"
+        )
 
     async def work(client: Client) -> tuple[VoterPlan, _Joining]:
         from quorum.client.voter_plan import plan_addition  # noqa: PLC0415  (not needed for help, no more than gRPC)
         from quorum.raft.voter_messages import AddRaftVoterRequest  # noqa: PLC0415
 
         status = await _leaders_view(client)
-        joining = _of_config(config) if config is not None else _of_observer(status, controller_id, directory_id)
+        joining = _of_config(config) if config is not None else _of_observer(status, controller_id, directory)
         plan = plan_addition(status, joining.key)
         if output is OutputFormat.TABLE:
             _say_plan(f"Adding controller {_named(joining.key)}", plan)
@@ -110,13 +115,14 @@ def remove_controller(
     """
     if controller_id is None:
         raise wrong_use("name the voter: --controller-id")
+    directory = None if directory_id is None else parse_directory_id(directory_id)
 
     async def work(client: Client) -> tuple[VoterPlan, ReplicaKey]:
         from quorum.client.voter_plan import plan_removal  # noqa: PLC0415
         from quorum.raft.voter_messages import RemoveRaftVoterRequest  # noqa: PLC0415
 
         status = await _leaders_view(client)
-        key = _voter_of(status, controller_id, directory_id)
+        key = _voter_of(status, controller_id, directory)
         plan = plan_removal(status, key)
         if output is OutputFormat.TABLE:
             _say_plan(f"Removing controller {_named(key)}", plan)
@@ -164,19 +170,18 @@ def _of_config(path: Path) -> _Joining:
     return _Joining(key=key, endpoints=settings.controller_endpoints, cluster_id=meta.cluster_id)
 
 
-def _of_observer(status: QuorumStatus, controller_id: int | None, directory_id: str | None) -> _Joining:
+def _of_observer(status: QuorumStatus, controller_id: int | None, directory: DirectoryId | None) -> _Joining:
     """By what the leader knows of an observer that is a registered controller."""
     found = [each.replica for each in status.observers if each.replica.node_id == controller_id]
-    if directory_id is not None:
-        wanted = parse_directory_id(directory_id)
-        found = [key for key in found if key.directory_id == wanted]
+    if directory is not None:
+        found = [key for key in found if key.directory_id == directory]
     listeners = next((node.listeners for node in status.nodes if node.node_id == controller_id), ())
     if any(voter.replica.node_id == controller_id for voter in status.voters):
         raise CliError(f"controller {controller_id} is a voter already")
     if not found:
         raise CliError(
             f"the leader, node {status.leader_id}, knows no observer {controller_id}"
-            f"{'' if directory_id is None else f' with directory {directory_id}'}: is it running, formatted with "
+            f"{'' if directory is None else f' with directory {id_text(directory)}'}: is it running, formatted with "
             "--no-initial-controllers and this cluster's id? Otherwise give --command-config"
         )
     if len(found) > 1:
@@ -187,7 +192,7 @@ def _of_observer(status: QuorumStatus, controller_id: int | None, directory_id: 
     return _Joining(key=found[0], endpoints=listeners)
 
 
-def _voter_of(status: QuorumStatus, controller_id: int | None, directory_id: str | None) -> ReplicaKey:
+def _voter_of(status: QuorumStatus, controller_id: int | None, directory: DirectoryId | None) -> ReplicaKey:
     known = next((each.replica for each in status.voters if each.replica.node_id == controller_id), None)
     if known is None:
         voters = ", ".join(str(each.replica.node_id) for each in status.voters)
@@ -197,9 +202,9 @@ def _voter_of(status: QuorumStatus, controller_id: int | None, directory_id: str
             "the voters are static (kraft.version 0): they stand in controller.quorum.voters of every node. "
             "To change them, first: kraft features upgrade --feature kraft.version=1"
         )
-    if directory_id is not None and parse_directory_id(directory_id) != known.directory_id:
+    if directory is not None and directory != known.directory_id:
         raise CliError(
-            f"controller {controller_id} votes with directory {id_text(known.directory_id)}, not {directory_id}"
+            f"controller {controller_id} votes with directory {id_text(known.directory_id)}, not {id_text(directory)}"
         )
     return known
 

@@ -10,7 +10,8 @@ from typing import Final
 
 from quorum.client.errors import AddressError
 
-_ADDRESS: Final = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s,]+):(\d{1,5})", re.ASCII)
+_ADDRESS: Final = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s,]+):(\d{1,10})", re.ASCII)
+_LARGEST_PORT: Final = 65535
 
 
 def check_address(text: str) -> str:
@@ -19,6 +20,9 @@ def check_address(text: str) -> str:
     Raises:
         AddressError: it is not.
     """
-    if _ADDRESS.fullmatch(text) is None:
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
         raise AddressError(f"{text!r} is not an address: write host:port (an IPv6 host in brackets)")
+    if not 0 < int(match[2]) <= _LARGEST_PORT:
+        raise AddressError(f"{text!r} is not an address: its port is none of 1 to {_LARGEST_PORT}")
     return text

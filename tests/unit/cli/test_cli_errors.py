@@ -91,6 +91,32 @@ def test_the_environment_may_name_the_controllers(
     assert "'nowhere' is not an address" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("port", ["0", "65536", "99999"])
+def test_a_port_that_is_none_is_named(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """gRPC would take the rest of a division by 65536 for it."""
+    assert run(["quorum", "describe", "--bootstrap-controller", f"localhost:{port}"]) == 2
+    assert "its port is none of 1 to 65535" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["add-controller", "remove-controller"])
+def test_a_directory_id_that_is_none_is_named_before_anybody_is_asked(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["quorum", command, "--bootstrap-controller", "localhost:1", "-i", "4", "-d", "home"]
+    assert run(words) == 2
+    assert "'home'" in capsys.readouterr().err
+
+
+def test_a_directory_id_beside_the_file_that_says_it_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "node.properties"
+    config.touch()
+    words = ["quorum", "add-controller", "--bootstrap-controller", "localhost:1", "--command-config", str(config)]
+    assert run([*words, "-d", "MkU3OEVBNTcwNTJENDM2Qg"]) == 2
+    assert "--controller-directory-id goes with --controller-id" in capsys.readouterr().err
+
+
 def test_a_bug_of_ours_keeps_its_traceback() -> None:
     assert exit_code_of(ZeroDivisionError("ours")) is None
     assert exit_code_of(CliError("theirs", exit_code=2)) == 2
