@@ -1,5 +1,5 @@
 """Tries planted bugs: `python -m tests.simulation.mutant_run [NAME...]` tries those, or all, and writes their
-rows in the table of docs/simulation.md anew; `... NAME SEED SEED...` tries one on these seeds, in this process.
+cells in the table of docs/simulation.md anew; `... NAME SEED SEED...` tries one on these seeds, in this process.
 
 Decides: what counts as caught, and on which seeds it is tried first. Must not know: what the bugs are. Each runs in a
 process of its own.
@@ -9,23 +9,16 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Final
 
 import msgspec
 
+from tests.simulation.mutant_table import ROOT, Row, read_table, write_table
 from tests.simulation.mutants import MUTANTS
 from tests.simulation.planting import Mutant, plant
-
-ROOT: Final = Path(__file__).resolve().parents[2]
-DOCUMENT: Final = ROOT / "docs" / "simulation.md"
-_BEGIN: Final = "<!-- table of planted bugs: written by `python -m tests.simulation.mutant_run` -->\n"
-_END: Final = "<!-- end of the table -->\n"
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,35 +61,9 @@ def try_apart(mutant: Mutant, seeds: Iterable[int] | None = None) -> Verdict:
 
 def seeds_for(mutant: Mutant) -> list[int]:
     """All that may be tried, in a good order."""
-    found = re.search(
-        rf"^{re.escape(_place(mutant))} .* \| (\d+) \|$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE
-    )
-    known = [] if found is None else [int(found[1])]
+    seed = read_table().get(mutant.name, Row()).seed
+    known = [int(seed)] if seed.isdigit() else []
     return list(dict.fromkeys([*known, *range(mutant.seeds)]))
-
-
-HEAD: Final = "| planted bug | in | first caught by | at seed |"
-
-
-def row(mutant: Mutant, verdict: Verdict) -> str:
-    """Its line in the table, as Markdown."""
-    seed = f"NOT CAUGHT by {mutant.seeds}" if verdict.seed is None else str(verdict.seed)
-    return f"{_place(mutant)} {verdict.checker} | {seed} |"
-
-
-def _place(mutant: Mutant) -> str:
-    return f"| {mutant.name} | `{mutant.module}` |"
-
-
-def write_table(rows: list[str]) -> None:
-    """Put these rows into the document; rows of other bugs that still exist stay as they are."""
-    document = DOCUMENT.read_text(encoding="utf-8")
-    head, _, rest = document.partition(_BEGIN)
-    old, _, tail = rest.partition(_END)
-    known = [*rows, *old.splitlines()]
-    lines = [next((line for line in known if line.startswith(_place(mutant))), "") for mutant in MUTANTS]
-    text = "\n".join([HEAD, "|---|---|---|---|", *filter(None, lines)])
-    DOCUMENT.write_text(f"{head}{_BEGIN}\n{text}\n\n{_END}{tail}", encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:
@@ -107,14 +74,16 @@ def main(arguments: list[str]) -> int:
         print(json.dumps(msgspec.to_builtins(verdict)))
         return 0
     chosen = [named[name] for name in arguments] or list(MUTANTS)
-    verdicts = []
+    all_caught = True
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         for mutant, verdict in zip(chosen, pool.map(try_apart, chosen), strict=True):
-            verdicts.append((mutant, verdict))
             caught = f"{verdict.checker} at seed {verdict.seed}" if verdict.checker else "NOT CAUGHT"
             print(f"{mutant.name}: {caught}: {verdict.what[:150]}", flush=True)
-    write_table([row(mutant, verdict) for mutant, verdict in verdicts])
-    return any(verdict.seed is None for _, verdict in verdicts)
+            all_caught = all_caught and verdict.seed is not None
+            seed = f"NOT CAUGHT by {mutant.seeds}" if verdict.seed is None else str(verdict.seed)
+            row = read_table().get(mutant.name, Row())
+            write_table({mutant.name: msgspec.structs.replace(row, checker=verdict.checker, seed=seed)})
+    return not all_caught
 
 
 if __name__ == "__main__":

@@ -172,7 +172,7 @@ _LOG: Final = (
         name="a segment is rolled before it is synced",
         module="metadata_log.log_writer",
         was="    def _roll(self, step: Roll) -> None:\n        self._sync()\n",
-        becomes="    def _roll(self, step: Roll) -> None:\n        self._write()\n        self._dirty = False\n",
+        becomes="    def _roll(self, step: Roll) -> None:\n        self._write()\n",
     ),
     Mutant(
         name="an epoch is not written down before its first batch",
@@ -306,8 +306,8 @@ _DEEP: Final = (
     Mutant(
         name="what the disk reads for a Fetch is never sent",
         module="quorum.node.effects",
-        was="        data = self.read(effect.read_from, effect.max_bytes, take)\n        if data is not None:\n",
-        becomes='        data = self.read(effect.read_from, effect.max_bytes, take) or b""\n        if True:\n',
+        was="        data = self.read(effect.read_from, effect.max_bytes, take)\n",
+        becomes='        data = self.read(effect.read_from, effect.max_bytes, take) or b""\n',
     ),
 )
 """Met only by faults with a plan (`faults_leader`), or by a history that has refusals in it."""

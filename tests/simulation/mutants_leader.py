@@ -60,8 +60,7 @@ LEADER_MUTANTS: Final = (
         name="a read takes part in the round that is out already",
         module="quorum.raft.read_barrier",
         was="    state.barrier.waiting = asked.token\n    maybe",
-        becomes="    if state.barrier.proving is not None:\n        state.barrier.proving = asked.token\n"
-        "    else:\n        state.barrier.waiting = asked.token\n    maybe",
+        becomes='    setattr(state.barrier, "proving" if state.barrier.proving else "waiting", asked.token)\n    maybe',
     ),
     Mutant(
         name="a read barrier waits for who votes no more",

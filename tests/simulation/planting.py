@@ -12,8 +12,22 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
+from typing import Final
 
 import msgspec
+
+PARTS: Final = {
+    "snapshots": ("quorum.raft.snapshots", "quorum.node.snapshots", "metadata_log.snapshot", "metadata_log.checkpoint"),
+    "directory": (
+        "metadata_log.files", "metadata_log.quorum_state", "metadata_log.reconcile", "quorum.node.startup",
+        "quorum.node.bootstrap", "broker_agent.storage",
+    ),
+    "controller": ("quorum.controller", "metadata_log.image"),
+    "core": ("quorum.raft",),
+    "executor": ("quorum.node",),
+    "log": ("metadata_log",),
+}  # fmt: skip
+"""How their modules' names begin; the first that fits."""
 
 
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,9 +40,9 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
     seeds: int = 400
 
     @property
-    def package(self) -> str:
-        """What it is a bug of."""
-        return self.module.split(".")[1] if self.module.startswith("quorum.") else self.module.split(".")[0]
+    def part(self) -> str:
+        """What it is a bug of: one of `PARTS`."""
+        return next(part for part, modules in PARTS.items() if self.module.startswith(modules))
 
 
 class NotPlantedError(Exception):

@@ -16,17 +16,9 @@ SNAPSHOT_MUTANTS: Final = (
     Mutant(
         name="a snapshot of what is not committed",
         module="quorum.node.snapshots",
-        was=(
-            "        executor, image = self._executor, self._executor.image\n"
-            "        end, clock = image.offset_and_epoch, executor.clock\n"
-            "        if end.offset > executor.high_watermark:\n"
-        ),
-        becomes=(
-            "        executor, waiting = self._executor, self._executor._published._remembered\n"
-            "        image = waiting[-1].image if waiting else executor.image\n"
-            "        end, clock = image.offset_and_epoch, executor.clock\n"
-            "        if end.offset > executor.machine.log_end_offset:\n"
-        ),
+        was="        executor, image = self._executor, self._executor.image\n",
+        becomes="        executor, image = self._executor, [self._executor.replayer, "
+        "*self._executor._published._remembered][-1].image\n",
     ),
     Mutant(
         name="a snapshot is of a later image than its name says",

@@ -35,8 +35,8 @@ VOTER_MUTANTS: Final = (
         name="a removed leader counts itself",
         module="quorum.raft.leading",
         was="    offsets = sorted(progress.log_end_offset for progress in leader.voters.values())\n",
-        becomes="    offsets = [progress.log_end_offset for progress in leader.voters.values()]\n"
-        "    offsets = sorted(offsets if core.members.is_voter else [*offsets, core.log.flushed_offset])\n",
+        becomes="    offsets = sorted([progress.log_end_offset for progress in leader.voters.values()]"
+        " + [core.log.flushed_offset] * (not core.members.is_voter))\n",
     ),
     Mutant(
         name="a voter is known by its node id alone",
@@ -55,7 +55,8 @@ VOTER_MUTANTS: Final = (
         module="quorum.node.controller_role",
         was="        if self._tail is not None and not self._tail.flush(self._executor.clock.wall_ms):\n"
         "            self.on_lost_leadership()\n\n    def on_voter_change",
-        becomes="        return\n\n    def on_voter_change",
+        becomes="        if self._tail is not None and self._tail.next_offset < 0:\n"
+        "            self.on_lost_leadership()\n\n    def on_voter_change",
     ),
     Mutant(
         name="the voters are changed while the latest are not committed",
