@@ -14,9 +14,9 @@ from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.voters import Endpoint, InvalidVoterError, Voter, VoterSet
 
 _LISTENER: Final = re.compile(
-    r"(?P<name>[A-Za-z][A-Za-z0-9_.-]*)://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]*):(?P<port>\d+)", re.ASCII
+    r"(?P<name>[A-Za-z][A-Za-z0-9_.-]*)://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]*):(?P<port>\d{1,10})", re.ASCII
 )
-_HOST_PORT: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]+):(?P<port>\d+)", re.ASCII)
+_HOST_PORT: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]+):(?P<port>\d{1,10})", re.ASCII)
 _LARGEST_PORT: Final = 65535
 SUPPORTED_PROTOCOL: Final = "PLAINTEXT"
 _PROTOCOLS: Final = (SUPPORTED_PROTOCOL, "SSL", "SASL_PLAINTEXT", "SASL_SSL")

@@ -120,6 +120,7 @@ WRONG = [
     ("log.dirs", " , ", r"name at least one directory"),
     ("metadata.log.segment.bytes", "100", r"it is out of bounds: write a number from 8388608"),
     ("controller.quorum.bootstrap.servers", "nowhere", r"'nowhere' is not an address"),
+    ("controller.quorum.bootstrap.servers", f"localhost:{'1' * 5000}", r"is not an address"),
     ("controller.quorum.election.timeout.ms", "0", r"out of bounds"),
     ("broker.heartbeat.interval.ms", "9000", r"must be below broker\.session\.timeout\.ms=9000"),
     ("delete.topic.enable", "yes", r"write true or false"),
