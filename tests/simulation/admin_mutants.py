@@ -17,7 +17,7 @@ ADMIN_MUTANTS: Final = (
         name="who is fenced may lead",
         module="quorum.controller.leadership",
         was="        if broker_id not in active:\n            return False\n        broker, directory",
-        becomes="        broker, directory",
+        becomes="        if broker_id < 0:\n            return False\n        broker, directory",
     ),
     Mutant(
         name="a topic grows over the partitions that it has",
