@@ -8,6 +8,7 @@ import msgspec
 
 from metadata_log.ids import DirectoryId, TopicId, Uuid
 from metadata_log.image import ImageBuilder, MetadataImage, PartitionImage
+from metadata_log.image.hash import image_hash
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import (
     AbortTransactionRecord,
@@ -16,7 +17,10 @@ from metadata_log.records import (
     EndTransactionRecord,
     FeatureLevelRecord,
     MetadataRecord,
+    decode_record,
+    encode_record,
 )
+from metadata_log.records.levels import write_version
 from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
@@ -235,3 +239,14 @@ class ControlledCluster:
         """Set a config as an administrator would: of a topic, or of the whole cluster."""
         kind, resource = (4, "") if topic is None else (2, topic)
         self.append((ConfigRecord(resource_type=kind, resource_name=resource, name=name, value=value),))
+
+
+def check_standby(cluster: ControlledCluster) -> None:
+    """A standby that reads the bytes of the log has the same image, and the same hash of it."""
+    builder = ImageBuilder(MetadataImage.empty())
+    for offset, record in enumerate(cluster.log):
+        if not isinstance(record, _TRANSACTION):
+            builder.apply(decode_record(encode_record(record, write_version(type(record), LEVEL))), offset)
+    standby = builder.build(len(cluster.log), cluster.epoch, cluster.time.wall_ms)
+    assert standby.says_the_same_as(cluster.image)
+    assert image_hash(standby, 0, None).hex == image_hash(cluster.image, 0, None).hex

@@ -11,7 +11,8 @@ kraft.version stands among the control records, where Raft writes it: here it is
 
 from __future__ import annotations
 
-from metadata_log.image import NO_LEADER, ResourceType
+from metadata_log.ids import NodeId
+from metadata_log.image import NO_LEADER, PartitionImage, ResourceType
 from metadata_log.image.features import ELIGIBLE_LEADER_REPLICAS_VERSION, KRAFT_VERSION, METADATA_VERSION
 from metadata_log.records import (
     ClearElrRecord,
@@ -68,13 +69,13 @@ def handle_update_features(request: UpdateFeatures, turn: Turn) -> ControllerRes
 
 
 def _without_elr(turn: Turn) -> list[MetadataRecord]:
-    """Nobody is eligible any more. Where nobody is in sync either, those who were eligible are from now on: they alone
-    may lead again, as whoever was the last in sync may where there is no ELR."""
+    """Nobody is eligible any more. Where nobody is in sync either, one of those who were is from now on: as where there
+    never was an ELR, it alone may lead again."""
     records: list[MetadataRecord] = [
         PartitionChangeRecord(
             topic_id=topic.topic_id,
             partition_id=partition.partition_id,
-            isr=partition.elr,
+            isr=_last_in_sync(partition),
             eligible_leader_replicas=(),
         )
         for topic in turn.state.index.leaderless_topics(turn.image)
@@ -82,6 +83,12 @@ def _without_elr(turn: Turn) -> list[MetadataRecord]:
         if partition.leader == NO_LEADER and partition.elr and not partition.isr
     ]
     return [*records, ClearElrRecord(topic_name="")]
+
+
+def _last_in_sync(partition: PartitionImage) -> tuple[NodeId, ...]:
+    """Who led last, and so was the last to leave the ISR; the first replica that is eligible, where that one is not."""
+    last = (*partition.last_known_elr, *partition.replicas)
+    return tuple(broker for broker in last if broker in partition.elr)[:1]
 
 
 def _why_refused(update: FeatureUpdate, levels: dict[str, int], turn: Turn) -> str | None:

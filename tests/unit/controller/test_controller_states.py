@@ -1,4 +1,5 @@
-"""Any order of what brokers do (`broker_rules`), creates, deletes, ISR changes, moves, elections: what always holds."""
+"""Any order of what brokers do (`broker_rules`) and administrators ask (`admin_rules`), creates, deletes, ISR changes,
+moves, elections: what always holds, and that a standby which has read the log's bytes says the same."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from metadata_log.ids import RESERVED_TOPIC_IDS, TopicId
-from metadata_log.image import NO_LEADER, PartitionImage
+from metadata_log.image import NO_LEADER
 from quorum.controller.brokers import has_online_directory, is_active
 from quorum.controller.config import ControllerConfig
 from quorum.controller.requests import (
@@ -34,13 +35,14 @@ from quorum.controller.requests import (
     TopicPartitions,
 )
 from quorum.errors import Error
-from tests.support.broker_rules import BROKERS, BrokerRules
-from tests.support.controller import CLUSTER_ID, ControlledCluster
+from tests.support.admin_rules import AdminRules
+from tests.support.broker_rules import BROKERS
+from tests.support.controller import CLUSTER_ID, ControlledCluster, check_standby
 
 NAMES = st.sampled_from(["a", "b", "c", "d.e", "d_e", "f"])
 
 
-class Controllers(BrokerRules):
+class Controllers(AdminRules):
     """Five brokers, six names, one active controller at a time."""
 
     @initialize(
@@ -59,6 +61,7 @@ class Controllers(BrokerRules):
             min_insync_replicas=min_isr,
         )
         self.cluster = ControlledCluster(elr=elr, config=config)
+        self.was_without_elr = not elr
         self.ids_seen: dict[TopicId, str] = {}
         self.deleted: set[TopicId] = set()
         self.epochs: dict[tuple[TopicId, int], tuple[int, int]] = {}
@@ -175,13 +178,6 @@ class Controllers(BrokerRules):
                 elif (topic.topic, answer.partition_index) == (name, was.partition_id):
                     assert now == was
 
-    def any_partition(self, data: st.DataObject) -> tuple[str, PartitionImage]:
-        """With the name of its topic."""
-        topics = self.cluster.image.topics.by_id.values()
-        known = sorted((topic.name, each.partition_id) for topic in topics for each in topic.partitions)
-        name, index = data.draw(st.sampled_from(known))
-        return name, self.cluster.partition(self.cluster.image.topics.by_name[name], index)
-
     # --- what must always hold
 
     @invariant()
@@ -212,14 +208,13 @@ class Controllers(BrokerRules):
 
     @invariant()
     def nobody_leads_or_is_in_sync_who_is_fenced(self) -> None:
-        elr = self.cluster.image.features.elr_enabled
         brokers = self.cluster.image.cluster.brokers
         for partition in self.partitions():
             assert partition.leader == NO_LEADER or not brokers[partition.leader].fenced
             for member in partition.isr:
                 # Without an ELR, the last member of the ISR stays in it.
                 is_alive = member in brokers and not brokers[member].fenced
-                assert is_alive or (not elr and partition.leader == NO_LEADER)
+                assert is_alive or (self.was_without_elr and partition.leader == NO_LEADER)
 
     @invariant()
     def epochs_only_rise(self) -> None:
@@ -247,6 +242,10 @@ class Controllers(BrokerRules):
                     candidates = partition.isr or partition.elr
                     known = after.image.cluster.brokers
                     assert not any(broker in known and is_active(known[broker]) for broker in candidates)
+
+    def teardown(self) -> None:
+        if hasattr(self, "cluster"):
+            check_standby(self.cluster)
 
 
 TestControllers: Any = Controllers.TestCase

@@ -194,12 +194,14 @@ class TestEligibleLeaderReplicas:
 
         result = done(ask(cluster, (ELR, 0, SAFE)))
         assert result.records == (
-            PartitionChangeRecord(topic_id=alone, partition_id=0, isr=(12, 13), eligible_leader_replicas=()),
+            PartitionChangeRecord(topic_id=alone, partition_id=0, isr=(12,), eligible_leader_replicas=()),
             ClearElrRecord(topic_name=""),
             FeatureLevelRecord(name=ELR, feature_level=0),
         )
         after = [cluster.partition(topic_id) for topic_id in (led, alone)]
-        assert [(each.leader, each.isr, each.elr) for each in after] == [(11, (11,), ()), (-1, (12, 13), ())]
+        assert [(each.leader, each.isr, each.elr) for each in after] == [(11, (11,), ()), (-1, (12,), ())], (
+            "it led last"
+        )
         assert all(each.last_known_elr == () for each in after)
         assert len(done(ask(cluster, (ELR, 0, SAFE))).records) == 1, "it is off already"
         assert not cluster.beat(12).is_fenced
