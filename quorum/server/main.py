@@ -64,7 +64,7 @@ async def serve(config: NodeConfig, *, watcher: Watcher | None = None) -> None:
     log = structlog.get_logger().bind(node_id=config.node_id)
     for warning in opened.recovery.warnings:
         log.warning("log recovered", what=warning)
-    network = PeerNetwork(links_logs=True)
+    network = PeerNetwork()
     leaders = LeaderWatcher()
     monitoring = Monitoring(config.node_id, leaders, *([] if watcher is None else [watcher]))
     driver = make_driver(opened, config, network, monitoring)

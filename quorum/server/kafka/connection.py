@@ -16,7 +16,6 @@ from quorum.server.kafka.bounds import Bounds
 from quorum.server.kafka.frames import BadLengthError, Frames
 from quorum.server.kafka.misdirected import GrpcVisitor, may_be_http2
 from quorum.server.node import Caller
-from quorum.transport.kafka.log_fetch_frames import HEAD_BYTES, may_be_request
 
 if TYPE_CHECKING:
     from quorum.server.kafka.listen import KafkaDoor
@@ -74,7 +73,7 @@ class Connection(asyncio.Protocol):
         if self._transport.is_closing():
             return
         self._frames.feed(data)
-        if self._is_first and (not self._is_kafkas() or self._is_of_ours()):
+        if self._is_first and not self._is_kafkas():
             return
         self._advance()
 
@@ -143,17 +142,6 @@ class Connection(asyncio.Protocol):
         if self._visitor.is_over:
             self._transport.close()
         return False
-
-    def _is_of_ours(self) -> bool:
-        """Whether another controller of ours fetches the log here: then the connection is no more of ours to serve."""
-        head = self._frames.head(HEAD_BYTES)
-        if len(head) < HEAD_BYTES or not may_be_request(head):
-            return False
-        self._bounds.on_closed(self)
-        fetches = self._door.log_fetches(self._transport, self._caller)
-        self._transport.set_protocol(fetches)
-        fetches.data_received(self._frames.take_all())
-        return True
 
     def _advance(self) -> None:
         """Hand in the next request, if it may be; read on, or not."""

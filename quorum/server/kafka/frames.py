@@ -32,10 +32,6 @@ class Frames:
         """More bytes."""
         self._buffer += data
 
-    def head(self, count: int) -> bytes:
-        """The first bytes, as many of them as are there."""
-        return bytes(self._buffer[:count])
-
     def take_all(self) -> bytes:
         """Everything, when it is not for us."""
         data = bytes(self._buffer)

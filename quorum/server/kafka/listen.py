@@ -17,7 +17,6 @@ from metadata_log.voters import Endpoint
 from quorum.node.ports import NodeEvent, RoleChanged
 from quorum.server.kafka.bounds import Bounds, Limits, limits_of_this_process
 from quorum.server.kafka.connection import Connection, GiveUp
-from quorum.server.kafka.log_fetches import LogFetches
 from quorum.server.listeners import ListenError
 from quorum.server.node import Caller, Node
 from quorum.transport.misdirected import refusal
@@ -105,7 +104,7 @@ class KafkaDoor:
         self._sweeping.cancel()
         self._server.close()
         for holder in tuple(self._bounds.open):
-            if isinstance(holder, Connection | LogFetches):
+            if isinstance(holder, Connection):
                 holder.close()
         if self._loading is not None:
             self._loading.cancel()
@@ -127,10 +126,6 @@ class KafkaDoor:
         if self._apis is None:
             raise RuntimeError("a request was handed in before the APIs were loaded")
         return self._apis.serve(connection, caller, frame)
-
-    def log_fetches(self, transport: asyncio.Transport, caller: Caller) -> LogFetches:
-        """Who serves a connection over which another controller of ours fetches the log; no API is needed for that."""
-        return LogFetches(transport, self._node, caller, self._bounds, lambda why: self.log_closed(caller.host, why))
 
     def on_leader(self) -> None:
         """Somebody leads: who waits for that is answered, after the turn."""

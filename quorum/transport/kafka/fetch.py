@@ -7,7 +7,7 @@ Sources: KIP-595, KIP-630, KIP-853 (directory ids, node endpoints), KIP-1166 (th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, TopicId
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
@@ -22,9 +22,13 @@ from quorum.raft.messages import (
     FetchSnapshotRequest,
     FetchSnapshotResponse,
 )
-from quorum.transport.kafka.log_fetch_frames import MAX_FETCH_BYTES, TELLS_NONE
 from quorum.transport.kafka.partitions import only_partition
 from quorum.transport.kafka.wire import Answers, bytes_of, key_from, milliseconds
+
+MAX_FETCH_BYTES: Final = 8 << 20
+"""As Kafka's controllers ask for among themselves; brokers ask for less."""
+TELLS_NONE: Final = (1 << 63) - 1
+"""The high watermark of a replica that has no such field."""
 
 
 def fetch_call_from(body: Any, context: RequestContext) -> PeerCall | None:

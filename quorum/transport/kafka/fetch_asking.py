@@ -23,7 +23,7 @@ from quorum.raft.messages import (
     FetchSnapshotResponse,
 )
 from quorum.transport.convert.common import error_from
-from quorum.transport.kafka.log_fetch_frames import TELLS_NONE
+from quorum.transport.kafka.fetch import TELLS_NONE
 from quorum.transport.kafka.partitions import answered_partition, place_among
 from quorum.transport.kafka.wire import Fields, Questions, uuid_to
 
