@@ -40,6 +40,7 @@ from quorum.node.reads import PROVE_NOTHING, READS, ImageReader, Read
 from quorum.node.registration import Registration
 from quorum.node.tail import Tail, TooLargeError
 from quorum.node.unproven import Unproven, UnprovenAnswers
+from quorum.raft.deadlines import earliest
 
 
 class RoleConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,15 +163,14 @@ class ControllerRole:
 
     def next_deadline_ms(self) -> int | None:
         """See `executor.Application`."""
-        deadlines = [
+        may_append = self._tail is not None and self._may_append(self._tail)
+        return earliest(
             self._commits.next_deadline_ms(),
             self._reads.next_deadline_ms(),
             self._unproven.next_deadline_ms(),
-        ]
-        deadlines.append(self._registration.next_deadline_ms())
-        if self._tail is not None and self._may_append(self._tail):
-            deadlines.append(self._machine.next_deadline_ms())
-        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+            self._registration.next_deadline_ms(),
+            self._machine.next_deadline_ms() if may_append else None,
+        )
 
     # --- becoming the active one
 

@@ -49,6 +49,7 @@ from quorum.node.ports import (
 )
 from quorum.node.published import Published
 from quorum.node.snapshots import Snapshots
+from quorum.raft.deadlines import earliest
 from quorum.raft.inputs import (
     AskReadBarrier,
     Elapsed,
@@ -164,7 +165,7 @@ class Executor:
     @property
     def image(self) -> MetadataImage:
         """The published image: committed, outside a transaction."""
-        return self._published.image
+        return self._published.replayer.image
 
     @property
     def replayer(self) -> Replayer:
@@ -211,8 +212,7 @@ class Executor:
             return self.clock.monotonic_ms
         application = self.application.next_deadline_ms() if self.application else None
         snapshots = self.snapshots.next_deadline_ms(must_hurry=must_hurry)
-        deadlines = (self.machine.next_deadline_ms(), application, snapshots)
-        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+        return earliest(self.machine.next_deadline_ms(), application, snapshots)
 
     # --- a turn
 

@@ -7,7 +7,7 @@ how messages travel.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from quorum.errors import Error
 from quorum.node.access import validate_right
@@ -29,6 +29,9 @@ from quorum.raft.voter_messages import UpdateRaftVoterRequest
 
 if TYPE_CHECKING:
     from quorum.node.executor import Executor
+
+
+_OF_THE_LOG: Final = (FetchResponse, FetchSnapshotResponse)
 
 
 class Peers:
@@ -66,7 +69,7 @@ class Peers:
         if response.error in ID_ERRORS or response.error is Error.INCONSISTENT_CLUSTER_ID:
             self._on_refused(event)
             return
-        if isinstance(response, FetchResponse | FetchSnapshotResponse) and response.error is Error.NONE:
+        if isinstance(response, _OF_THE_LOG) and response.error is Error.NONE:
             self.last_fetched_ms = executor.clock.monotonic_ms
             if isinstance(response, FetchResponse):
                 executor.gate.on_fetch_answered(event.destination_id)

@@ -63,12 +63,13 @@ class Published:
     @property
     def is_behind(self) -> bool:
         """Whether a slice could do something now, without waiting for the disk."""
-        return not (self._is_reading or self._remembered) and self.replayer.end.offset < self.high_watermark
+        return self.replayer.end.offset < self.high_watermark and not (self._is_reading or self._remembered)
 
     def is_due(self, *, must_hurry: bool) -> bool:
         """Whether to do a slice now. It gives way to what others wait for, until too much is left to do."""
-        lag = self.high_watermark - self.replayer.end.offset
-        return self.is_behind and (not must_hurry or lag >= MOST_LAG)
+        if not self.is_behind:
+            return False
+        return not must_hurry or self.high_watermark - self.replayer.end.offset >= MOST_LAG
 
     def remember(self, replayer: Replayer) -> None:
         """As leader: the outcome of a batch that was appended, to be published once it is committed."""

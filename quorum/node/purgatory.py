@@ -97,6 +97,8 @@ class ReadPurgatory:
 
     def take_expired(self, now_ms: int) -> list[ClientCall]:
         """Those whose deadline has come."""
+        if not self._waiting:
+            return []
         expired = [entry for entry in self._waiting if entry[3] <= now_ms]
         if expired:
             self._waiting = [entry for entry in self._waiting if entry[3] > now_ms]
@@ -105,4 +107,4 @@ class ReadPurgatory:
 
     def next_deadline_ms(self) -> int | None:
         """When the next expires."""
-        return min((entry[3] for entry in self._waiting), default=None)
+        return min(entry[3] for entry in self._waiting) if self._waiting else None

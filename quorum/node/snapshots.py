@@ -125,8 +125,8 @@ class Snapshots:
     def _due_ms(self) -> int | None:
         """When the next snapshot is; None as long as there is nothing new to take."""
         image = self._executor.image
-        is_new = image.offset_and_epoch.offset > (self._newest.offset if self.held else 0)
-        if not is_new or image.features.metadata_version is None:
+        newest = self.held[-1].end.offset if self.held else 0
+        if image.offset_and_epoch.offset <= newest or image.features.metadata_version is None:
             return None
         if self._bytes_since >= self._config.max_new_record_bytes or self.is_forced:
             return self._executor.clock.monotonic_ms

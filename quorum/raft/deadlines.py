@@ -18,14 +18,14 @@ def next_deadline_ms(core: Core) -> int | None:
     own = _of_the_state(core)
     transfer = core.transfer
     return (
-        own if transfer is None else _earliest(own, transfer.deadline_ms, transfer.closing_deadline_ms, transfer.due_ms)
+        own if transfer is None else earliest(own, transfer.deadline_ms, transfer.closing_deadline_ms, transfer.due_ms)
     )
 
 
 def _of_the_state(core: Core) -> int | None:
     state = core.state
     if isinstance(state, Leader):
-        return _earliest(
+        return earliest(
             state.check_quorum_deadline_ms,
             state.begin_deadline_ms,
             state.parked_deadline_ms,
@@ -33,14 +33,19 @@ def _of_the_state(core: Core) -> int | None:
             None if state.change is None else state.change.deadline_ms,
         )
     if isinstance(state, Follower):
-        return _earliest(state.fetch_deadline_ms, next_fetch_ms(core, state.fetch), ask_due_ms(core, state))
+        return earliest(state.fetch_deadline_ms, next_fetch_ms(core, state.fetch), ask_due_ms(core, state))
     if isinstance(state, Prospective):
-        return _earliest(state.election_deadline_ms, state.defer_until_ms)
+        return earliest(state.election_deadline_ms, state.defer_until_ms)
     if isinstance(state, Candidate | Resigned):
-        return _earliest(state.election_deadline_ms, state.retry_at_ms)
+        return earliest(state.election_deadline_ms, state.retry_at_ms)
     loop = fetch_loop_of(core)
     return state.election_deadline_ms if loop is None else next_fetch_ms(core, loop)
 
 
-def _earliest(*deadlines: int | None) -> int | None:
-    return min((deadline for deadline in deadlines if deadline is not None), default=None)
+def earliest(*deadlines: int | None) -> int | None:
+    """The first of them; None is no deadline. Asked for several times a turn."""
+    first = None
+    for deadline in deadlines:
+        if deadline is not None and (first is None or deadline < first):
+            first = deadline
+    return first

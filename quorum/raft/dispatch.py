@@ -5,6 +5,8 @@ Decides: nothing else. Must not know: what a handler does.
 
 from __future__ import annotations
 
+from typing import Final
+
 from metadata_log.errors import InvariantViolation
 from quorum.raft.core import Core
 from quorum.raft.draws import NO_DRAWS, Draws
@@ -82,15 +84,18 @@ from quorum.raft.transfer_messages import TransferLeadershipRequest
 from quorum.raft.voter_changes import settle_changes
 from quorum.raft.voter_dispatch import handle_about_voters, is_about_voters, on_about_voters
 
+_WITHOUT_DRAW: Final = (Flushed, Propose, Persisted, RequestDropped, AskReadBarrier)
+_OF_SNAPSHOTS: Final = (ChunkStored, SnapshotChecked, SnapshotTaken, LogTrimmed)
+
 
 def dispatch(core: Core, received: Input) -> None:
     """The most frequent first."""
     if not core.is_started and type(received) is not Start:
         raise InvariantViolation(f"{type(received).__name__} came before Start")
-    if isinstance(received, Flushed | Propose | Persisted | RequestDropped | AskReadBarrier):
+    if isinstance(received, _WITHOUT_DRAW):
         core.draws = NO_DRAWS
         _dispatch_without_draw(core, received)
-    elif isinstance(received, ChunkStored | SnapshotChecked | SnapshotTaken | LogTrimmed):
+    elif isinstance(received, _OF_SNAPSHOTS):
         core.draws = NO_DRAWS
         _dispatch_of_snapshots(core, received)
     else:
