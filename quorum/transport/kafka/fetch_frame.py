@@ -9,9 +9,11 @@ Source: FetchResponse.json of Kafka 4.3; KIP-482 (compact lengths are one more, 
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import Final
 
 from metadata_log.ids import TopicId
+from metadata_log.offsets import Epoch, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.raft.messages import FetchResponse
 
@@ -36,7 +38,6 @@ _NO_LEADER: Final = -1
 def fetch_frame(correlation_id: int, response: FetchResponse, topic_id: TopicId, leader: Endpoint | None) -> bytes:
     """The answer with its header, without its length. Without a place the leader is not named."""
     leader_id = _NO_LEADER if leader is None else response.leader_id
-    tags = _tags(response, leader_id)
     return b"".join(
         (
             _HEAD.pack(correlation_id, 0, 0, 0),
@@ -48,22 +49,27 @@ def fetch_frame(correlation_id: int, response: FetchResponse, topic_id: TopicId,
             _NO_REPLICA,  # preferred read replica
             uvarint(len(response.records) + 1),
             response.records,
-            uvarint(len(tags)),
-            *tags,
-            _NO_TAGS,  # of the topic
-            _nodes(leader_id, leader),
+            _behind_records(leader_id, response.leader_epoch, leader, response.diverging, response.snapshot_id),
         )
     )
 
 
-def _tags(response: FetchResponse, leader_id: int) -> list[bytes]:
+@lru_cache(maxsize=64)
+def _behind_records(
+    leader_id: int,
+    leader_epoch: Epoch,
+    leader: Endpoint | None,
+    diverging: OffsetAndEpoch | None,
+    snapshot_id: OffsetAndEpoch | None,
+) -> bytes:
+    """The partition's tagged fields, and the topic's and the answer's: alike in nearly all answers of one leader."""
     tags: list[bytes] = []
-    if response.diverging is not None:
-        tags.append(_tag(0, _DIVERGING.pack(response.diverging.epoch, response.diverging.offset) + _NO_TAGS))
-    tags.append(_tag(1, _LEADER.pack(leader_id, response.leader_epoch) + _NO_TAGS))
-    if response.snapshot_id is not None:
-        tags.append(_tag(2, _SNAPSHOT.pack(response.snapshot_id.offset, response.snapshot_id.epoch) + _NO_TAGS))
-    return tags
+    if diverging is not None:
+        tags.append(_tag(0, _DIVERGING.pack(diverging.epoch, diverging.offset) + _NO_TAGS))
+    tags.append(_tag(1, _LEADER.pack(leader_id, leader_epoch) + _NO_TAGS))
+    if snapshot_id is not None:
+        tags.append(_tag(2, _SNAPSHOT.pack(snapshot_id.offset, snapshot_id.epoch) + _NO_TAGS))
+    return b"".join((uvarint(len(tags)), *tags, _NO_TAGS, _nodes(leader_id, leader)))
 
 
 def _nodes(leader_id: int, leader: Endpoint | None) -> bytes:
