@@ -102,11 +102,7 @@ def check_epoch_file(
     wrong = next((entry for entry in held if entry not in found), None)
     missing = next((entry for entry in found if entry not in held), None)
     if wrong is not None:
-        there = EpochHistory(entries=found).epoch_at(wrong.start_offset)
-        began = next((entry.start_offset for entry in found if entry.epoch == wrong.epoch), None)
-        has = f"epoch {there} there" if began is None else f"its first batch at offset {began}"
-        what = f"it says that epoch {wrong.epoch} began at offset {wrong.start_offset}; the log has {has}"
-        sink.add("epoch_file_wrong", what, file=path, offset=wrong.start_offset, epoch=wrong.epoch)
+        _add_wrong_epoch(sink, path, wrong, found)
     elif missing is not None:
         what = f"it does not know that epoch {missing.epoch} began at offset {missing.start_offset}"
         severity = None
@@ -123,6 +119,15 @@ def check_epoch_file(
         )
     elif not is_checkpoint_misnamed:
         _check_first(held[:1], log, files.listdir(directory), path, sink)
+
+
+def _add_wrong_epoch(sink: FindingSink, path: str, wrong: EpochStart, found: tuple[EpochStart, ...]) -> None:
+    """`found`: the epochs of the log, which has nothing like `wrong`."""
+    there = EpochHistory(entries=found).epoch_at(wrong.start_offset)
+    began = next((entry.start_offset for entry in found if entry.epoch == wrong.epoch), None)
+    has = f"epoch {there} there" if began is None else f"its first batch at offset {began}"
+    what = f"it says that epoch {wrong.epoch} began at offset {wrong.start_offset}; the log has {has}"
+    sink.add("epoch_file_wrong", what, file=path, offset=wrong.start_offset, epoch=wrong.epoch)
 
 
 def _check_first(
