@@ -17,6 +17,7 @@ from quorum.cli.output import OutputFormat, print_table, show_json
 from quorum.recovery.advice import Step
 from quorum.recovery.copies import Copy
 from quorum.recovery.inspect import Inspection
+from quorum.recovery.kept_elsewhere import gone
 from quorum.recovery.plan import Plan, fault_of
 from quorum.recovery.survey import Survey
 from quorum.recovery.verify import Verification
@@ -36,6 +37,10 @@ def show_inspection(found: Inspection) -> None:
     if known.bounds.lower and not known.conflicts:  # of copies that contradict each other nothing is certain
         upper = "" if known.bounds.upper is None else f"; none from offset {known.bounds.upper} on"
         print(f"Committed: all before offset {known.bounds.lower} ({known.bounds.because}){upper}.")
+    for one in gone(known):
+        print(f"LET GO: {one}.")
+    for said in (said for copy in known.copies for said in copy.audited.unread):
+        print(f"NOT KNOWN: {said}.")
     for conflict in known.conflicts:
         print(f"CONFLICT: {conflict}: {conflict.cause}.")
     if known.absent_voters or known.absent_brokers:
@@ -135,6 +140,7 @@ def inspection_data(found: Inspection) -> dict[str, object]:
         "greatest_epoch": known.greatest_epoch,
         "absent_voters": known.absent_voters,
         "absent_brokers": known.absent_brokers,
+        "let_go": list(map(str, gone(known))),
         "conflicts": list(map(str, known.conflicts)),
         "copies": [_copy_data(known, copy) for copy in known.copies],
         "left_out": [{"path": one.path, "problem": one.problem} for one in found.unjudged],
@@ -201,5 +207,7 @@ def show_verification(output: OutputFormat, found: Verification, checked: Sequen
         print(f"WRONG: {problem}.")
     if not problems:
         print("Nothing is wrong: a controller starts from what is here.")
+    for warning in found.warnings:
+        print(f"WARNING: {warning}.")
     for line in step_lines(found.steps, "Next:"):
         print(line)

@@ -30,6 +30,7 @@ from metadata_log.voters import VoterSet
 from quorum.recovery.beside import Unread, read_beside
 from quorum.recovery.copy_parts import BatchSums, CheckpointFile, SegmentPart, Stop, is_noop, opens_repair
 from quorum.recovery.errors import RefusedError
+from quorum.recovery.let_go import Audited, audited_of
 from quorum.recovery.places import Place
 from quorum.recovery.reach import Reach, reach_of
 
@@ -53,6 +54,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         proved_end: up to where its log once reached, by what stands beside or behind the safe part; at least `end`.
         short: how that is proven, where files beside the log prove more than it holds; None where none does.
         repair: where a repair's batch is, the last one; None without one.
+        audited: what repairs of it let go, by the audit files beside it.
     """
 
     place: Place
@@ -76,6 +78,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     proved_end: int
     short: str | None
     repair: OffsetAndEpoch | None
+    audited: Audited = Audited()
 
     @property
     def label(self) -> str:
@@ -155,7 +158,8 @@ def read_copy(files: Files, place: Place, *, until: int | None = None, may_be_bl
     for base in segment_bases(names):
         reader.read_segment(int(base))
     reader.check_end()
-    return reader.copy(reach_of(files, place) if names and until is None else Reach())
+    copy = reader.copy(reach_of(files, place) if names and until is None else Reach())
+    return copy if until is not None else msgspec.structs.replace(copy, audited=audited_of(files, place))
 
 
 def batches_from(files: Files, copy: Copy, start: int) -> Iterator[LocatedBatch]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -21,6 +21,7 @@ import msgspec
 from metadata_log.directory import META_PROPERTIES_FILE
 from metadata_log.errors import CorruptFileError
 from metadata_log.files import Files, read_file, replace_file
+from quorum.recovery.changes import sha256_of
 from quorum.recovery.errors import RefusedError
 
 JOURNAL_FILE: Final = "kraft-recover.journal"
@@ -211,6 +212,22 @@ def standing(records: Iterable[Record]) -> list[Record]:
     done = [record for record in records if record.state == DONE]
     undone = {os.path.basename(record.undoes) for record in done if record.undoes is not None}
     return [record for record in done if record.undoes is None and os.path.basename(record.work_dir) not in undone]
+
+
+def of_directory(files: Files, known: Sequence[Record], log_dir: str) -> list[Record]:
+    """By the path; where that has changed (moved, copied, a symbolic link), by the meta.properties that it has."""
+    named = [record for record in known if record.log_dir in (log_dir, os.path.abspath(log_dir))]
+    if named:
+        return named
+    meta = sha256_of(files, f"{log_dir}/{META_PROPERTIES_FILE}")
+    if meta is None:
+        return []
+    last = next((record for record in reversed(known) if _left_meta(record) == meta), None)
+    return [] if last is None else [record for record in known if record.log_dir == last.log_dir]
+
+
+def _left_meta(record: Record) -> str | None:
+    return record.meta_sha256 if record.identity is None else record.identity.after
 
 
 def _read_either(files: Files, work_dir: str, said: list[str]) -> Record | None:

@@ -17,6 +17,7 @@ from quorum.recovery.advice import Step, absent_words, check_result, command, co
 from quorum.recovery.beside import Unread
 from quorum.recovery.copies import Copy
 from quorum.recovery.followers import left_behind, set_aside
+from quorum.recovery.kept_elsewhere import danger, endangered, keep_first, not_whole
 from quorum.recovery.obstacles import obstacle, outvoted, undo_lines
 from quorum.recovery.survey import Excess, Survey, excess, shortfalls, unreached
 
@@ -58,28 +59,36 @@ def make_plan(files: Files, known: Survey) -> Plan:
     found = obstacle(files, known)
     if found is not None:
         return Plan(is_whole=False, situation=found.situation, repairs=repairs, steps=found.steps)
+    plan = _plan(known, repairs)
+    return msgspec.structs.replace(plan, steps=(*keep_first(known), *plan.steps))
+
+
+def _plan(known: Survey, repairs: tuple[Repair, ...]) -> Plan:
     sound = [copy for copy in known.copies if known.is_voter(copy) and fault_of(copy) is None]
     present = {copy.node_id for copy in sound}
     if known.voters and len(present) >= len(known.voters) // 2 + 1:
         lack = lacking(known, sound)
-        return _nothing_lost(known, sound, repairs) if lack is None else _majority_lost(known, repairs, lack)
+        return _majority_here(known, sound, repairs) if lack is None else _majority_lost(known, repairs, lack)
     return _majority_lost(known, repairs)
 
 
 def lacking(known: Survey, voters: Sequence[Copy]) -> str | None:
     """That these would elect a leader who lacks what was committed; None where nothing shows it."""
+    risky = endangered(known)
+    if risky:
+        return danger(known, risky)
     best = max(voters, key=lambda copy: copy.rank)
     end = max(int(copy.end.offset) for copy in voters)
-    if end >= known.bounds.lower:
-        return None
+    if end >= known.bounds_left.lower:
+        return None  # what reached further once, and no copy here holds, went as was accepted
     holders = [copy for copy in known.copies if copy.end.offset > end]
     if best.repair is not None and all(copy.end.epoch < best.repair.epoch for copy in holders):
         return None  # a repair let that go, as it said
     names = ", ".join(str(copy.node_id) for copy in voters)
     return (
         f"A majority of the voters is here ({names}), but their logs end at offset {end}, and all before "
-        f"{known.bounds.lower} was committed ({known.bounds.because}): they were set back to older copies, or copied "
-        "before the others. Started as they are, they go on without that."
+        f"{known.bounds_left.lower} was committed ({known.bounds_left.because}): they were set back to older copies, "
+        "or copied before the others. Started as they are, they go on without that."
     )
 
 
@@ -156,9 +165,14 @@ def _repairs(files: Files, known: Survey) -> Iterator[Repair]:
         )
 
 
-def _nothing_lost(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]) -> Plan:
+_ALL_THERE = "no metadata is lost."
+
+
+def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]) -> Plan:
     names = ", ".join(str(copy.node_id) for copy in sound)
-    situation = f"A majority of the voters is here and sound ({names} of {len(known.voters)}): no metadata is lost."
+    situation = f"A majority of the voters is here and sound ({names} of {len(known.voters)}): "
+    lost = not_whole(known)
+    situation += f"they can be started. But not all metadata is there: {'; '.join(lost)}." if lost else _ALL_THERE
     best = max(sound, key=lambda copy: copy.rank)
     steps = [*_old_voters(known), *set_aside(left_behind(known, best, adds_voters=False))]
     start = f"Start controllers {names} as they are: they elect a leader by themselves"

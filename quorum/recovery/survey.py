@@ -32,6 +32,7 @@ from quorum.recovery.conflicts import Conflict, common_end, conflicts_of
 from quorum.recovery.copies import Copy, batches_from
 from quorum.recovery.copy_parts import control_records, opens_repair
 from quorum.recovery.errors import RefusedError
+from quorum.recovery.once_held import bounds_once, forgetful
 from quorum.recovery.told import Told
 
 _MOST_TOPICS: Final = 20
@@ -49,6 +50,7 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True):
         topics: names of topics created there, the first of them.
         committed: `was` (all of it), `partly` (the beginning), `may` or `never`.
         proof: that records once stood there which no copy here holds; None where the copy holds them.
+        epoch: of the last record; None where that is not known.
     """
 
     label: str
@@ -59,6 +61,7 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True):
     topics: tuple[str, ...]
     committed: str
     proof: str | None = None
+    epoch: int | None = None
 
     def __str__(self) -> str:
         said = ", ".join(f"{count} {name}" for name, count in self.records.items()) or "NoOps and elections only"
@@ -79,6 +82,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         voters: in force by the best copy: keys; without directory ids where they are static.
         absent_voters, absent_brokers: known to the metadata, and no copy of theirs is here.
+        bounds: of what was committed; what a log held until an accepted repair let it go counts as held.
+        bounds_left: the same by what the logs hold now.
         conflicts: pairs of copies that contradict each other.
         told: repairs that audit files tell of, and no copy here has anything of.
     """
@@ -87,6 +92,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     cluster_id: str | None
     voters: tuple[ReplicaKey, ...]
     bounds: CommittedBounds
+    bounds_left: CommittedBounds
     absent_voters: tuple[int, ...]
     absent_brokers: tuple[int, ...]
     conflicts: tuple[Conflict, ...]
@@ -199,11 +205,13 @@ def survey(copies: Sequence[Copy]) -> Survey:
     nodes = {copy.node_id for copy in ranked}
     images = [copy.image for copy in ranked if copy.image is not None]
     brokers = sorted(int(node_id) for node_id in images[0].cluster.brokers) if images else []
+    left = committed_bounds([copy.extent for copy in ranked], voters)
     return Survey(
         copies=tuple(ranked),
         cluster_id=cluster_id,
         voters=voters,
-        bounds=committed_bounds([copy.extent for copy in ranked], voters),
+        bounds=bounds_once(ranked, voters, left),
+        bounds_left=left,
         absent_voters=tuple(sorted(int(voter.node_id) for voter in voters if voter.node_id not in nodes)),
         absent_brokers=tuple(broker for broker in brokers if broker not in nodes),
         conflicts=tuple(conflicts_of(ranked)),
@@ -242,26 +250,34 @@ def excess(files: Files, known: Survey, kept: Copy) -> list[Excess]:
         start = common_end(kept, copy)
         if copy is not kept and copy.end.offset > start:
             more = _excess(files, known.bounds, copy, start)
-            if is_superseded(files, kept, copy, start):
-                more = msgspec.structs.replace(more, committed="never")
+            if more.committed == "never" and forgetful(known.copies, copy, start):
+                more = msgspec.structs.replace(more, committed="may")
+            judged = superseded(files, known, kept, copy, start)
+            if judged is not None:
+                more = msgspec.structs.replace(more, committed=judged)
             found.append(more)
     return found
 
 
-def is_superseded(files: Files, kept: Copy, copy: Copy, start: int) -> bool:
-    """Whether `kept` goes on from `start` under a leader elected later than all that `copy` has from there on.
+def superseded(files: Files, known: Survey, kept: Copy, copy: Copy, start: int) -> str | None:
+    """`never` where `kept` goes on from `start` under a leader elected later than all that `copy` has from there on.
 
     Then nothing of that was committed: an elected leader has all that was committed in older epochs (Raft, 5.4.3), and
-    this one began its own at `start`. An epoch that a repair began proves nothing: nobody was elected.
+    this one began its own at `start`. An epoch that a repair began proves nothing: nobody was elected. Nor does one
+    whose electors had been made to forget it: `may`. None where no such leader is.
     """
     if copy.end.epoch >= kept.epoch_at(start):
-        return False
+        return None
     if copy.origin is not None and copy.origin.end.offset > start:
-        return False
+        return None
     first = next(batches_from(files, kept, start), None)
     if first is None or first.header.base_offset != start or not first.header.is_control:
-        return False
-    return isinstance(control_records(first)[0], LeaderChangeMessage) and not opens_repair(first)
+        return None
+    elected = control_records(first)[0]
+    if not isinstance(elected, LeaderChangeMessage) or opens_repair(first):
+        return None
+    electors = {int(voter.voter_id) for voter in elected.granting_voters}
+    return "may" if electors & forgetful(known.copies, copy, start) else "never"
 
 
 def shortfalls(known: Survey) -> list[Excess]:
@@ -286,17 +302,20 @@ def shortfalls(known: Survey) -> list[Excess]:
     return found
 
 
-def cut_off(files: Files, known: Survey, whole: Copy, end: int) -> Excess | None:
-    """What cutting a copy at `end` takes from it."""
-    return _excess(files, known.bounds, whole, end) if end < whole.end.offset else None
+def cut_off(files: Files, known: Survey, whole: Copy, start: int, end: int | None = None) -> Excess | None:
+    """What cutting a copy at `start` takes from it, up to `end`; by default up to its end."""
+    return _excess(files, known.bounds, whole, start, end) if start < whole.end.offset else None
 
 
-def _excess(files: Files, bounds: CommittedBounds, copy: Copy, start: int) -> Excess:
+def _excess(files: Files, bounds: CommittedBounds, copy: Copy, start: int, until: int | None = None) -> Excess:
+    end = int(copy.end.offset) if until is None else until
     counts: Counter[str] = Counter()
     topics: list[str] = []
     if copy.origin is not None and copy.start_offset > start:
         counts[f"checkpoint, which holds all up to offset {copy.start_offset}"] = 1
     for batch in batches_from(files, copy, start):
+        if batch.header.base_offset >= end:
+            break
         if batch.header.is_control:
             counts.update(_members(batch))
             continue
@@ -314,10 +333,11 @@ def _excess(files: Files, bounds: CommittedBounds, copy: Copy, start: int) -> Ex
         label=copy.label,
         node_id=copy.node_id,
         start=start,
-        end=int(copy.end.offset),
+        end=end,
         records=dict(sorted(counts.items())),
         topics=tuple(topics[:_MOST_TOPICS]),
-        committed=_committed(bounds, start, int(copy.end.offset)),
+        committed=_committed(bounds, start, end),
+        epoch=int(copy.end.epoch) if end == copy.end.offset else copy.epoch_at(end - 1),
     )
 
 

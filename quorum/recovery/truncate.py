@@ -25,7 +25,7 @@ from quorum.recovery.followers import left_behind, set_aside
 from quorum.recovery.liveness import Answer, silence
 from quorum.recovery.new_log import epochs_of, kept_log, merged
 from quorum.recovery.request import Proposal, Request, files_in, refuse_unsafe
-from quorum.recovery.survey import Excess, Survey, cut_off, is_superseded, shortfalls
+from quorum.recovery.survey import Excess, Survey, cut_off, shortfalls, superseded
 from quorum.recovery.targets import read_target
 
 
@@ -95,7 +95,7 @@ def _proof(files: Files, known: Survey, own: Copy, to: int, lost: Excess | None)
         return None
     for copy in known.copies:
         start = common_end(own, copy)
-        if start <= to and copy.end.offset > start and is_superseded(files, copy, own, start):
+        if start <= to and copy.end.offset > start and superseded(files, known, copy, own, start) == "never":
             return (
                 f"{copy.label} goes on from offset {start} with epoch {copy.epoch_at(start)}, whose elected leader did "
                 f"not have what stands here from there on in epoch {own.end.epoch}, so that it was never committed"

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
+from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.files import Files
 from quorum.recovery.advice import command, undo_line
 from quorum.recovery.changes import Content, FileChange, Rewrite, sha256_of
@@ -25,6 +25,7 @@ from quorum.recovery.journal import (
     Record,
     audits,
     mark_of,
+    of_directory,
     pending,
     refuse_lost_work,
     refuse_pending,
@@ -53,7 +54,7 @@ def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:
     refuse_pending(files, log_dir)
     found = audits(files, work_root)
     known = [record for record in found.records if record.state == DONE]
-    own = _of_directory(files, known, log_dir)
+    own = of_directory(files, known, log_dir)
     left = standing(own)
     _refuse_unreadable(found, own, left, log_dir)
     if not left:
@@ -103,18 +104,6 @@ def refuse_lost_backup(files: Files, record: Record, work_root: str) -> None:
         _from_backup(files, record, file)
 
 
-def _of_directory(files: Files, known: list[Record], log_dir: str) -> list[Record]:
-    """By the path; where that has changed (moved, copied, a symbolic link), by the meta.properties that it has."""
-    named = [record for record in known if record.log_dir == log_dir]
-    if named:
-        return named
-    meta = sha256_of(files, f"{log_dir}/{META_PROPERTIES_FILE}")
-    if meta is None:
-        return []
-    last = next((record for record in reversed(known) if _left_meta(record) == meta), None)
-    return [] if last is None else [record for record in known if record.log_dir == last.log_dir]
-
-
 def _refuse_unreadable(found: Audits, own: list[Record], left: list[Record], log_dir: str) -> None:
     """A later repair of this directory whose audit files are both damaged: nothing proves its backup, or what it added.
 
@@ -134,10 +123,6 @@ def _refuse_unreadable(found: Audits, own: list[Record], left: list[Record], log
             f"the newest .log of {log_dir}/{METADATA_DIRECTORY} unless {backup} has one of that name, "
             f"then {command('cp', '-a', backup + '/.', log_dir)}; then see what `kraft check` says of {log_dir}"
         )
-
-
-def _left_meta(record: Record) -> str | None:
-    return record.meta_sha256 if record.identity is None else record.identity.after
 
 
 def _nothing_to_undo(known: list[Record], own: list[Record], log_dir: str, work_root: str) -> str:

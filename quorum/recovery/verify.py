@@ -16,10 +16,11 @@ from metadata_log.files import Files
 from metadata_log.ids import id_text
 from metadata_log.image import UnwritableMetadataError
 from metadata_log.image.hash import image_hash
-from quorum.recovery.advice import Step, bring_back, is_ours
+from quorum.recovery.advice import Step, bring_back, is_ours, undo_line
 from quorum.recovery.copies import Copy
 from quorum.recovery.inspect import Unjudged, read_each
 from quorum.recovery.journal import again, pending
+from quorum.recovery.kept_elsewhere import danger, endangered, gone, is_fetched_again
 from quorum.recovery.obstacles import undo_lines
 from quorum.recovery.plan import fault_of
 from quorum.recovery.survey import Survey, elects, survey, unreached
@@ -38,12 +39,16 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
-    """All of them: `problems` of each alone and of all together, what was left out, and what to do next."""
+    """All of them: `problems` of each alone and of all together, what was left out, and what to do next.
+
+    `warnings`: what is lost of the metadata, though all of them may be started.
+    """
 
     directories: tuple[Verified, ...]
     problems: tuple[str, ...]
     steps: tuple[Step, ...]
     left_out: tuple[Unjudged, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def is_sound(self) -> bool:
@@ -62,7 +67,11 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
     known = survey(copies)
     found = tuple(_verified(files, known, copy) for copy in copies)
     verification = Verification(
-        directories=found, problems=tuple(_together(known)), steps=(), left_out=reading.unjudged
+        directories=found,
+        problems=tuple(_together(known)),
+        steps=(),
+        left_out=reading.unjudged,
+        warnings=tuple(_warnings(known)),
     )
     if not verification.is_sound:
         return verification
@@ -133,10 +142,19 @@ def _together(known: Survey) -> Iterator[str]:
         for conflict in known.conflicts
     )
     yield from _reached(known)
+    risky = endangered(known)
+    if risky:
+        lines = "; ".join(dict.fromkeys(undo_line(one.copy.place.log_dir) for one in risky))
+        yield f"{danger(known, risky).removesuffix('.')}; start none before. This takes the loss back: {lines}"
     elected = [copy for copy in known.copies if known.is_voter(copy)]
     if known.voters and len({copy.node_id for copy in elected}) < len(known.voters) // 2 + 1:
         needed = len(known.voters) // 2 + 1
         yield f"{len(elected)} of {len(known.voters)} voters are here, and {needed} must start to elect a leader"
+
+
+def _warnings(known: Survey) -> Iterator[str]:
+    yield from (str(one) for one in gone(known) if not is_fetched_again(known, one))
+    yield from (said for copy in known.copies for said in copy.audited.unread)
 
 
 def _reached(known: Survey) -> Iterator[str]:

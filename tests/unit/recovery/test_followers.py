@@ -9,9 +9,11 @@ from metadata_log.ids import DirectoryId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint
+from quorum.recovery.carry_out import remove_tree
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.from_broker import NewController, propose_from_broker
 from quorum.recovery.inspect import inspect_copies
+from quorum.recovery.journal import work_root_of
 from quorum.recovery.request import Proposal
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
@@ -111,6 +113,8 @@ def test_inspect_names_them_for_each_repair() -> None:
 def test_a_majority_that_lacks_what_was_committed_is_not_simply_started() -> None:
     """A broker's checkpoint proves it; the broker's copy is taken, and nothing is lost."""
     files = cluster(1, 2, 3)
+    for path in CONTROLLERS:  # older copies: no audit file tells of a cut
+        remove_tree(files, work_root_of(path))
     plan = inspect_copies(files, [*CONTROLLERS, *BROKERS]).plan
     assert not plan.is_whole
     assert f"(1, 2, 3), but their logs end at offset {CUT}, and all before 313 was committed" in plan.situation
@@ -127,13 +131,16 @@ def test_what_a_repair_let_go_is_not_asked_for_again() -> None:
     repair(files, lambda files: propose_standalone(files, "/n1", BROKERS, ACCEPTED), "/n1")
     plan = inspect_copies(files, ["/n1", *BROKERS]).plan
     assert plan.is_whole
-    aside, start, *_ = plan.steps
+    assert "no metadata is lost" not in plan.situation
+    keep, aside, start, *_ = plan.steps
+    assert keep.text.startswith("Keep a copy of node 11 (/n11), node 12 (/n12) for good")
+    assert keep.commands == ("kraft recover undo --dir /n1 --apply",)
     assert all(f"node {node} (/n{node})" in aside.text for node in (11, 12))
     assert start.text.startswith("Start controller 1 as it is")
     for node in (11, 12):
         for path in [name for name in files.listdir(f"/n{node}/__cluster_metadata-0") if "-0000000009.check" in name]:
             files.unlink(f"/n{node}/__cluster_metadata-0/{path}")
-    [aside, *_] = inspect_copies(files, ["/n1", *BROKERS]).plan.steps
+    [_, aside, *_] = inspect_copies(files, ["/n1", *BROKERS]).plan.steps
     assert all(f"node {node} (/n{node})" in aside.text for node in (11, 12))
 
 

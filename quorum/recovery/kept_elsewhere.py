@@ -1,0 +1,141 @@
+"""What accepted repairs let go and copies here may still hold: what is said of it, and what is done before a start.
+
+Decides: whether a start of the voters could destroy it. Must not know: which repair is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from quorum.recovery.advice import Step, command, undo_line
+from quorum.recovery.copies import Copy
+from quorum.recovery.let_go import Accepted, LetGo
+from quorum.recovery.once_held import holds, is_last, let_go_by
+from quorum.recovery.survey import Survey
+
+_COMMITTED = {"was": "committed", "partly": "committed in part"}
+
+
+class Gone(msgspec.Struct, frozen=True, kw_only=True):
+    """What a repair of `copy` let go, and the copies here that have some of it still."""
+
+    copy: Copy
+    done: Accepted
+    lost: LetGo
+    holders: tuple[Copy, ...]
+
+    def __str__(self) -> str:
+        committed = _COMMITTED.get(self.lost.committed, "which may have been committed")
+        names = ", ".join(copy.label for copy in self.holders)
+        kept = f"{names} still {'hold' if len(self.holders) > 1 else 'holds'} it" if names else "no copy here holds it"
+        whose = "" if self.lost.node_id == self.copy.node_id else f" of {self.lost.label}"
+        what = f"offsets {self.lost.start} to {self.lost.end}{whose}"
+        return f"{name_of(self.copy, self.done)} let go {what} ({committed}), as was accepted; {kept}"
+
+
+def name_of(copy: Copy, done: Accepted) -> str:
+    """A repair, in sentences."""
+    return f"`kraft recover {done.action}` of {done.at} on {copy.label}"
+
+
+def gone(known: Survey) -> list[Gone]:
+    """All that was let go."""
+    return [
+        Gone(
+            copy=copy,
+            done=done,
+            lost=lost,
+            holders=tuple(other for other in known.copies if other is not copy and holds(other, done, lost)),
+        )
+        for copy in known.copies
+        for done, lost in let_go_by(copy)
+    ]
+
+
+def is_fetched_again(known: Survey, one: Gone) -> bool:
+    """Whether every majority of the voters has one who holds it: then that one leads, and the other fetches it."""
+    return is_last(one.copy, one.done, one.lost) and _without(known, one) < len(known.voters) // 2 + 1
+
+
+def endangered(known: Survey) -> list[Gone]:
+    """What a copy here still holds, and voters without it could elect a leader who destroys it."""
+    return [
+        one
+        for one in gone(known)
+        if one.holders and known.is_voter(one.copy) and is_last(one.copy, one.done, one.lost)
+        if not is_fetched_again(known, one)
+    ]
+
+
+def _without(known: Survey, one: Gone) -> int:
+    """How many voters do not hold it, or may not: a copy that is damaged starts nowhere."""
+    whole = [copy for copy in one.holders if known.is_voter(copy) and copy.stop is None and copy.short is None]
+    return len(known.voters) - len({copy.node_id for copy in whole if copy.end.offset >= one.lost.end})
+
+
+def not_whole(known: Survey) -> tuple[str, ...]:
+    """Sentences about metadata that is lost, or may be, by what repairs of these directories say of themselves."""
+    said = [str(one) for one in gone(known) if not is_fetched_again(known, one)]
+    for copy in known.copies:
+        for done in copy.audited.accepted:
+            is_there = done.new_epoch is not None and copy.end.epoch >= done.new_epoch
+            if is_there and done.may_lose is not None:
+                said.append(f"{name_of(copy, done)} may have lost, as it said then, {done.may_lose}")
+    return tuple(dict.fromkeys(said))
+
+
+def danger(known: Survey, found: Sequence[Gone]) -> str:
+    """What a start would do."""
+    voters = dict.fromkeys(str(one.copy.node_id) for one in found)
+    holders = dict.fromkeys(copy.label for one in found for copy in one.holders)
+    start, end = min(one.lost.start for one in found), max(one.lost.end for one in found)
+    return (
+        f"Voter{'s' if len(voters) > 1 else ''} {', '.join(voters)} once held offsets {start} to {end}, which accepted "
+        f"repairs let go, and {', '.join(holders)} still {'hold' if len(holders) > 1 else 'holds'} them: a majority of "
+        f"the {len(known.voters)} voters can lead without, and then they are cut there, too."
+    )
+
+
+def keep_first(known: Survey) -> list[Step]:
+    """What is done before anything starts from these copies."""
+    found = gone(known)
+    risky = endangered(known)
+    steps = [*_take_back(known, risky)] if risky else []
+    others = [one for one in found if one.holders and one not in risky and not is_fetched_again(known, one)]
+    if others:
+        names = ", ".join(dict.fromkeys(copy.label for one in others for copy in one.holders))
+        undo = dict.fromkeys(undo_line(one.copy.place.log_dir) for one in others)
+        steps.append(
+            Step(
+                text=f"Keep a copy of {names} for good before it starts, or is moved away: nothing else here holds "
+                "what was let go. Is that to go on after all, and has nothing started from the repair, take the repair "
+                "back instead, and inspect all once more",
+                commands=tuple(undo),
+            )
+        )
+    absent = [f"voter {node}" for node in known.absent_voters] + [f"broker {node}" for node in known.absent_brokers]
+    if absent and any(not one.holders and is_last(one.copy, one.done, one.lost) for one in found):
+        steps.append(
+            Step(
+                text=f"Look for copies of what is not here ({', '.join(absent)}), and inspect them with these before "
+                "anything starts: one may still hold what was let go"
+            )
+        )
+    return steps
+
+
+def _take_back(known: Survey, risky: Sequence[Gone]) -> Iterator[Step]:
+    dirs = [copy.place.log_dir for copy in known.copies]
+    names = ", ".join(dict.fromkeys(one.copy.label for one in risky))
+    holders = ", ".join(dict.fromkeys(copy.label for one in risky for copy in one.holders))
+    yield Step(
+        text=f"Start none of {names}: what they forgot, {holders} still has, and a leader that they elect would not. "
+        "Take the loss back there, the latest repair first, and inspect all once more",
+        commands=(
+            *dict.fromkeys(undo_line(one.copy.place.log_dir) for one in risky),
+            command("kraft", "recover", "inspect", *dirs),
+        ),
+    )
+    yield Step(text=f"Or, where that cannot be taken back, go on from {holders} in a new epoch, as follows")

@@ -1,0 +1,179 @@
+"""What accepted repairs let go is remembered: it counts as held, is named, and no start that destroys it is advised."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from metadata_log.batch import build_control_batch
+from metadata_log.ids import NodeId
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import LeaderChangeMessage, encode_control
+from metadata_log.records.control import LeaderChangeVoter
+from metadata_log.simulated_files import SimulatedFiles
+from quorum.recovery.copies import read_copy
+from quorum.recovery.errors import RefusedError
+from quorum.recovery.inspect import Inspection, inspect_copies
+from quorum.recovery.journal import audits, save_audit, work_root_of
+from quorum.recovery.kept_elsewhere import gone
+from quorum.recovery.places import find_place
+from quorum.recovery.standalone import propose_standalone
+from quorum.recovery.truncate import propose_truncate
+from quorum.recovery.undo import propose_undo
+from quorum.recovery.verify import verify_directories
+from tests.support.repairs import NOW_MS, load, repair, request
+
+ACCEPTED = request(accept_data_loss=True)
+THREE = ("/n1", "/n2", "/n3")
+CUT = 83
+"""The logs of `basic` end at 95, 96 and 96, all in epoch 1."""
+
+
+def cluster(*cut: int, nodes: tuple[int, ...] = (1, 2, 3)) -> SimulatedFiles:
+    files = SimulatedFiles()
+    for node in nodes:
+        load(f"basic/node-{node}/data", files, f"/n{node}")
+    for node in cut:
+        cut_off(files, f"/n{node}")
+    return files
+
+
+def cut_off(files: SimulatedFiles, path: str, to: int = CUT) -> None:
+    repair(files, lambda files: propose_truncate(files, path, [], to, ACCEPTED), path)
+
+
+def all_said(found: Inspection) -> str:
+    repairs = [said for one in found.plan.repairs for said in one.loses]
+    return "\n".join([found.plan.situation, *repairs, *(step.text for step in found.plan.steps)])
+
+
+def test_what_two_cut_voters_held_was_committed_and_the_third_is_kept() -> None:
+    files = cluster(1, 2)
+    found = inspect_copies(files, THREE)
+    assert (found.survey.bounds.lower, found.survey.bounds.upper) == (96, 96)
+    assert "until accepted repairs of node 1 (/n1), node 2 (/n2) let it go" in found.survey.bounds.because
+    assert not found.is_whole
+    said = all_said(found)
+    assert "Voters 1, 2 once held offsets 83 to 96" in said
+    assert "node 3 (/n3) still holds them" in said
+    assert "never" not in said
+    assert "no metadata is lost" not in said
+    back, onward, *_ = found.plan.steps
+    assert back.text.startswith("Start none of node 1 (/n1), node 2 (/n2)")
+    assert back.commands[:2] == tuple(f"kraft recover undo --dir {path} --apply" for path in ("/n1", "/n2"))
+    assert "go on from node 3 (/n3)" in onward.text
+    commands = [line for step in found.plan.steps for line in step.commands]
+    assert any(line.startswith("kraft recover standalone --dir /n3 --copy /n1 --copy /n2") for line in commands)
+    assert propose_standalone(files, "/n3", ["/n1", "/n2"], request()).rewrites
+    for path in ("/n1", "/n2"):
+        repair(files, lambda files, path=path: propose_undo(files, path, work_root_of(path)), path)  # type: ignore[misc]
+    found = inspect_copies(files, THREE)
+    assert found.is_whole
+    assert "no metadata is lost" in found.plan.situation
+
+
+def test_verify_lets_no_cut_majority_start_beside_the_copy_that_holds_it() -> None:
+    found = verify_directories(cluster(1, 2), THREE)
+    assert not found.is_sound
+    assert found.steps == ()
+    [problem] = found.problems
+    assert "Voters 1, 2 once held offsets 83 to 96" in problem
+    assert "kraft recover undo --dir /n1 --apply; kraft recover undo --dir /n2 --apply" in problem
+
+
+@pytest.mark.parametrize("absent", [1, 2])
+def test_one_cut_voter_and_an_absent_one_can_lead_without_the_third(absent: int) -> None:
+    found = inspect_copies(cluster(3 - absent, nodes=(3 - absent, 3)), [f"/n{3 - absent}", "/n3"])
+    assert not found.is_whole
+    assert f"Voter {3 - absent} once held offsets 83 to 9" in found.plan.situation
+
+
+def test_what_no_copy_holds_any_more_is_not_asked_for_and_not_denied() -> None:
+    files = cluster(1, 2)
+    found = inspect_copies(files, ["/n1", "/n2"])
+    assert found.plan.is_whole
+    assert "not all metadata is there" in found.plan.situation
+    assert found.plan.situation.count("no copy here holds it") == 2
+    look, start, *_ = found.plan.steps
+    assert "Look for copies of what is not here (voter 3, broker 11, broker 12)" in look.text
+    assert start.text.startswith("Start controllers 1, 2 as they are")
+    verified = verify_directories(files, ["/n1", "/n2"])
+    assert verified.is_sound
+    assert ["let go offsets 83 to 9" in one for one in verified.warnings] == [True, True]
+
+
+def test_a_voter_whose_others_hold_it_fetches_it_again() -> None:
+    files = cluster(1)
+    found = inspect_copies(files, THREE)
+    assert found.is_whole
+    assert "no metadata is lost" in found.plan.situation
+    assert found.plan.steps[0].text.startswith("Start controllers")
+    assert [str(one.lost.end) for one in gone(found.survey)] == ["95"]
+    verified = verify_directories(files, THREE)
+    assert verified.is_sound
+    assert not verified.warnings
+
+
+def lead(files: SimulatedFiles, path: str, electors: tuple[int, ...]) -> None:
+    """As a controller does that was elected: the first batch of epoch 2, at the end of its log."""
+    voters = tuple(LeaderChangeVoter(voter_id=NodeId(voter)) for voter in (1, 2, 3))
+    granting = tuple(LeaderChangeVoter(voter_id=NodeId(voter)) for voter in electors)
+    message = LeaderChangeMessage(leader_id=NodeId(electors[0]), voters=voters, granting_voters=granting)
+    batch = build_control_batch(
+        base_offset=Offset(CUT), epoch=Epoch(2), timestamp_ms=NOW_MS, records=[encode_control(message)]
+    )
+    log = files.open(f"{path}/__cluster_metadata-0/{read_copy(files, find_place(files, path)).segments[-1].name}")
+    log.pwrite(batch, log.size())
+    log.fdatasync()
+
+
+def test_a_leader_whom_cut_voters_elected_proves_nothing_about_what_they_forgot() -> None:
+    files = cluster(1, 2)
+    for path in ("/n1", "/n2"):
+        lead(files, path, (1, 2))
+    found = inspect_copies(files, THREE)
+    assert "never committed" not in all_said(found)
+    keep = found.plan.steps[0]
+    assert keep.text.startswith("Keep a copy of node 3 (/n3) for good")
+    lost = [one for repair in found.plan.repairs for one in repair.lost if one.node_id == 3]
+    assert [one.committed for one in lost] == ["may", "may"]
+
+
+def test_what_another_voter_holds_of_it_is_not_cut_either() -> None:
+    with pytest.raises(RefusedError, match=r"offsets 83 to 96 on node 3 .*; committed"):
+        propose_truncate(cluster(1, 2), "/n3", ["/n1", "/n2"], CUT, request())
+
+
+def test_what_a_voter_fetched_again_is_not_let_go_any_more() -> None:
+    files = cluster(1)
+    whole = load("basic/node-1/data")
+    name = "__cluster_metadata-0/00000000000000000000.log"
+    files.open(f"/n1/{name}").pwrite(whole.content(f"/data/{name}"), 0)
+    assert not gone(inspect_copies(files, THREE).survey)
+
+
+def test_audit_files_of_another_life_of_the_path_say_nothing() -> None:
+    files = cluster(1)
+    path = "/n1/meta.properties"
+    other = files.content(path).replace(b"ZGlyZWN0b3J5LWlkLTAwMQ", b"ZGlyZWN0b3J5LWlkLTAwOQ")
+    files.open(path).pwrite(other, 0)
+    assert not gone(inspect_copies(files, THREE).survey)
+
+
+def test_an_audit_file_whose_facts_cannot_be_read_is_named() -> None:
+    files = cluster(1, 2)
+    [record] = audits(files, work_root_of("/n1")).records
+    save_audit(files, msgspec.structs.replace(record, facts={**record.facts, "offsets_lost": [{"start": "?"}]}))
+    [said] = verify_directories(files, THREE).warnings[-1:]
+    assert record.work_dir in said
+    assert "what that repair let go is not known" in said
+
+
+def test_what_a_repair_may_have_lost_is_not_denied_afterwards() -> None:
+    files = cluster()
+    repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
+    plan = inspect_copies(files, THREE).plan
+    assert plan.is_whole
+    assert "no metadata is lost" not in plan.situation
+    assert "`kraft recover standalone` of" in plan.situation
+    assert "may have lost, as it said then, records that a majority with voters 2, 3 acknowledged" in plan.situation
