@@ -19,13 +19,14 @@ from quorum.recovery.advice import Step
 from quorum.recovery.changes import Content, FileChange, Rewrite
 from quorum.recovery.conflicts import common_end
 from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.cut_parts import cut_parts, forgets, steps_of_a_voter, why_not
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.facts import facts_of
 from quorum.recovery.followers import left_behind, set_aside
 from quorum.recovery.liveness import Answer, silence
 from quorum.recovery.new_log import epochs_of, kept_log, merged
 from quorum.recovery.request import Proposal, Request, files_in, refuse_unsafe
-from quorum.recovery.survey import Excess, Survey, cut_off, shortfalls, superseded
+from quorum.recovery.survey import Excess, Survey, elects, shortfalls, superseded
 from quorum.recovery.targets import read_target
 
 
@@ -53,21 +54,18 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
             ". Let the node fetch the log anew instead"
         )
     asked = refuse_unsafe(known, request, is_one_nodes=True)
-    lost = cut_off(files, known, own, to)
-    proof = _proof(files, known, own, to, lost)
+    parts = cut_parts(files, known, own, to)
+    proof = _proof(files, known, own, to, parts)
     if proof is None and not request.accept_data_loss:
-        raise RefusedError(
-            f"this would lose {_said(known, own, lost)}, and nothing proves that it was never committed. Name more "
-            "copies (--copy): a majority proves it; or say --accept-data-loss"
-        )
-    if lost is not None and proof is not None:
-        lost = msgspec.structs.replace(lost, committed="never")
-    return _proposal(files, known, own, kept, to, lost, proof, asked)
+        raise RefusedError(f"this would lose {_said(known, own, parts)}{why_not(known, own, parts)}")
+    if proof is not None:
+        parts = tuple(msgspec.structs.replace(part, committed="never") for part in parts)
+    return _proposal(files, known, own, kept, parts, proof, asked, request)
 
 
-def _said(known: Survey, own: Copy, lost: Excess | None) -> str:
+def _said(known: Survey, own: Copy, parts: Sequence[Excess]) -> str:
     """What may be lost, in words."""
-    said = [] if lost is None else [str(lost)]
+    said = list(map(str, parts))
     said += [] if own.stop is None else [f"all after {own.stop}"]
     said += [] if own.short is None else [f"the proof that more was there: {own.short}"]
     holders = [copy.label for copy in known.copies if copy is not own and _goes_on(own, copy)]
@@ -79,9 +77,9 @@ def _goes_on(own: Copy, copy: Copy) -> bool:
     return copy.end.offset > own.end.offset and common_end(own, copy) == own.end.offset
 
 
-def _proof(files: Files, known: Survey, own: Copy, to: int, lost: Excess | None) -> str | None:
+def _proof(files: Files, known: Survey, own: Copy, to: int, parts: Sequence[Excess]) -> str | None:
     """Why nothing that was committed goes; None where it may."""
-    if lost is None:
+    if not parts:
         held = _held_elsewhere(known, own)
         if held is not None:
             return held
@@ -91,7 +89,7 @@ def _proof(files: Files, known: Survey, own: Copy, to: int, lost: Excess | None)
     upper = known.bounds.upper
     if upper is not None and upper <= to:
         return f"no majority of the voters holds anything from offset {upper} on, so that it was never committed"
-    if lost is None or own.short is not None or own.proved_end > own.end.offset:
+    if not parts or own.short is not None or own.proved_end > own.end.offset:
         return None
     for copy in known.copies:
         start = common_end(own, copy)
@@ -126,22 +124,26 @@ def _proposal(
     known: Survey,
     own: Copy,
     kept: Copy,
-    to: int,
-    lost: Excess | None,
+    parts: Sequence[Excess],
     proof: str | None,
     asked: Sequence[Answer],
+    request: Request,
 ) -> Proposal:
+    to = int(kept.end.offset)
     log_dir = own.place.log_dir
     present = files_in(files, log_dir)
     proven = () if proof is not None else tuple(one for one in shortfalls(known) if one.label == own.label)
-    losses = (*(() if lost is None else (lost,)), *proven)
+    losses = (*parts, *proven)
+    is_forgetful = proof is None and (elects(known, own) or not known.voters)
     rewrite = Rewrite(
         action="truncate",
         log_dir=log_dir,
         changes=merged(_changes(kept, present)),
         facts={**facts_of(known, kept, lost=losses, may_lose=None, asked=asked), "proof": proof},
     )
-    warnings = [] if proof is not None else ["what is cut may have been committed: that was accepted"]
+    accepted = "was committed" if any(part.committed == "was" for part in parts) else "may have been committed"
+    warnings = [] if proof is not None else [f"what is cut {accepted}: that was accepted"]
+    warnings += [forgets(own, parts)] if is_forgetful else []
     left = left_behind(known, kept, adds_voters=False)
     if left:
         warnings.append(f"{'; '.join(map(str, left))}: where a repair makes this log the quorum's, they cannot follow")
@@ -158,10 +160,13 @@ def _proposal(
         warnings=(*warnings, *silence(asked)),
         asked=tuple(asked),
         steps=(
-            Step(text="Start the node: it fetches what it lacks from the leader"),
+            *(steps_of_a_voter(known, own, request.work_root) if is_forgetful else (_START,)),
             *(_if_it_leads(step) for step in set_aside(left)),
         ),
     )
+
+
+_START = Step(text="Start the node: it fetches what it lacks from the leader")
 
 
 def _if_it_leads(step: Step) -> Step:
