@@ -56,7 +56,9 @@ def gone(known: Survey) -> list[Gone]:
 
 def is_fetched_again(known: Survey, one: Gone) -> bool:
     """Whether every majority of the voters has one who holds it: then that one leads, and the other fetches it."""
-    return is_last(one.copy, one.done, one.lost) and _without(known, one) < len(known.voters) // 2 + 1
+    if not known.voters or not is_last(one.copy, one.done, one.lost):
+        return False
+    return _without(known, one) < len(known.voters) // 2 + 1
 
 
 def endangered(known: Survey) -> list[Gone]:
@@ -70,9 +72,18 @@ def endangered(known: Survey) -> list[Gone]:
 
 
 def _without(known: Survey, one: Gone) -> int:
-    """How many voters do not hold it, or may not: a copy that is damaged starts nowhere."""
+    """How many voters do not hold it, or may not.
+
+    A copy that is damaged starts nowhere, and of two copies of a node that which was cut may be the one that starts.
+    """
+    cut = {
+        copy.node_id
+        for copy in known.copies
+        for done, lost in let_go_by(copy)
+        if is_last(copy, done, lost) and lost.start < one.lost.end and one.lost.start < lost.end
+    }
     whole = [copy for copy in one.holders if known.is_voter(copy) and copy.stop is None and copy.short is None]
-    return len(known.voters) - len({copy.node_id for copy in whole if copy.end.offset >= one.lost.end})
+    return len(known.voters) - len({copy.node_id for copy in whole if copy.end.offset >= one.lost.end} - cut)
 
 
 def not_whole(known: Survey) -> tuple[str, ...]:
@@ -80,10 +91,23 @@ def not_whole(known: Survey) -> tuple[str, ...]:
     said = [str(one) for one in gone(known) if not is_fetched_again(known, one)]
     for copy in known.copies:
         for done in copy.audited.accepted:
-            is_there = done.new_epoch is not None and copy.end.epoch >= done.new_epoch
-            if is_there and done.may_lose is not None:
+            if done.new_epoch is None or done.may_lose is None:
+                continue
+            if known.best.end.epoch >= done.new_epoch:
                 said.append(f"{name_of(copy, done)} may have lost, as it said then, {done.may_lose}")
+    said += elsewhere(known)
     return tuple(dict.fromkeys(said))
+
+
+def elsewhere(known: Survey) -> list[str]:
+    """Sentences about repairs that audit files here tell of, and no copy here has anything of: a quorum may have."""
+    return [
+        f"{name_of(copy, done)} began epoch {done.new_epoch}, and no copy here has anything of it: another log lies "
+        "there now"
+        for copy in known.copies
+        for done in copy.audited.accepted
+        if done.new_epoch is not None and done.new_epoch > known.best.end.epoch
+    ]
 
 
 def danger(known: Survey, found: Sequence[Gone]) -> str:
@@ -113,6 +137,13 @@ def keep_first(known: Survey) -> list[Step]:
                 "what was let go. Is that to go on after all, and has nothing started from the repair, take the repair "
                 "back instead, and inspect all once more",
                 commands=tuple(undo),
+            )
+        )
+    if elsewhere(known):
+        steps.append(
+            Step(
+                text=f"Start nothing before it is known what became of that: {'; '.join(elsewhere(known))}. Where "
+                "nodes run with that epoch, these are old copies, and would make a second quorum"
             )
         )
     absent = [f"voter {node}" for node in known.absent_voters] + [f"broker {node}" for node in known.absent_brokers]

@@ -84,15 +84,14 @@ class _Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def audited_of(files: Files, place: Place) -> Audited:
-    """By the audit files beside the log directory of `place`.
-
-    Raises:
-        OSError: the directory beside it cannot be listed.
-    """
+    """By the audit files beside the log directory of `place`."""
     root, identity = work_root_of(place.log_dir), place.identity
     if identity is None or not files.exists(root) or not files.is_dir(root):
         return Audited()
-    found = audits(files, root)
+    try:
+        found = audits(files, root)
+    except OSError as error:
+        return Audited(unread=(f"{root}: {error.strerror or error}: what repairs let go there is not known",))
     unread = [f"{work_dir}: {why}: what that repair let go is not known" for work_dir, why in found.unreadable]
     accepted = []
     for record in standing(of_directory(files, found.records, place.log_dir)):
@@ -106,7 +105,7 @@ def audited_of(files: Files, place: Place) -> Audited:
         if facts.cluster_id == identity.cluster_id and not is_formatted_anew:
             accepted.append(_accepted(record, facts))
     return Audited(
-        accepted=tuple(one for one in accepted if one.lost or one.may_lose is not None), unread=tuple(unread)
+        accepted=tuple(one for one in accepted if one.lost or one.new_epoch is not None), unread=tuple(unread)
     )
 
 

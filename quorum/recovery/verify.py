@@ -20,7 +20,7 @@ from quorum.recovery.advice import Step, bring_back, is_ours, undo_line
 from quorum.recovery.copies import Copy
 from quorum.recovery.inspect import Unjudged, read_each
 from quorum.recovery.journal import again, pending
-from quorum.recovery.kept_elsewhere import danger, endangered, gone, is_fetched_again
+from quorum.recovery.kept_elsewhere import danger, elsewhere, endangered, gone, is_fetched_again
 from quorum.recovery.obstacles import undo_lines
 from quorum.recovery.plan import fault_of
 from quorum.recovery.survey import Survey, elects, survey, unreached
@@ -154,6 +154,7 @@ def _together(known: Survey) -> Iterator[str]:
 
 def _warnings(known: Survey) -> Iterator[str]:
     yield from (str(one) for one in gone(known) if not is_fetched_again(known, one))
+    yield from elsewhere(known)
     yield from (said for copy in known.copies for said in copy.audited.unread)
 
 

@@ -11,6 +11,7 @@ from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import LeaderChangeMessage, encode_control
 from metadata_log.records.control import LeaderChangeVoter
 from metadata_log.simulated_files import SimulatedFiles
+from quorum.recovery.carry_out import remove_tree
 from quorum.recovery.copies import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import Inspection, inspect_copies
@@ -92,7 +93,7 @@ def test_what_no_copy_holds_any_more_is_not_asked_for_and_not_denied() -> None:
     files = cluster(1, 2)
     found = inspect_copies(files, ["/n1", "/n2"])
     assert found.plan.is_whole
-    assert "not all metadata is there" in found.plan.situation
+    assert "But metadata is lost, or may be" in found.plan.situation
     assert found.plan.situation.count("no copy here holds it") == 2
     look, start, *_ = found.plan.steps
     assert "Look for copies of what is not here (voter 3, broker 11, broker 12)" in look.text
@@ -167,6 +168,46 @@ def test_an_audit_file_whose_facts_cannot_be_read_is_named() -> None:
     [said] = verify_directories(files, THREE).warnings[-1:]
     assert record.work_dir in said
     assert "what that repair let go is not known" in said
+
+
+def test_old_copies_beside_the_audit_files_of_a_repair_that_went_elsewhere() -> None:
+    files = cluster()
+    repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
+    remove_tree(files, "/n1")
+    load("basic/node-1/data", files, "/n1")
+    plan = inspect_copies(files, THREE).plan
+    assert "no metadata is lost" not in plan.situation
+    assert "on node 1 (/n1) began epoch 1001, and no copy here has anything of it" in plan.situation
+    assert plan.steps[0].text.startswith("Start nothing before it is known what became of that")
+    [warning] = verify_directories(files, THREE).warnings
+    assert "began epoch 1001" in warning
+
+
+def test_a_backup_of_a_cut_voter_does_not_vote_for_it() -> None:
+    files = cluster(1, 2)
+    load("basic/node-2/data", files, "/backup-of-n2")
+    plan = inspect_copies(files, [*THREE, "/backup-of-n2"]).plan
+    assert not plan.is_whole
+    assert plan.situation.startswith("Voters 1, 2 once held offsets 83 to 96")
+
+
+def test_what_beside_a_directory_cannot_be_listed_is_named() -> None:
+    files = Unlisted()
+    for node in (1, 2):
+        load(f"basic/node-{node}/data", files, f"/n{node}")
+    cut_off(files, "/n1")
+    assert verify_directories(files, ["/n1", "/n2"]).warnings == (
+        "/n1.recovery: Permission denied: what repairs let go there is not known",
+    )
+
+
+class Unlisted(SimulatedFiles):
+    """Of which the directories beside log directories are another user's once they hold something."""
+
+    def listdir(self, path: str) -> list[str]:
+        if path.endswith(".recovery"):
+            raise PermissionError(13, "Permission denied", path)
+        return super().listdir(path)
 
 
 def test_what_a_repair_may_have_lost_is_not_denied_afterwards() -> None:
