@@ -46,12 +46,20 @@ def gone(known: Survey) -> list[Gone]:
         Gone(
             copy=copy,
             done=done,
-            lost=lost,
+            lost=_judged(known, copy, done, lost),
             holders=tuple(other for other in known.copies if other is not copy and holds(other, done, lost)),
         )
         for copy in known.copies
         for done, lost in let_go_by(copy)
     ]
+
+
+def _judged(known: Survey, copy: Copy, done: Accepted, lost: LetGo) -> LetGo:
+    """What is known of it by now, by more copies than there were when it went."""
+    best = known.best
+    is_held = best.end.offset >= lost.end and holds(best, done, lost) and is_last(copy, done, lost)
+    is_committed = is_held and known.bounds.lower >= lost.end
+    return msgspec.structs.replace(lost, committed="was") if is_committed else lost
 
 
 def is_fetched_again(known: Survey, one: Gone) -> bool:

@@ -170,9 +170,9 @@ _ALL_THERE = "no metadata is lost."
 
 def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]) -> Plan:
     names = ", ".join(str(copy.node_id) for copy in sound)
-    situation = f"A majority of the voters is here and sound ({names} of {len(known.voters)}): "
+    situation = f"A majority of the voters is here and sound ({names} of {len(known.voters)})"
     lost = not_whole(known)
-    situation += f"they can be started. But metadata is lost, or may be: {'; '.join(lost)}." if lost else _ALL_THERE
+    situation += f". But metadata is lost, or may be: {'; '.join(lost)}." if lost else f": {_ALL_THERE}"
     best = max(sound, key=lambda copy: copy.rank)
     steps = [*_old_voters(known), *set_aside(left_behind(known, best, adds_voters=False))]
     start = f"Start controllers {names} as they are: they elect a leader by themselves"

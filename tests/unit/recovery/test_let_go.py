@@ -57,6 +57,7 @@ def test_what_two_cut_voters_held_was_committed_and_the_third_is_kept() -> None:
     said = all_said(found)
     assert "Voters 1, 2 once held offsets 83 to 96" in said
     assert "node 3 (/n3) still holds them" in said
+    assert [one.lost.committed for one in gone(found.survey)] == ["was", "was"]
     assert "never" not in said
     assert "no metadata is lost" not in said
     back, onward, *_ = found.plan.steps
@@ -95,6 +96,7 @@ def test_what_no_copy_holds_any_more_is_not_asked_for_and_not_denied() -> None:
     assert found.plan.is_whole
     assert "But metadata is lost, or may be" in found.plan.situation
     assert found.plan.situation.count("no copy here holds it") == 2
+    assert [one.lost.committed for one in gone(found.survey)] == ["may", "may"]
     look, start, *_ = found.plan.steps
     assert "Look for copies of what is not here (voter 3, broker 11, broker 12)" in look.text
     assert start.text.startswith("Start controllers 1, 2 as they are")
