@@ -174,10 +174,16 @@ def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]
     lost = not_whole(known)
     situation += f". But metadata is lost, or may be: {'; '.join(lost)}." if lost else f": {_ALL_THERE}"
     best = max(sound, key=lambda copy: copy.rank)
-    steps = [*_old_voters(known), *set_aside(left_behind(known, best, adds_voters=False))]
+    faulty = [copy for copy in known.copies if known.is_voter(copy) and fault_of(copy) is not None]
+    mended = [copy for copy in faulty if _lacks_a_checkpoint_only(copy)]
+    able = [copy for copy in known.copies if copy in sound or copy in mended]
+    names = ", ".join(str(copy.node_id) for copy in able)
+    steps = [*_old_voters(known), *set_aside(left_behind(known, best, adds_voters=False)), *map(_drop, mended)]
     start = f"Start controllers {names} as they are: they elect a leader by themselves"
-    steps.append(Step(text=start if len(sound) > 1 else f"Start controller {names} as it is: it leads by itself"))
-    steps += [_mend(copy) for copy in known.copies if known.is_voter(copy) and fault_of(copy) is not None]
+    if mended:
+        start = f"Then start controllers {names}: they elect a leader by themselves"
+    steps.append(Step(text=start if len(able) > 1 else f"Start controller {names} as it is: it leads by itself"))
+    steps += [_replace(copy) for copy in faulty if copy not in mended]
     steps += [
         Step(
             text=f"{copy.label} contradicts the voters, who hold the same: it never starts from that log again. Move "
@@ -185,7 +191,7 @@ def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]
         )
         for copy in outvoted(known)
     ]
-    steps += _move(known, sound)
+    steps += _move(known, able)
     return Plan(is_whole=True, situation=situation, repairs=repairs, steps=tuple(steps))
 
 
@@ -234,13 +240,24 @@ def _move(known: Survey, sound: list[Copy]) -> list[Step]:
     return [Step(text=text, commands=lines)]
 
 
-def _mend(copy: Copy) -> Step:
+def _lacks_a_checkpoint_only(copy: Copy) -> bool:
+    """Whether a damaged checkpoint alone keeps its node from starting, and older ones and the log say the same."""
+    whole = tuple(found for found in copy.checkpoints if found.problem is None)
+    return fault_of(msgspec.structs.replace(copy, checkpoints=whole)) is None
+
+
+def _drop(copy: Copy) -> Step:
+    """Before anything starts: once a leader answers, nothing offline is done to a voter any more."""
+    line = command("kraft", "recover", "drop-snapshot", "--dir", copy.place.log_dir, "--missing", "rest", "--apply")
+    return Step(
+        text=f"{copy.label} does not start: {fault_of(copy)}. Before any controller starts, since this is refused "
+        "once a leader answers",
+        commands=(line,),
+    )
+
+
+def _replace(copy: Copy) -> Step:
     """What to do about a damaged voter while a majority is sound."""
-    newest = copy.checkpoints[0] if copy.checkpoints else None
-    is_sound = copy.state is not None and copy.stop is None and copy.quorum_problem is None
-    if is_sound and newest is not None and newest.problem is not None:
-        line = command("kraft", "recover", "drop-snapshot", "--dir", copy.place.log_dir, "--missing", "rest", "--apply")
-        return Step(text=f"{copy.label} does not start: {fault_of(copy)}. Before the others lead", commands=(line,))
     return Step(
         text=f"{copy.label} does not start: {fault_of(copy)}. Once the others lead, remove it from the voters, format "
         "its directory anew, let it fetch the log, and add it again"

@@ -84,6 +84,7 @@ PLANS: Sequence[tuple[str, Callable[[Bench], list[Path]], list[str]]] = (
     ("a survivor and a broker", lambda b: [b.node("basic", 1), b.node("basic", 12)], ["standalone"] * 2 + ["verify"]),
     ("brokers", lambda b: [b.node("basic", 11), b.node("basic", 12)], ["from-broker", "from-broker", "verify"]),
     ("a sound majority", two_of_three, ["voters"]),
+    ("a damaged checkpoint among sound voters", bad_checkpoint, ["drop-snapshot", "voters"]),
     ("all voters", lambda b: [b.node("basic", node) for node in (1, 2, 3)], ["voters"]),
     ("a damaged log", lambda b: [damaged(b)], ["truncate", "truncate", "standalone", "standalone", "verify"]),
     ("no meta.properties", no_meta_beside_a_broker, ["from-broker", "from-broker", "verify"]),
@@ -102,6 +103,13 @@ def test_the_commands_of_a_plan_run_as_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert play(capsys, inspected(capsys, *make(bench)), bench.root) == commands
+
+
+def test_what_is_mended_offline_comes_before_any_start(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    """Once a leader answers, drop-snapshot is refused."""
+    said = inspected(capsys, *bad_checkpoint(bench))
+    assert said.index("kraft recover drop-snapshot") < said.index("Then start controllers ")
+    assert {"1", "2", "3"} == set(re.findall(r"Then start controllers (\d), (\d), (\d):", said)[0])
 
 
 def test_a_voter_that_is_not_here_is_not_set(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
