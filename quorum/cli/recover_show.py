@@ -43,6 +43,8 @@ def show_inspection(found: Inspection) -> None:
         print(f"NOT KNOWN: {said}.")
     for conflict in known.conflicts:
         print(f"CONFLICT: {conflict}: {conflict.cause}.")
+    for pair in known.uncompared:
+        print(f"NOT COMPARED: {pair}. Nothing that is said here of one holds for the other.")
     if known.absent_voters or known.absent_brokers:
         absent = [*(f"voter {node}" for node in known.absent_voters), *(f"broker {n}" for n in known.absent_brokers)]
         print(f"No copy here: {', '.join(absent)}.")
@@ -142,6 +144,7 @@ def inspection_data(found: Inspection) -> dict[str, object]:
         "absent_brokers": known.absent_brokers,
         "let_go": list(map(str, gone(known))),
         "conflicts": list(map(str, known.conflicts)),
+        "uncompared": list(map(str, known.uncompared)),
         "copies": [_copy_data(known, copy) for copy in known.copies],
         "left_out": [{"path": one.path, "problem": one.problem} for one in found.unjudged],
         "situation": found.plan.situation,

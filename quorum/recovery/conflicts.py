@@ -1,4 +1,4 @@
-"""Copies that contradict each other: other bytes at one offset and epoch, or repairs that know nothing of each other.
+"""Copies that contradict each other: by their bytes, by their metadata, or by repairs that know nothing of each other.
 
 Decides: which pairs of copies cannot be of one log, and whether two repairs made them so. Must not know: what follows.
 """
@@ -10,20 +10,23 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from quorum.recovery.copies import Copy
+from quorum.recovery.related import contradiction, is_comparable
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     """Two copies of which one at least is wrong.
 
     Attributes:
-        end: the end offset of the first batch that differs; None where two repairs begin at different offsets.
+        end: the end offset of the first batch that differs; None where it is something else.
         repairs: the epochs that a repair began in each, where each was repaired by itself; None: not that.
+        metadata: what their metadata says that cannot be of one cluster; None: not that.
     """
 
     one: Copy
     other: Copy
     end: int | None
     repairs: tuple[int, int] | None = None
+    metadata: str | None = None
 
     @property
     def copies(self) -> tuple[Copy, Copy]:
@@ -37,6 +40,8 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
                 for copy, epoch in zip(self.copies, self.repairs, strict=True)
             )
             return f"two repairs were done, and neither knows of the other: on {epochs}"
+        if self.metadata is not None:
+            return f"{self.one.label} and {self.other.label} are not of one cluster: {self.metadata}"
         end = 0 if self.end is None else self.end
         return (
             f"{self.one.label} and {self.other.label} hold other bytes in the batch that ends at offset {end}, of "
@@ -46,18 +51,23 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def cause(self) -> str:
         """How copies come to contradict each other so."""
-        return (
-            "two repairs, of which one at most may stay"
-            if self.repairs
-            else "a log was changed by hand, or a disk lies"
-        )
+        if self.metadata is not None:
+            return "two clusters have one cluster id, as a clone and what it was made of do"
+        if self.repairs is not None:
+            return "two repairs, of which one at most may stay"
+        return "a log was changed by hand, or a disk lies"
 
 
 def common_end(one: Copy, other: Copy) -> int:
     """Up to where two logs are the same: one past the last offset at which both have the same epoch (log matching).
 
     Where they do not overlap, the shorter is taken for a beginning of the longer: a checkpoint holds what is committed.
+    0 where nothing shows that they are of one log.
     """
+    return _matching_end(one, other) if is_comparable(one, other) else 0
+
+
+def _matching_end(one: Copy, other: Copy) -> int:
     high = min(int(one.end.offset), int(other.end.offset))
     low = max(one.start_offset, other.start_offset)
     if high <= low:
@@ -74,10 +84,33 @@ def conflicts_of(copies: Sequence[Copy]) -> Iterator[Conflict]:
     """All pairs that contradict each other."""
     for index, one in enumerate(copies):
         for other in copies[index + 1 :]:
-            wrong = one.sums.first_difference(other.sums, common_end(one, other))
+            wrong = one.sums.first_difference(other.sums, _matching_end(one, other))
             repairs = _rivals(one, other, wrong)
-            if wrong is not None or repairs is not None:
-                yield Conflict(one=one, other=other, end=wrong, repairs=repairs)
+            metadata = None if wrong is not None or repairs is not None else contradiction(one, other)
+            if wrong is not None or repairs is not None or metadata is not None:
+                yield Conflict(one=one, other=other, end=wrong, repairs=repairs, metadata=metadata)
+
+
+class Uncompared(msgspec.Struct, frozen=True, kw_only=True):
+    """Two copies of which nothing shows that they are of one log, and nothing that they are not."""
+
+    one: Copy
+    other: Copy
+
+    def __str__(self) -> str:
+        return (
+            f"{self.one.label} and {self.other.label} share no batch, no topic and no broker's run or directory, so that "
+            "they cannot be compared: one cluster id is no proof that they are of one log"
+        )
+
+
+def uncompared(copies: Sequence[Copy], conflicts: Sequence[Conflict]) -> Iterator[Uncompared]:
+    """All pairs that neither agree nor contradict each other."""
+    known = [conflict.copies for conflict in conflicts]
+    for index, one in enumerate(copies):
+        for other in copies[index + 1 :]:
+            if (one, other) not in known and not is_comparable(one, other):
+                yield Uncompared(one=one, other=other)
 
 
 def _rivals(one: Copy, other: Copy, wrong: int | None) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ Decides: nothing. Must not know: how they are read.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import Final
 
 import msgspec
@@ -105,6 +105,20 @@ class BatchSums:
         """End and checksum of the batch that holds `offset`; None where it lies behind the last one."""
         at = bisect_right(self.ends, offset)
         return (self.ends[at], self.checksums[at]) if at < len(self.ends) else None
+
+    def shares_batch(self, other: BatchSums) -> bool:
+        """Whether a batch of both ends at one offset and is the same."""
+        if not self.ends or not other.ends:
+            return False
+        first = max(self.ends[0], other.ends[0])
+        mine, theirs = bisect_left(self.ends, first), bisect_left(other.ends, first)
+        while mine < len(self.ends) and theirs < len(other.ends):
+            end, other_end = self.ends[mine], other.ends[theirs]
+            if end == other_end and self.checksums[mine] == other.checksums[theirs]:
+                return True
+            mine += end <= other_end
+            theirs += other_end <= end
+        return False
 
     def first_difference(self, other: BatchSums, until: int) -> int | None:
         """The end of the first batch, up to offset `until`, that ends at one offset in both and is not the same."""

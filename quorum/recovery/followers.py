@@ -18,6 +18,7 @@ from metadata_log.directory import METADATA_DIRECTORY
 from quorum.recovery.advice import Step, command
 from quorum.recovery.conflicts import common_end
 from quorum.recovery.copies import Copy
+from quorum.recovery.related import is_comparable
 from quorum.recovery.survey import Survey
 
 
@@ -31,6 +32,8 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
     is_checkpoint: bool
 
     def __str__(self) -> str:
+        if self.kept == 0:
+            return f"{self.label} cannot be compared with what is kept: whether it can follow is not known"
         if self.is_checkpoint:
             why = f"has a checkpoint that ends at offset {self.offset}, past {self.kept}, where what is kept"
             return f"{self.label} {why} parts from it, and cannot go back below it"
@@ -55,7 +58,11 @@ def left_behind(
         common = common_end(kept, copy)
         newest = max((int(one.end.offset) for one in copy.checkpoints), default=0)
         is_checkpoint = newest > common
-        if is_checkpoint or (voters_at is not None and common <= voters_at < copy.end.offset - 1):
+        if (
+            not is_comparable(kept, copy)
+            or is_checkpoint
+            or (voters_at is not None and common <= voters_at < copy.end.offset - 1)
+        ):
             found.append(
                 Left(
                     label=copy.label,

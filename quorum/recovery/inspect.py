@@ -38,8 +38,8 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether a majority of the voters is here and sound, every directory was judged, and none contradicts."""
-        return self.plan.is_whole and not self.unjudged and not self.survey.conflicts
+        """Whether a majority of the voters is here and sound, every directory was judged, and all agree."""
+        return self.plan.is_whole and not (self.unjudged or self.survey.conflicts or self.survey.uncompared)
 
 
 def read_copies(files: Files, paths: Sequence[str]) -> list[Copy]:

@@ -7,6 +7,7 @@ other, a repair that some directories have and others have not. Must not know: w
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import msgspec
 
@@ -19,6 +20,12 @@ from quorum.recovery.copies import Copy
 from quorum.recovery.journal import AUDIT_FILE, JOURNAL_FILE, Record, again, audits, pending, work_root_of
 from quorum.recovery.places import HELD_SUFFIX, Place
 from quorum.recovery.survey import Survey, elects, unreached
+
+
+_TWO_CLUSTERS: Final = Step(
+    text="Inspect the copies of each cluster by themselves. A clone gets a cluster id of its own before anything starts "
+    "from it (kraft recover cluster-id)"
+)
 
 
 class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +120,9 @@ def _look_again(paths: Iterable[str]) -> Step:
 def _contradiction(known: Survey, found: Sequence[Conflict]) -> Obstacle:
     copies = [copy for copy in known.copies if any(copy in one.copies for one in found)]
     names, dirs = ", ".join(copy.label for copy in copies), [copy.place.log_dir for copy in copies]
+    if any(one.metadata for one in found):  # what one log is compared by is not there to be compared
+        situation = f"Copies are of several clusters: {'; '.join(map(str, found))}. Start none of {names} before it is "
+        return Obstacle(situation=f"{situation}known which is which ({found[0].cause}).", steps=(_TWO_CLUSTERS,))
     return Obstacle(
         situation=f"Copies contradict each other: {'; '.join(map(str, found))}. One at least is wrong "
         f"({found[0].cause}). Start none of {names} before it is known which is right.",

@@ -113,7 +113,7 @@ def look_ahead(
     refuse_lost_votes(known, request)
     refuse_other_repair(known, kept, request)
     lost = (*excess(files, known, kept), *shortfalls(known))
-    refuse_loss([found for found in lost if found.records or found.proof is not None], request, instead)
+    refuse_loss([found for found in lost if found.says_something], request, instead)
     epoch = new_epoch(known, request.epoch_gap)
     return Outlook(
         known=known,

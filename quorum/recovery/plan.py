@@ -19,6 +19,7 @@ from quorum.recovery.copies import Copy
 from quorum.recovery.followers import left_behind, set_aside
 from quorum.recovery.kept_elsewhere import danger, endangered, keep_first, not_whole
 from quorum.recovery.obstacles import obstacle, outvoted, undo_lines
+from quorum.recovery.related import is_comparable
 from quorum.recovery.survey import Excess, Survey, excess, shortfalls, unreached
 
 
@@ -64,12 +65,18 @@ def make_plan(files: Files, known: Survey) -> Plan:
 
 
 def _plan(known: Survey, repairs: tuple[Repair, ...]) -> Plan:
-    sound = [copy for copy in known.copies if known.is_voter(copy) and fault_of(copy) is None]
+    sound = sound_voters(known)
     present = {copy.node_id for copy in sound}
     if known.voters and len(present) >= len(known.voters) // 2 + 1:
         lack = lacking(known, sound)
         return _majority_here(known, sound, repairs) if lack is None else _majority_lost(known, repairs, lack)
     return _majority_lost(known, repairs)
+
+
+def sound_voters(known: Survey) -> list[Copy]:
+    """Voters' copies that a node starts from; of those of which nothing shows that they are of one log, the best's."""
+    sound = [copy for copy in known.copies if known.is_voter(copy) and fault_of(copy) is None]
+    return [copy for copy in sound if is_comparable(sound[0], copy)]
 
 
 def lacking(known: Survey, voters: Sequence[Copy]) -> str | None:
@@ -149,7 +156,7 @@ def may_lose(known: Survey, kept: Copy) -> str | None:
 def _repairs(files: Files, known: Survey) -> Iterator[Repair]:
     contradicted = "copies contradict each other: leave the wrong one out first" if known.conflicts else None
     for copy in known.copies:
-        lost = (*(found for found in excess(files, known, copy) if found.records), *shortfalls(known))
+        lost = (*(found for found in excess(files, known, copy) if found.says_something), *shortfalls(known))
         name = "standalone" if known.is_voter(copy) else "from-broker"
         if copy.kraft_version == 0 and copy.static_voters:
             name = "static-voters" if known.is_voter(copy) else "from-broker"

@@ -19,7 +19,7 @@ from quorum.recovery.copies import Copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.liveness import ONE_NODE, Answer, refuse_live
 from quorum.recovery.places import Place
-from quorum.recovery.plan import fault_of, lacking, usable
+from quorum.recovery.plan import lacking, sound_voters, usable
 from quorum.recovery.survey import Excess, Survey, unreached
 
 DEFAULT_EPOCH_GAP = 1000
@@ -110,6 +110,8 @@ def refuse_conflicts(known: Survey) -> None:
         raise RefusedError(
             f"{conflict}: {conflict.cause}. See `kraft recover inspect` of all copies: it says what to do"
             if conflict.repairs
+            else f"{conflict}: {conflict.cause}. Name copies of one cluster only"
+            if conflict.metadata
             else f"{conflict}: {conflict.cause}. See kraft log diff, and leave the wrong copy out"
         )
 
@@ -231,7 +233,7 @@ def refuse_majority(known: Survey) -> None:
     """
     half = unreached(known)
     behind = () if half is None else half[1]
-    sound = [copy for copy in known.copies if known.is_voter(copy) and fault_of(copy) is None and copy not in behind]
+    sound = [copy for copy in sound_voters(known) if copy not in behind]
     if known.voters and len({copy.node_id for copy in sound}) >= len(known.voters) // 2 + 1:
         if lacking(known, sound) is not None:
             return

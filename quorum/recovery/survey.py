@@ -28,11 +28,12 @@ from metadata_log.records import (
 from metadata_log.segment import LocatedBatch
 from metadata_log.tools.bounds import CommittedBounds, committed_bounds
 from metadata_log.voters import Endpoint, VoterSet
-from quorum.recovery.conflicts import Conflict, common_end, conflicts_of
+from quorum.recovery.conflicts import Conflict, Uncompared, common_end, conflicts_of, uncompared
 from quorum.recovery.copies import Copy, batches_from
 from quorum.recovery.copy_parts import control_records, opens_repair
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.once_held import bounds_once, forgetful
+from quorum.recovery.related import is_comparable
 from quorum.recovery.told import Told
 
 _MOST_TOPICS: Final = 20
@@ -51,6 +52,7 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True):
         committed: `was` (all of it), `partly` (the beginning), `may` or `never`.
         proof: that records once stood there which no copy here holds; None where the copy holds them.
         epoch: of the last record; None where that is not known.
+        is_uncompared: nothing shows that the copy is of the log that is kept.
     """
 
     label: str
@@ -62,6 +64,12 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True):
     committed: str
     proof: str | None = None
     epoch: int | None = None
+    is_uncompared: bool = False
+
+    @property
+    def says_something(self) -> bool:
+        """Whether it is more than NoOps and elections of the same log."""
+        return bool(self.records) or self.proof is not None or self.is_uncompared
 
     def __str__(self) -> str:
         said = ", ".join(f"{count} {name}" for name, count in self.records.items()) or "NoOps and elections only"
@@ -73,6 +81,9 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True):
         if self.proof is not None:
             held = f"this log reached {self.end} ({self.proof}), and no copy here holds them"
             return f"offsets {self.start} to {self.end} on {self.label}: {held}; {words[self.committed]}"
+        if self.is_uncompared:
+            alone = "which nothing shows to be of the log that is kept: the two cannot be compared"
+            return f"offsets {self.start} to {self.end} on {self.label}: {said}{topics}, {alone}"
         return f"offsets {self.start} to {self.end} on {self.label}: {said}{topics}; {words[self.committed]}"
 
 
@@ -85,6 +96,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         bounds: of what was committed; what a log held until an accepted repair let it go counts as held.
         bounds_left: the same by what the logs hold now.
         conflicts: pairs of copies that contradict each other.
+        uncompared: pairs of which nothing shows that they are of one log.
         told: repairs that audit files tell of, and no copy here has anything of.
     """
 
@@ -97,6 +109,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     absent_brokers: tuple[int, ...]
     conflicts: tuple[Conflict, ...]
     told: tuple[Told, ...] = ()
+    uncompared: tuple[Uncompared, ...] = ()
 
     @property
     def best(self) -> Copy:
@@ -205,16 +218,19 @@ def survey(copies: Sequence[Copy]) -> Survey:
     nodes = {copy.node_id for copy in ranked}
     images = [copy.image for copy in ranked if copy.image is not None]
     brokers = sorted(int(node_id) for node_id in images[0].cluster.brokers) if images else []
-    left = committed_bounds([copy.extent for copy in ranked], voters)
+    conflicts = tuple(conflicts_of(ranked))
+    of_one_log = [copy for copy in ranked if is_comparable(ranked[0], copy)]
+    left = committed_bounds([copy.extent for copy in of_one_log], voters)
     return Survey(
         copies=tuple(ranked),
         cluster_id=cluster_id,
         voters=voters,
-        bounds=bounds_once(ranked, voters, left),
+        bounds=bounds_once(of_one_log, voters, left),
         bounds_left=left,
         absent_voters=tuple(sorted(int(voter.node_id) for voter in voters if voter.node_id not in nodes)),
         absent_brokers=tuple(broker for broker in brokers if broker not in nodes),
-        conflicts=tuple(conflicts_of(ranked)),
+        conflicts=conflicts,
+        uncompared=tuple(uncompared(ranked, conflicts)),
     )
 
 
@@ -253,7 +269,9 @@ def excess(files: Files, known: Survey, kept: Copy) -> list[Excess]:
             if more.committed == "never" and forgetful(known.copies, copy, start):
                 more = msgspec.structs.replace(more, committed="may")
             judged = superseded(files, known, kept, copy, start)
-            if judged is not None:
+            if not is_comparable(kept, copy):
+                more = msgspec.structs.replace(more, committed="may", is_uncompared=True)
+            elif judged is not None:
                 more = msgspec.structs.replace(more, committed=judged)
             found.append(more)
     return found
@@ -266,7 +284,7 @@ def superseded(files: Files, known: Survey, kept: Copy, copy: Copy, start: int) 
     this one began its own at `start`. An epoch that a repair began proves nothing: nobody was elected. Nor does one
     whose electors had been made to forget it: `may`. None where no such leader is.
     """
-    if copy.end.epoch >= kept.epoch_at(start):
+    if copy.end.epoch >= kept.epoch_at(start) or not is_comparable(kept, copy):
         return None
     if copy.origin is not None and copy.origin.end.offset > start:
         return None

@@ -141,6 +141,7 @@ def _together(known: Survey) -> Iterator[str]:
         f"{conflict}: {conflict.cause}; start none of them, and see kraft recover inspect"
         for conflict in known.conflicts
     )
+    yield from (f"{pair}; start none of them, and see kraft recover inspect" for pair in known.uncompared)
     yield from _reached(known)
     risky = endangered(known)
     if risky:
