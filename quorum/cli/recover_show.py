@@ -19,6 +19,7 @@ from quorum.recovery.copies import Copy
 from quorum.recovery.inspect import Inspection
 from quorum.recovery.kept_elsewhere import gone
 from quorum.recovery.plan import Plan, fault_of
+from quorum.recovery.request import unlisted
 from quorum.recovery.survey import Survey
 from quorum.recovery.verify import Verification
 
@@ -48,6 +49,8 @@ def show_inspection(found: Inspection) -> None:
     if known.absent_voters or known.absent_brokers:
         absent = [*(f"voter {node}" for node in known.absent_voters), *(f"broker {n}" for n in known.absent_brokers)]
         print(f"No copy here: {', '.join(absent)}.")
+    for said in unlisted(known):
+        print(f"NOT LISTED: {said}.")
     for left_out in found.unjudged:
         print(f"LEFT OUT: {left_out.problem}.")
     print()

@@ -99,8 +99,8 @@ class Uncompared(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         return (
-            f"{self.one.label} and {self.other.label} share no batch, no topic and no broker's run or directory, so that "
-            "they cannot be compared: one cluster id is no proof that they are of one log"
+            f"{self.one.label} and {self.other.label} share no batch, no topic and no broker's run or directory, so "
+            "that they cannot be compared: one cluster id is no proof that they are of one log"
         )
 
 

@@ -31,6 +31,7 @@ from quorum.recovery.beside import Unread, read_beside
 from quorum.recovery.copy_parts import BatchSums, CheckpointFile, SegmentPart, Stop, is_noop, opens_repair
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.let_go import Audited, audited_of
+from quorum.recovery.named_nodes import NamedNodes
 from quorum.recovery.places import Place
 from quorum.recovery.reach import Reach, reach_of
 
@@ -55,6 +56,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         short: how that is proven, where files beside the log prove more than it holds; None where none does.
         repair: where a repair's batch is, the last one; None without one.
         audited: what repairs of it let go, by the audit files beside it.
+        behind: who is named behind the damage, in what can be read there.
     """
 
     place: Place
@@ -79,6 +81,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     short: str | None
     repair: OffsetAndEpoch | None
     audited: Audited = Audited()
+    behind: NamedNodes = NamedNodes()
 
     @property
     def label(self) -> str:
@@ -123,9 +126,8 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     def extent(self) -> ReplicaExtent:
         """For the bounds of what is committed."""
         origin = None if self.origin is None else self.origin.end
-        node_id = NodeId(-1 if self.node_id is None else self.node_id)
         return ReplicaExtent(
-            key=self.place.key or ReplicaKey(node_id=node_id),
+            key=self.place.key or ReplicaKey(node_id=NodeId(-1 if self.node_id is None else self.node_id)),
             votes=self.place.key is not None,
             epochs=self.spans,
             log_end_offset=int(self.end.offset),
@@ -199,6 +201,7 @@ class _Reader:
         self._sums = BatchSums()
         self._quiet: BatchHeader | None = None
         self._repair: OffsetAndEpoch | None = None
+        self._behind = NamedNodes()
 
     def choose_checkpoint(self, names: list[str]) -> None:
         """Read checkpoints from the newest on until one is whole; replay begins there."""
@@ -284,6 +287,7 @@ class _Reader:
         self._greatest_epoch = max(self._greatest_epoch, int(header.partition_leader_epoch))
         if self._stop is not None:
             self._stop = msgspec.structs.replace(self._stop, is_torn=False)
+            self._behind = self._behind.after(found)
             return False
         if self._is_cut or (self._until is not None and header.next_offset > self._until):
             self._is_cut = True
@@ -396,4 +400,5 @@ class _Reader:
             proved_end=max(reach.proved_end, self._end),
             short=reach.short if is_short else None,
             repair=self._repair,
+            behind=self._behind,
         )

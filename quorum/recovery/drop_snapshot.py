@@ -18,7 +18,7 @@ from quorum.recovery.copy_parts import CheckpointFile
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.facts import facts_of
 from quorum.recovery.liveness import silence
-from quorum.recovery.request import Proposal, Request, refuse_unsafe, strange_missing
+from quorum.recovery.request import Proposal, Request, not_compared, refuse_unsafe, strange_missing
 from quorum.recovery.targets import read_target
 
 
@@ -57,7 +57,7 @@ def propose_drop_snapshot(
             f"the node then starts from {origin}, and replays its log up to offset {own.end.offset}",
         ),
         keeps=f"everything up to offset {own.end.offset} of epoch {own.end.epoch}",
-        warnings=(*silence(asked), *strange_missing(known, request)),
+        warnings=(*silence(asked), *strange_missing(known, request), *not_compared(known, own)),
         asked=asked,
         steps=(Step(text="Start the node: it writes a new checkpoint in time"),),
     )

@@ -21,10 +21,9 @@ from quorum.recovery.journal import AUDIT_FILE, JOURNAL_FILE, Record, again, aud
 from quorum.recovery.places import HELD_SUFFIX, Place
 from quorum.recovery.survey import Survey, elects, unreached
 
-
 _TWO_CLUSTERS: Final = Step(
-    text="Inspect the copies of each cluster by themselves. A clone gets a cluster id of its own before anything starts "
-    "from it (kraft recover cluster-id)"
+    text="Inspect the copies of each cluster by themselves. A clone gets a cluster id of its own before anything "
+    "starts from it (kraft recover cluster-id)"
 )
 
 

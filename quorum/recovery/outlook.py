@@ -27,6 +27,7 @@ from quorum.recovery.request import (
     refuse_other_repair,
     refuse_unsafe,
     strange_missing,
+    unlisted,
 )
 from quorum.recovery.survey import Excess, Survey, excess, new_epoch, shortfalls, with_told
 from quorum.recovery.told import told_repairs
@@ -122,7 +123,7 @@ def look_ahead(
         lost=lost,
         may_lose=may_lose(known, kept),
         asked=asked,
-        notes=(*strange_missing(known, request), *_forgotten(known), *_other_repairs(known, epoch)),
+        notes=(*strange_missing(known, request), *unlisted(known), *_forgotten(known), *_other_repairs(known, epoch)),
     )
 
 

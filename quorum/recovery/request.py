@@ -177,7 +177,28 @@ def refuse_absent(known: Survey, request: Request) -> None:
         raise RefusedError(
             f"there is no copy here of nodes {names}, and each may hold records that no other has: name their log "
             f"directories with --copy; where they are gone for good, say --missing {names}"
+            f"{''.join(f'; {said}' for said in unlisted(known))}"
         )
+
+
+def not_compared(known: Survey, own: Copy) -> tuple[str, ...]:
+    """Sentences about copies of which nothing shows that they are of the log of `own`."""
+    return tuple(str(pair) for pair in known.uncompared if own in (pair.one, pair.other))
+
+
+def unlisted(known: Survey) -> tuple[str, ...]:
+    """A sentence about nodes that only destroyed bytes may have named, where no longer copy tells of them."""
+    hiding = [
+        f"{copy.label} from offset {copy.end.offset} on"
+        for copy in known.copies
+        if copy.stop is not None and not copy.stop.is_torn and known.told_by.end.offset <= copy.end.offset
+    ]
+    if not hiding:
+        return ()
+    return (
+        f"nodes that are named only in what is damaged ({'; '.join(hiding)}) cannot be known or listed: name the "
+        "copies of all nodes that there are",
+    )
 
 
 def refuse_nameless(place: Place) -> MetaProperties:
@@ -220,8 +241,9 @@ def refuse_damaged(known: Survey, copy: Copy) -> None:
                 "recover inspect)"
             )
         raise RefusedError(
-            f"{copy.label} is damaged at {stop}. Take another copy (kraft recover inspect), or drop all from there on "
-            f"first: {cut_line(known, copy)} --accept-data-loss"
+            f"{copy.label} is damaged at {stop}{''.join(f'; {said}' for said in unlisted(known))}. Take another copy "
+            "(kraft recover inspect), or drop all from there on first: "
+            f"{cut_line(known, copy)} --accept-data-loss"
         )
 
 

@@ -92,7 +92,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         voters: in force by the best copy: keys; without directory ids where they are static.
-        absent_voters, absent_brokers: known to the metadata, and no copy of theirs is here.
+        absent_voters, absent_brokers: named by the metadata, or behind damage, and no copy of theirs is here.
         bounds: of what was committed; what a log held until an accepted repair let it go counts as held.
         bounds_left: the same by what the logs hold now.
         conflicts: pairs of copies that contradict each other.
@@ -217,7 +217,9 @@ def survey(copies: Sequence[Copy]) -> Survey:
     ranked.sort(key=lambda copy: (copy.rank, is_voter[id(copy)]), reverse=True)
     nodes = {copy.node_id for copy in ranked}
     images = [copy.image for copy in ranked if copy.image is not None]
-    brokers = sorted(int(node_id) for node_id in images[0].cluster.brokers) if images else []
+    brokers = {int(node_id) for node_id in images[0].cluster.brokers} if images else set()
+    brokers = brokers.union(*(copy.behind.brokers for copy in ranked))
+    voting = {int(voter.node_id) for voter in voters}.union(*(copy.behind.voters for copy in ranked))
     conflicts = tuple(conflicts_of(ranked))
     of_one_log = [copy for copy in ranked if is_comparable(ranked[0], copy)]
     left = committed_bounds([copy.extent for copy in of_one_log], voters)
@@ -227,8 +229,8 @@ def survey(copies: Sequence[Copy]) -> Survey:
         voters=voters,
         bounds=bounds_once(of_one_log, voters, left),
         bounds_left=left,
-        absent_voters=tuple(sorted(int(voter.node_id) for voter in voters if voter.node_id not in nodes)),
-        absent_brokers=tuple(broker for broker in brokers if broker not in nodes),
+        absent_voters=tuple(sorted(voting - nodes)),
+        absent_brokers=tuple(sorted(brokers - nodes - voting)),
         conflicts=conflicts,
         uncompared=tuple(uncompared(ranked, conflicts)),
     )

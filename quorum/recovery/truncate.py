@@ -25,7 +25,7 @@ from quorum.recovery.facts import facts_of
 from quorum.recovery.followers import left_behind, set_aside
 from quorum.recovery.liveness import Answer, silence
 from quorum.recovery.new_log import epochs_of, kept_log, merged
-from quorum.recovery.request import Proposal, Request, files_in, refuse_unsafe
+from quorum.recovery.request import Proposal, Request, files_in, not_compared, refuse_unsafe, unlisted
 from quorum.recovery.survey import Excess, Survey, elects, shortfalls, superseded
 from quorum.recovery.targets import read_target
 
@@ -157,7 +157,7 @@ def _proposal(
         ),
         keeps=f"everything up to offset {to} of epoch {kept.end.epoch}",
         loses=losses,
-        warnings=(*warnings, *silence(asked)),
+        warnings=(*warnings, *silence(asked), *unlisted(known), *not_compared(known, own)),
         asked=tuple(asked),
         steps=(
             *(steps_of_a_voter(known, own, request.work_root) if is_forgetful else (_START,)),
