@@ -78,7 +78,7 @@ DEFAULT_TIMEOUT_S: Final = 2.0
 DEFAULT_GAP: Final = 1000
 
 _ENDPOINT = re.compile(
-    r"(?P<name>[A-Za-z0-9._-]+)://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]+):(?P<port>\d+)", re.ASCII
+    r"(?P<name>[A-Za-z0-9._-]+)://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]*):(?P<port>\d+)", re.ASCII
 )
 _ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]+):(?P<port>\d+)", re.ASCII)
 
@@ -201,14 +201,17 @@ def endpoints_of(texts: Sequence[str] | None) -> tuple[Endpoint, ...]:
 
     Raises:
         CliError: one is none.
+        RefusedError: one names no host.
     """
     from metadata_log.voters import Endpoint  # noqa: PLC0415  (not needed for help)
+    from quorum.recovery.addresses import refuse_no_host  # noqa: PLC0415
 
     found: list[Endpoint] = []
     for text in texts or ():
         match = _ENDPOINT.fullmatch(text)
         if match is None or not 0 < int(match["port"]) < 1 << 16:
             raise wrong_use(f"--endpoint {text!r}: write LISTENER://HOST:PORT, such as CONTROLLER://host1:9093")
+        refuse_no_host(f"--endpoint {text!r}", match["host"].strip("[]"))
         if match["name"] in [endpoint.name for endpoint in found]:
             raise wrong_use(f"--endpoint {text!r}: listener {match['name']} is named twice")
         found.append(Endpoint(name=match["name"], host=match["host"].strip("[]"), port=int(match["port"])))

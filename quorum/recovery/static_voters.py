@@ -16,6 +16,7 @@ import msgspec
 from metadata_log.errors import MetadataLogError
 from metadata_log.files import Files
 from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
+from quorum.recovery.addresses import refuse_no_host
 from quorum.recovery.advice import Step, rejoin
 from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.copies import Copy
@@ -27,7 +28,7 @@ from quorum.recovery.targets import read_targets
 
 VOTERS_KEY = "controller.quorum.voters"
 BOOTSTRAP_KEY = "controller.quorum.bootstrap.servers"
-_STATIC = re.compile(r"(?P<id>\d+)@(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:@/\[\]\s]+):(?P<port>\d+)", re.ASCII)
+_STATIC = re.compile(r"(?P<id>\d+)@(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:@/\[\]\s]*):(?P<port>\d+)", re.ASCII)
 
 
 class StaticVoter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -55,6 +56,7 @@ def parse_static_voter(text: str) -> StaticVoter:
     match = _STATIC.fullmatch(text.strip())
     if match is None or not 0 < int(match["port"]) < 1 << 16:
         raise RefusedError(f"{text!r} is no static voter: write id@host:port")
+    refuse_no_host(f"{text!r}", match["host"].strip("[]"))
     return StaticVoter(node_id=int(match["id"]), address=f"{match['host']}:{int(match['port'])}")
 
 

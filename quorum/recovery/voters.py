@@ -17,6 +17,7 @@ import msgspec
 from metadata_log.files import Files
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, InvalidVoterError, Voter, VoterSet
+from quorum.recovery.addresses import refuse_no_host
 from quorum.recovery.advice import Step, command, contact, is_ours, rejoin, start_line
 from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.copies import Copy
@@ -27,7 +28,7 @@ from quorum.recovery.request import Proposal, Request, files_in
 from quorum.recovery.targets import read_targets
 
 _SET: Final = re.compile(
-    r"(?P<id>\d+)@(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:@/\[\]\s]+):(?P<port>\d+)(/(?P<grpc>\d+))?(:(?P<directory>[\w-]+))?",
+    r"(?P<id>\d+)@(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:@/\[\]\s]*):(?P<port>\d+)(/(?P<grpc>\d+))?(:(?P<directory>[\w-]+))?",
     re.ASCII,
 )
 
@@ -51,6 +52,7 @@ def parse_named_voter(text: str) -> NamedVoter:
     match = _SET.fullmatch(text.strip())
     if match is None:
         raise RefusedError(f"--set {text!r}: write id@host:port, id@host:port/grpc-port, and perhaps :directory-id")
+    refuse_no_host(f"--set {text!r}", match["host"].strip("[]"))
     ports = [int(match["port"]), *([int(match["grpc"])] if match["grpc"] else [])]
     for port in ports:
         if not 0 < port < 1 << 16:

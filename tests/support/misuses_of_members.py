@@ -127,6 +127,32 @@ MEMBERS_MISUSES: Final = (
     Case("two voters at one address", lambda b: voters(b, "1@a:1", "2@a:1", nodes=(1, 2)), r"a:1 is named twice"),
     Case("one voter twice", lambda b: voters(b, "1@a:1", "1@b:1", nodes=(1,)), r"voter 1 is named 2 times"),
     Case("a voter that is none", lambda b: voters(b, "one@a:1"), r"write id@host:port"),
+    Case("a voter everywhere", lambda b: voters(b, "1@0.0.0.0:1"), r"'1@0\.0\.0\.0:1': 0\.0\.0\.0 means every address"),
+    Case("a voter everywhere by IPv6", lambda b: voters(b, "1@[::]:1"), r":: means every address.*name the host"),
+    Case("a voter nowhere", lambda b: voters(b, "1@:1"), r"an empty host means every address"),
+    Case(
+        "a static voter everywhere",
+        lambda b: ["static-voters", "--dir", b.node("static-3.9", 2), "--set", "2@0.0.0.0:1", "--missing", "rest"],
+        r"0\.0\.0\.0 means every address",
+    ),
+    Case(
+        "a survivor everywhere",
+        lambda b: [
+            "standalone",
+            "--dir",
+            b.node("basic", 1),
+            "--missing",
+            "rest",
+            "--endpoint",
+            "CONTROLLER://[0:0::]:1",
+        ],
+        r"--endpoint .*0:0:: means every address.*nobody else can reach it",
+    ),
+    Case(
+        "a new controller nowhere",
+        lambda b: from_broker(b, b.root / "new", "--endpoint", "CONTROLLER://:1"),
+        r"--endpoint .*an empty host means every address",
+    ),
     Case("port 0", lambda b: voters(b, "1@a:0"), r"0 is not a port"),
     Case(
         "voters as they are",

@@ -1,0 +1,36 @@
+"""Addresses that a voter must not have: others are told them, and connect there.
+
+Decides: which say no host. Must not know: who asked.
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv6Address, ip_address
+
+from quorum.recovery.errors import RefusedError
+
+
+def refuse_no_host(said: str, host: str) -> None:
+    """A host that says `every address of this machine`, as a listener may, or nothing.
+
+    Raises:
+        RefusedError: it is such a one; `said`: the option as the user wrote it.
+    """
+    if not _is_no_host(host):
+        return
+    named = host or "an empty host"
+    raise RefusedError(
+        f"{said}: {named} means every address of the machine that listens, and nobody else can reach it there; name the "
+        "host or the address at which the others find this controller"
+    )
+
+
+def _is_no_host(host: str) -> bool:
+    if not host.strip("0."):  # 0 and 0.0 are 0.0.0.0 for a resolver
+        return True
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return address.is_unspecified or (mapped is not None and mapped.is_unspecified)
