@@ -77,7 +77,7 @@ def verify(
     from quorum.recovery.verify import verify_directories  # noqa: PLC0415
 
     found = verify_directories(OsFiles(), texts_of(directories))
-    checked = [one for one in check_paths(_judged(found)).findings if one.counts]
+    checked = [one for one in check_paths(_judged(found)).findings if one.counts and not found.explains(one)]
     show_verification(output, found, checked)
     if not found.is_sound or checked:
         raise typer.Exit(1)

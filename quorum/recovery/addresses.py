@@ -20,8 +20,8 @@ def refuse_no_host(said: str, host: str) -> None:
         return
     named = host or "an empty host"
     raise RefusedError(
-        f"{said}: {named} means every address of the machine that listens, and nobody else can reach it there; name the "
-        "host or the address at which the others find this controller"
+        f"{said}: {named} means every address of the machine that listens, and nobody else can reach it there; name "
+        "the host or the address at which the others find this controller"
     )
 
 

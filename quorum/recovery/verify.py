@@ -16,6 +16,7 @@ from metadata_log.files import Files
 from metadata_log.ids import id_text
 from metadata_log.image import UnwritableMetadataError
 from metadata_log.image.hash import image_hash
+from metadata_log.tools.findings import Finding
 from quorum.recovery.advice import Step, bring_back, is_ours, undo_line
 from quorum.recovery.copies import Copy
 from quorum.recovery.inspect import Unjudged, read_each
@@ -42,6 +43,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     """All of them: `problems` of each alone and of all together, what was left out, and what to do next.
 
     `warnings`: what is lost of the metadata, though all of them may be started.
+    `unreached`: directories that a repair, which others have, has not reached, or in which it was undone.
     """
 
     directories: tuple[Verified, ...]
@@ -49,6 +51,12 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
     left_out: tuple[Unjudged, ...] = ()
     warnings: tuple[str, ...] = ()
+    unreached: tuple[str, ...] = ()
+
+    def explains(self, found: Finding) -> bool:
+        """Whether a finding of `kraft check` is told among `problems` already, with what to do about it."""
+        inside = any((found.file or "").startswith(f"{path}/") for path in self.unreached)
+        return found.kind == "voter_set_back" and inside
 
     @property
     def is_sound(self) -> bool:
@@ -66,12 +74,14 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
     copies = reading.copies
     known = survey(copies)
     found = tuple(_verified(files, known, copy) for copy in copies)
+    half = unreached(known)
     verification = Verification(
         directories=found,
         problems=tuple(_together(known)),
         steps=(),
         left_out=reading.unjudged,
         warnings=tuple(_warnings(known)),
+        unreached=() if half is None else tuple(copy.place.log_dir for copy in half[1]),
     )
     if not verification.is_sound:
         return verification

@@ -11,6 +11,7 @@ from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.os_files import OsFiles
 from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.tools.findings import finding
+from quorum.cli.main import run
 from quorum.cli.output import OutputFormat
 from quorum.cli.recover_show import show_verification
 from quorum.recovery.carry_out import carry_out, remove_tree
@@ -22,8 +23,15 @@ from quorum.recovery.request import Proposal
 from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
 from quorum.recovery.undo import propose_undo
 from quorum.recovery.verify import verify_directories
+from tests.support.clusters import unpack_clusters
+from tests.support.misuses import NO_WAIT, Bench
 from tests.support.repair_cases import THREE, move_voters, three_voters
 from tests.support.repairs import AUTHOR, load, repair, request, written_out
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
 
 
 def test_a_repair_that_reached_one_of_three_is_no_quorum() -> None:
@@ -134,3 +142,22 @@ def test_no_steps_stand_below_what_is_wrong(capsys: pytest.CaptureFixture[str]) 
     said = capsys.readouterr().out
     assert "WRONG: /n1: the log ends too early" in said
     assert "Next:" not in said
+
+
+@pytest.mark.parametrize("undone", [1, 2, 3])
+def test_a_repair_that_was_undone_in_one_gets_one_advice(
+    undone: int, clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The epoch that the repair began in the name of one of them is no election that its node has forgotten."""
+    nodes = [Bench(clusters, tmp_path).node("basic", node) for node in (1, 2, 3)]
+    words = [
+        word for node, path in enumerate(nodes, 1) for word in ("--dir", str(path), "--set", f"{node}@localhost:{node}")
+    ]
+    assert run(["recover", "voters", *words, "--missing", "rest", "--apply", *NO_WAIT]) == 0
+    assert run(["recover", "undo", "--dir", str(nodes[undone - 1]), "--apply"]) == 0
+    capsys.readouterr()
+    assert run(["recover", "verify", *map(str, nodes)]) == 1
+    wrong = [line for line in capsys.readouterr().out.splitlines() if line.startswith("WRONG: ")]
+    assert len(wrong) == 1
+    assert "run the repair again on all of them with --apply, or undo it wherever it was done" in wrong[0]
+    assert "Set the directory aside" not in wrong[0]
