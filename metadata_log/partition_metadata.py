@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from metadata_log.errors import CorruptFileError
+from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files import Files, read_file, replace_file
 from metadata_log.ids import ZERO_TOPIC_ID, InvalidIdError, TopicId, id_text, parse_topic_id
 
@@ -25,13 +25,14 @@ def parse_partition_metadata(data: bytes, path: str) -> TopicId:
     """The topic id that the file's bytes name.
 
     Raises:
-        CorruptFileError: it is no such file, of another version, or names the null id.
+        NewerFileError: it is of another version.
+        CorruptFileError: it is no such file, or names the null id.
     """
     match = _TEXT.fullmatch(data.decode("ascii", "replace"))
     if match is None:
         raise CorruptFileError(path, "it does not consist of `version: ` and `topic_id: ` lines")
     if match["version"] != "0":
-        raise CorruptFileError(path, f"it is of version {match['version']}, and we know 0")
+        raise NewerFileError(path, f"it is of version {match['version']}, and we know 0")
     try:
         topic_id = parse_topic_id(match["topic_id"])
     except InvalidIdError as error:

@@ -1,4 +1,4 @@
-"""What the small files beside a copy's log say of epochs and votes, and which of them cannot be read.
+"""What the small files beside a copy's log say of epochs, votes and the topic, and which of them cannot be read.
 
 Decides: whether such a file is of newer software, or says nothing any more. Must not know: what a repair makes of that.
 """
@@ -7,10 +7,17 @@ from __future__ import annotations
 
 import msgspec
 
-from metadata_log.directory import QUORUM_STATE_FILE, QuorumState, read_quorum_state
+from metadata_log.directory import (
+    PARTITION_METADATA_FILE,
+    QUORUM_STATE_FILE,
+    QuorumState,
+    read_partition_metadata,
+    read_quorum_state,
+)
 from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files import Files, read_file
+from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.quorum_state import VOTE_ADVICE
 
 
@@ -26,9 +33,14 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Whether it is the one that remembers epoch and vote."""
         return self.path.endswith(f"/{QUORUM_STATE_FILE}")
 
+    @property
+    def is_topic(self) -> bool:
+        """Whether it is the one that names the topic: no node starts where it names another, or cannot be read."""
+        return self.path.endswith(f"/{PARTITION_METADATA_FILE}")
+
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Both files. `greatest_epoch`: that either knows; -1 without one."""
+    """All of them. `greatest_epoch`: that any knows; -1 without one."""
 
     quorum_state: QuorumState | None
     quorum_problem: str | None
@@ -37,7 +49,7 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def read_beside(files: Files, metadata: str) -> Beside:
-    """Read `quorum-state` and `leader-epoch-checkpoint`.
+    """Read `quorum-state`, `leader-epoch-checkpoint` and `partition.metadata`.
 
     Raises:
         OSError: one cannot be read at all.
@@ -56,7 +68,22 @@ def read_beside(files: Files, metadata: str) -> Beside:
         epoch = max((epoch, *(int(entry.epoch) for entry in known)))
     except CorruptFileError as error:
         unread.append(_unread(error))
+    unread += _strange_topic(files, metadata)
     return Beside(quorum_state=state, quorum_problem=problem, greatest_epoch=epoch, unread=tuple(unread))
+
+
+def _strange_topic(files: Files, metadata: str) -> list[Unread]:
+    path = f"{metadata}/{PARTITION_METADATA_FILE}"
+    if not files.exists(path):  # a node makes it anew
+        return []
+    try:
+        topic_id = read_partition_metadata(files, metadata)
+    except CorruptFileError as error:
+        return [_unread(error)]
+    if topic_id == METADATA_TOPIC_ID:
+        return []
+    why = f"it names topic {id_text(topic_id)}, and that of the metadata log is {id_text(METADATA_TOPIC_ID)}"
+    return [Unread(path=path, why=why, is_newer=False)]
 
 
 def _unread(error: CorruptFileError) -> Unread:

@@ -6,6 +6,7 @@ other's requests: a clone must have an id of its own before it starts.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import msgspec
@@ -44,7 +45,7 @@ def propose_cluster_id(
         raise RefusedError(f"these directories are of several clusters: {', '.join(old)}. Name those of one cluster")
     if not old:
         raise AlreadyDoneError(f"all these directories are of cluster {new_id} already")
-    if len({place.log_dir for place in places}) < len(places):
+    if len({os.path.realpath(place.log_dir) for place in places}) < len(places):
         raise RefusedError("a directory is named twice: name each once")
     _refuse_live(files, places, old[0], request, is_a_clone=is_a_clone)
     rewrites = tuple(

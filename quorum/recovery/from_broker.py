@@ -6,6 +6,7 @@ written. The broker may be running: only what is safe in its copy is read, and i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -137,10 +138,10 @@ def _is_blank(files: Files, path: str) -> bool:
 
 
 def _refuse_inside(known: Survey, new: NewController) -> None:
+    made = os.path.realpath(new.log_dir)
     for copy in known.copies:
-        if f"{new.log_dir}/".startswith(f"{copy.place.log_dir}/") or f"{copy.place.log_dir}/".startswith(
-            f"{new.log_dir}/"
-        ):
+        read = os.path.realpath(copy.place.log_dir)
+        if f"{made}/".startswith(f"{read}/") or f"{read}/".startswith(f"{made}/"):
             raise RefusedError(f"{new.log_dir} and {copy.place.log_dir} lie in each other: name a new directory")
 
 

@@ -5,6 +5,7 @@ Decides: which directories a look at many leaves out, and why; a repair leaves n
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import msgspec
@@ -52,14 +53,18 @@ def read_copies(files: Files, paths: Sequence[str]) -> list[Copy]:
     places: dict[str, Place] = {}
     for path in paths:
         place = _new_place(files, path, places)
-        places[place.metadata] = place
+        places[os.path.realpath(place.metadata)] = place
     return [read_copy(files, place) for place in places.values()]
 
 
 def _new_place(files: Files, path: str, known: dict[str, Place]) -> Place:
+    """`known`: those before, by the paths of their logs with links resolved."""
     place = find_place(files, path)
-    if place.metadata in known:
+    same = known.get(os.path.realpath(place.metadata))
+    if same is not None and same.log_dir == place.log_dir:
         raise RefusedError(f"{place.log_dir} is named twice: name each copy once")
+    if same is not None:
+        raise RefusedError(f"{place.log_dir} and {same.log_dir} are one directory: name each copy once")
     return place
 
 
@@ -84,7 +89,7 @@ def read_each(files: Files, paths: Sequence[str]) -> Reading:
     for path in paths:
         try:
             place = _new_place(files, path, places)
-            places[place.metadata] = place
+            places[os.path.realpath(place.metadata)] = place
             found = interruption(files, place)
             interrupted += [] if found is None else [found]
             copies.append(read_copy(files, place))

@@ -107,7 +107,8 @@ def fault_of(copy: Copy) -> str | None:
         return copy.place.complaint
     if copy.stop is not None and not copy.stop.is_torn:
         return f"it is damaged: {copy.stop}" + (f"; {copy.short}" if copy.short is not None else "")
-    wrong = copy.short or copy.problem or copy.quorum_problem
+    strange = next((f"{found.path}: {found.why}" for found in copy.unread if found.is_topic), None)
+    wrong = strange or copy.short or copy.problem or copy.quorum_problem
     if wrong is not None:
         return wrong
     newest = copy.checkpoints[0] if copy.checkpoints else None

@@ -295,6 +295,21 @@ def refuse_newer_files(copy: Copy) -> None:
             raise RefusedError(f"{found.path}: {found.why}. Use a kraft of that version; nothing is written over it")
 
 
+def refuse_strange_topic(copy: Copy) -> None:
+    """A directory to be changed whose partition.metadata is no metadata log's: no node would start from the result.
+
+    Raises:
+        RefusedError: naming the file.
+    """
+    refuse_newer_files(copy)
+    for found in copy.unread:
+        if found.is_topic:
+            raise RefusedError(
+                f"{found.path}: {found.why}, so that no node starts beside it. Is {copy.place.log_dir} the right "
+                "directory, move that file away, and run the command again: it is made anew"
+            )
+
+
 def refuse_lost_votes(known: Survey, request: Request) -> None:
     """A copy whose quorum-state says nothing: the new epoch may not be above one that only it knew.
 

@@ -23,6 +23,7 @@ from quorum.recovery.request import (
     refuse_conflicts,
     refuse_damaged,
     refuse_nameless,
+    refuse_strange_topic,
     refuse_unusable,
 )
 from quorum.recovery.survey import Survey, survey
@@ -47,7 +48,9 @@ def read_target(files: Files, target: str, copies: Sequence[str]) -> tuple[Surve
     refuse_pending(files, place.log_dir)
     known = survey(read_copies(files, [target, *copies]))
     refuse_conflicts(known)
-    return known, next(copy for copy in known.copies if copy.place == place)
+    own = next(copy for copy in known.copies if copy.place == place)
+    refuse_strange_topic(own)
+    return known, own
 
 
 def read_targets(files: Files, targets: Sequence[str], copies: Sequence[str], named: Sequence[object]) -> Targets:
@@ -73,6 +76,7 @@ def read_targets(files: Files, targets: Sequence[str], copies: Sequence[str], na
     refuse_damaged(known, source)
     refuse_unusable(source)
     for copy in owned:
+        refuse_strange_topic(copy)
         refuse_broker(copy)
         _refuse_foreign(known, owned, copy)
     return Targets(known=known, owned=owned, source=source)

@@ -91,6 +91,19 @@ def with_meta(bench: Bench, text: str) -> Path:
     return node
 
 
+def with_topic(bench: Bench, text: str) -> Path:
+    node = bench.node("basic", 1)
+    (metadata(node) / "partition.metadata").write_text(text)
+    return node
+
+
+def linked(bench: Bench, target: Path) -> Path:
+    """Another path to the same directory."""
+    link = bench.root / "link"
+    link.symlink_to(target)
+    return link
+
+
 def appended(bench: Bench, data: Callable[[int], bytes]) -> Path:
     """A log that goes on with bytes of ours at its end."""
     node = bench.node("basic", 1)

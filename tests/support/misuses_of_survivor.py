@@ -10,22 +10,64 @@ from typing import Final
 from tests.support.misuses import (
     CLUSTER,
     HERE,
+    OTHER_CLUSTER,
     Case,
     appended,
     damaged,
     edited,
     empty,
     foreign,
+    linked,
     newer_record,
     no_meta,
     only_voter,
     standalone,
     with_meta,
+    with_topic,
     without_snapshot,
 )
 
 SURVIVOR_MISUSES: Final = (
     Case("no such directory", lambda b: standalone(b, b.root / "none"), r"none does not exist: give a log directory"),
+    Case(
+        "a newer partition.metadata",
+        lambda b: standalone(b, with_topic(b, "version: 7\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ")),
+        r"partition\.metadata: it is of version 7, and we know 0\. Use a kraft of that version",
+    ),
+    Case(
+        "a partition.metadata that says nothing",
+        lambda b: standalone(b, with_topic(b, "rubbish")),
+        r"partition\.metadata: it does not consist of .*move that file away",
+    ),
+    Case(
+        "another topic's partition.metadata",
+        lambda b: [
+            *("voters", "--dir", with_topic(b, "version: 0\ntopic_id: IMUUwEYIS5iVUTC3I4546w")),
+            *("--set", "1@a:1", "--missing", "rest"),
+        ],
+        r"it names topic IMUUwEYIS5iVUTC3I4546w, and that of the metadata log is A{21}Q.*move that file",
+    ),
+    Case(
+        "one directory by two paths",
+        lambda b: standalone(b, linked(b, b.node("basic", 1)), "--copy", b.node("basic", 1)),
+        r"basic-1 and .*link are one directory: name each copy once",
+    ),
+    Case(
+        "a new directory that is the broker's by another path",
+        lambda b: [
+            *("from-broker", "--broker-dir", b.node("basic", 11), "--missing", "rest", "--node-id", 1, *HERE),
+            *("--dir", linked(b, b.node("basic", 11)) / "new"),
+        ],
+        r"lie in each other: name a new directory",
+    ),
+    Case(
+        "a cloned directory by two paths",
+        lambda b: [
+            *("cluster-id", "--dir", b.node("basic", 1), "--dir", linked(b, b.node("basic", 1))),
+            *("--to", OTHER_CLUSTER),
+        ],
+        r"named twice: name each once|is locked",
+    ),
     Case("a file", lambda b: standalone(b, b.file("file")), r"is a file: give the log directory"),
     Case("an empty directory", lambda b: standalone(b, empty(b)), r"is empty|holds no metadata log: give the log"),
     Case("a running node", lambda b: standalone(b, b.running("basic", 1)), r"is locked: another process.*Stop it"),
@@ -116,7 +158,7 @@ SURVIVOR_MISUSES: Final = (
     Case(
         "damage in the middle",
         lambda b: standalone(b, damaged(b)),
-        r"is damaged at .*kraft recover truncate --dir .* --to \d+ --missing 2,3 --accept-data-loss",
+        r"is damaged at .*kraft recover truncate --dir .* --to \d+ --missing 2,3,11,12 --accept-data-loss",
     ),
     Case(
         "no whole checkpoint", lambda b: standalone(b, without_snapshot(b)), r"no whole checkpoint.*Take another copy"
