@@ -72,6 +72,8 @@ def give_to_owner(log_dir: str, owner: os.stat_result) -> None:
 
 def give_audits(root: str, log_dir: str) -> None:
     """Audit files that root has written belong to the owner of the log directory."""
+    if not os.path.isdir(log_dir):  # taken back to where it was not there
+        return
     owner = os.stat(log_dir)
     if os.geteuid() != 0 or (owner.st_uid, owner.st_gid) == (0, 0):
         return

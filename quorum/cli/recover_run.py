@@ -23,7 +23,7 @@ from quorum.cli.recover_options import author
 from quorum.cli.recover_owner import NewOwner, give_audits, give_to_owner, owner_of_new
 from quorum.cli.recover_show import step_lines
 from quorum.recovery.advice import undo_line
-from quorum.recovery.carry_out import carry_out, remedy
+from quorum.recovery.carry_out import carry_out, clear_away, remedy
 from quorum.recovery.changes import make_directories
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal import JOURNAL_FILE, Record, pending, work_root_of
@@ -54,8 +54,10 @@ def run_repair(
         log_dirs = [_log_dir(files, target, is_new=is_new) for target in targets]
         owner = None if owner_of is None else owner_of_new(str(targets[0].absolute()), str(owner_of))
         _refuse_within(files, work)
+        made: dict[str, tuple[str, ...]] = {}
         for log_dir in log_dirs:
             if log_dir is not None:
+                made[log_dir] = () if files.exists(f"{log_dir}/{LOCK_FILE}") else (LOCK_FILE,)
                 _lock(files, log_dir, held, apply=apply)
             if log_dir is not None and apply:
                 held.callback(give_to_owner, log_dir, os.stat(log_dir if owner is None else owner.path))
@@ -68,6 +70,8 @@ def run_repair(
         if finished and (is_all or output is not OutputFormat.JSON):
             _show_records(output, finished, "Finished what was interrupted")
         if is_all:
+            for record in finished:
+                clear_away(files, record)
             return
         try:
             proposal = propose(files)
@@ -80,8 +84,9 @@ def run_repair(
         if not apply:
             show_proposal(output, proposal)
             return
-        locked = {path for path in log_dirs if path is not None}
-        records = _carry_out(files, proposal, locked, work, held, owner)
+        records = _carry_out(files, proposal, made, work, held, owner)
+        for record in records:
+            clear_away(files, record)
     _show_done(output, proposal, finished, records)
 
 
@@ -116,11 +121,12 @@ def _told_when_interrupted(files: Files, log_dirs: Sequence[str]) -> Iterator[No
 def _carry_out(
     files: Files,
     proposal: Proposal,
-    locked: set[str],
+    made: dict[str, tuple[str, ...]],
     work: Path | None,
     held: ExitStack,
     owner: NewOwner | None,
 ) -> list[Record]:
+    """`made`: the directories that are locked, and what had to be made for that."""
     records = []
     by = author()
     together = [rewrite.log_dir for rewrite in proposal.rewrites]
@@ -128,13 +134,15 @@ def _carry_out(
         rewrite = proposed
         if len(together) > 1:
             rewrite = msgspec.structs.replace(proposed, facts={**proposed.facts, TOGETHER: together})
-        if rewrite.log_dir not in locked and owner is not None:
+        new = made.get(rewrite.log_dir, ())
+        if rewrite.log_dir not in made and owner is not None:
+            new = (LOCK_FILE,) if files.exists(rewrite.log_dir) else (LOCK_FILE, ".")
             make_directories(files, rewrite.log_dir, like=owner.mode_of, owner_of=owner.path)
             held.callback(give_to_owner, rewrite.log_dir, os.stat(owner.path))
             held.callback(DirectoryLock(files, rewrite.log_dir).release)
         root = work_root(rewrite.log_dir, work)
         held.callback(give_audits, root, rewrite.log_dir)
-        records.append(carry_out(files, rewrite, author=by, work_root=root))
+        records.append(carry_out(files, rewrite, author=by, work_root=root, made=new))
     return records
 
 

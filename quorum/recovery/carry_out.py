@@ -19,7 +19,7 @@ import errno
 
 import msgspec
 
-from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
+from metadata_log.directory import LOCK_FILE, META_PROPERTIES_FILE, METADATA_DIRECTORY
 from metadata_log.files import Files, parent_of, replace_file
 from metadata_log.tools.times import time_text
 from quorum.recovery.adopt import adopt
@@ -52,8 +52,8 @@ class Author(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
 
 
-def carry_out(files: Files, rewrite: Rewrite, *, author: Author, work_root: str) -> Record:
-    """Do it. When this returns, all of it is durable.
+def carry_out(files: Files, rewrite: Rewrite, *, author: Author, work_root: str, made: tuple[str, ...] = ()) -> Record:
+    """Do it. When this returns, all of it is durable. `made`: what the caller had to make for it, see `Record`.
 
     Raises:
         RecoveryError: a call failed; the message says whether the directory is the old one or waits to be finished.
@@ -63,6 +63,7 @@ def carry_out(files: Files, rewrite: Rewrite, *, author: Author, work_root: str)
     refuse_pending(files, log_dir)
     try:
         sweep(files, log_dir, work_root)
+        made += () if files.exists(f"{log_dir}/{METADATA_DIRECTORY}") else (METADATA_DIRECTORY,)
         work_dir = _new_work_dir(files, rewrite, author, work_root)
         record = Record(
             state=PREPARED,
@@ -76,6 +77,8 @@ def carry_out(files: Files, rewrite: Rewrite, *, author: Author, work_root: str)
             files=tuple(_prepared(files, rewrite, work_dir, change) for change in rewrite.changes),
             facts=rewrite.facts,
             undoes=rewrite.undoes,
+            made=made,
+            unmakes=rewrite.unmakes,
             meta_sha256=sha256_of(files, f"{log_dir}/{META_PROPERTIES_FILE}"),
         )
         for directory in sorted({parent_of(f"{log_dir}/{change.name}") for change in rewrite.changes}):
@@ -258,6 +261,26 @@ def _give_back(files: Files, record: Record) -> None:
     if files.exists(held):
         files.unlink(held)
         files.fsync_dir(record.log_dir)
+
+
+def clear_away(files: Files, record: Record) -> None:
+    """Remove what a repair that was taken back had made besides files, where nothing else has come into it since.
+
+    The caller holds the lock, and nobody starts from the directory: what stays after a crash hinders nothing.
+    """
+    if record.undoes is None:
+        return
+    log_dir = record.log_dir
+    gone = {*record.made, *record.unmakes}
+    metadata = f"{log_dir}/{METADATA_DIRECTORY}"
+    if METADATA_DIRECTORY in gone and files.exists(metadata) and not files.listdir(metadata):
+        files.rmdir(metadata)
+    if LOCK_FILE in gone and files.exists(f"{log_dir}/{LOCK_FILE}"):
+        files.unlink(f"{log_dir}/{LOCK_FILE}")
+    files.fsync_dir(log_dir)
+    if "." in gone and not files.listdir(log_dir):
+        files.rmdir(log_dir)
+        files.fsync_dir(parent_of(log_dir))
 
 
 def sweep(files: Files, log_dir: str, work_root: str) -> None:

@@ -34,7 +34,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 class Rewrite(msgspec.Struct, frozen=True, kw_only=True):
     """All that is done to one log directory. `facts` go into the audit file as they are.
 
-    `undoes`: the work directory of the repair that this takes back.
+    `undoes`: the work directory of the repair that this takes back, and `unmakes` what else that one had made.
     """
 
     action: str
@@ -42,6 +42,7 @@ class Rewrite(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[FileChange, ...]
     facts: dict[str, object] = {}
     undoes: str | None = None
+    unmakes: tuple[str, ...] = ()
 
 
 def chunks(files: Files, path: str, size: int | None = None) -> Iterator[bytes]:

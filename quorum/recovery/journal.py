@@ -56,6 +56,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         files: all that it changes.
         facts: what was known: cluster, node, epochs, offsets kept and lost.
         undoes: the work directory of the repair that this one takes back.
+        made: what was not there before and is none of `files`: `.lock`, the metadata directory, the log directory `.`.
+        unmakes: what the repair that this one takes back had made so.
         meta_sha256: of meta.properties when it was decided: whose directory it is, at whatever path; None: none.
     """
 
@@ -72,6 +74,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     facts: dict[str, object] = {}
     undoes: str | None = None
     meta_sha256: str | None = None
+    made: tuple[str, ...] = ()
+    unmakes: tuple[str, ...] = ()
 
     @property
     def root(self) -> str:

@@ -63,7 +63,9 @@ def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:
     _refuse_grown(files, record)
     changes = tuple(_back(files, record, file) for file in record.files)
     facts: dict[str, object] = {"undone_action": record.action, "undone_at": record.at}
-    rewrite = Rewrite(action=UNDO, log_dir=log_dir, changes=changes, facts=facts, undoes=record.work_dir)
+    rewrite = Rewrite(
+        action=UNDO, log_dir=log_dir, changes=changes, facts=facts, undoes=record.work_dir, unmakes=record.made
+    )
     return Proposal(
         action=UNDO,
         rewrites=(rewrite,),
@@ -76,7 +78,7 @@ def _foreseen(files: Files, record: Record, work_root: str) -> Proposal:
     """Of a repair that was interrupted: it is finished first, so that what is taken back is whole."""
     refuse_lost_backup(files, record, work_root)
     changes = tuple(_from_backup(files, record, file) for file in record.files)
-    rewrite = Rewrite(action=UNDO, log_dir=record.log_dir, changes=changes, undoes=record.work_dir)
+    rewrite = Rewrite(action=UNDO, log_dir=record.log_dir, changes=changes, undoes=record.work_dir, unmakes=record.made)
     return Proposal(
         action=UNDO,
         rewrites=(rewrite,),

@@ -10,7 +10,7 @@ import pytest
 
 from quorum.cli.main import run
 from tests.support.clusters import unpack_clusters
-from tests.support.misuses import NO_WAIT, Bench
+from tests.support.misuses import HERE, NO_WAIT, Bench
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,32 @@ def test_the_backup_goes_where_it_is_told_to(
     assert not node.with_name(f"{node.name}.recovery").exists()
     assert run(["recover", "undo", *words]) == 0
     capsys.readouterr()
-    assert {path: data for path, data in everything(node).items() if not path.endswith(".lock")} == before
+    assert everything(node) == before
+
+
+@pytest.mark.parametrize("was_there", [False, True])
+def test_what_is_taken_back_leaves_nothing_behind(
+    was_there: bool, clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither the new directory, nor an empty one in it, nor a lock file; the copies were not touched."""
+    bench, new = Bench(clusters, tmp_path / "copies"), tmp_path / "new"
+    if was_there:
+        new.mkdir()
+    words = ["--broker-dir", str(bench.node("basic", 11)), "--node-id", "1", "--missing", "rest", *HERE, *NO_WAIT]
+    assert run(["recover", "from-broker", *words, "--dir", str(new), "--apply"]) == 0
+    assert (new / ".lock").exists()
+    assert run(["recover", "undo", "--dir", str(new), "--apply"]) == 0
+    capsys.readouterr()
+    assert new.exists() == was_there
+    assert not was_there or list(new.iterdir()) == []
+
+
+def test_a_lock_file_that_a_node_had_left_stays(clusters: Path, tmp_path: Path) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    (node / ".lock").touch()
+    assert run(["recover", "standalone", "--dir", str(node), "--missing", "rest", "--apply", *NO_WAIT]) == 0
+    assert run(["recover", "undo", "--dir", str(node), "--apply"]) == 0
+    assert (node / ".lock").exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
