@@ -214,6 +214,8 @@ def show_proposal(output: OutputFormat, proposal: Proposal) -> None:
         return
     for line in _lines(proposal, applied=False):
         print(line)
+    for line in step_lines(proposal.steps if proposal.is_a_part else (), "Next:"):
+        print(line)
     print()
     print("Nothing was changed. Say --apply to do it.")
 

@@ -7,21 +7,22 @@ other's requests: a clone must have an id of its own before it starts.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, MetaProperties, format_meta_properties
 from metadata_log.files import Files
 from metadata_log.ids import InvalidIdError, parse_id
-from quorum.recovery.advice import Step
+from quorum.recovery.advice import Step, command
 from quorum.recovery.changes import Content, FileChange, Rewrite
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal import refuse_pending
 from quorum.recovery.liveness import Heard
 from quorum.recovery.places import Place, find_target
 from quorum.recovery.request import Proposal, Request
+from quorum.recovery.siblings import Siblings, siblings_of
 from quorum.recovery.survey import survey
 
 
@@ -47,7 +48,9 @@ def propose_cluster_id(
         raise AlreadyDoneError(f"all these directories are of cluster {new_id} already")
     if len({os.path.realpath(place.log_dir) for place in places}) < len(places):
         raise RefusedError("a directory is named twice: name each once")
-    _refuse_live(files, places, old[0], request, is_a_clone=is_a_clone)
+    copies = [read_copy(files, place) for place in places if files.exists(place.metadata)]
+    _refuse_live(copies, old[0], request, is_a_clone=is_a_clone)
+    others = siblings_of(files, places, copies, old=old[0], new=new_id)
     rewrites = tuple(
         _rewrite(place, identity, new_id, request.now_ms)
         for place, identity in zip(places, identities, strict=True)
@@ -61,13 +64,31 @@ def propose_cluster_id(
         warnings=(
             "the voters' addresses in the log are still those of the old cluster: where they differ, go on with `kraft "
             "recover voters`, before anything starts",
+            *_told_of(others),
         ),
         steps=(
+            *_do_the_others(others, new_id, is_a_clone=is_a_clone),
             Step(
                 text="Do the same with every other log directory of the cluster, brokers' too, before anything starts"
             ),
         ),
+        is_a_part=True,
     )
+
+
+def _told_of(others: Siblings) -> Iterator[str]:
+    if others.paths:
+        names = ", ".join(others.paths)
+        yield f"{names}: of the same node and cluster, and not named: no node starts with directories of two"
+    yield from others.elsewhere
+
+
+def _do_the_others(others: Siblings, new_id: str, *, is_a_clone: bool) -> list[Step]:
+    if not others.paths:
+        return []
+    dirs = [word for path in others.paths for word in ("--dir", path)]
+    line = command("kraft", "recover", "cluster-id", *dirs, "--to", new_id, *(["--is-a-clone"] if is_a_clone else []))
+    return [Step(text="Give the node's other log directories here the same id", commands=(f"{line} --apply",))]
 
 
 def _check_id(text: str) -> None:
@@ -84,9 +105,8 @@ def _identity(files: Files, place: Place) -> MetaProperties:
     return place.identity
 
 
-def _refuse_live(files: Files, places: Sequence[Place], old: str, request: Request, *, is_a_clone: bool) -> None:
+def _refuse_live(copies: Sequence[Copy], old: str, request: Request, *, is_a_clone: bool) -> None:
     """A live cluster of the old id: either these are its own directories, or a clone's."""
-    copies = [read_copy(files, place) for place in places if files.exists(place.metadata)]
     endpoints = list(dict.fromkeys(endpoint for copy in copies for endpoint in survey([copy]).endpoints()))
     for answer in request.ask([*endpoints, *request.more_endpoints]):
         is_live = answer.heard in (Heard.LEADER, Heard.CONTROLLER) and answer.cluster_id in (None, old)

@@ -59,6 +59,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
         warnings: what the user should know before.
         steps: what follows.
         asked: who was asked for a live leader, and what was heard.
+        is_a_part: of something that other directories need, too, so that a dry run tells what follows.
     """
 
     action: str
@@ -70,6 +71,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
     asked: tuple[Answer, ...] = ()
+    is_a_part: bool = False
 
 
 def refuse_unsafe(

@@ -10,7 +10,7 @@ import pytest
 
 from quorum.cli.main import run
 from tests.support.clusters import unpack_clusters
-from tests.support.misuses import HERE, NO_WAIT, Bench
+from tests.support.misuses import HERE, NO_WAIT, OTHER_CLUSTER, Bench
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +88,17 @@ def test_what_is_taken_back_leaves_nothing_behind(
     capsys.readouterr()
     assert new.exists() == was_there
     assert not was_there or list(new.iterdir()) == []
+
+
+def test_a_dry_run_for_a_clone_says_what_else_to_do(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = Bench(clusters, tmp_path).node("every-record", 11)
+    words = ["--dir", str(node), "--to", OTHER_CLUSTER, "--is-a-clone", "--timeout", "0.3"]
+    assert run(["recover", "cluster-id", *words]) == 0
+    said = capsys.readouterr().out
+    assert "broker 11 registered a log directory of id " in said
+    assert said.index("Next:") < said.index("Do the same with every other log directory") < said.index("Nothing was")
 
 
 def test_a_lock_file_that_a_node_had_left_stays(clusters: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from quorum.recovery.copies import read_copy
 from quorum.recovery.errors import AlreadyDoneError
 from quorum.recovery.liveness import Answer, Heard
 from quorum.recovery.places import find_place
+from quorum.recovery.request import Proposal
 from quorum.recovery.standalone import propose_standalone
 from tests.support.repair_cases import (
     NEW_CLUSTER,
@@ -71,6 +72,29 @@ def test_a_clone_gets_another_cluster_id_on_all_its_disks() -> None:
     assert [meta.cluster_id for meta in found] == [NEW_CLUSTER, NEW_CLUSTER]
     before = read_meta_properties(load("basic/node-1/data"), "/data")
     assert (found[0].node_id, found[0].directory_id) == (before.node_id, before.directory_id)
+
+
+def test_a_nodes_other_log_directories_are_named() -> None:
+    """By what lies beside the given one; where it does not, by the broker's registration."""
+    files = load("every-record/node-11/data1", load("every-record/node-11/data", target="/n/data"), "/n/data1")
+
+    def asked(*paths: str) -> Proposal:
+        return propose_cluster_id(files, paths, NEW_CLUSTER, request(ask=lambda _: ()), is_a_clone=True)
+
+    def told(found: Proposal) -> str:
+        return "\n".join(found.warnings)
+
+    alone = asked("/n/data")
+    assert "/n/data1: of the same node and cluster, and not named" in told(alone)
+    assert alone.steps[0].commands == (
+        f"kraft recover cluster-id --dir /n/data1 --to {NEW_CLUSTER} --is-a-clone --apply",
+    )
+    assert not any("not named" in said or "registered" in said for said in asked("/n/data", "/n/data1").warnings)
+    repair(files, lambda files: asked("/n/data1"), "/n/data1")
+    assert "data1" not in told(asked("/n/data"))
+    elsewhere = load("every-record/node-11/data", target="/n/data")
+    found = propose_cluster_id(elsewhere, ["/n/data"], NEW_CLUSTER, request(), is_a_clone=True)
+    assert "broker 11 registered a log directory of id 6y6OYCbUqyddgSW8tK_XgQ, too, which is not here" in told(found)
 
 
 def test_a_living_clusters_id_is_changed_in_a_clone_only() -> None:
