@@ -70,8 +70,6 @@ def run_repair(
         if finished and (is_all or output is not OutputFormat.JSON):
             _show_records(output, finished, "Finished what was interrupted")
         if is_all:
-            for record in finished:
-                clear_away(files, record)
             return
         try:
             proposal = propose(files)
@@ -85,8 +83,6 @@ def run_repair(
             show_proposal(output, proposal)
             return
         records = _carry_out(files, proposal, made, work, held, owner)
-        for record in records:
-            clear_away(files, record)
     _show_done(output, proposal, finished, records)
 
 
@@ -143,6 +139,7 @@ def _carry_out(
         root = work_root(rewrite.log_dir, work)
         held.callback(give_audits, root, rewrite.log_dir)
         records.append(carry_out(files, rewrite, author=by, work_root=root, made=new))
+        clear_away(files, records[-1])
     return records
 
 

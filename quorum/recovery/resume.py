@@ -15,7 +15,7 @@ import msgspec
 from metadata_log.files import Files
 from quorum.recovery.adopt import adopt
 from quorum.recovery.advice import undo_line
-from quorum.recovery.carry_out import finish
+from quorum.recovery.carry_out import clear_away, finish
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.journal import Record, again, pending
 from quorum.recovery.undo import UNDO, refuse_lost_backup
@@ -48,8 +48,10 @@ def resume(files: Files, log_dirs: Sequence[str], asked: Asked, root_of: Callabl
         here = adopt(files, log_dir)
         if here is not None:
             refuse_lost_backup(files, here, root_of(log_dir))
-    finished = [finish(files, log_dir) for log_dir in log_dirs]
-    return [record for record in finished if record is not None]
+    finished = [record for log_dir in log_dirs if (record := finish(files, log_dir)) is not None]
+    for record in finished:
+        clear_away(files, record)
+    return finished
 
 
 def is_all(finished: Sequence[Record], asked: Asked, targets: int) -> bool:
