@@ -180,9 +180,7 @@ class _Reader:
     """The fold over one copy's files."""
 
     def __init__(self, files: Files, place: Place, until: int | None) -> None:
-        self._files = files
-        self._place = place
-        self._until = until
+        self._files, self._place, self._until = files, place, until
         self._checkpoints: list[CheckpointFile] = []
         self._origin: CheckpointFile | None = None
         self._state: State | None = None
@@ -194,10 +192,7 @@ class _Reader:
         self._is_cut = False
         self._start: int | None = None
         self._end = 0
-        self._epoch = -1
-        self._greatest_epoch = -1
-        self._data_epoch = -1
-        self._timestamp = -1
+        self._epoch = self._greatest_epoch = self._data_epoch = self._timestamp = -1
         self._sums = BatchSums()
         self._quiet: BatchHeader | None = None
         self._repair: OffsetAndEpoch | None = None

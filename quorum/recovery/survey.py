@@ -16,7 +16,7 @@ from metadata_log.batch import batch_values
 from metadata_log.directory import QUORUM_STATE_FILE, MetaProperties
 from metadata_log.errors import RecordError
 from metadata_log.files import Files
-from metadata_log.ids import NodeId, ReplicaKey, id_text
+from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.records import (
     KRaftVersionRecord,
     LeaderChangeMessage,
@@ -395,14 +395,3 @@ def new_epoch(known: Survey, gap: int) -> int:
             "give less"
         )
     return known.greatest_epoch + gap
-
-
-def text_of(keys: Iterable[ReplicaKey]) -> str:
-    """`1, 2 and 3`-like list of voters."""
-    return (
-        ", ".join(
-            f"{key.node_id}" if not any(key.directory_id) else f"{key.node_id}:{id_text(key.directory_id)}"
-            for key in keys
-        )
-        or "none"
-    )
