@@ -173,6 +173,11 @@ def test_a_voter_of_another_cluster_is_told_so_and_changes_nothing(tmp_path: Pat
         assert log_of(stranger).stat().st_size == 0
 
 
+def _refusals(node: Node) -> list[str]:
+    """What it has written of them, a line each."""
+    return [line for line in node.log_file.read_text().splitlines() if " refusal " in line]
+
+
 def test_an_agent_of_another_cluster_is_told_so_once(tmp_path: Path) -> None:
     """It asks many times a second, for ever; neither side fills its log with that."""
     with Cluster(tmp_path / "two", controllers=(1,), agents=(11,)) as cluster:
@@ -184,13 +189,16 @@ def test_an_agent_of_another_cluster_is_told_so_once(tmp_path: Path) -> None:
         cluster.start()
         create(cluster, [f"topic-{number}" for number in range(100)])
         wait_until("the stranger to be refused", lambda: " refusal " in stranger.log_file.read_text())
-        told = [line for line in stranger.log_file.read_text().splitlines() if " refusal " in line]
+        told = _refusals(stranger)
         assert len(told) == 1
         assert f"it is not of cluster {other}" in told[0]
         assert "bootstrap server 1" in told[0]
-        said = [line for line in controller.log_file.read_text().splitlines() if " refusal " in line]
-        assert len(said) == 1
-        assert "peer=11@127.0.0.1" in said[0]
+        wait_until("its Fetch and its registration to be refused", lambda: len(_refusals(controller)) == 2)
+        fetch, registration = sorted(_refusals(controller), key=lambda line: line.partition("request=")[2])
+        assert "request=FetchRequest" in fetch
+        assert "peer=11@127.0.0.1" in fetch
+        assert "request=RegisterBroker" in registration
+        assert "peer='broker 11'" in registration
 
 
 def test_a_second_process_of_ours_on_one_directory(cluster: Cluster, node: Node, tmp_path: Path) -> None:
