@@ -92,6 +92,12 @@ class Files(Protocol):
             BlockingIOError: somebody else holds it.
         """
 
+    def lock_holder(self, path: str) -> int | None:
+        """The id of another process that holds the lock of a lock file, 0 where its id is not told; None: nobody does.
+
+        It takes no lock, and makes no file.
+        """
+
 
 def parent_of(path: str) -> str:
     """The directory that holds `path`."""

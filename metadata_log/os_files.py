@@ -9,6 +9,7 @@ import errno
 import fcntl
 import os
 import stat
+import struct
 from _thread import allocate_lock
 from contextlib import suppress
 from typing import Final
@@ -16,6 +17,9 @@ from typing import Final
 from metadata_log.files import FileHandle, HeldLock, parent_of
 
 _FILE_MODE: Final = 0o644
+_FLOCK: Final = struct.Struct("hhqqi4x")
+"""`struct flock` of 64-bit Linux: type, whence, start, length (0: to the end), process id."""
+_HAS_NO_LOCKS: Final = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 class OsFileHandle:
@@ -103,6 +107,27 @@ class _OsLock:
             self._held.discard(self._path)
             os.close(self._descriptor)
 
+    @classmethod
+    def holder(cls, path: str) -> int | None:
+        """See the port, `lock_holder`. F_GETLK tells of others' locks only; what is ours is not even opened."""
+        with cls._guard:
+            if os.path.realpath(path) in cls._held:
+                return None
+            try:
+                descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            except FileNotFoundError:
+                return None
+            try:
+                asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+                kind, _, _, _, holder = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))
+            except OSError as error:
+                if error.errno in _HAS_NO_LOCKS:  # a file system without locks: nobody can hold one
+                    return None
+                raise OSError(error.errno, error.strerror, path) from error
+            finally:
+                os.close(descriptor)
+        return None if kind == fcntl.F_UNLCK else max(int(holder), 0)
+
 
 class OsFiles:
     """The port, on the operating system."""
@@ -183,3 +208,7 @@ class OsFiles:
     def lock(self, path: str) -> HeldLock:
         """See the port. A POSIX lock, as Java's `FileChannel.lock` is: each sees the other's (flock would not)."""
         return _OsLock(path)
+
+    def lock_holder(self, path: str) -> int | None:
+        """See the port. The id is 0 for a process of another container or host."""
+        return _OsLock.holder(path)

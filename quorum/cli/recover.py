@@ -41,7 +41,8 @@ def inspect(
 
     Name every copy that there is: controllers', also dead ones', and brokers': each broker holds the metadata log, and
     one may hold what no surviving controller has. Reads only, and takes no lock. A directory that is no copy, cannot be
-    read or is of another cluster is named, and left out.
+    read or is of another cluster is named, and left out. One that a node runs on is read as of one moment, and named;
+    where that node votes, no repair is recommended: ask the running controllers first.
     Exit status 1: a majority of the voters is not here and sound, or a directory was left out.
     """
     from metadata_log.os_files import OsFiles  # noqa: PLC0415  (not needed for help)

@@ -20,6 +20,7 @@ from quorum.recovery.inspect import Inspection
 from quorum.recovery.kept_elsewhere import gone
 from quorum.recovery.plan import Plan, fault_of
 from quorum.recovery.request import unlisted
+from quorum.recovery.running import use_of
 from quorum.recovery.survey import Survey
 from quorum.recovery.verify import Verification
 
@@ -42,6 +43,8 @@ def show_inspection(found: Inspection) -> None:
         print(f"LET GO: {one}.")
     for said in (said for copy in known.copies for said in copy.audited.unread):
         print(f"NOT KNOWN: {said}.")
+    for copy in known.in_use:
+        print(f"{copy.label}: {use_of(copy)}; its log reached offset {copy.end.offset} so far.")
     for conflict in known.conflicts:
         print(f"CONFLICT: {conflict}: {conflict.cause}.")
     for pair in known.uncompared:
@@ -193,6 +196,8 @@ def _copy_data(known: Survey, copy: Copy) -> dict[str, object]:
         "checkpoints": [{"name": found.name, "problem": found.problem} for found in copy.checkpoints],
         "stop": None if copy.stop is None else msgspec.to_builtins(copy.stop),
         "fault": fault_of(copy),
+        "in_use": use_of(copy),
+        "in_use_by_pid": copy.used_by or None,
     }
 
 

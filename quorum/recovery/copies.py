@@ -1,7 +1,7 @@
 """One copy of the metadata log, read from end to end: how far it is safe, and what it says there.
 
 Decides: where a copy stops being usable, and from which checkpoint its metadata is replayed. Must not know: other
-copies. Reads only; a running broker's copy may be read as well.
+copies. Reads only, and as of one moment: a running node's may be read as well.
 
 Safe is the part that goes on without a gap, damage or a falling epoch from its beginning, or from a whole checkpoint.
 """
@@ -9,11 +9,13 @@ Safe is the part that goes on without a gap, damage or a falling epoch from its 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import msgspec
 
 from metadata_log.batch import BatchHeader
 from metadata_log.directory import QuorumState
+from metadata_log.directory_lock import LOCK_FILE
 from metadata_log.errors import MetadataLogError, UnknownRecordError
 from metadata_log.files import Files
 from metadata_log.ids import NodeId, ReplicaKey
@@ -25,6 +27,7 @@ from metadata_log.snapshot import checkpoint_name, parse_checkpoint_name, read_c
 from metadata_log.tools.bounds import ReplicaExtent
 from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.history import Quorum, State, quorum_of
+from metadata_log.tools.one_moment import OneMoment, read_at_one_moment
 from metadata_log.tools.scan import Damage, Fault, scan
 from metadata_log.voters import VoterSet
 from quorum.recovery.beside import Unread, read_beside
@@ -46,8 +49,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         origin: the checkpoint that its metadata begins with; None: offset 0.
         state: the metadata and the quorum at `end`; None: it cannot be told, and `problem` says why.
         is_newer: `problem` is a record of newer software.
-        quorum_problem: why quorum-state says nothing usable.
-        unread: files beside the log that say nothing usable.
+        quorum_problem, unread: why quorum-state, and which files beside the log, say nothing usable.
         greatest_epoch: of any batch, checkpoint, leader or vote in it or beside it.
         committed_before: see `ReplicaExtent`.
         last_timestamp_ms: of the last safe batch; -1 without one.
@@ -57,6 +59,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         repair: where a repair's batch is, the last one; None without one.
         audited: what repairs of it let go, by the audit files beside it.
         behind: who is named behind the damage, in what can be read there.
+        used_by: the process that runs on the directory, see `Reach`: then `end` is so far.
     """
 
     place: Place
@@ -82,6 +85,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     repair: OffsetAndEpoch | None
     audited: Audited = Audited()
     behind: NamedNodes = NamedNodes()
+    used_by: int | None
 
     @property
     def label(self) -> str:
@@ -152,28 +156,30 @@ def read_copy(files: Files, place: Place, *, until: int | None = None, may_be_bl
         RefusedError: there is no metadata log, or `until` lies within a batch or outside.
         OSError: it cannot be read.
     """
-    names = files.listdir(place.metadata) if files.exists(place.metadata) else []
-    if not names and not may_be_blank:
-        raise RefusedError(f"{place.log_dir} holds no metadata log: give the directory that has one")
-    reader = _Reader(files, place, until)
-    reader.choose_checkpoint(names)
-    for base in segment_bases(names):
-        reader.read_segment(int(base))
-    reader.check_end()
-    copy = reader.copy(reach_of(files, place) if names and until is None else Reach())
+    used_by = files.lock_holder(f"{place.log_dir}/{LOCK_FILE}")
+
+    def read(moment: OneMoment) -> Copy:
+        if not moment.names and not may_be_blank:
+            raise RefusedError(f"{place.log_dir} holds no metadata log: give the directory that has one")
+        reader = _Reader(moment, place, until)
+        reader.choose_checkpoint(list(moment.names))
+        for base in segment_bases(list(moment.names)):
+            reader.read_segment(int(base))
+        reader.check_end()
+        reach = reach_of(moment, place) if moment.names and until is None else Reach()
+        return reader.copy(msgspec.structs.replace(reach, used_by=used_by))
+
+    copy = read_at_one_moment(files, place.metadata, read)
     return copy if until is not None else msgspec.structs.replace(copy, audited=audited_of(files, place))
 
 
 def batches_from(files: Files, copy: Copy, start: int) -> Iterator[LocatedBatch]:
     """The safe batches that end after `start`, in order."""
     for part in copy.segments:
-        handle = files.open(f"{copy.place.metadata}/{part.name}", read_only=True)
-        try:
+        with closing(files.open(f"{copy.place.metadata}/{part.name}", read_only=True)) as handle:
             for found in scan(handle, 0, part.safe_size):
                 if isinstance(found, LocatedBatch) and found.header.next_offset > start:
                     yield found
-        finally:
-            handle.close()
 
 
 class _Reader:
@@ -216,11 +222,8 @@ class _Reader:
             self._problem = f"its log begins at offset {first}, and no whole checkpoint holds what was before"
 
     def _size_of(self, name: str) -> int:
-        handle = self._files.open(f"{self._place.metadata}/{name}", read_only=True)
-        try:
+        with closing(self._files.open(f"{self._place.metadata}/{name}", read_only=True)) as handle:
             return handle.size()
-        finally:
-            handle.close()
 
     def _read_checkpoint(self, found: CheckpointFile) -> CheckpointFile:
         path = f"{self._place.metadata}/{found.name}"
@@ -250,8 +253,7 @@ class _Reader:
     def read_segment(self, base: int) -> None:
         """Read one; after a stop only for its epochs, and to see whether anything sound follows."""
         path = f"{self._place.metadata}/{segment_file(base)}"
-        handle = self._files.open(path, read_only=True)
-        try:
+        with closing(self._files.open(path, read_only=True)) as handle:
             size = handle.size()
             safe_size = 0
             if self._start is None:
@@ -264,8 +266,6 @@ class _Reader:
                     self._on_damage(found, path)
                 elif self._takes(found, path):
                     safe_size = found.position + found.header.size_in_bytes
-        finally:
-            handle.close()
         self._parts.append(SegmentPart(base=base, size=size, safe_size=safe_size))
 
     @property
@@ -396,4 +396,5 @@ class _Reader:
             short=reach.short if is_short else None,
             repair=self._repair,
             behind=self._behind,
+            used_by=reach.used_by,
         )

@@ -6,6 +6,7 @@ Decides: what is accepted as a log directory. Must not know: what its log holds.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -154,3 +155,19 @@ def _read_identity(files: Files, log_dir: str, name: str) -> tuple[MetaPropertie
         return None, str(error)
     except OSError as error:
         return None, f"{log_dir}/{name} cannot be read: {error.strerror or error}"
+
+
+def one_cluster(identities: Iterable[MetaProperties | None], paths: Sequence[str]) -> str | None:
+    """The id of the cluster that directories are of; None where none says.
+
+    Raises:
+        RefusedError: they are of several.
+    """
+    by_id: dict[str, list[str]] = {}
+    for identity, path in zip(identities, paths, strict=True):
+        if identity is not None:
+            by_id.setdefault(identity.cluster_id, []).append(path)
+    if len(by_id) > 1:
+        said = "; ".join(f"{cluster} ({', '.join(places)})" for cluster, places in by_id.items())
+        raise RefusedError(f"these directories are of several clusters: {said}. Name copies of one cluster only")
+    return next(iter(by_id), None)

@@ -20,6 +20,7 @@ from quorum.recovery.followers import left_behind, set_aside
 from quorum.recovery.kept_elsewhere import danger, endangered, keep_first, not_whole
 from quorum.recovery.obstacles import obstacle, outvoted, undo_lines
 from quorum.recovery.related import is_comparable
+from quorum.recovery.running import running_voters, situation_of, steps_of
 from quorum.recovery.survey import Excess, Survey, excess, shortfalls, unreached
 
 
@@ -56,21 +57,20 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 def make_plan(files: Files, known: Survey) -> Plan:
     """What to do with these copies."""
+    sound = sound_voters(known)
+    is_majority = bool(known.voters) and len({copy.node_id for copy in sound}) >= len(known.voters) // 2 + 1
+    running = running_voters(known)
+    if running:
+        steps = steps_of(known, running)
+        return Plan(is_whole=is_majority, situation=situation_of(running), repairs=(), steps=steps)
     repairs = tuple(_repairs(files, known))
     found = obstacle(files, known)
     if found is not None:
         return Plan(is_whole=False, situation=found.situation, repairs=repairs, steps=found.steps)
-    plan = _plan(known, repairs)
+    lack = lacking(known, sound) if is_majority else None
+    is_whole = is_majority and lack is None
+    plan = _majority_here(known, sound, repairs) if is_whole else _majority_lost(known, repairs, lack)
     return msgspec.structs.replace(plan, steps=(*keep_first(known), *plan.steps))
-
-
-def _plan(known: Survey, repairs: tuple[Repair, ...]) -> Plan:
-    sound = sound_voters(known)
-    present = {copy.node_id for copy in sound}
-    if known.voters and len(present) >= len(known.voters) // 2 + 1:
-        lack = lacking(known, sound)
-        return _majority_here(known, sound, repairs) if lack is None else _majority_lost(known, repairs, lack)
-    return _majority_lost(known, repairs)
 
 
 def sound_voters(known: Survey) -> list[Copy]:

@@ -20,21 +20,25 @@ from quorum.recovery.places import Place
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Up to where the log once reached, at least its end; `short`: how that is proven, where it ends before that."""
+    """Up to where the log once reached, at least its end; `short`: how that is proven, where it ends before that.
+
+    `used_by`: the process that runs on the directory, 0 where its id is not told; None: none does.
+    """
 
     proved_end: int = 0
     short: str | None = None
     destroyed: tuple[tuple[str | None, int | None, str], ...] = ()
     """File, position and meaning of bytes that no interrupted write leaves."""
+    used_by: int | None = None
 
     def judged(self, stop: Stop | None) -> Stop | None:
-        """`stop`, as damage where it was taken for an unfinished write and cannot be."""
+        """`stop`, as damage where it was taken for an unfinished write and cannot be; None where that is under way."""
         if stop is None or not stop.is_torn:
             return stop
         for file, position, what in self.destroyed:
             if (file, position) == (stop.file, stop.position):
                 return msgspec.structs.replace(stop, is_torn=False, what=what)
-        return stop
+        return None if self.used_by is not None else stop
 
 
 def reach_of(files: Files, place: Place) -> Reach:

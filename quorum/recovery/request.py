@@ -20,6 +20,7 @@ from quorum.recovery.errors import RefusedError
 from quorum.recovery.liveness import ONE_NODE, Answer, refuse_live
 from quorum.recovery.places import Place
 from quorum.recovery.plan import lacking, sound_voters, usable
+from quorum.recovery.running import refuse_running
 from quorum.recovery.survey import Excess, Survey, unreached
 
 DEFAULT_EPOCH_GAP = 1000
@@ -99,6 +100,7 @@ def refuse_unsafe(
     answers = tuple(request.ask(list(dict.fromkeys([*endpoints, *writes]))))
     instead = {"instead": ONE_NODE} if is_one_nodes else {}
     refuse_live(answers, known.cluster_id, request.not_controllers, **instead)
+    refuse_running(known)
     return answers
 
 

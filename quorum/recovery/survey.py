@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.batch import batch_values
-from metadata_log.directory import QUORUM_STATE_FILE, MetaProperties
+from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.errors import RecordError
 from metadata_log.files import Files
 from metadata_log.ids import NodeId, ReplicaKey
@@ -33,6 +33,7 @@ from quorum.recovery.copies import Copy, batches_from
 from quorum.recovery.copy_parts import control_records, opens_repair
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.once_held import bounds_once, forgetful
+from quorum.recovery.places import one_cluster
 from quorum.recovery.related import is_comparable
 from quorum.recovery.told import Told
 
@@ -157,6 +158,11 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         """Whether records may have been committed that no copy here holds."""
         return len(self.unheard_voters) >= len(self.voters) // 2 + 1
 
+    @property
+    def in_use(self) -> tuple[Copy, ...]:
+        """Copies that nodes run on: their ends are so far."""
+        return tuple(copy for copy in self.copies if copy.used_by is not None)
+
     def endpoints(self) -> dict[Endpoint, int]:
         """Where a controller may listen, by all copies: voters' and registered controllers' listeners."""
         found: dict[Endpoint, int] = {}
@@ -207,7 +213,7 @@ def survey(copies: Sequence[Copy]) -> Survey:
     """
     if not copies:
         raise RefusedError("no copy of a metadata log is named")
-    cluster_id = _one_cluster([copy.place.identity for copy in copies], [copy.place.log_dir for copy in copies])
+    cluster_id = one_cluster([copy.place.identity for copy in copies], [copy.place.log_dir for copy in copies])
     ranked = sorted(copies, key=lambda copy: copy.rank, reverse=True)
     voters = _voters(ranked)
     is_voter = {
@@ -223,11 +229,14 @@ def survey(copies: Sequence[Copy]) -> Survey:
     conflicts = tuple(conflicts_of(ranked))
     of_one_log = [copy for copy in ranked if is_comparable(ranked[0], copy)]
     left = committed_bounds([copy.extent for copy in of_one_log], voters)
+    bounds = bounds_once(of_one_log, voters, left)
+    if any(copy.used_by is not None and is_voter[id(copy)] for copy in ranked):  # by now a majority may hold more
+        left, bounds = (msgspec.structs.replace(each, upper=None) for each in (left, bounds))
     return Survey(
         copies=tuple(ranked),
         cluster_id=cluster_id,
         voters=voters,
-        bounds=bounds_once(of_one_log, voters, left),
+        bounds=bounds,
         bounds_left=left,
         absent_voters=tuple(sorted(voting - nodes)),
         absent_brokers=tuple(sorted(brokers - nodes - voting)),
@@ -248,17 +257,6 @@ def _voters(ranked: Sequence[Copy]) -> tuple[ReplicaKey, ...]:
         if copy.static_voters:
             return tuple(ReplicaKey(node_id=NodeId(voter)) for voter in copy.static_voters)
     return ()
-
-
-def _one_cluster(identities: Iterable[MetaProperties | None], paths: Sequence[str]) -> str | None:
-    by_id: dict[str, list[str]] = {}
-    for identity, path in zip(identities, paths, strict=True):
-        if identity is not None:
-            by_id.setdefault(identity.cluster_id, []).append(path)
-    if len(by_id) > 1:
-        said = "; ".join(f"{cluster} ({', '.join(places)})" for cluster, places in by_id.items())
-        raise RefusedError(f"these directories are of several clusters: {said}. Name copies of one cluster only")
-    return next(iter(by_id), None)
 
 
 def excess(files: Files, known: Survey, kept: Copy) -> list[Excess]:
@@ -306,7 +304,8 @@ def shortfalls(known: Survey) -> list[Excess]:
     for copy in known.copies:
         follows = [other for other in known.copies if common_end(copy, other) == copy.end.offset]
         start = max(int(other.end.offset) for other in (copy, *follows))
-        if copy.proved_end > start:
+        is_proven = copy.short is not None or (copy.stop is not None and not copy.stop.is_torn)
+        if copy.proved_end > start and is_proven:
             found.append(
                 Excess(
                     label=copy.label,

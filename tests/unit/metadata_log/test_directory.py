@@ -39,6 +39,7 @@ from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId, ReplicaKey,
 from metadata_log.offsets import Epoch
 from metadata_log.os_files import OsFiles
 from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
+from tests.support.other_process import HOLD, TAKE, TAKE_AS_JAVA, held_by_another
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 PROPERTIES = sorted(FIXTURES.glob("*/node-*/data/meta.properties"))
@@ -224,28 +225,14 @@ def test_wrong_partition_metadata_is_named(data: bytes) -> None:
         parse_partition_metadata(data, "there")
 
 
-HOLD = (
-    "import sys, fcntl, os; fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT); {take}; "
-    "print('held', flush=True); sys.stdin.read()"
-)
-TAKE = "fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)"
-TAKE_AS_JAVA = "import struct; fcntl.fcntl(fd, fcntl.F_SETLK, struct.pack('hhqqi', fcntl.F_WRLCK, 0, 0, 2**63 - 1, 0))"
-
-
 @pytest.mark.parametrize("take", [TAKE, TAKE_AS_JAVA], ids=["lockf", "as Java's FileChannel.lock"])
 def test_a_directory_is_for_one_process(tmp_path: Path, take: str) -> None:
     path = tmp_path / ".lock"
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD.format(take=take), str(path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "held\n"
+    with held_by_another(path, take) as holder:
         with pytest.raises(DirectoryLockedError, match=rf"{path} is locked: another process, one of ours or a Kafka"):
             DirectoryLock(OsFiles(), str(tmp_path))
-        other.communicate("")
+        assert OsFiles().lock_holder(str(path)) == holder
+    assert OsFiles().lock_holder(str(path)) is None
     lock = DirectoryLock(OsFiles(), str(tmp_path))
     lock.release()
 
@@ -261,11 +248,17 @@ def test_our_lock_keeps_others_out_and_a_second_attempt_of_ours_does_not_drop_it
     lock = DirectoryLock(OsFiles(), str(tmp_path))
     with pytest.raises(DirectoryLockedError):
         DirectoryLock(OsFiles(), str(tmp_path))
+    assert OsFiles().lock_holder(str(tmp_path / ".lock")) is None  # no other process's
     assert "BlockingIOError" in attempt(tmp_path / ".lock")
     lock.release()
     lock.release()
     assert attempt(tmp_path / ".lock") == "held\n"
     DirectoryLock(OsFiles(), str(tmp_path)).release()
+
+
+def test_asking_who_holds_a_lock_makes_no_lock_file(tmp_path: Path) -> None:
+    assert OsFiles().lock_holder(str(tmp_path / ".lock")) is None
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_simulated_lock_is_void_after_a_crash() -> None:

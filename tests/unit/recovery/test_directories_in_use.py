@@ -1,0 +1,131 @@
+"""`kraft recover inspect` while nodes run on what it reads: no growth looks like damage, and nothing rests on ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from metadata_log.batch import build_batch
+from metadata_log.files import FileHandle
+from metadata_log.ids import TopicId
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.os_files import OsFiles
+from metadata_log.records import MetadataRecord, NoOpRecord, TopicRecord, encode_record
+from quorum.cli.main import run
+from quorum.recovery.copies import read_copy
+from quorum.recovery.inspect import inspect_copies
+from quorum.recovery.places import find_place
+from tests.support.clusters import unpack_clusters
+from tests.support.misuses import Bench, last_segment
+from tests.support.other_process import held_by_another
+
+CONCLUDED = ("never committed", "ower it off", "set back", "from-broker", "reached 9", "None", "loses", "undo")
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
+
+
+@pytest.fixture
+def bench(clusters: Path, tmp_path: Path) -> Bench:
+    return Bench(clusters, tmp_path)
+
+
+def grow(log_dir: Path, offset: int, *records: MetadataRecord) -> None:
+    """Append a batch for each record, in the epoch that the logs end with."""
+    with last_segment(log_dir).open("ab") as log:
+        for at, record in enumerate(records, offset):
+            values = [encode_record(record, 0)]
+            log.write(build_batch(base_offset=Offset(at), epoch=Epoch(1), timestamp_ms=1, values=values))
+
+
+class GrowingFiles(OsFiles):
+    """Files of a node that appends a batch whenever somebody opens its segment."""
+
+    def __init__(self, log_dir: Path, end: int) -> None:
+        self._log_dir = log_dir
+        self.end = end
+
+    def open(self, path: str, *, create: bool = False, exclusive: bool = False, read_only: bool = False) -> FileHandle:
+        handle = super().open(path, create=create, exclusive=exclusive, read_only=read_only)
+        if path == str(last_segment(self._log_dir)):
+            grow(self._log_dir, self.end, NoOpRecord())
+            self.end += 1
+        return handle
+
+
+def said_of(capsys: pytest.CaptureFixture[str], *paths: Path, status: int = 0) -> str:
+    assert run(["recover", "inspect", *map(str, paths)]) == status
+    return capsys.readouterr().out
+
+
+def test_a_log_that_grows_while_it_is_read_is_read_as_of_one_moment(bench: Bench) -> None:
+    nodes = [bench.node("basic", node) for node in (1, 11, 12)]
+    files = GrowingFiles(nodes[0], 95)
+    copy = read_copy(files, find_place(files, str(nodes[0])))
+    assert copy.end.offset < files.end
+    assert (copy.proved_end, copy.stop, copy.short) == (copy.end.offset, None, None)
+    found = inspect_copies(files, list(map(str, nodes)))
+    assert [repair.loses for repair in found.plan.repairs if "node 1 " in repair.on] == [()]
+
+
+def test_an_unfinished_write_of_a_running_node_is_no_torn_tail(bench: Bench) -> None:
+    node = bench.node("basic", 1)
+    with last_segment(node).open("ab") as log:
+        log.write(b"\0\0\0\0\0\0\0\x5f\0\0\1")
+    place = find_place(OsFiles(), str(node))
+    with held_by_another(node / ".lock") as holder:
+        copy = read_copy(OsFiles(), place)
+        assert (copy.used_by, copy.stop, copy.end.offset) == (holder, None, 95)
+    stopped = read_copy(OsFiles(), place)
+    assert stopped.used_by is None
+    assert stopped.stop is not None
+    assert stopped.stop.is_torn
+
+
+def test_where_a_voter_runs_its_quorum_is_asked_first(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    voter, behind, ahead = bench.node("basic", 1), bench.node("basic", 11), bench.node("basic", 12)
+    grow(ahead, 95, TopicRecord(name="late", topic_id=TopicId(bytes(range(16)))))
+    stopped = said_of(capsys, voter, behind, ahead, status=1)
+    assert "Power it off" in stopped
+    assert "loses offsets" in stopped
+    with held_by_another(voter / ".lock") as holder:
+        said = said_of(capsys, voter, behind, ahead, status=1)
+    assert f"node 1 ({voter}): in use: a node runs on it (pid {holder}); its log reached offset 95 so far." in said
+    assert f"This quorum has running nodes: node 1 ({voter})." in said
+    assert "1. Ask the running controllers first" in said
+    assert "bin/kafka-metadata-quorum.sh --bootstrap-controller 127.0.0.1:29101 describe --status" in said
+    assert [word for word in CONCLUDED if word in said] == []
+
+
+def test_a_broker_ahead_of_voters_that_run_proves_no_loss(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    voters, broker = [bench.node("basic", node) for node in (1, 2, 3)], bench.node("basic", 12)
+    last_segment(broker).write_bytes(last_segment(voters[1]).read_bytes())
+    grow(broker, 96, *[NoOpRecord()] * 30)
+    with held_by_another(voters[0] / ".lock"), held_by_another(broker / ".lock") as holder:
+        said = said_of(capsys, *voters, broker)
+    assert f"node 12 ({broker}): in use: a node runs on it (pid {holder}); its log reached offset 126 so far." in said
+    assert "CONFLICT" not in said
+    assert "none from offset" not in said
+    assert [word for word in CONCLUDED if word in said] == []
+
+
+def test_a_broker_may_run_and_is_named(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    voter, broker = bench.node("basic", 1), bench.node("basic", 12)
+    with held_by_another(broker / ".lock") as holder:
+        assert run(["recover", "inspect", str(voter), str(broker), "-o", "json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    used = {copy["node_id"]: (copy["in_use"], copy["in_use_by_pid"]) for copy in data["copies"]}
+    assert used == {1: (None, None), 12: (f"in use: a node runs on it (pid {holder})", holder)}
+    assert any("standalone" in command for step in data["steps"] for command in step["commands"])
+
+
+def test_no_repair_beside_a_voter_that_runs(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    own, other = bench.node("basic", 1), bench.node("basic", 2)
+    words = ["recover", "truncate", "--dir", str(own), "--to", "80", "--copy", str(other), "--missing", "rest"]
+    with held_by_another(other / ".lock") as holder:
+        assert run([*words, "--timeout", "0.3"]) != 0
+    assert f"node 2 ({other}) is in use: a node runs on it (pid {holder}), and it votes" in capsys.readouterr().err
