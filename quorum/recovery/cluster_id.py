@@ -19,7 +19,7 @@ from quorum.recovery.changes import Content, FileChange, Rewrite
 from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal import refuse_pending
-from quorum.recovery.liveness import Heard
+from quorum.recovery.liveness import Answer, Heard, silence
 from quorum.recovery.places import Place, find_target
 from quorum.recovery.request import Proposal, Request
 from quorum.recovery.siblings import Siblings, siblings_of
@@ -45,11 +45,14 @@ def propose_cluster_id(
     if len(old) > 1:
         raise RefusedError(f"these directories are of several clusters: {', '.join(old)}. Name those of one cluster")
     if not old:
-        raise AlreadyDoneError(f"all these directories are of cluster {new_id} already")
+        raise AlreadyDoneError(
+            f"all these directories are of cluster {new_id} already, so that nothing is to be done with them: start "
+            "them, or give them another id (`kraft storage random-uuid` makes one)"
+        )
     if len({os.path.realpath(place.log_dir) for place in places}) < len(places):
         raise RefusedError("a directory is named twice: name each once")
     copies = [read_copy(files, place) for place in places if files.exists(place.metadata)]
-    _refuse_live(copies, old[0], request, is_a_clone=is_a_clone)
+    asked = _refuse_live(copies, old[0], request, is_a_clone=is_a_clone)
     others = siblings_of(files, places, copies, old=old[0], new=new_id)
     rewrites = tuple(
         _rewrite(place, identity, new_id, request.now_ms)
@@ -65,7 +68,9 @@ def propose_cluster_id(
             "the voters' addresses in the log are still those of the old cluster: where they differ, go on with `kraft "
             "recover voters`, before anything starts",
             *_told_of(others),
+            *silence(asked),
         ),
+        asked=asked,
         steps=(
             *_do_the_others(others, new_id, is_a_clone=is_a_clone),
             Step(
@@ -92,10 +97,12 @@ def _do_the_others(others: Siblings, new_id: str, *, is_a_clone: bool) -> list[S
 
 
 def _check_id(text: str) -> None:
+    make = "make one with `kraft storage random-uuid`"
     try:
-        parse_id(text)
+        if not any(parse_id(text)):
+            raise RefusedError(f"--to {text}: all its bytes are zero, which stands for no id; {make}")
     except InvalidIdError as error:
-        raise RefusedError(f"--to: {error}; make one with `kraft storage random-uuid`") from error
+        raise RefusedError(f"--to: {error}; {make}") from error
 
 
 def _identity(files: Files, place: Place) -> MetaProperties:
@@ -105,16 +112,18 @@ def _identity(files: Files, place: Place) -> MetaProperties:
     return place.identity
 
 
-def _refuse_live(copies: Sequence[Copy], old: str, request: Request, *, is_a_clone: bool) -> None:
-    """A live cluster of the old id: either these are its own directories, or a clone's."""
+def _refuse_live(copies: Sequence[Copy], old: str, request: Request, *, is_a_clone: bool) -> tuple[Answer, ...]:
+    """A live cluster of the old id: either these are its own directories, or a clone's. Gives who was asked."""
     endpoints = list(dict.fromkeys(endpoint for copy in copies for endpoint in survey([copy]).endpoints()))
-    for answer in request.ask([*endpoints, *request.more_endpoints]):
+    answers = tuple(request.ask([*endpoints, *request.more_endpoints]))
+    for answer in answers:
         is_live = answer.heard in (Heard.LEADER, Heard.CONTROLLER) and answer.cluster_id in (None, old)
         if is_live and not is_a_clone:
             raise RefusedError(
                 f"cluster {old} lives: {answer.address} answers ({answer.said}). If these directories are a clone of "
                 "its, and that cluster goes on, say --is-a-clone; if they are its own, leave them"
             )
+    return answers
 
 
 def _rewrite(place: Place, identity: MetaProperties, new_id: str, now_ms: int) -> Rewrite:

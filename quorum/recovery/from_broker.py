@@ -201,7 +201,11 @@ def _proposal(
             f"{new.log_dir} becomes the log directory of controller {node_id}, from the copy of {chosen.label}",
             f"static voters become {_static(new)}" if voters is None else f"voters: {', '.join(map(str, voters))}",
         ],
-        warnings=_warnings(others, node_id if node_id in ahead.others([]) else None),
+        warnings=[
+            *_warnings(others, node_id if node_id in ahead.others([]) else None),
+            *_hard_to_find(ahead.known, new),
+            *_of_a_controller(ahead.known, chosen),
+        ],
         steps=_steps(ahead, new, voters, others),
     )
 
@@ -236,6 +240,34 @@ def _warnings(others: Sequence[int], reused: int | None) -> tuple[str, ...]:
             f"call themselves {reused}"
         )
     return tuple(found)
+
+
+def _hard_to_find(known: Survey, new: NewController) -> Iterator[str]:
+    """Sentences about what no broker's configuration is sure to name: an id or an address that no controller had."""
+    servers = "controller.quorum.bootstrap.servers (or controller.quorum.voters)"
+    image = known.told_by.image
+    ids = {int(voter.node_id) for voter in known.voters} | {*map(int, image.cluster.controllers if image else ())}
+    if ids and new.node_id not in ids:
+        yield (
+            f"--node-id {new.node_id} never was a controller's here, those were {', '.join(map(str, sorted(ids)))}: "
+            f"brokers find this one only if their {servers} names its address"
+        )
+    had = {f"{endpoint.host}:{endpoint.port}" for endpoint in known.endpoints()}
+    if had and new.endpoints and not any(f"{one.host}:{one.port}" in had for one in new.endpoints):
+        yield (
+            f"no lost controller listened at {', '.join(map(str, new.endpoints))}, but at {', '.join(sorted(had))}: "
+            f"name the new address in {servers} of every node, and restart it"
+        )
+
+
+def _of_a_controller(known: Survey, chosen: Copy) -> Iterator[str]:
+    """That a surviving voter need not be copied: it goes on in its own directory, under its own id and address."""
+    if known.is_voter(chosen):
+        name = "standalone" if chosen.kraft_version > 0 else "static-voters"
+        yield (
+            f"{chosen.label} is a surviving controller's directory, not a broker's: `kraft recover {name} --dir "
+            f"{chosen.place.log_dir}` makes it go on in place; leave it as it is from now on if you make a new one"
+        )
 
 
 def _gone(name: str) -> FileChange:

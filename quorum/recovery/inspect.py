@@ -23,11 +23,15 @@ from quorum.recovery.survey import Survey, survey
 
 
 class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
-    """A directory that nothing can be said of, and why. `may_hold_more`: it may yet be a copy of this cluster's log."""
+    """A directory that nothing can be said of, and why. `may_hold_more`: it may yet be a copy of this cluster's log.
+
+    `node_id`: whose it is, where that can be read.
+    """
 
     path: str
     problem: str
     may_hold_more: bool = False
+    node_id: int | None = None
 
 
 class Inspection(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +91,7 @@ def read_each(files: Files, paths: Sequence[str]) -> Reading:
     unjudged: list[Unjudged] = []
     interrupted: list[Interruption] = []
     for path in paths:
+        place = None
         try:
             place = _new_place(files, path, places)
             places[os.path.realpath(place.metadata)] = place
@@ -96,7 +101,8 @@ def read_each(files: Files, paths: Sequence[str]) -> Reading:
         except (MetadataLogError, OSError) as error:
             if len(paths) == 1 and not interrupted:
                 raise
-            unjudged.append(_unjudged(path, error))
+            found_id = None if place is None else place.node_id
+            unjudged.append(msgspec.structs.replace(_unjudged(path, error), node_id=found_id))
     if not copies:
         said = "; ".join([*(one.problem for one in unjudged), *(_finish_first(one) for one in interrupted)])
         raise RefusedError(f"none of these directories can be judged: {said}")
@@ -116,11 +122,24 @@ def inspect_copies(files: Files, paths: Sequence[str]) -> Inspection:
         first = of_interruptions(reading.interrupted, paths)
         plan = Plan(is_whole=False, situation=first.situation, repairs=(), steps=first.steps)
         return Inspection(survey=known, plan=plan, unjudged=reading.unjudged)
-    plan = make_plan(files, known)
     unread = [one for one in reading.unjudged if one.may_hold_more]
+    plan = make_plan(files, _without(known, unread))
     if unread:
         plan = msgspec.structs.replace(plan, steps=(_read_first(unread), *plan.steps))
     return Inspection(survey=known, plan=plan, unjudged=reading.unjudged)
+
+
+def _without(known: Survey, unread: Sequence[Unjudged]) -> Survey:
+    """The same, where no command of the plan calls gone (--missing) what is there and cannot be read.
+
+    Where one of those does not say whose it is, it may be any absent node's.
+    """
+    there = {one.node_id for one in unread}
+    return msgspec.structs.replace(
+        known,
+        absent_voters=() if None in there else tuple(node for node in known.absent_voters if node not in there),
+        absent_brokers=() if None in there else tuple(node for node in known.absent_brokers if node not in there),
+    )
 
 
 def _finish_first(one: Interruption) -> str:

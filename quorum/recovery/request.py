@@ -177,10 +177,10 @@ def refuse_absent(known: Survey, request: Request) -> None:
         raise RefusedError(f"--missing {wrong[0]}: a copy of node {wrong[0]} is named, so it is not missing")
     unsaid = sorted(absent - request.missing) if not request.all_missing else []
     if unsaid:
-        names = ",".join(map(str, unsaid))
+        names, all_names = (",".join(map(str, sorted(nodes))) for nodes in (unsaid, {*unsaid, *request.missing}))
         raise RefusedError(
             f"there is no copy here of nodes {names}, and each may hold records that no other has: name their log "
-            f"directories with --copy; where they are gone for good, say --missing {names}"
+            f"directories with --copy; where they are gone for good, say --missing {all_names}"
             f"{''.join(f'; {said}' for said in unlisted(known))}"
         )
 

@@ -40,7 +40,10 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
     known, own = read_target(files, target, copies)
     if to > own.end.offset or (to == own.end.offset and own.stop is None and own.short is None):
         beyond = "its safe part ends" if own.stop is not None else "it ends"
-        raise RefusedError(f"{own.label}: {beyond} at offset {own.end.offset} already, so --to {to} cuts nothing")
+        raise RefusedError(
+            f"{own.label}: {beyond} at offset {own.end.offset} already, so --to {to} cuts nothing: give an "
+            "offset before that, or leave the log as it is and start the node"
+        )
     if to == 0:
         raise RefusedError(
             f"--to 0 would leave nothing of the log of {own.label}: keep its {METADATA_DIRECTORY} elsewhere, and let "

@@ -115,7 +115,7 @@ SURVIVOR_MISUSES: Final = (
     Case(
         "half the copies",
         lambda b: ["standalone", "--dir", b.node("basic", 1), "--copy", b.node("basic", 12), "--missing", "2,3"],
-        r"no copy here of nodes 11,.*--missing 11",
+        r"no copy here of nodes 11,.*--missing 2,3,11",
     ),
     Case(
         "missing, but named",

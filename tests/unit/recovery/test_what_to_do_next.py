@@ -1,0 +1,111 @@
+"""What refusals and dry runs of `kraft recover` say to do next: it can be done, and leads on."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from quorum.cli.main import run
+from tests.support.clusters import unpack_clusters
+from tests.support.kafka.runbook import RUNBOOKS
+from tests.support.misuses import CLUSTER, NO_WAIT, OTHER_CLUSTER, Bench, last_segment
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
+
+
+@pytest.fixture
+def bench(clusters: Path, tmp_path: Path) -> Bench:
+    return Bench(clusters, tmp_path)
+
+
+def recover(capsys: pytest.CaptureFixture[str], *words: object, fails: bool = False) -> str:
+    assert (run(["recover", *map(str, words)]) != 0) is fails
+    said = capsys.readouterr()
+    return said.err if fails else said.out
+
+
+def from_broker(bench: Bench, *words: object, broker: int = 12, node_id: int = 1, port: int = 29101) -> list[object]:
+    at = ("--endpoint", f"CONTROLLER://127.0.0.1:{port}", "--node-id", node_id)
+    source = ("--broker-dir", bench.node("basic", broker))
+    return ["from-broker", *source, "--dir", bench.root / "new", *at, "--missing", "rest", *NO_WAIT, *words]
+
+
+@pytest.mark.parametrize("said", ["2,3", "11,12", "2,12"])
+def test_the_missing_that_are_named_are_all_that_is_needed(
+    bench: Bench, capsys: pytest.CaptureFixture[str], said: str
+) -> None:
+    words = ["standalone", "--dir", bench.node("basic", 1), *NO_WAIT]
+    named = re.search(r"say --missing (\S+)", recover(capsys, *words, "--missing", said, fails=True))
+    assert named is not None
+    assert named[1] == "2,3,11,12"
+    recover(capsys, *words, "--missing", named[1])
+
+
+def test_an_id_and_an_address_that_no_controller_had(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    strange = recover(capsys, *from_broker(bench, node_id=7, port=1))
+    assert "WARNING: --node-id 7 never was a controller's here, those were 1, 2, 3: brokers find this one" in strange
+    assert "WARNING: no lost controller listened at CONTROLLER://127.0.0.1:1, but at 127.0.0.1:29101, 127" in strange
+    usual = recover(capsys, *from_broker(bench))
+    assert "never was a controller" not in usual
+    assert "no lost controller listened" not in usual
+
+
+def test_a_surviving_controllers_directory_needs_no_new_one(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    said = recover(capsys, *from_broker(bench, broker=1))
+    log_dir = bench.node("basic", 1)
+    assert f"node 1 ({log_dir}) is a surviving controller's directory, not a broker's" in said
+    assert f"`kraft recover standalone --dir {log_dir}`" in said
+    assert "surviving controller's directory" not in recover(capsys, *from_broker(bench))
+
+
+def test_what_cannot_be_read_is_not_called_gone(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    unread, voter = bench.node("basic", 2), bench.node("basic", 1)
+    segment = last_segment(unread)
+    segment.unlink()
+    segment.mkdir()
+    assert run(["recover", "inspect", str(unread), str(voter), "-o", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    commands = [command for step in found["steps"] for command in step["commands"] if "--missing" in command]
+    assert commands
+    assert all("--missing 3,11,12" in command for command in commands)
+
+
+def test_the_id_of_zeros_is_none(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["cluster-id", "--dir", bench.node("basic", 1), "--to", "A" * 22, *NO_WAIT]
+    said = recover(capsys, *words, fails=True)
+    assert f"--to {'A' * 22}: all its bytes are zero, which stands for no id; make one with" in said
+
+
+def test_nothing_to_do_says_what_then(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    node = bench.node("basic", 1)
+    same = recover(capsys, "cluster-id", "--dir", node, "--to", CLUSTER, *NO_WAIT, fails=True)
+    assert "nothing is to be done with them: start them, or give them another id" in same
+    past = recover(capsys, "truncate", "--dir", node, "--to", 999, "--missing", "rest", *NO_WAIT, fails=True)
+    assert "so --to 999 cuts nothing: give an offset before that, or leave the log as it is and start" in past
+
+
+def test_another_cluster_id_says_who_was_asked(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    said = recover(capsys, "cluster-id", "--dir", bench.node("basic", 1), "--to", OTHER_CLUSTER, *NO_WAIT)
+    asked = said[said.index("Asked for a live leader:") :]
+    assert "  127.0.0.1:29101: nobody, " in asked
+
+
+def test_the_runbooks_way_from_a_survivor_to_a_brokers_copy(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (RUNBOOKS / "majority-lost.md").read_text(encoding="utf-8")
+    written = re.search(r"^`kraft recover (from-broker .*)`,$", page, re.MULTILINE)
+    assert written is not None
+    line = written[1].replace("host1:9093", "127.0.0.1:29101")
+    for path, here in (
+        ("/var/lib/kafka/data.survivor", bench.node("basic", 1)),
+        ("/var/lib/kafka/data", bench.root / "new"),
+        ("copies/broker-11", bench.node("basic", 11)),
+        ("copies/broker-12", bench.node("basic", 12)),
+    ):
+        line = line.replace(path, str(here))
+    assert "Would do: kraft recover from-broker" in recover(capsys, *line.split(), *NO_WAIT)
