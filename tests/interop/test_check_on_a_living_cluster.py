@@ -1,6 +1,7 @@
 """`kraft check` on a cluster of real Kafka while it lives: topics made and deleted, a leader and a broker killed.
 
-What it says of a healthy cluster is nothing, whatever moment it meets; and it changes nothing on the disks.
+What it says of a healthy cluster is nothing, whatever moment it meets; and it changes nothing on the disks. `kraft
+recover inspect` says who uses the directories, and to ask them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ pytestmark = [pytest.mark.campaign, pytest.mark.timeout(400)]
 
 _AFTER_A_KILL = {"torn_tail", "uncommitted_tail", "index_remnant"}
 """What a kill -9 may leave, and the node mends when it starts."""
+_LOOKS = 8
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +73,25 @@ def test_it_is_silent_at_every_moment(living: KafkaCluster) -> None:
         writing.result()
     assert checks > 0
     assert all(node.is_running for node in living.nodes.values())
+
+
+def test_inspect_names_who_runs_and_finds_no_loss(living: KafkaCluster) -> None:
+    leader = living.leader()
+    nodes = [leader, *living.brokers]
+    for _ in range(_LOOKS):
+        words = ["recover", "inspect", *(str(node.log_dir) for node in nodes), "-o", "json"]
+        done = subprocess.run(
+            [sys.executable, "-m", "quorum.cli.main", *words], capture_output=True, text=True, check=False
+        )
+        assert done.stderr == ""
+        found = json.loads(done.stdout)
+        used = {copy["node_id"]: copy["in_use_by_pid"] for copy in found["copies"]}
+        assert used == {node.node_id: node.process.pid for node in nodes}
+        assert [copy["fault"] for copy in found["copies"]] == [None] * len(nodes)
+        assert found["repairs"] == []
+        assert found["conflicts"] == []
+        assert found["situation"].startswith(f"This quorum has running nodes: node {leader.node_id} (")
+        assert "kafka-metadata-quorum.sh" in found["steps"][0]["commands"][0]
 
 
 def test_after_kill_9_of_the_leader_and_of_a_broker(living: KafkaCluster) -> None:
