@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from quorum.recovery.advice import Step, command, contact, is_ours
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import RefusedError
-from quorum.recovery.survey import Survey, elects
+from quorum.recovery.survey import Survey, elects, unreached
 
 
 def use_of(copy: Copy) -> str | None:
@@ -54,6 +54,7 @@ def steps_of(known: Survey, running: Sequence[Copy]) -> tuple[Step, ...]:
     """Ask those who know; and only then, and with all of them stopped, a repair."""
     dirs = [copy.place.log_dir for copy in known.copies]
     return (
+        *_stay_stopped(known),
         Step(
             text="Ask the running controllers first. Where they have a leader, the quorum lives and needs no "
             "repair: a voter that does not start is removed from the voters, formatted anew and added again",
@@ -64,6 +65,20 @@ def steps_of(known: Survey, running: Sequence[Copy]) -> tuple[Step, ...]:
             "back fenced, so that no log goes on; where these are copies, make them again"
         ),
         Step(text="Then inspect all once more", commands=(command("kraft", "recover", "inspect", *dirs),)),
+    )
+
+
+def _stay_stopped(known: Survey) -> tuple[Step, ...]:
+    """About stopped controllers whose directories a repair has not reached: beside what runs they would elect, too."""
+    half = unreached(known)
+    names = ", ".join(copy.label for copy in (half[1] if half is not None else ()) if copy.used_by is None)
+    if half is None or not names:
+        return ()
+    return (
+        Step(
+            text=f"Do not start {names} from what is here: a repair on {half[0].label} has changed who votes, and they "
+            "do not know it"
+        ),
     )
 
 

@@ -113,6 +113,19 @@ def test_a_broker_ahead_of_voters_that_run_proves_no_loss(bench: Bench, capsys: 
     assert [word for word in CONCLUDED if word in said] == []
 
 
+def test_beside_a_repaired_voter_that_runs_no_old_one_is_to_start(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repaired, old = bench.node("basic", 1), bench.node("basic", 2)
+    words = ["recover", "standalone", "--dir", str(repaired), "--missing", "rest", "--timeout", "0.3", "--apply"]
+    assert run(words) == 0
+    with held_by_another(repaired / ".lock"):
+        said = said_of(capsys, repaired, old)
+    assert f"1. Do not start node 2 ({old}) from what is here: a repair on node 1 ({repaired}) has changed who" in said
+    with held_by_another(repaired / ".lock"), held_by_another(old / ".lock"):
+        assert "Do not start" not in said_of(capsys, repaired, old)
+
+
 def test_a_broker_may_run_and_is_named(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     voter, broker = bench.node("basic", 1), bench.node("basic", 12)
     with held_by_another(broker / ".lock") as holder:
