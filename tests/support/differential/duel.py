@@ -44,6 +44,14 @@ class Difference(msgspec.Struct, frozen=True):
 Address = tuple[str, int]
 
 
+def _ours(at: Address) -> Side:
+    return Side("ours", *at, must_answer=True)
+
+
+def _kafkas(at: Address) -> Side:
+    return Side("Kafka's", *at, must_answer=False)
+
+
 class Duel:
     """What was asked so far (the world that it made), and what differed.
 
@@ -59,12 +67,12 @@ class Duel:
 
     async def play(self, count: int, ours: Address, kafkas: Address) -> None:
         """Ask `count` requests of each, at the listener of its active controller."""
-        async with Side("ours", *ours) as mine, Side("Kafka's", *kafkas) as theirs:
+        async with _ours(ours) as mine, _kafkas(kafkas) as theirs:
             await self._play(count, mine, theirs)
 
     async def play_forms(self, forms: Sequence[Sequence[Ask]], ours: Address, kafkas: Address) -> None:
         """Ask what is given, and not what chance says; each form of several requests begins without topics."""
-        async with Side("ours", *ours) as mine, Side("Kafka's", *kafkas) as theirs:
+        async with _ours(ours) as mine, _kafkas(kafkas) as theirs:
             for form in forms:
                 for number, ask in enumerate(form):
                     await self._ask_both(number, ask, mine, theirs)
