@@ -41,19 +41,12 @@ def propose_cluster_id(
     _check_id(new_id)
     places = [find_target(files, path) for path in targets]
     identities = [_identity(files, place) for place in places]
-    old = sorted({identity.cluster_id for identity in identities} - {new_id})
-    if len(old) > 1:
-        raise RefusedError(f"these directories are of several clusters: {', '.join(old)}. Name those of one cluster")
-    if not old:
-        raise AlreadyDoneError(
-            f"all these directories are of cluster {new_id} already, so that nothing is to be done with them: start "
-            "them, or give them another id (`kraft storage random-uuid` makes one)"
-        )
+    old = _old_id(identities, new_id)
     if len({os.path.realpath(place.log_dir) for place in places}) < len(places):
         raise RefusedError("a directory is named twice: name each once")
     copies = [read_copy(files, place) for place in places if files.exists(place.metadata)]
-    asked = _refuse_live(copies, old[0], request, is_a_clone=is_a_clone)
-    others = siblings_of(files, places, copies, old=old[0], new=new_id)
+    asked = _refuse_live(copies, old, request, is_a_clone=is_a_clone)
+    others = siblings_of(files, places, copies, old=old, new=new_id)
     rewrites = tuple(
         _rewrite(place, identity, new_id, request.now_ms)
         for place, identity in zip(places, identities, strict=True)
@@ -62,7 +55,7 @@ def propose_cluster_id(
     return Proposal(
         action="cluster-id",
         rewrites=rewrites,
-        says=(f"{', '.join(one.log_dir for one in rewrites)} of cluster {old[0]}: of cluster {new_id} from now on",),
+        says=(f"{', '.join(one.log_dir for one in rewrites)} of cluster {old}: of cluster {new_id} from now on",),
         keeps="every byte of the logs: the id stands in meta.properties alone",
         warnings=(
             "the voters' addresses in the log are still those of the old cluster: where they differ, go on with `kraft "
@@ -79,6 +72,19 @@ def propose_cluster_id(
         ),
         is_a_part=True,
     )
+
+
+def _old_id(identities: Sequence[MetaProperties], new_id: str) -> str:
+    """The one that directories have which are not of cluster `new_id` yet."""
+    old = sorted({identity.cluster_id for identity in identities} - {new_id})
+    if len(old) > 1:
+        raise RefusedError(f"these directories are of several clusters: {', '.join(old)}. Name those of one cluster")
+    if not old:
+        raise AlreadyDoneError(
+            f"all these directories are of cluster {new_id} already, so that nothing is to be done with them: start "
+            "them, or give them another id (`kraft storage random-uuid` makes one)"
+        )
+    return old[0]
 
 
 def _told_of(others: Siblings) -> Iterator[str]:
