@@ -24,7 +24,8 @@ DISAGREES: Final = (
 KEEP_PROOF: Final = (
     "do not start this node, and remove nothing beside the log, no index either: these files are the proof. Look at "
     "the other replicas first (kraft log diff, kraft recover inspect). Where a majority of them has what is missing "
-    "here, move the directory aside, whole, and let the replica fetch the log anew into an empty one"
+    "here, move the directory aside, whole, and let the replica fetch the log anew into an empty one. A copy that was "
+    "made while the node ran may only hold its files as of different moments: copy again, the *.log files last"
 )
 RESTORE_FILE: Final = (
     "do not start this node, and do not empty its directory: restore this one file, from a backup of this directory or "

@@ -60,13 +60,21 @@ def live_a_kafka_life(root: Path, tools: KafkaTools) -> KafkaLife:
         _wait_for_ids(cluster, "after-the-kill-0")
         cluster.nodes[BROKER_KILLED].kill()
         crashed = root / "crashed"
-        shutil.copytree(cluster.root, crashed, ignore=shutil.ignore_patterns("server.log"))
+        _copy_while_they_run(cluster.root, crashed)
         _delete(cluster, "gone")
         _delete(cluster, "again")
         _create(cluster, "again", 2, replication=1)
         cluster.start(leader.node_id)
         cluster.stop()
         return KafkaLife(cluster, crashed, leader.node_id)
+
+
+def _copy_while_they_run(root: Path, to: Path) -> None:
+    """Logs last: what lies beside a log, copied after it, would prove records that the copy of the log has not yet."""
+    shutil.copytree(root, to, ignore=shutil.ignore_patterns("server.log", "*.log"))
+    for log in root.rglob("*.log"):
+        if log.name != "server.log" and (to / log.relative_to(root)).parent.is_dir():
+            shutil.copy2(log, to / log.relative_to(root))
 
 
 def _create(cluster: KafkaCluster, topic: str, partitions: int, replication: int = 2) -> None:
