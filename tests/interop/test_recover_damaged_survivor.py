@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.os_files import OsFiles
 from metadata_log.segment import LocatedBatch, segment_file
 from metadata_log.tools.scan import scan
@@ -23,8 +24,10 @@ pytestmark = [pytest.mark.campaign, pytest.mark.timeout(600)]
 
 def test_a_torn_tail_and_a_corrupt_newest_checkpoint(lost: LostCluster, tmp_path: Path) -> None:
     """An older checkpoint and the log say the same; what is torn was acknowledged to nobody."""
-    survivor, other = (node for node in (1, 2, 3) if node != lost.forked)
     with lost.copy(lost.divergent, tmp_path / "cluster") as cluster:
+        # The one that led: a broker may have a record of its that the other had not fetched yet.
+        sound = [node for node in cluster.controllers if node.node_id != lost.forked]
+        other, survivor = (node.node_id for node in sorted(sound, key=end_of))
         destroy(cluster, lost.forked, other)
         node = cluster.nodes[survivor]
         *_, older, newest = checkpoints(node)
@@ -81,10 +84,20 @@ def checkpoints(node: KafkaNode) -> list[str]:
     return sorted(path.name for path in node.metadata_dir.glob("*.checkpoint"))
 
 
+def safe_end(node: KafkaNode) -> OffsetAndEpoch:
+    """Where the safe part of its log ends."""
+    files = OsFiles()
+    return read_copy(files, find_place(files, str(node.log_dir))).end
+
+
+def end_of(node: KafkaNode) -> int:
+    """The offset of that."""
+    return int(safe_end(node).offset)
+
+
 def tear(node: KafkaNode) -> None:
     """Append the beginning of a batch that was due, as a crash in a write leaves it."""
-    files = OsFiles()
-    end = read_copy(files, find_place(files, str(node.log_dir))).end
+    end = safe_end(node)
     with max(node.metadata_dir.glob("*.log")).open("r+b") as log:
         header = log.read(61)
         log.seek(0, 2)
