@@ -66,7 +66,7 @@ def is_fetched_again(known: Survey, one: Gone) -> bool:
     """Whether every majority of the voters has one who holds it: then that one leads, and the other fetches it."""
     if not known.voters or not is_last(one.copy, one.done, one.lost):
         return False
-    return _without(known, one) < len(known.voters) // 2 + 1
+    return _without(known, one) < known.majority
 
 
 def endangered(known: Survey) -> list[Gone]:

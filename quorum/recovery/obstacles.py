@@ -107,7 +107,7 @@ def _grave(known: Survey) -> list[Conflict]:
     electing = [copy for copy in known.copies if elects(known, copy)]
     among = [one for one in known.conflicts if all(copy in electing for copy in one.copies)]
     same = {copy.node_id for copy in electing if known.is_voter(copy) and copy.stop is None and copy.state is not None}
-    if among or len(same) < len(known.voters) // 2 + 1 or not known.voters:
+    if among or len(same) < known.majority or not known.voters:
         return list(known.conflicts)
     return []
 

@@ -58,7 +58,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 def make_plan(files: Files, known: Survey) -> Plan:
     """What to do with these copies."""
     sound = sound_voters(known)
-    is_majority = bool(known.voters) and len({copy.node_id for copy in sound}) >= len(known.voters) // 2 + 1
+    is_majority = bool(known.voters) and len({copy.node_id for copy in sound}) >= known.majority
     running = running_voters(known)
     if running:
         steps = steps_of(known, running)
@@ -292,7 +292,7 @@ def _majority_lost(known: Survey, repairs: tuple[Repair, ...], situation: str | 
     if not known.voters:
         situation = "No majority of the voters is known to be here and sound: no copy here says who votes."
     elif situation is None:
-        situation = f"No majority of the voters is here and sound: {voters} vote, {voters // 2 + 1} are needed{absent}"
+        situation = f"No majority of the voters is here and sound: {voters} vote, {known.majority} are needed{absent}"
     fence = Step(
         text="Make sure that no other controller of this cluster runs or can come back: an old majority that was only "
         "cut off would go on by itself. Power it off, or block its ports"

@@ -260,7 +260,7 @@ def refuse_majority(known: Survey) -> None:
     half = unreached(known)
     behind = () if half is None else half[1]
     sound = [copy for copy in sound_voters(known) if copy not in behind]
-    if known.voters and len({copy.node_id for copy in sound}) >= len(known.voters) // 2 + 1:
+    if known.voters and len({copy.node_id for copy in sound}) >= known.majority:
         if lacking(known, sound) is not None:
             return
         names = ", ".join(str(copy.node_id) for copy in sound)

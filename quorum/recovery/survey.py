@@ -96,8 +96,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         absent_voters, absent_brokers: named by the metadata, or behind damage, and no copy of theirs is here.
         bounds: of what was committed; what a log held until an accepted repair let it go counts as held.
         bounds_left: the same by what the logs hold now.
-        conflicts: pairs of copies that contradict each other.
-        uncompared: pairs of which nothing shows that they are of one log.
+        conflicts, uncompared: pairs that contradict each other, or of which nothing shows that they are of one log.
         told: repairs that audit files tell of, and no copy here has anything of.
     """
 
@@ -154,9 +153,14 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(int(voter.node_id) for voter in self.voters if not any(_votes(key, voter) for key in keys))
 
     @property
+    def majority(self) -> int:
+        """How many voters it takes."""
+        return len(self.voters) // 2 + 1
+
+    @property
     def majority_is_absent(self) -> bool:
         """Whether records may have been committed that no copy here holds."""
-        return len(self.unheard_voters) >= len(self.voters) // 2 + 1
+        return len(self.unheard_voters) >= self.majority
 
     @property
     def in_use(self) -> tuple[Copy, ...]:

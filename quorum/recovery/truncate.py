@@ -113,7 +113,7 @@ def _held_elsewhere(known: Survey, own: Copy) -> str | None:
         if copy.node_id is not None and copy.node_id != own.node_id and known.is_voter(copy)
         if copy.stop is None and copy.end.offset >= reach and _goes_on(own, copy)
     }
-    if not known.voters or len(holders) < len(known.voters) // 2 + 1:
+    if not known.voters or len(holders) < known.majority:
         return None
     names = ", ".join(map(str, sorted(holders)))
     return (

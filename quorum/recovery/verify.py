@@ -158,9 +158,9 @@ def _together(known: Survey) -> Iterator[str]:
         lines = "; ".join(dict.fromkeys(undo_line(one.copy.place.log_dir) for one in risky))
         yield f"{danger(known, risky).removesuffix('.')}; start none before. This takes the loss back: {lines}"
     elected = [copy for copy in known.copies if known.is_voter(copy)]
-    if known.voters and len({copy.node_id for copy in elected}) < len(known.voters) // 2 + 1:
-        needed = len(known.voters) // 2 + 1
-        yield f"{len(elected)} of {len(known.voters)} voters are here, and {needed} must start to elect a leader"
+    if known.voters and len({copy.node_id for copy in elected}) < known.majority:
+        here = f"{len(elected)} of {len(known.voters)}"
+        yield f"{here} voters are here, and {known.majority} must start to elect a leader"
 
 
 def _warnings(known: Survey) -> Iterator[str]:
