@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+# How many processes run the tests: as many as there are cores, 0 for none but pytest itself.
+WORKERS ?= auto
 SHELL := /bin/bash
 
 .DEFAULT_GOAL := help
@@ -20,15 +22,15 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP) ## run the main job: three controllers, two broker agents, one log, one Spark verdict
 	@$(BIN)/kraft demo $(ARGS)
 
-test: $(STAMP) ## pass the tests (under 8 minutes)
-	@$(BIN)/python -m pytest tests -m "not campaign" $(ARGS)
+test: $(STAMP) ## pass the tests (under 8 minutes on two cores)
+	@$(BIN)/python -m pytest tests -m "not campaign" -n $(WORKERS) $(ARGS)
 
 campaign: $(STAMP) ## the slower suites: real faults, process kills, real Kafka's tools; LONG=1 for the long ones
-	@LONG="$(LONG)" $(BIN)/python -m pytest tests -m campaign --timeout 1200 $(ARGS)
+	@LONG="$(LONG)" $(BIN)/python -m pytest tests -m campaign -n $(WORKERS) --timeout 1200 $(ARGS)
 
 sim: $(STAMP) ## simulate whole clusters: SEED=n tells one story (KEEP=, CHANGE= as it prints), MINUTES=m fresh ones
 	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED) $(if $(KEEP),--keep $(KEEP)) \
-		$(if $(CHANGE),--change $(CHANGE)),--minutes $(or $(MINUTES),1) --workers $(or $(WORKERS),2)) $(ARGS)
+		$(if $(CHANGE),--change $(CHANGE)),--minutes $(or $(MINUTES),1) --workers $(or $(filter-out auto,$(WORKERS)),2)) $(ARGS)
 
 check: $(STAMP) ## lint, types, import contracts, generated files fresh; never writes
 	@$(BIN)/ruff check --no-fix --no-cache . && $(BIN)/ruff format --check --no-cache .

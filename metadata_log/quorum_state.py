@@ -82,23 +82,38 @@ def parse_quorum_state(data: bytes, path: str) -> QuorumState:
     """
     try:
         content = json.loads(data)
-        version = content["data_version"]
-        if isinstance(version, int) and version > 1:
+        version = _int(content["data_version"])
+        if version > 1:
             raise NewerFileError(path, f"data_version {version!r} is not known: it was written by newer software")
         if version not in (0, 1):
             raise ValueError(version)
         voters = content.get("currentVoters", [])
         return QuorumState(
-            leader_id=int(content["leaderId"]),
-            leader_epoch=Epoch(int(content["leaderEpoch"])),
+            leader_id=_int(content["leaderId"]),
+            leader_epoch=Epoch(_int(content["leaderEpoch"])),
             voted_key=_voted_key(content, version),
             data_version=version,
-            cluster_id=content.get("clusterId") or "",
-            applied_offset=int(content.get("appliedOffset", 0)),
-            current_voters=None if voters is None else tuple(NodeId(int(voter["voterId"])) for voter in voters),
+            cluster_id=_text(content.get("clusterId") or ""),
+            applied_offset=_int(content.get("appliedOffset", 0), bits=64),
+            current_voters=None if voters is None else tuple(NodeId(_int(voter["voterId"])) for voter in voters),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, InvalidIdError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, InvalidIdError) as error:
         raise CorruptFileError(path, f"it is no quorum state: {_fault(error)}. {VOTE_ADVICE}") from error
+
+
+def _int(value: object, bits: int = 32) -> int:
+    """A whole number of so many bits: not true, not 1.5, and not one in quotes. Kafka's readers take none of these."""
+    if type(value) is not int:
+        raise TypeError(value)
+    if value.bit_length() >= bits:
+        raise ValueError(value)
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
 
 
 def _fault(error: Exception) -> str:
@@ -112,12 +127,14 @@ def _fault(error: Exception) -> str:
             return f"it lacks {error.args[0]}"
         case InvalidIdError():
             return str(error)
+        case RecursionError():
+            return "what is in it is nested too deep"
         case _:
             return "a field in it has a value of the wrong kind"
 
 
 def _voted_key(content: dict[str, Any], version: int) -> ReplicaKey | None:
-    voted_id = int(content["votedId"])
+    voted_id = _int(content["votedId"])
     if voted_id < 0:
         return None
     directory = ZERO_DIRECTORY_ID if version == 0 else parse_directory_id(content["votedDirectoryId"])

@@ -30,6 +30,8 @@ from metadata_log.image.image import MetadataImage
 from metadata_log.image.topics import PartitionImage, TopicImage
 
 _PARTITION_NAME: Final = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>0|[1-9][0-9]{0,9})")
+REMOTE_INDEX_CACHE: Final = "remote-log-index-cache"
+"""The one directory besides partitions' that a broker has in its log directories: tiered storage's cache (KIP-405)."""
 _MARKED_NAME: Final = re.compile(r"(?P<name>.+)\.[0-9a-f]{32}-(?P<mark>future|delete|stray)")
 
 
@@ -131,6 +133,8 @@ def _without_image(directory: DirectoryFacts) -> Verdict:
         return Verdict(kind=Kind.UNKNOWN, why="a broker set it aside as stray before")
     if directory.is_deleted:
         return Verdict(kind=Kind.STALE, why="a broker marked it for deletion before")
+    if directory.name == REMOTE_INDEX_CACHE:
+        return Verdict(kind=Kind.UNKNOWN, why="it is a broker's cache of the indexes of what is in remote storage")
     if directory.topic_name is None:
         return Verdict(kind=Kind.UNKNOWN, why="its name is not that of a topic and a partition")
     if directory.topic_name == METADATA_TOPIC_NAME:

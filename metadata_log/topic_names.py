@@ -22,3 +22,13 @@ def name_fault(name: str) -> str | None:
     if len(name) > MAX_NAME_LENGTH:
         return f"{name[:32]!r}... has {len(name)} characters, at most {MAX_NAME_LENGTH} may be"
     return f"{name!r} (allowed are ASCII letters, digits, '.', '_' and '-', but not '.' or '..')"
+
+
+def may_collide(name: str) -> bool:
+    """Whether another name can be the same to metrics, in which a dot becomes an underscore."""
+    return "." in name or "_" in name
+
+
+def unified(name: str) -> str:
+    """The name as metrics have it: two topics whose unified names are equal collide."""
+    return name.replace(".", "_")

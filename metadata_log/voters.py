@@ -85,6 +85,11 @@ class Voter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return format_voter(self)
 
 
+def majority_of(count: int) -> int:
+    """How many of so many voters decide: more than half."""
+    return count // 2 + 1
+
+
 class VoterSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An immutable set of voters, in the order in which the record that carried it named them."""
 
@@ -161,7 +166,7 @@ class VoterSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def majority(self) -> int:
         """How many voters decide: more than half."""
-        return len(self.voters) // 2 + 1
+        return majority_of(len(self.voters))
 
     def get(self, node_id: NodeId) -> Voter | None:
         """The voter of that node id, whatever its directory, or None."""

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
 import tests.support.environment  # noqa: F401  (before whatever imports gRPC)
+from quorum.cli.demo import cluster
 from tests.support.fresh_seed import fresh_seed
 from tests.support.kill_run import KillRun, run_kills
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """How the tests are shared out among workers."""
+    from tests.support.sharing import Sharing  # noqa: PLC0415  (for those alone who have several)
+
+    return Sharing(config, log)
+
 
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-machine")
@@ -23,6 +35,13 @@ def _processes_that_can_be_interrupted() -> None:
     """Whoever runs the tests behind `&` has SIGINT ignored, and all that they start would ignore Ctrl-C, too."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ports_of_its_own() -> None:
+    """Of several workers, each has a share of the ports: two that start nodes at once must not choose the same."""
+    worker, count = os.environ.get("PYTEST_XDIST_WORKER", "gw0"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    cluster.PORTS = cluster.PORTS[int(worker.removeprefix("gw")) :: count]
 
 
 @pytest.fixture(scope="session")

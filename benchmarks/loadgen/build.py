@@ -14,7 +14,7 @@ _PLUGINS: Final = (
     "google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.5",
     "google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.5.1",
 )
-_PROTOS: Final = ("common", "admin", "controller")
+_PROTOS: Final = ("common", "access", "admin", "controller")
 """What the load generator speaks, with all that it imports."""
 
 

@@ -105,4 +105,5 @@ def _view(facts: ReplicaFacts, voters: Sequence[ReplicaKey]) -> agreement.Replic
         is_voter=is_voter(facts, voters),
         last_epoch=facts.last_epoch,
         known_committed=facts.extent.known_committed,
+        committed_before=facts.extent.committed_before,
     )

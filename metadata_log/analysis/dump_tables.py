@@ -5,6 +5,7 @@ Decides: the columns' types. Must not know: what is chosen, nor where the bytes 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final
 
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from metadata_log.errors import MetadataLogError
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.dump import first_offset_of
-from metadata_log.tools.dump_course import Course, Flaw
+from metadata_log.tools.dump_course import REMOVED, Course, Flaw
 from metadata_log.tools.dump_select import Selection
 from metadata_log.tools.dump_texts import TextRow, text_rows
 
@@ -34,20 +35,25 @@ _SCHEMA: Final = pa.schema(
 )
 
 
-def write_table(paths: Sequence[str], selection: Selection, form: str, out: BinaryIO) -> Iterator[tuple[str, Flaw]]:
+def write_table(
+    paths: Sequence[str], selection: Selection, form: str, out: BinaryIO
+) -> Iterator[tuple[str, Flaw | str]]:
     """Write the records of these files to `out`, as `parquet` or as an Arrow stream (`arrow`), while being iterated.
 
     Yields:
         what is wrong with them, once all is written; what stands behind it is written as well.
     """
-    found: list[tuple[str, Flaw]] = []
+    found: list[tuple[str, Flaw | str]] = []
     with pq.ParquetWriter(out, _SCHEMA) if form == "parquet" else pa.ipc.new_stream(out, _SCHEMA) as writer:
         for path in paths:
-            for rows in _rows_of(path, selection):
-                if isinstance(rows, Flaw):
-                    found.append((path, rows))
-                else:
-                    writer.write_batch(_batch(path, rows))
+            try:
+                for rows in _rows_of(path, selection):
+                    if isinstance(rows, Flaw):
+                        found.append((path, rows))
+                    else:
+                        writer.write_batch(_batch(path, rows))
+            except FileNotFoundError:
+                found.append((path, REMOVED))
     out.flush()
     yield from found
 
@@ -71,6 +77,7 @@ def _rows_of(path: str, selection: Selection) -> Iterator[list[TextRow] | Flaw]:
 
 
 def _batch(path: str, rows: list[TextRow]) -> pa.RecordBatch:
-    columns = [[path] * len(rows), *([getattr(row, name) for row in rows] for name in _SCHEMA.names[1:])]
+    name = os.fsencode(path).decode(errors="backslashreplace")  # a column of strings has to be UTF-8
+    columns = [[name] * len(rows), *([getattr(row, name) for row in rows] for name in _SCHEMA.names[1:])]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)

@@ -6,6 +6,9 @@ judged. Numbers of mechanisms, operations and so on are Kafka's, kept as they st
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 import msgspec
 
 from metadata_log.ids import Uuid
@@ -55,10 +58,21 @@ class DelegationToken(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     expiration_timestamp: int
 
 
+USER: Final = "user"
+CLIENT_ID: Final = "client-id"
+IP: Final = "ip"
+QUOTA_TYPES: Final = frozenset({USER, CLIENT_ID, IP})
+
+
 class QuotaEntity(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Whom a quota is for: pairs of type (`user`, `client-id`, `ip`) and name (None: the default), sorted by type."""
+    """Whom a quota is for: pairs of type (one of `QUOTA_TYPES`) and name (None: the default), sorted by type."""
 
     parts: tuple[tuple[str, str | None], ...]
+
+    @staticmethod
+    def of(names: Mapping[str, str | None]) -> QuotaEntity:
+        """That of these names by type."""
+        return QuotaEntity(parts=tuple((kind, names[kind]) for kind in sorted(names)))
 
 
 class AclsImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):

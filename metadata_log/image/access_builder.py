@@ -37,6 +37,19 @@ from metadata_log.records import (
 _NO_QUOTAS: Map[str, float] = Map()
 
 
+def entry_of(record: AccessControlEntryRecord) -> AclEntry:
+    """The entry that a record adds."""
+    return AclEntry(
+        resource_type=record.resource_type,
+        resource_name=record.resource_name,
+        pattern_type=record.pattern_type,
+        principal=share(record.principal),
+        host=share(record.host),
+        operation=record.operation,
+        permission_type=record.permission_type,
+    )
+
+
 class AccessBuilder:
     """Takes records one by one; the properties give each part after them."""
 
@@ -76,16 +89,7 @@ class AccessBuilder:
 
     def on_acl(self, record: AccessControlEntryRecord) -> None:
         """AccessControlEntryRecord: adds an entry."""
-        entry = AclEntry(
-            resource_type=record.resource_type,
-            resource_name=record.resource_name,
-            pattern_type=record.pattern_type,
-            principal=share(record.principal),
-            host=share(record.host),
-            operation=record.operation,
-            permission_type=record.permission_type,
-        )
-        self._acls = self._acls.set(record.id, entry)
+        self._acls = self._acls.set(record.id, entry_of(record))
 
     def on_remove_acl(self, record: RemoveAccessControlEntryRecord) -> None:
         """RemoveAccessControlEntryRecord: the entry must be there."""
@@ -130,8 +134,7 @@ class AccessBuilder:
 
     def on_quota(self, record: ClientQuotaRecord) -> None:
         """ClientQuotaRecord: sets or removes one value. Removing what is not there changes nothing."""
-        parts = sorted({part.entity_type: part.entity_name for part in record.entity}.items(), key=_entity_type)
-        entity = QuotaEntity(parts=tuple(parts))
+        entity = QuotaEntity.of({part.entity_type: part.entity_name for part in record.entity})
         quotas = self._quotas.get(entity, _NO_QUOTAS)
         if not record.remove:
             self._quotas = self._quotas.set(entity, quotas.set(share(record.key), record.value))
@@ -149,7 +152,3 @@ class AccessBuilder:
                 f"the next producer id {record.next_producer_id} is not above {self._next_producer_id}, the last one"
             )
         self._next_producer_id = record.next_producer_id
-
-
-def _entity_type(part: tuple[str, str | None]) -> str:
-    return part[0]

@@ -18,6 +18,7 @@ import msgspec
 from metadata_log.tools.bounds import CommittedBounds
 from metadata_log.tools.compare import Conflict, Held
 from metadata_log.tools.findings import Finding, Severity, finding
+from metadata_log.voters import majority_of
 
 _TIE: Final = (
     "wipe neither, and start neither: either may be the only one with what was committed. Name more copies of the log, "
@@ -29,13 +30,17 @@ _Judged: TypeAlias = tuple[int, Finding]
 
 
 class ReplicaView(msgspec.Struct, frozen=True, kw_only=True):
-    """What the judge must know of a replica. `known_committed`: up to where it knows its own log to be committed."""
+    """What the judge must know of a replica. `known_committed`: up to where it knows its own log to be committed.
+
+    `committed_before`: up to where its records show the same, see `ReplicaExtent`; those of a damaged log may not.
+    """
 
     label: str
     node_id: int | None
     is_voter: bool
     last_epoch: int
     known_committed: int
+    committed_before: int = 0
 
 
 class Judge:
@@ -45,7 +50,7 @@ class Judge:
         self, replicas: Sequence[ReplicaView] | Mapping[int, ReplicaView], voter_count: int, bounds: CommittedBounds
     ) -> None:
         self._replicas = replicas
-        self._majority = voter_count // 2 + 1
+        self._majority = majority_of(voter_count)
         self._has_voters = voter_count > 0
         self._bounds = bounds
 
@@ -115,7 +120,8 @@ class Judge:
     def _forks(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
         knowing = [side for side in sides if self._knows_committed(side, conflict.offset)]
         if not knowing and conflict.offset < self._bounds.lower:
-            knowing = [max(sides, key=lambda side: (self._voters_of(side.holders), side.epoch))]
+            shown = [side for side in sides if self._shows_committed(side, conflict.offset)]
+            knowing = [max(shown or sides, key=lambda side: (self._voters_of(side.holders), side.epoch))]
         if not knowing:
             yield from self._among_uncertain(conflict, sides)
             return
@@ -126,6 +132,9 @@ class Judge:
 
     def _knows_committed(self, side: Held, offset: int) -> bool:
         return any(self._replicas[index].known_committed > offset for index in side.holders)
+
+    def _shows_committed(self, side: Held, offset: int) -> bool:
+        return any(self._replicas[index].committed_before > offset for index in side.holders)
 
     def _against_committed(self, conflict: Conflict, side: Held, committed: Held) -> Iterator[_Judged]:
         """A batch where another was committed: a stale tail if its replica never went past it."""

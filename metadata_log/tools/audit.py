@@ -2,27 +2,41 @@
 
 Decides: which image speaks, and what is said of an entry. Must not know: how anything is moved (`quarantine` does).
 Reads only and takes no lock. The verdicts are `reconcile`'s.
+
+A running broker makes and deletes directories as its log goes on. So they are listed before the logs are read; and
+while something seems wrong and anything changed meanwhile, all is looked at anew. Of a broker that never rests, what
+was not wrong twice has just been made, or is about to be deleted: it is left out.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
-from metadata_log.directory import read_partition_metadata
+from metadata_log.directory import META_PROPERTIES_FILE, read_partition_metadata
 from metadata_log.errors import CorruptFileError
-from metadata_log.ids import DirectoryId, NodeId, TopicId, id_text
+from metadata_log.ids import NodeId, TopicId, id_text
+from metadata_log.image import MetadataImage
 from metadata_log.os_files import OsFiles
-from metadata_log.reconcile import DirectoryFacts, Kind, Verdict, facts_of, is_by_image, judge
+from metadata_log.reconcile import REMOTE_INDEX_CACHE, DirectoryFacts, Kind, Verdict, facts_of, is_by_image, judge
 from metadata_log.staging import DELETING, REMOVE_AT, UNFINISHED, parse_staged
-from metadata_log.tools.audit_image import AuditError, Judges, NoBrokerError, epoch_of, find_judges
-from metadata_log.tools.sources import find_sources, require_one_cluster
+from metadata_log.tools.audit_image import AuditError, Judges, NoBrokerError, find_judges
+from metadata_log.tools.manifest import is_export
+from metadata_log.tools.partition_directories import PartitionDirectory
+from metadata_log.tools.sources import LogDirectory, NodeSource, find_sources, require_one_cluster
 from metadata_log.tools.times import time_text
+from metadata_log.tools.verify import directory_signature
+from metadata_log.tools.wrong_ids import with_wrong_id
 
 __all__ = ["Audit", "AuditError", "Audited", "NoBrokerError", "WhenKafkaStarts", "audit"]
+
+
+_TRIES: Final = 5
 
 
 class WhenKafkaStarts(enum.StrEnum):
@@ -59,7 +73,7 @@ class Audited(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def when_kafka_starts(self) -> WhenKafkaStarts:
-        if self.facts.is_stray:
+        if self.facts.is_stray or self.facts.name == REMOTE_INDEX_CACHE:
             return WhenKafkaStarts.LEAVES
         if self.facts.is_deleted:
             return WhenKafkaStarts.DELETES
@@ -106,46 +120,135 @@ def audit(log_dirs: Sequence[Path], image_from: Sequence[Path] = ()) -> Audit:
     """
     nodes = find_sources(log_dirs).nodes
     ids = {node.node_id for node in nodes}
-    unread = [f"{disk.path}: {disk.complaint}" for node in nodes for disk in node.log_directories if disk.complaint]
-    if unread:
-        raise AuditError(f"{'; '.join(unread)}: without its meta.properties nobody knows whose log directory it is")
+    _require_identities(nodes)
+    exports = [str(disk.path) for node in nodes for disk in node.log_directories if is_export(disk.path)]
+    if exports:
+        raise NoBrokerError(
+            f"{', '.join(exports)}: an export holds a metadata log and no partitions; name the broker's own directories"
+        )
     if len(ids) != 1 or None in ids:
         shown = ", ".join(sorted("nobody's" if node_id is None else f"node {node_id}'s" for node_id in ids))
         raise NoBrokerError(
             f"an audit is of one broker's log directories, told by their meta.properties; these are {shown or 'none'}"
         )
-    broker_id = NodeId(nodes[0].node_id or 0)
     named = find_sources(image_from).nodes
     require_one_cluster([*nodes, *named], "what is to be audited and judged by")
     if image_from and not any(node.metadata is not None for node in named):
         raise NoBrokerError("no metadata log is at the paths of --image")
+    return settled(partial(_look, nodes, named))
+
+
+def settled(look: Callable[[], tuple[Audit, bool]]) -> Audit:
+    """The audit of a moment at which nothing went on, or else what is wrong was so before.
+
+    `look` gives an audit, and whether anything changed while it was made.
+    """
+    known: frozenset[Path] = frozenset()
+    new: frozenset[Path] = frozenset()
+    for _ in range(_TRIES):
+        found, is_at_work = look()
+        doubtful = frozenset(one.path for one in found.directories if one.is_wrong or not one.is_judged)
+        new = doubtful - known
+        if not new or not is_at_work:
+            return found
+        known = doubtful
+    return msgspec.structs.replace(found, directories=tuple(one for one in found.directories if one.path not in new))
+
+
+def _look(nodes: Sequence[NodeSource], named: Sequence[NodeSource]) -> tuple[Audit, bool]:
+    state = _state(nodes, named)
+    found = _audit_once(nodes, named, _list(nodes))
+    return found, _state(nodes, named) != state
+
+
+def _state(nodes: Sequence[NodeSource], named: Sequence[NodeSource]) -> list[object]:
+    """What changes while a broker, or a node whose log judges it, is at work."""
+    logs = [directory_signature(node.metadata) for node in (*nodes, *named) if node.metadata is not None]
+    return [*logs, *((one.disk.path, one.facts) for one in _list(nodes))]
+
+
+def _audit_once(nodes: Sequence[NodeSource], named: Sequence[NodeSource], listed: Sequence[_Listed]) -> Audit:
+    broker_id = NodeId(nodes[0].node_id or 0)
     judges = find_judges(nodes, named)
-    found = [
-        audited
-        for node in nodes
-        for disk in node.log_directories
-        for audited in _of_disk(
-            disk.path, judges, broker_id, None if disk.identity is None else disk.identity.directory_id
-        )
-    ]
     return Audit(
         broker_id=broker_id,
         image_from=judges.holder.source.metadata or judges.holder.source.path,
         image_end=judges.holder.reach,
-        image_epoch=epoch_of(judges.holder),
+        image_epoch=judges.holder.last_epoch,
         certain_end=judges.certain_end,
         doubts=judges.doubts,
         notes=judges.notes,
-        directories=tuple(found),
+        directories=tuple(_audited(one, broker_id, judges) for one in listed),
     )
 
 
-def _of_disk(log_dir: Path, judges: Judges, broker_id: NodeId, directory_id: DirectoryId | None) -> Iterator[Audited]:
-    for entry in sorted(child for child in log_dir.iterdir() if child.is_dir()):
-        if entry.name == DELETING:
-            yield from _staged(log_dir, entry)
-        else:
-            yield _audited(log_dir, entry, judges, broker_id, directory_id)
+def _require_identities(nodes: Sequence[NodeSource]) -> None:
+    unread = [
+        f"{disk.path}: {disk.complaint or f'it has no {META_PROPERTIES_FILE}'}"
+        for node in nodes
+        for disk in node.log_directories
+        if disk.identity is None
+    ]
+    if unread:
+        raise AuditError(f"{'; '.join(unread)}: without its meta.properties nobody knows whose log directory it is")
+
+
+class _Place(msgspec.Struct, frozen=True, kw_only=True):
+    """A log directory that is audited, and by whom."""
+
+    node: NodeSource
+    disk: LogDirectory
+    broker_id: NodeId
+    judges: Judges
+
+    def verdict(self, facts: DirectoryFacts, image: MetadataImage) -> Verdict:
+        """By this image."""
+        identity = self.disk.identity
+        return judge(facts, image, self.broker_id, None if identity is None else identity.directory_id)
+
+    def beyond(self, facts: DirectoryFacts) -> str | None:
+        """Why it is proof of what the logs lack, if it is."""
+        directory = PartitionDirectory(path=self.disk.path / facts.name, facts=facts)
+        return self.judges.beyond(directory, self.disk, self.node)
+
+
+class _Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry as it was found. `audited`: what it is needs no image."""
+
+    node: NodeSource
+    disk: LogDirectory
+    facts: DirectoryFacts
+    audited: Audited | None = None
+
+
+def _list(nodes: Sequence[NodeSource]) -> list[_Listed]:
+    """All entries of the broker's log directories, in order."""
+    found: list[_Listed] = []
+    for node in nodes:
+        for disk in node.log_directories:
+            for entry in sorted(child for child in disk.path.iterdir() if child.is_dir()):
+                if entry.name != DELETING:
+                    found += _entry(node, disk, entry)
+                    continue
+                found += [
+                    _Listed(node=node, disk=disk, facts=audited.facts, audited=audited)
+                    for audited in _staged(disk.path, entry)
+                ]
+    return found
+
+
+def _entry(node: NodeSource, disk: LogDirectory, entry: Path) -> Iterator[_Listed]:
+    """One, unless it went meanwhile."""
+    facts, audited = facts_of(entry.name, None), None
+    if facts.topic_name is not None:
+        try:
+            facts = facts_of(entry.name, _topic_id(entry))
+        except CorruptFileError as error:
+            verdict = Verdict(kind=Kind.MISSING_METADATA, why=f"its partition.metadata cannot be right: {error.what}")
+            audited = Audited(log_dir=disk.path, facts=facts, verdict=verdict)
+        if facts.topic_id is None and not entry.exists():
+            return
+    yield _Listed(node=node, disk=disk, facts=facts, audited=audited)
 
 
 def _staged(log_dir: Path, deleting: Path) -> Iterator[Audited]:
@@ -182,25 +285,19 @@ def _goes(staged: Path) -> str:
     return f"{size} bytes, which go at {at}, or at the agent's next start after that"
 
 
-def _audited(
-    log_dir: Path, entry: Path, judges: Judges, broker_id: NodeId, directory_id: DirectoryId | None
-) -> Audited:
-    facts = facts_of(entry.name, None)
-    if facts.topic_name is not None:
-        try:
-            facts = facts_of(entry.name, _topic_id(entry))
-        except CorruptFileError as error:
-            verdict = Verdict(kind=Kind.MISSING_METADATA, why=f"its partition.metadata cannot be right: {error.what}")
-            return Audited(log_dir=log_dir, facts=facts, verdict=verdict)
-    verdict, is_judged = _judged(facts, judges, broker_id, directory_id)
-    return Audited(log_dir=log_dir, facts=facts, verdict=verdict, is_judged=is_judged)
+def _audited(listed: _Listed, broker_id: NodeId, judges: Judges) -> Audited:
+    if listed.audited is not None:
+        return listed.audited
+    place = _Place(node=listed.node, disk=listed.disk, broker_id=broker_id, judges=judges)
+    verdict, is_judged = _judged(listed.facts, place)
+    return Audited(log_dir=listed.disk.path, facts=listed.facts, verdict=verdict, is_judged=is_judged)
 
 
-def _judged(
-    facts: DirectoryFacts, judges: Judges, broker_id: NodeId, directory_id: DirectoryId | None
-) -> tuple[Verdict, bool]:
+def _judged(facts: DirectoryFacts, place: _Place) -> tuple[Verdict, bool]:
     """The verdict of the image, and whether it stands: what an image that is not enough says against one does not."""
-    verdict = judge(facts, judges.image, broker_id, directory_id)
+    judges = place.judges
+    verdict = place.verdict(facts, judges.image)
+    verdict = with_wrong_id(verdict, facts, place.broker_id, judges.image, judges.rules, judges.own_log)
     topic_id, end = facts.topic_id, judges.holder.reach
     if verdict.kind is Kind.KEEP or not is_by_image(facts) or topic_id is None:
         return verdict, True
@@ -212,11 +309,15 @@ def _judged(
         why = unseen if is_unseen else f"by the image at offset {end}, {verdict.why}"
         return Verdict(kind=Kind.UNKNOWN, why=f"{why}; but that log cannot be trusted, or is too old"), False
     if own is not None and own.report.image is not None:
-        by_own = judge(facts, own.report.image, broker_id, directory_id)
+        by_own = place.verdict(facts, own.report.image)
         if by_own.kind is Kind.KEEP or is_unseen:
             why = unseen if is_unseen else f"by the image at offset {end}, {verdict.why}"
             more = f"the broker's own copy goes on to offset {own.reach}, and by it {by_own.why}"
             return Verdict(kind=Kind.UNKNOWN, why=f"{why}; {more}"), False
+    beyond = place.beyond(facts)
+    if beyond is not None:
+        return Verdict(kind=Kind.UNKNOWN, why=beyond), False
+    if own is not None and own.report.image is not None:
         return verdict, True
     return _of_unseen(topic_id, judges, unseen) if is_unseen else (verdict, True)
 

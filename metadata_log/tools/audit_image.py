@@ -19,13 +19,19 @@ from metadata_log.ids import TopicId
 from metadata_log.image import MetadataImage
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.check_partitions import newest_image
+from metadata_log.tools.check_proof import is_beyond, never_given
 from metadata_log.tools.diff import diff_and_odd
+from metadata_log.tools.due_partitions import OwnLog, own_log
+from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Cause, Finding, Severity
 from metadata_log.tools.lost_end import SHORT_LOG
+from metadata_log.tools.partition_directories import PartitionDirectory
 from metadata_log.tools.quorum_view import QuorumView, Replica, view_quorum
-from metadata_log.tools.sources import NodeSource
+from metadata_log.tools.second_look import with_second_look
+from metadata_log.tools.sources import LogDirectory, NodeSource
 from metadata_log.tools.verify import verify_log
 from metadata_log.tools.verify_reach import epochs_beside
+from metadata_log.tools.verify_records import RecordRules
 
 _OF_THE_LOG: Final = (Cause.BYTES, Cause.ORDER, Cause.RECORDS, Cause.CHECKPOINTS)
 _ALWAYS: Final = (*SHORT_LOG, "open_transaction")
@@ -46,6 +52,8 @@ class Judges(msgspec.Struct, frozen=True, kw_only=True):
         holder: the replica whose image it is.
         certain_end: records from there on may not be committed.
         own: the broker's own copy, where it is sound and goes on after the holder's end; its word counts, too.
+        sound: the broker's own copy, where it is sound.
+        view: the logs that were read.
         covers_broker: the image reaches all that the broker's own copy knew.
         doubts: why nothing is to be moved by this image; none where it may.
         notes: what whoever reads the verdicts should know besides.
@@ -55,9 +63,32 @@ class Judges(msgspec.Struct, frozen=True, kw_only=True):
     holder: Replica
     certain_end: int
     own: Replica | None
+    sound: Replica | None
+    view: QuorumView
     covers_broker: bool
     doubts: tuple[str, ...]
     notes: tuple[str, ...]
+
+    @property
+    def rules(self) -> list[RecordRules]:
+        """What these logs know of the topics that were."""
+        return [replica.report.rules for replica in self.view.replicas]
+
+    def beyond(self, directory: PartitionDirectory, disk: LogDirectory, node: NodeSource) -> str | None:
+        """Why the directory is proof of records that all of these logs lack, as `check` calls it; None: it is not."""
+        topic_id = directory.facts.topic_id
+        if topic_id is None or not is_beyond(directory, disk, node, self.view, self.image):
+            return None
+        end = max(replica.reach for replica in self.view.replicas)
+        lack = never_given(directory.facts, topic_id, node.label, self.view)
+        return (
+            f"no log here, up to offset {end}, ever {lack}, and a broker makes a directory only for what is committed: "
+            "it may be all that is left of that, and stays"
+        )
+
+    def own_log(self) -> OwnLog | None:
+        """What the broker's own copy says that it must hold."""
+        return None if self.sound is None else own_log(self.sound, FindingSink())
 
     def was_ever(self, topic_id: TopicId) -> bool:
         """Whether a record of the image's log gave a topic this id."""
@@ -83,7 +114,7 @@ def find_judges(broker: Sequence[NodeSource], named: Sequence[NodeSource]) -> Ju
     left = [(replica.source, replica.report) for replica in everyone.replicas if not named or replica not in broken]
     if not left:
         raise AuditError(_no_image([replica.source for replica in own_copies]))
-    view = view_quorum(left)
+    view = with_second_look(view_quorum(left), verify_log)
     holder, image = _chosen(view)
     sound = next((replica for replica in own_copies if replica not in broken), None)
     ahead = sound is not None and _extent(sound) > _extent(holder)
@@ -92,6 +123,8 @@ def find_judges(broker: Sequence[NodeSource], named: Sequence[NodeSource]) -> Ju
         holder=holder,
         certain_end=min(view.bounds.lower, holder.reach),
         own=sound if ahead else None,
+        sound=sound,
+        view=view,
         covers_broker=sound is not None and sound.report.image is not None and not ahead,
         doubts=tuple(_doubts(holder, broken)),
         notes=tuple(_notes(named, holder, sound, broken, ahead=ahead)),
@@ -130,10 +163,11 @@ def _doubts(holder: Replica, broken: Sequence[Replica]) -> list[str]:
         if _path(replica) == _path(holder):
             continue
         reach, epoch = _proved(replica)
-        if holder.reach < reach or epoch_of(holder) < epoch:
+        if holder.reach < reach or holder.last_epoch < epoch:
             doubts.append(
-                f"{holder.source.metadata} ends at offset {holder.reach} of epoch {epoch_of(holder)}, but files of the "
-                f"broker prove that its own copy reached offset {reach} of epoch {epoch}: name a newer one with --image"
+                f"{holder.source.metadata} ends at offset {holder.reach} of epoch {holder.last_epoch}, but files of "
+                f"the broker prove that its own copy reached offset {reach} of epoch {epoch}: name a newer one with "
+                "--image"
             )
     return doubts
 
@@ -152,7 +186,7 @@ def _notes(
         )
     if own is not None and ahead:
         notes.append(
-            f"the broker's own copy goes on to offset {own.reach} of epoch {epoch_of(own)}, past the image: what it "
+            f"the broker's own copy goes on to offset {own.reach} of epoch {own.last_epoch}, past the image: what it "
             "says otherwise is not judged"
         )
     return notes
@@ -166,14 +200,8 @@ def _damage(replica: Replica) -> Finding | None:
     return None
 
 
-def epoch_of(replica: Replica) -> int:
-    """Of the last record that it has, in its log or in a checkpoint; -1 without any."""
-    extent = replica.extent
-    return extent.snapshot_epoch if extent.snapshot_end >= extent.log_end_offset else replica.report.last_epoch
-
-
 def _extent(replica: Replica) -> tuple[int, int]:
-    return epoch_of(replica), replica.reach
+    return replica.last_epoch, replica.reach
 
 
 def _proved(replica: Replica) -> tuple[int, int]:
@@ -182,7 +210,7 @@ def _proved(replica: Replica) -> tuple[int, int]:
     files = OsFiles()
     entries = epochs_beside(files, directory, files.listdir(directory))
     epoch = int(entries[-1].epoch) if entries else -1
-    return max(replica.reach, replica.report.proved_end), max(epoch, epoch_of(replica))
+    return max(replica.reach, replica.report.proved_end), max(epoch, replica.last_epoch)
 
 
 def _path(replica: Replica) -> object:

@@ -21,6 +21,7 @@ import msgspec
 from metadata_log.errors import MetadataLogError, WrongUseError
 from metadata_log.image import MetadataImage, image_of_checkpoint, records_of
 from metadata_log.image.hash import image_hash
+from metadata_log.json_files import decode_json
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.os_files import OsFiles
 from metadata_log.records import decode_record, encode_record
@@ -175,7 +176,7 @@ def read_backup(path: Path) -> Backup:
             raise NoBackupError(f"{path} is no backup that `kraft snapshot save` wrote")
     try:
         with tarfile.open(path, mode="r:") as archive:
-            manifest = msgspec.json.decode(_member(archive, _MANIFEST, path, _MAX_MANIFEST), type=BackupManifest)
+            manifest = decode_json(_member(archive, _MANIFEST, path, _MAX_MANIFEST), BackupManifest)
             if manifest.format_version != FORMAT_VERSION:
                 raise BackupError(f"{path} is of version {manifest.format_version}, not {FORMAT_VERSION}")
             if manifest.checksum != manifest.manifest_sha256:

@@ -15,6 +15,7 @@ import msgspec
 
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
 from metadata_log.tools.contents import EpochSpan
+from metadata_log.voters import majority_of
 
 
 class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -23,7 +24,8 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     `high_watermark` is the live one, where known. `committed_before`: the end of the first batch of an epoch whose
     leader wrote metadata records: a controller becomes active only once that is committed. `proved_end`: up to where
     its log once reached, by what stands beside it, if it does not any more; 0 where nothing says more. `votes` False:
-    it counts for no majority, since its node may have gone on from there.
+    it counts for no majority, since its node may have gone on from there. `speaks` False: it shows what its voter held,
+    but not what that voter held last, so that it bounds nothing from above.
     """
 
     key: ReplicaKey
@@ -35,6 +37,7 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     committed_before: int = 0
     proved_end: int = 0
     votes: bool = True
+    speaks: bool = True
 
     @property
     def known_committed(self) -> int:
@@ -69,15 +72,17 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
     lower, because = 0, "nothing is known to be committed"
     for replica in replicas:
         if replica.snapshot_end > lower:
-            lower, because = replica.snapshot_end, f"the checkpoint of node {replica.key.node_id} ends there"
+            whose = f"node {replica.key.node_id}" if replica.key.node_id >= 0 else "an unnamed node"
+            lower, because = replica.snapshot_end, f"the checkpoint of {whose} ends there"
         if (replica.high_watermark or 0) > lower:
             lower = replica.high_watermark or 0
             because = f"replica {replica.key.node_id} gave it as its high watermark"
         if replica.committed_before > lower:
             lower = replica.committed_before
-            because = f"by the log of node {replica.key.node_id}, a leader whose epoch began there wrote metadata"
+            whose = f"the log of node {replica.key.node_id}" if replica.key.node_id >= 0 else "a log of an unnamed node"
+            because = f"by {whose}, a leader whose first batch ends there wrote metadata"
     by_voter = [[replica for replica in replicas if replica.votes and _is(replica.key, voter)] for voter in voters]
-    majority = len(voters) // 2 + 1
+    majority = majority_of(len(voters))
     held = _held_by_majority(by_voter, majority) if voters else None
     if held is not None:
         epoch, offset = held
@@ -137,13 +142,17 @@ def _forks(replicas: Sequence[ReplicaExtent], epoch: int) -> list[int]:
 
 
 def _upper(by_voter: Sequence[Sequence[ReplicaExtent]], majority: int, lower: int) -> int | None:
-    """The largest log end that a majority can have had; a voter whose log is not here may have any."""
-    present = [copies for copies in by_voter if copies]
+    """The largest log end that a majority can have had; a voter whose last log is not here may have any.
+
+    None, too, where more is known to be committed: then one of these logs is not its voter's last.
+    """
+    told = [[replica for replica in copies if replica.speaks] for copies in by_voter]
+    present = [copies for copies in told if copies]
     needed = majority - (len(by_voter) - len(present))
     if needed <= 0:
         return None
     ends = sorted((max(map(_once, copies)) for copies in present), reverse=True)
-    return max(ends[needed - 1], lower)
+    return ends[needed - 1] if ends[needed - 1] >= lower else None
 
 
 def _end(replica: ReplicaExtent) -> int:

@@ -3,32 +3,39 @@
 Decides: which checks run, and the verdict. Must not know: how each works, and the form of a report.
 
 Running nodes write while they are read one after the other, so that the first may look as if it lacked what the last
-has. When something is found and a log changed meanwhile, all is read again before anything is said.
+has. When something is found and a log changed meanwhile, all is read again before anything is said; of a quorum that
+never rests, the logs of those that seem to lack what is committed (`second_look`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from metadata_log.errors import CorruptFileError
+from metadata_log.tools.advice_places import with_places
+from metadata_log.tools.alien_logs import without_aliens
 from metadata_log.tools.bounds import CommittedBounds
 from metadata_log.tools.check_hashes import check_hashes, probes_of
 from metadata_log.tools.check_identity import check_identity
+from metadata_log.tools.check_leaders import check_leaders
 from metadata_log.tools.check_missing import check_missing
 from metadata_log.tools.check_partitions import check_partitions, newest_image
 from metadata_log.tools.check_proof import check_proof
+from metadata_log.tools.check_strange import check_strange
 from metadata_log.tools.check_times import check_times
 from metadata_log.tools.check_votes import check_votes
-from metadata_log.tools.diff import diff_and_odd
+from metadata_log.tools.diff import diff_and_odd, own_findings
 from metadata_log.tools.findings import Finding, finding, sort_findings
 from metadata_log.tools.partition_directories import HeldPartitions, list_partitions
-from metadata_log.tools.quorum_view import view_quorum
+from metadata_log.tools.quorum_view import QuorumView, Replica, absent_voters, view_quorum
+from metadata_log.tools.second_look import with_second_look
 from metadata_log.tools.sources import NodeSource, Sources, find_sources
-from metadata_log.tools.verify import LogReport, directory_signature, verify_file, verify_log
+from metadata_log.tools.verify import directory_signature, verify_file, verify_log
 
 _TRIES: Final = 4
 
@@ -48,9 +55,10 @@ class CheckedNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was looked at, and what was found, the gravest first."""
+    """What was looked at, and what was found, the gravest first. `unread`: nodes besides that could not be read."""
 
     nodes: tuple[CheckedNode, ...]
+    unread: int
     files: tuple[str, ...]
     voters: tuple[str, ...]
     bounds: CommittedBounds
@@ -112,8 +120,10 @@ def _check(sources: Sources, unread: Sequence[Finding]) -> CheckReport:
     held = list_partitions(sources.nodes)
     logs = [(node, verify_log(node, probes=probes)) for node in sources.nodes if node.metadata is not None]
     files = [verify_file(path) for path in sources.files]
+    logs, aliens = without_aliens(logs)
     view = view_quorum(logs, [node for node in sources.nodes if node.metadata is None])
-    found = [*unread, *(own for _, report in logs for own in report.findings)]
+    view = with_second_look(view, partial(verify_log, probes=probes))
+    found = [*unread, *aliens, *(own for replica in view.replicas for own in own_findings(replica, view))]
     found += [own for report in files for own in report.findings]
     diff, odd = diff_and_odd(view)
     differences = diff.findings
@@ -122,19 +132,26 @@ def _check(sources: Sources, unread: Sequence[Finding]) -> CheckReport:
         found += check_hashes(view, odd, diff.common_end)
     found += check_times(view)
     found += check_votes(view)
+    found += check_leaders(view)
+    found += absent_voters(view, sources.parents, [one.node_id for one in (*unread, *aliens)])
     view, proved = check_proof(sources.nodes, held, view, newest_image(view, odd))
     found += _besides(proved, found)
-    found += check_identity(sources.nodes, view.voters, newest_image(view, odd), _progress(logs))
+    image = newest_image(view, odd)
+    found += check_identity(sources.nodes, view.voters, image, _progress(view))
     found += check_partitions(sources.nodes, held, view, odd)
+    found += check_strange(sources.nodes, held, image)
     found += check_missing(held, view, odd)
-    reports = {id(node): report for node, report in logs}
+    replicas = {id(replica.source): replica for replica in view.replicas}
     voters = {id(replica.source) for replica in view.replicas if view.is_voter(replica)}
     return CheckReport(
-        nodes=tuple(_checked(node, held, reports.get(id(node)), is_voter=id(node) in voters) for node in sources.nodes),
+        nodes=tuple(
+            _checked(node, held, replicas.get(id(node)), is_voter=id(node) in voters) for node in sources.nodes
+        ),
+        unread=sum(one.node_id is not None for one in unread),
         files=tuple(map(str, sources.files)),
         voters=tuple(map(str, view.voters)),
         bounds=diff.bounds,
-        findings=sort_findings(dict.fromkeys(found)),
+        findings=sort_findings(with_places(dict.fromkeys(found), sources.nodes)),
     )
 
 
@@ -144,20 +161,19 @@ def _besides(more: Iterable[Finding], found: Sequence[Finding]) -> list[Finding]
     return [one for one in more if (one.kind, one.file, one.offset) not in known]
 
 
-def _progress(logs: Sequence[tuple[NodeSource, LogReport]]) -> dict[Path, tuple[int, int, int]]:
+def _progress(view: QuorumView) -> dict[Path, tuple[int, int, int]]:
     """How far each metadata directory got: the epoch of its quorum-state, its log's last epoch, and its end."""
-    return {
-        node.metadata: (
-            -1 if report.quorum_state is None else int(report.quorum_state.leader_epoch),
-            report.last_epoch,
-            report.end_offset,
-        )
-        for node, report in logs
-        if node.metadata is not None
-    }
+    found = {}
+    for replica in view.replicas:
+        report, directory = replica.report, replica.source.metadata
+        if directory is not None:
+            epoch = -1 if report.quorum_state is None else int(report.quorum_state.leader_epoch)
+            found[directory] = epoch, report.last_epoch, report.end_offset
+    return found
 
 
-def _checked(node: NodeSource, held: HeldPartitions, report: LogReport | None, *, is_voter: bool) -> CheckedNode:
+def _checked(node: NodeSource, held: HeldPartitions, replica: Replica | None, *, is_voter: bool) -> CheckedNode:
+    report = None if replica is None else replica.report
     return CheckedNode(
         node=node.label,
         node_id=node.node_id,
@@ -165,7 +181,7 @@ def _checked(node: NodeSource, held: HeldPartitions, report: LogReport | None, *
         is_voter=is_voter,
         start_offset=None if report is None else report.start_offset,
         end_offset=None if report is None else report.end_offset,
-        last_epoch=None if report is None else report.last_epoch,
+        last_epoch=None if replica is None else replica.last_epoch,
         records=None if report is None else report.records,
         partitions=sum(one.is_in_use for disk in node.log_directories for one in held[disk.path]),
     )

@@ -18,6 +18,7 @@ import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, MetaProperties
 from metadata_log.ids import DirectoryId, id_text
+from metadata_log.tools.finding_advice import AUDIT
 from metadata_log.tools.findings import Finding, finding
 from metadata_log.tools.sources import LogDirectory, NodeSource
 
@@ -92,7 +93,7 @@ def _judged(
 def _of_two_disks(holder: Holder, rivals: Sequence[Holder]) -> str:
     if holder.progress is not None and all(rival.progress is None for rival in rivals):
         return f"{_KEEPS}. It holds the metadata log, and its id may be a voter's"
-    which = "the one whose partitions the log places there keeps the id (kraft storage audit says which these are)"
+    which = f"the one whose partitions the log places there keeps the id ({AUDIT} says which these are)"
     return f"{which}. Of the other: {_NEW_ID}"
 
 

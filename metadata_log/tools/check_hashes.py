@@ -3,18 +3,32 @@
 Decides: at which offsets that is asked (wherever any node has a checkpoint), and whose answer is the odd one: any that
 not more than half of the replicas give, since brokers know as much as voters. Must not know: how a hash is made. What a
 log's batches differ in is `compare`'s to say: a replica with other findings is left out here.
+
+A node whose log begins after a topic was removed and made again may hold the removed one's configs, which Kafka left
+behind there, and its own log cannot tell. Another's does: what was left is taken for that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
+from metadata_log.image import MetadataImage
 from metadata_log.snapshot import parse_checkpoint_name
 from metadata_log.tools.agreement import Judge
-from metadata_log.tools.findings import Finding, finding
-from metadata_log.tools.quorum_view import QuorumView
+from metadata_log.tools.finding_advice import OLD_LEFT_CONFIGS
+from metadata_log.tools.findings import Finding, Severity, finding, is_well
+from metadata_log.tools.image_diff import described, differences
+from metadata_log.tools.left_configs import LeftConfigs, left_text, taken_up, without
+from metadata_log.tools.quorum_view import QuorumView, Replica
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify_report import metadata_hash
+
+_OF_A_LEVEL: Final = "record_above_level"
+"""All such records are replayed, and where it is the level that is wrong, it is the others who tell."""
+
+_UNWRITABLE: Final = "no hash"
+"""In place of the hash of a checkpoint whose records may not be written at its level."""
 
 
 def probes_of(nodes: Sequence[NodeSource]) -> frozenset[int]:
@@ -44,10 +58,15 @@ def check_hashes(view: QuorumView, parted: frozenset[int], common_end: int) -> I
             if 2 * len(side) > len(hashes):
                 continue
             others = judge.names(frozenset(hashes) - side)
+            rivals = [min(other) for other in sorted(sides, key=len, reverse=True) if other is not side]
             for index in sorted(side):
                 file = hashes[index][1]
                 if file is not None or index not in blamed:
-                    yield _finding(view, index, offset, file, others)
+                    left = _left_behind(view, index, rivals, offset)
+                    if left is None:
+                        yield _finding(view, index, offset, file, others, _in_what(view, index, rivals, offset))
+                    elif left:
+                        yield _left_finding(view, index, offset, file, left)
                 blamed.add(index)
 
 
@@ -60,24 +79,79 @@ def _hashes_at(view: QuorumView, offset: int, left_out: frozenset[int]) -> dict[
     """Each sound replica's hash at an offset: its checkpoint's with the file, else its log's."""
     found: dict[int, tuple[str, str | None]] = {}
     for index, replica in enumerate(view.replicas):
-        if index in left_out or any(finding.counts for finding in replica.report.findings):
+        if index in left_out or not is_well(one for one in replica.report.findings if one.kind != _OF_A_LEVEL):
             continue
         checkpoint = next(
             (known for known in replica.report.checkpoints if known.end is not None and known.end.offset == offset),
             None,
         )
-        of_checkpoint = None if checkpoint is None or checkpoint.image is None else metadata_hash(checkpoint.image)
-        if checkpoint is not None and of_checkpoint is not None:
-            found[index] = (of_checkpoint, checkpoint.path)
+        if checkpoint is not None and checkpoint.image is not None:
+            found[index] = (metadata_hash(checkpoint.image) or _UNWRITABLE, checkpoint.path)
         elif offset in replica.report.hashes:
             found[index] = (replica.report.hashes[offset], None)
     return found
 
 
-def _finding(view: QuorumView, index: int, offset: int, file: str | None, others: str) -> Finding:
+def _left_behind(view: QuorumView, index: int, rivals: Sequence[int], offset: int) -> list[LeftConfigs] | None:
+    """The configs of topics that were made again which Kafka left behind on this replica, where its metadata differs
+    from the others' in nothing else; none where it is the others that have such. None: it differs otherwise."""
+    found: dict[str, LeftConfigs] = {}
+    own = _image_at(view.replicas[index], offset)
+    for rival in rivals:
+        other = _image_at(view.replicas[rival], offset)
+        if own is None or other is None:
+            return None
+        gone = [view.replicas[one].report.rules.gone for one in (index, rival)]
+        mine = {topic: more for known in gone for topic, more in taken_up(own, other, known).items()}
+        theirs = {topic: more for known in gone for topic, more in taken_up(other, own, known).items()}
+        if not without(own, mine).says_the_same_as(without(other, theirs)):
+            return None
+        found |= {topic: LeftConfigs(topic=topic, values=values) for topic, values in mine.items()}
+    return [found[topic] for topic in sorted(found)]
+
+
+def _image_at(replica: Replica, offset: int) -> MetadataImage | None:
+    """What `_hashes_at` took the hash of."""
+    for checkpoint in replica.report.checkpoints:
+        if checkpoint.end is not None and checkpoint.end.offset == offset and checkpoint.image is not None:
+            return checkpoint.image
+    return replica.report.probed.get(offset)
+
+
+def _left_finding(view: QuorumView, index: int, offset: int, file: str | None, left: Sequence[LeftConfigs]) -> Finding:
+    """As `verify_passed` says it of a log that has the topic's removal; the log of this one begins after that."""
+    replica = view.replicas[index]
+    whole = replica.report.checkpoints
+    is_newest = file is None or file == whole[-1].path
+    image = replica.report.image
+    topics = image.topics.by_name if is_newest and image is not None else ()
+    return finding(
+        "configs_left_behind",
+        left_text(left, topics),
+        severity=None if is_newest else Severity.NOTE,
+        advice=None if is_newest else OLD_LEFT_CONFIGS,
+        node_id=replica.source.node_id,
+        file=whole[-1].path if file is None and whole else file or replica.last_place,
+        offset=offset,
+    )
+
+
+def _in_what(view: QuorumView, index: int, rivals: Sequence[int], offset: int) -> str:
+    """The first things that it and another say differently."""
+    own = _image_at(view.replicas[index], offset)
+    for rival in rivals:
+        other = _image_at(view.replicas[rival], offset)
+        if own is not None and other is not None:
+            text, _ = described(differences(own, other, ("here", f"on {view.replicas[rival].label}")))
+            if text:
+                return f": {text}"
+    return ""
+
+
+def _finding(view: QuorumView, index: int, offset: int, file: str | None, others: str, in_what: str) -> Finding:
     replica = view.replicas[index]
     if file is not None:
-        meaning = f"at its end, offset {offset}, {others} have other metadata than it says"
+        meaning = f"at its end, offset {offset}, {others} have other metadata than it says{in_what}"
         return finding("checkpoint_disagrees", meaning, node_id=replica.source.node_id, file=file, offset=offset)
-    meaning = f"at offset {offset} its log gives other metadata than {others} have, though no batch differs"
+    meaning = f"at offset {offset} its log gives other metadata than {others} have, though no batch differs{in_what}"
     return finding("metadata_differs", meaning, node_id=replica.source.node_id, file=replica.last_place, offset=offset)

@@ -13,8 +13,11 @@ from typing import Final
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, ReplicaKey, id_text
 from metadata_log.image import MetadataImage
+from metadata_log.os_files import OsFiles
 from metadata_log.tools.check_duplicates import Holder, check_duplicates
+from metadata_log.tools.disks import is_brokers_disk
 from metadata_log.tools.findings import Finding, finding
+from metadata_log.tools.manifest import is_export
 from metadata_log.tools.sources import LogDirectory, NodeSource
 
 _WITH_DIRECTORY_IDS: Final = 17
@@ -41,11 +44,13 @@ def check_identity(
     holders = [
         Holder(node=node, disk=disk, identity=identity, progress=progress.get(disk.path / METADATA_DIRECTORY))
         for node, disk, identity in _disks(nodes)
+        if not is_export(disk.path)  # it has the id of what it was made from, and no node starts from it
     ]
     yield from check_duplicates(holders, known)
     yield from _of_other_nodes(nodes, known)
     yield from _without_id(nodes, voters, image)
     yield from _former_voters(nodes, voters)
+    yield from _unregistered(nodes, image, known)
 
 
 def _disks(nodes: Sequence[NodeSource]) -> Iterator[tuple[NodeSource, LogDirectory, MetaProperties]]:
@@ -64,7 +69,12 @@ def _unreadable(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
         for disk in node.log_directories:
             if disk.complaint is not None:
                 what = f"{disk.complaint}; {_whose(node, disk)}"
-                yield finding("corrupt_file", what, node_id=node.node_id, file=_file(disk))
+                yield finding(
+                    "unreadable_file" if disk.is_closed else "corrupt_file",
+                    what,
+                    node_id=node.node_id,
+                    file=_file(disk),
+                )
             elif disk.identity is None:
                 what = f"{disk.path} has no {META_PROPERTIES_FILE}; {_whose(node, disk)}"
                 yield finding("not_formatted", what, node_id=node.node_id, file=str(disk.path))
@@ -147,3 +157,25 @@ def _former_voters(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]) ->
                 f"{id_text(identity.directory_id)}: it has no vote"
             )
             yield finding("not_the_voter", what, node_id=node.node_id, file=_file(disk))
+
+
+def _unregistered(
+    nodes: Sequence[NodeSource], image: MetadataImage | None, known: Mapping[DirectoryId, int]
+) -> Iterator[Finding]:
+    """Disks of brokers under an id that their broker did not register, while one that it did is on no disk here.
+
+    `known`: the nodes of all ids that the log has. A disk that was added is registered at the broker's next start, and
+    then none is missing. A metadata.log.dir of its own is not registered, ever.
+    """
+    here = {identity.directory_id for _, _, identity in _disks(nodes)}
+    for node, disk, identity in _disks(nodes):
+        broker = None if image is None else image.cluster.brokers.get(identity.node_id)
+        if broker is None or identity.directory_id is None or identity.directory_id in known:
+            continue
+        gone = [directory for directory in broker.directories if directory not in here]
+        if gone and is_brokers_disk(OsFiles(), str(disk.path)):
+            what = (
+                f"its directory.id is {id_text(identity.directory_id)}; broker {identity.node_id} is registered with "
+                f"{', '.join(map(id_text, gone))}, which no disk here has"
+            )
+            yield finding("directory_not_registered", what, node_id=node.node_id, file=_file(disk))

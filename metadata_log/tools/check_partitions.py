@@ -8,6 +8,7 @@ such are notes. An id that no topic ever had is wrong, which is known where the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from metadata_log.directory import PARTITION_METADATA_FILE
@@ -22,12 +23,14 @@ from metadata_log.ids import (
 from metadata_log.image import MetadataImage
 from metadata_log.reconcile import DirectoryFacts, Kind, Verdict, judge
 from metadata_log.tools.check_proof import is_beyond
+from metadata_log.tools.due_partitions import OwnLog, own_log
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Finding, finding
 from metadata_log.tools.partition_directories import HeldPartitions, PartitionDirectory
 from metadata_log.tools.quorum_view import QuorumView
 from metadata_log.tools.sources import LogDirectory, NodeSource
 from metadata_log.tools.verify_records import RecordRules
+from metadata_log.tools.wrong_ids import with_wrong_id
 
 
 def check_partitions(
@@ -42,11 +45,24 @@ def check_partitions(
         why = "a metadata transaction is open, and what was created since is not seen"
         yield from _not_judged(nodes, held, why)
         return
+    reach, proved_end = _reach(view)
+    if reach < proved_end:
+        why = (
+            f"the logs here end at offset {reach}, though one reached {proved_end}: what was created since is not seen"
+        )
+        yield from _not_judged(nodes, held, why)
+        return
     knowing = [replica.report.rules for replica in view.replicas if replica.report.rules.is_complete]
     for node in nodes:
         if node.node_id is not None:
             yield from _twice(node, held)
-            yield from _of_node(node, NodeId(node.node_id), held, view, image, knowing)
+            yield from _of_node(node, NodeId(node.node_id), held, view, image, knowing, odd)
+
+
+def _reach(view: QuorumView) -> tuple[int, int]:
+    """One past the last record here, and how far a log once reached by what stands beside it."""
+    reach = max((replica.reach for replica in view.replicas), default=0)
+    return reach, max((replica.report.proved_end for replica in view.replicas), default=0)
 
 
 def _of_node(
@@ -56,25 +72,38 @@ def _of_node(
     view: QuorumView,
     image: MetadataImage,
     knowing: Sequence[RecordRules],
+    odd: frozenset[int],
 ) -> Iterator[Finding]:
     moved = FindingSink(node.node_id)
+    rules = [replica.report.rules for replica in view.replicas]
+    own = partial(_own, node, view, odd)
     for disk in node.log_directories:
         for directory in _in_use(held, disk):
             if directory.complaint is not None:
                 file = str(directory.path / PARTITION_METADATA_FILE)
-                yield finding("corrupt_file", directory.complaint, node_id=node.node_id, file=file)
+                kind = "unreadable_file" if directory.is_closed else "corrupt_file"
+                yield finding(kind, directory.complaint, node_id=node.node_id, file=file)
                 continue
             facts, topic_id = directory.facts, directory.facts.topic_id
             if is_beyond(directory, disk, node, view, image):
                 continue  # it proves what the logs have lost, which `check_proof` says
             is_known = topic_id is None or not knowing or any(rules.was_ever(topic_id) for rules in knowing)
             verdict = judge(facts, image, broker_id, _directory_id(disk))
+            verdict = with_wrong_id(verdict, facts, broker_id, image, rules, own)
             found = _finding(node, directory.path, facts, verdict, is_known=is_known)
             if found is not None:
                 yield found
             elif verdict.kind is Kind.KEEP:
                 _check_disk(node, disk, directory, held, image, moved)
     yield from moved.findings
+
+
+def _own(node: NodeSource, view: QuorumView, odd: frozenset[int]) -> OwnLog | None:
+    """The broker's own copy, where it may speak; what is wrong with the disks' files is `check_missing`'s to say."""
+    for index, replica in enumerate(view.replicas):
+        if replica.source is node and index not in odd and replica.report.is_sound:
+            return own_log(replica, FindingSink(node.node_id))
+    return None
 
 
 def _in_use(held: HeldPartitions, disk: LogDirectory) -> list[PartitionDirectory]:

@@ -2,12 +2,14 @@
 
 Decides: which directory is proof, and of how much. Must not know: how any is read.
 
-A topic id that a log here gave at some offset was committed there, if a broker has a directory of it. One that no log
-or checkpoint here ever gave was committed after all of them, if together they leave no offset out from the first record
-on: then they have lost their end. Where they begin later, the topic may have come and gone before: no proof. But a
-broker at work sets aside what is of no topic, so that such a directory in use is worth a warning. No proof is
-a directory in the place of a partition that the broker has under another id (its partition.metadata is wrong), nor one
-on a disk of another cluster.
+A topic id, a partition, or a broker's replica of it that a log here gave at some offset was committed there, if that
+broker has a directory of it. What no log or checkpoint here ever gave was committed after all of them, if together they
+leave no offset out from the first record on: then they have lost their end. Where they begin later, the topic may have
+come and gone before: no proof, but for a partition beyond those of a topic that is there at the end, since partitions
+never become fewer. But a broker at work sets aside what is of no topic, so that such a directory in use is worth a
+warning. No proof is a directory in the place of a partition that the broker has under another id (its
+partition.metadata is wrong), nor one on a disk of another cluster, nor one of what no log here gave that was set aside
+(-stray): a broker started, or somebody looked, since.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ import msgspec
 
 from metadata_log.directory import PARTITION_METADATA_FILE
 from metadata_log.ids import NodeId, TopicId, id_text, is_reserved_topic_id
-from metadata_log.image import MetadataImage
+from metadata_log.image import MetadataImage, TopicImage
+from metadata_log.reconcile import DirectoryFacts
 from metadata_log.tools.bounds import CommittedBounds
+from metadata_log.tools.finding_advice import STRAY_BEYOND
 from metadata_log.tools.findings import Finding, Severity, finding
 from metadata_log.tools.partition_directories import HeldPartitions, PartitionDirectory
 from metadata_log.tools.quorum_view import QuorumView, lost_commits
@@ -27,13 +31,18 @@ from metadata_log.tools.sources import LogDirectory, NodeSource
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    """All before `end` was committed, since the broker has the directory. `is_beyond`: no log here has its topic."""
+    """All before `end` was committed, since the broker has the directory. `is_beyond`: no log here gave it, ever."""
 
     node: NodeSource
     directory: PartitionDirectory
     topic_id: TopicId
     end: int
     is_beyond: bool
+
+    @property
+    def is_set_aside(self) -> bool:
+        """Whether somebody knows of it: what no log here gave, and a broker or a quarantine renamed to -stray."""
+        return self.is_beyond and self.directory.facts.is_stray
 
 
 def check_proof(
@@ -44,7 +53,8 @@ def check_proof(
     Returned with the quorum as it is to be seen then: what is proven to be committed is.
     """
     proofs = list(_proofs(nodes, held, view, image))
-    certain = [proof for proof in proofs if not proof.is_beyond or is_whole(view)]
+    certain = [proof for proof in proofs if not proof.is_beyond or _is_certain(proof.directory.facts, view)]
+    certain = [proof for proof in certain if not proof.is_set_aside]
     best = max(certain, key=lambda proof: proof.end, default=None)
     lost: list[Finding] = []
     if best is not None and best.end > view.bounds.lower:
@@ -57,17 +67,39 @@ def check_proof(
         bounds = CommittedBounds(lower=best.end, upper=upper, because=because)
         view = msgspec.structs.replace(view, bounds=bounds)
         lost = list(lost_commits(view))
-    return view, [*lost, *(_beyond(proof, is_lost=bool(lost)) for proof in proofs if proof.is_beyond)]
+    return view, [*lost, *(_beyond(proof, view, is_lost=bool(lost)) for proof in proofs if proof.is_beyond)]
 
 
 def is_beyond(
     directory: PartitionDirectory, disk: LogDirectory, node: NodeSource, view: QuorumView, image: MetadataImage | None
 ) -> bool:
-    """Whether the directory is of a topic that no log here ever gave, and that was given after them all."""
+    """Whether the directory is of what no log here ever gave, and what was given after them all."""
     topic_id = directory.facts.topic_id
-    if topic_id is None or is_reserved_topic_id(topic_id) or _given_at(topic_id, view) is not None:
+    if (
+        topic_id is None
+        or is_reserved_topic_id(topic_id)
+        or _given_at(directory.facts, owner_of(disk, node, view), view) is not None
+    ):
         return False
-    return not is_in_place(directory, node, image) and (is_whole(view) or _is_newer(directory, disk, node, view))
+    if is_in_place(directory, node, image):
+        return False
+    return _is_certain(directory.facts, view) or (
+        _name_of(topic_id, view) is None and _is_newer(directory, disk, node, view)
+    )
+
+
+def _is_certain(facts: DirectoryFacts, view: QuorumView) -> bool:
+    """Whether it is certain of what no log here gave that it was given after their end."""
+    if is_whole(view):
+        return True
+    topic = None if facts.topic_id is None else _newest_topic(facts.topic_id, view)
+    return topic is not None and facts.partition is not None and topic.partition(facts.partition) is None
+
+
+def _newest_topic(topic_id: TopicId, view: QuorumView) -> TopicImage | None:
+    newest = max(view.replicas, key=lambda replica: (replica.report.last_epoch, replica.reach))
+    image = newest.report.image
+    return None if image is None or newest.report.end_offset < newest.reach else image.topics.topic(topic_id)
 
 
 def is_whole(view: QuorumView) -> bool:
@@ -101,11 +133,12 @@ def _proofs(
         for disk in node.log_directories:
             if disk.identity is None or disk.identity.cluster_id not in clusters:
                 continue
+            owner = owner_of(disk, node, view)
             for directory in held.get(disk.path, ()):
                 topic_id = directory.facts.topic_id
                 if topic_id is None:
                     continue
-                given = _given_at(topic_id, view)
+                given = _given_at(directory.facts, owner, view)
                 if given is not None:
                     yield Proof(node=node, directory=directory, topic_id=topic_id, end=given + 1, is_beyond=False)
                 elif is_beyond(directory, disk, node, view, image):
@@ -122,20 +155,74 @@ def is_in_place(directory: PartitionDirectory, node: NodeSource, image: Metadata
     return directory.is_in_use and partition is not None and NodeId(node.node_id) in partition.replicas
 
 
-def _given_at(topic_id: TopicId, view: QuorumView) -> int | None:
-    """The first offset at which a log here gave the id; -1 where a checkpoint did."""
-    found = (replica.report.rules.given_at(topic_id) for replica in view.replicas)
-    return min((offset for offset in found if offset is not None), default=None)
+def owner_of(disk: LogDirectory, node: NodeSource, view: QuorumView) -> NodeId | None:
+    """The broker whose replicas lie there, if a log here has it registered with that disk."""
+    if disk.identity is None or disk.identity.node_id != node.node_id:
+        return None
+    directory_id, broker_id = disk.identity.directory_id, NodeId(disk.identity.node_id)
+    for replica in view.replicas:
+        image = replica.report.image
+        broker = None if image is None else image.cluster.brokers.get(broker_id)
+        if broker is not None and directory_id in broker.directories:
+            return broker_id
+    return None
 
 
-def _beyond(proof: Proof, *, is_lost: bool) -> Finding:
-    facts, text = proof.directory.facts, id_text(proof.topic_id)
+def _given_at(facts: DirectoryFacts, owner: NodeId | None, view: QuorumView) -> int | None:
+    """The first offset at which a log here gave what the directory is of; -1 where a checkpoint did; None where none
+    did. That is a replica of its owner's; where nobody knows that one, a partition; else a topic."""
+    if facts.topic_id is None:
+        return None
+    every = [replica.report.rules for replica in view.replicas]
+    if facts.topic_name is None or facts.partition is None:
+        found = [rules.given_at(facts.topic_id) for rules in every]
+    else:
+        found = [rules.given_to(facts.topic_id, facts.topic_name, facts.partition, owner) for rules in every]
+    given = [offset for offset in found if offset is not None]
+    return min((offset for offset in given if offset >= 0), default=-1) if given else None
+
+
+def _name_of(topic_id: TopicId, view: QuorumView) -> str | None:
+    """The name of the topic that a log here gave the id."""
+    names = (replica.report.rules.name_of(topic_id) for replica in view.replicas)
+    return next((name for name in names if name is not None), None)
+
+
+def _is_in_an_image(topic_id: TopicId, partition: int | None, view: QuorumView) -> bool:
+    images = (replica.report.image for replica in view.replicas)
+    return partition is not None and any(
+        image is not None and image.topics.partition(topic_id, partition) is not None for image in images
+    )
+
+
+def never_given(facts: DirectoryFacts, topic_id: TopicId, label: str, view: QuorumView) -> str:
+    """What no log here ever did, of a directory of the broker `label` that is beyond all logs."""
+    name = _name_of(topic_id, view)
+    if name is None:
+        return f"gave a topic its id {id_text(topic_id)}"
+    if _is_in_an_image(topic_id, facts.partition, view):
+        return f"made {label} a replica of {name}-{facts.partition}"
+    return f"gave topic {name!r} its partition {facts.partition}"
+
+
+def _beyond(proof: Proof, view: QuorumView, *, is_lost: bool) -> Finding:
+    facts, severity, advice = proof.directory.facts, None, None
     what = (
-        f"{facts.name}: no log or checkpoint here, up to offset {proof.end - 1}, ever gave a topic its id {text}, and "
+        f"{facts.name}: no log or checkpoint here, up to offset {proof.end - 1}, ever "
+        f"{never_given(facts, proof.topic_id, proof.node.label, view)}, and "
         "a broker makes a directory only for what is committed"
     )
-    what += "" if is_lost else ": other copies of the log may go further, or it was brought here from another cluster"
-    severity = None if is_lost else Severity.WARNING
-    file = str(proof.directory.path / PARTITION_METADATA_FILE)
-    node_id = proof.node.node_id
-    return finding("partition_beyond_logs", what, severity=severity, node_id=node_id, file=file, topic_id=text)
+    if proof.is_set_aside:
+        severity, advice = Severity.NOTE, STRAY_BEYOND
+    elif not is_lost:
+        what += ": other copies of the log may go further, or it was brought here from another cluster"
+        severity = Severity.WARNING
+    return finding(
+        "partition_beyond_logs",
+        what,
+        severity=severity,
+        node_id=proof.node.node_id,
+        file=str(proof.directory.path / PARTITION_METADATA_FILE),
+        topic_id=id_text(proof.topic_id),
+        advice=advice,
+    )

@@ -2,7 +2,9 @@
 
 Decides: which replicas tell. Must not know: what its own log says (`verify_passed` does). Logs that have the same epoch
 in front of an offset hold the same batch there (KIP-595), so that of a time that is another the checkpoint is at fault:
-its name is not that of its end.
+its name is not that of its end. But a leader of Kafka notes when it appended the batch, and others fetch what it made:
+a time that is a little later says nothing, unless the log goes on only after the name's offset, and no checkpoint
+reaches there.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from metadata_log.tools.findings import Finding, finding
 from metadata_log.tools.quorum_view import QuorumView, Replica
 from metadata_log.tools.times import time_text
 from metadata_log.tools.verify_checkpoint import CheckpointReport
+from metadata_log.tools.verify_passed import APPEND_LAG_MS
 from metadata_log.tools.verify_report import LogReport
 
 
@@ -25,7 +28,8 @@ def check_times(view: QuorumView) -> Iterator[Finding]:
             if end is None or end.offset == 0 or said <= 0 or _reaches(replica.report, int(end.offset)):
                 continue
             told = [(other, time) for other in view.replicas for time in _time_at(other, checkpoint)]
-            if not told or any(time == said for _, time in told):
+            lag = 0 if _leaves_hole(replica.report) else APPEND_LAG_MS
+            if not told or any(time is not None and time <= said <= time + lag for _, time in told):
                 continue
             names = join_names([other.label for other, _ in told])
             what = (
@@ -40,6 +44,11 @@ def check_times(view: QuorumView) -> Iterator[Finding]:
                 offset=int(end.offset),
                 epoch=int(end.epoch),
             )
+
+
+def _leaves_hole(report: LogReport) -> bool:
+    """Whether the log starts after the ends of all its checkpoints, with which no node runs."""
+    return all(one.end is None or one.end.offset < report.start_offset for one in report.checkpoints)
 
 
 def _reaches(report: LogReport, offset: int) -> bool:

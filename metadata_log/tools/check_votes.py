@@ -15,13 +15,13 @@ from typing import Final
 from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
 from metadata_log.tools.agreement import join_names
-from metadata_log.tools.findings import Finding, Severity, finding
+from metadata_log.tools.findings import Finding, Severity, finding, is_well
 from metadata_log.tools.quorum_view import QuorumView, Replica
 from metadata_log.tools.verify_chain import Election
 
 _KEEPS_VOTES: Final = 22
 """4.0-IV0, the first metadata.version that only software has which keeps a vote beside the leader's id."""
-_FAR_AHEAD: Final = 10
+FAR_AHEAD: Final = 10
 """Epochs. A voter that reaches nobody asks again and again: before pre-votes (KIP-996) each time in a new one."""
 
 
@@ -50,7 +50,7 @@ def _far_ahead(view: QuorumView) -> Iterator[Finding]:
     is_majority = 2 * len(present) > len(view.voters)
     for replica in view.replicas:
         state = replica.report.quorum_state
-        if state is None or newest < 0 or state.leader_epoch - newest < _FAR_AHEAD:
+        if state is None or newest < 0 or state.leader_epoch - newest < FAR_AHEAD:
             continue
         what = (
             f"it is of epoch {state.leader_epoch}, and the last epoch that any of these logs has a record of is "
@@ -211,7 +211,7 @@ def _set_back(
     """A voter that knows of no epoch as late as one that it led, or voted in, by another's log: nothing in its own
     directory contradicts that."""
     node_id = replica.source.node_id
-    if not view.is_voter(replica) or any(found.counts for found in replica.report.findings):
+    if not view.is_voter(replica) or not is_well(replica.report.findings):
         return
     for epoch in sorted(elections, reverse=True):
         if epoch <= max(state.leader_epoch, replica.report.last_epoch):

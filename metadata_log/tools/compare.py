@@ -48,6 +48,8 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
 def compare(files: Files, replicas: Sequence[Sequence[str]]) -> list[Conflict]:
     """How the logs in these segments (paths, in order, for each replica) divide; damage and gaps are passed over.
 
+    So is a segment that a running node removed after its log was verified: of what it has left, all is compared.
+
     Raises:
         OSError: a segment cannot be read.
     """
@@ -98,7 +100,10 @@ def _batches(files: Files, segments: Sequence[str]) -> Iterator[_Print]:
     """The sound batches of a log, in order. One whose offsets go back is passed over."""
     expected = -1
     for path in segments:
-        handle = files.open(path, read_only=True)
+        try:
+            handle = files.open(path, read_only=True)
+        except FileNotFoundError:
+            continue
         try:
             for found in _in_segment(handle, path):
                 if found[0] >= expected:

@@ -19,9 +19,17 @@ from metadata_log.records.json_form import data_of, json_text
 from metadata_log.segment import LocatedBatch
 from metadata_log.tools.agreement import Judge, leaders_of
 from metadata_log.tools.bounds import CommittedBounds
+from metadata_log.tools.broker_advice import advised
 from metadata_log.tools.compare import Conflict, compare
 from metadata_log.tools.findings import Finding, finding, sort_findings
-from metadata_log.tools.quorum_view import QuorumView, Replica, lost_commits, short_logs, voters_without_log
+from metadata_log.tools.quorum_view import (
+    QuorumView,
+    Replica,
+    lost_commits,
+    nothing_in_common,
+    short_logs,
+    voters_without_log,
+)
 from metadata_log.tools.scan import scan
 from metadata_log.tools.verify_voters import VotersLog, among_replicas
 
@@ -66,7 +74,8 @@ class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
     """How replicas differ.
 
     Attributes:
-        common_end: the last common offset, exclusive: all replicas that reach it hold the same batches before it.
+        common_end: the last common offset, exclusive: all replicas that reach it hold the same batches before it. Of
+            logs that share no offset (the note `nothing_in_common`) it says where the shortest ends, no more.
         bounds: what is certainly, and possibly, committed; certain is nothing past where replicas part in a tie.
     """
 
@@ -79,12 +88,13 @@ class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def diff_logs(view: QuorumView, files: Files | None = None) -> DiffReport:
-    """Compare the replicas of a quorum.
+    """Compare the replicas of a quorum, and say of which nothing can be compared.
 
     Raises:
         OSError: a segment cannot be read.
     """
-    return diff_and_odd(view, files)[0]
+    report = diff_and_odd(view, files)[0]
+    return msgspec.structs.replace(report, findings=sort_findings([*report.findings, *nothing_in_common(view)]))
 
 
 def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffReport, frozenset[int]]:
@@ -98,7 +108,7 @@ def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffRepo
     judge = Judge(view.views, len(view.voters), view.bounds)
     conflicts = compare(port, [replica.report.segments for replica in view.replicas])
     judged = [one for conflict in conflicts for one in judge.judged(conflict)]
-    found = [finding for _, finding in judged]
+    found = [one for index, finding in judged for one in _advised(view.replicas[index], finding)]
     found += _two_leaders(view, judge)
     found += lost_commits(view)
     found += voters_without_log(view)
@@ -109,7 +119,8 @@ def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffRepo
             for replica in view.replicas
         ]
     )
-    ends = [conflict.offset for conflict in conflicts] or [replica.report.end_offset for replica in view.replicas]
+    read = [replica.report.end_offset for replica in view.replicas if not replica.report.is_unread]
+    ends = [conflict.offset for conflict in conflicts] or read
     report = DiffReport(
         replicas=tuple(_line(view, replica) for replica in view.replicas),
         voters=tuple(map(str, view.voters)),
@@ -121,10 +132,19 @@ def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffRepo
     return report, frozenset(index for index, _ in judged)
 
 
+def _advised(replica: Replica, found: Finding) -> list[Finding]:
+    return advised([found], replica.source, replica.report)
+
+
 def with_own_findings(report: DiffReport, view: QuorumView) -> DiffReport:
     """The report with what is wrong with each replica by itself: it was compared as far as it can be read."""
-    own = (found for replica in view.replicas for found in replica.report.findings if found.counts)
+    own = (found for replica in view.replicas for found in own_findings(replica, view) if found.counts)
     return msgspec.structs.replace(report, findings=sort_findings(dict.fromkeys((*report.findings, *own))))
+
+
+def own_findings(replica: Replica, view: QuorumView) -> list[Finding]:
+    """What is wrong with its log by itself; the voters that other logs name tell whether it is a broker's."""
+    return advised(replica.report.findings, replica.source, replica.report, view.voters)
 
 
 def _certain(bounds: CommittedBounds, judge: Judge, conflicts: Sequence[Conflict]) -> CommittedBounds:
@@ -147,7 +167,7 @@ def _line(view: QuorumView, replica: Replica) -> ReplicaLine:
         is_voter=view.is_voter(replica),
         start_offset=replica.report.start_offset,
         end_offset=replica.report.end_offset,
-        last_epoch=replica.report.last_epoch,
+        last_epoch=replica.last_epoch,
         snapshot_end=replica.snapshot_end,
     )
 
@@ -208,7 +228,10 @@ def _records(
     """How many records there are from a batch on, in so many batches or to the end, and the first of them in words."""
     count, shown, seen = 0, list[str](), 0
     for path in segments[list(segments).index(file) :]:
-        handle = files.open(path, read_only=True)
+        try:
+            handle = files.open(path, read_only=True)
+        except FileNotFoundError:
+            continue  # removed since by a running node
         try:
             for batch in scan(handle, position if path == file else 0):
                 if not isinstance(batch, LocatedBatch):

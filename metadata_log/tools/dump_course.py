@@ -20,6 +20,11 @@ from metadata_log.tools.dump_pieces import LARGEST_BATCH, PIECE_BYTES, Piece, pi
 from metadata_log.tools.scan import Damage, Fault, scan
 from metadata_log.torn_write import may_be_one_write
 
+REMOVED: Final = (
+    "it was removed while the log was read, as a running node does with what its checkpoints cover: its records are "
+    "not shown"
+)
+"""Of a file that was listed, and is gone when its turn comes."""
 T = TypeVar("T")
 _TRIES: Final = 2
 """How much of what `scan` finds is looked at: behind a damaged range it goes on only where a batch is sound."""
@@ -137,6 +142,10 @@ class Course:
                     end_offset=found.header.next_offset,
                 )  # fmt: skip
             self.position, self._due = found.position + found.header.size_in_bytes, found.header.next_offset
+        read_to = waiting[-1].end if waiting else self.position
+        if read_to < self._size:  # zeros up to the end, which `scan` passes over: no writer claims space ahead
+            zeros = Damage(position=read_to, size=self._size - read_to, fault=Fault.TORN, what="zeros")
+            waiting.append(zeros)
         yield from self._flaws(waiting, None, show_unsealed)
         self.tail = self._size - self.position
 

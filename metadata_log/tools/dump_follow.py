@@ -25,6 +25,12 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     path: str
 
 
+class Removed(msgspec.Struct, frozen=True, kw_only=True):
+    """This file was listed, and its node removed it before it could be opened."""
+
+    path: str
+
+
 class CutBack(msgspec.Struct, frozen=True, kw_only=True):
     """The file was truncated, and grows anew from byte `position`: a follower dropped what was never committed."""
 
@@ -58,7 +64,7 @@ class Follower:
     def path(self) -> str:
         return f"{self._directory}/{segment_file(self._base or 0)}"
 
-    def poll(self) -> Iterator[Opened | CutBack | Added]:
+    def poll(self) -> Iterator[Opened | Removed | CutBack | Added]:
         """What has happened since the last call.
 
         Raises:
@@ -72,7 +78,13 @@ class Follower:
                 yield from self._grown(self._handle)
             if not later:
                 return
-            self._open(later[0])
+            try:
+                self._open(later[0])
+            except FileNotFoundError:
+                if later[0] in segment_bases(self._files.listdir(self._directory)):
+                    raise
+                yield Removed(path=self.path)
+                continue
             yield Opened(path=self.path)
 
     def close(self) -> None:

@@ -14,17 +14,54 @@ import msgspec
 from metadata_log.batch import BatchHeader, Record
 from metadata_log.errors import RecordError
 from metadata_log.ids import TopicId
-from metadata_log.records import ConfigRecord, MetadataRecord, TopicRecord, decode_control, decode_record
+from metadata_log.records import (
+    ConfigRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    TopicRecord,
+    decode_control,
+    decode_record,
+)
 from metadata_log.records.json_form import type_name
 from metadata_log.records.registry import METADATA_RECORDS, ControlRecord
 from metadata_log.tools.dump_lines import CONTROL_NAMES
 
+_OF_A_PARTITION: Final = (bytes((PartitionRecord.API_KEY,)), bytes((PartitionChangeRecord.API_KEY,)))
 _TOPIC_RESOURCE: Final = 2
 _BROKER_RESOURCE: Final = 4
 _NODE_FIELDS: Final = ("broker_id", "controller_id", "leader", "leader_id", "voter_id")
 _NODES_FIELDS: Final = (
     "replicas", "isr", "removing_replicas", "adding_replicas", "eligible_leader_replicas", "last_known_elr",
 )  # fmt: skip
+
+
+class BrokerPartitions:
+    """The partitions that records name a node as a replica or leader of. A change that takes it out of the ISR names it
+    no more."""
+
+    def __init__(self, broker_id: int) -> None:
+        self._broker_id = broker_id
+        self._found: set[tuple[TopicId, int]] = set()
+
+    def take(self, batches: Iterable[list[bytes]]) -> None:
+        """Learn from the values of these batches."""
+        for values in batches:
+            for value in values:
+                if value[1:2] in _OF_A_PARTITION:
+                    try:
+                        self.holds(decode_record(value))
+                    except RecordError:
+                        continue
+
+    def holds(self, record: MetadataRecord | ControlRecord) -> bool:
+        """Whether the record is of a partition that this record, or one before it, names the node for."""
+        if not isinstance(record, PartitionRecord | PartitionChangeRecord):
+            return False
+        key = (record.topic_id, record.partition_id)
+        if key not in self._found and _names_node(record, self._broker_id):
+            self._found.add(key)
+        return key in self._found
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +73,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         types: as `plain_type` gives them.
         topic_ids, topic_names: of the topics; `topic_ids` holds those of the names as well.
         broker_id: a broker, or a controller.
+        broker_partitions: which that is or was a replica or leader of; learns as records are tested.
     """
 
     from_offset: int | None = None
@@ -47,6 +85,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     topic_ids: frozenset[TopicId] = frozenset()
     topic_names: frozenset[str] = frozenset()
     broker_id: int | None = None
+    broker_partitions: BrokerPartitions | None = None
 
     @property
     def is_everything(self) -> bool:
@@ -75,10 +114,15 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         except RecordError:
             return False
         return (
-            (not self.types or _type_of(decoded) in self.types)
+            (self.broker_id is None or self._is_of_broker(decoded, self.broker_id))
+            and (not self.types or _type_of(decoded) in self.types)
             and (not by_topic or self._is_of_topic(decoded))
-            and (self.broker_id is None or _names_node(decoded, self.broker_id))
         )
+
+    def _is_of_broker(self, record: MetadataRecord | ControlRecord, broker_id: int) -> bool:
+        if self.broker_partitions is not None and self.broker_partitions.holds(record):
+            return True
+        return _names_node(record, broker_id)
 
     def _is_of_topic(self, record: MetadataRecord | ControlRecord) -> bool:
         if getattr(record, "topic_id", None) in self.topic_ids:

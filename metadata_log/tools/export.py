@@ -25,7 +25,7 @@ from metadata_log.os_files import OsFiles
 from metadata_log.segment import segment_bases, segment_file
 from metadata_log.tools.contents import LogContents, data_files, metadata_directory, read_contents, read_identity
 from metadata_log.tools.lost_end import lost_end
-from metadata_log.tools.manifest import MANIFEST_FILE, Manifest, ManifestFile, ManifestVoter, write_manifest
+from metadata_log.tools.manifest import MANIFEST_FILE, Manifest, ManifestFile, ManifestVoter, is_export, write_manifest
 from metadata_log.tools.new_files import naming
 from metadata_log.tools.scan import Damage, Fault, scan
 from metadata_log.tools.sources import find_sources
@@ -120,11 +120,15 @@ def metadata_to_export(source_dir: Path) -> Path:
     directory = metadata_directory(source_dir)
     if directory is not None:
         return directory
-    if (source_dir / MANIFEST_FILE).is_file():
+    if is_export(source_dir):
         raise ExportError(f"{source_dir} is an export already: copy it as it is, all that there was is in it")
     found = [node.metadata for node in find_sources([source_dir]).nodes if node.metadata is not None]
     if len(found) > 1:
         raise ExportError(f"{source_dir} holds {len(found)} metadata logs, and an export is of one: name one node's")
+    if source_dir.is_file():
+        raise ExportError(
+            f"{source_dir} is one file of a log, and an export is of all: name its directory, {source_dir.parent}"
+        )
     if not found:
         raise ExportError(f"{source_dir} holds no metadata log, only other disks of a node")
     return found[0]

@@ -1,18 +1,19 @@
 """Which records of a log software of another metadata.version could not read.
 
-Decides: what is unreadable at a level, by type and version. Must not know: files. A level is taken to read exactly what
-it may write; software of a release often reads more than the level that is finalised.
+Decides: what is unreadable at a level: by type and version, and by the features that its controllers can run. Must not
+know: files. A level is taken to read exactly what it may write; software of a release often reads more than the level
+that is finalised.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 import msgspec
 
 from metadata_log.batch import batch_records, batch_values
 from metadata_log.errors import UnknownRecordError
+from metadata_log.image.features import KRAFT_VERSION
 from metadata_log.records import (
     FeatureLevelRecord,
     KRaftVersionRecord,
@@ -22,11 +23,9 @@ from metadata_log.records import (
     is_writable,
     write_version,
 )
-from metadata_log.records.levels import metadata_version
+from metadata_log.records.feature_levels import unsupported_feature, unsupported_level
+from metadata_log.records.levels import FEATURE_NAME, UnknownLevelError, metadata_version
 from metadata_log.segment import LocatedBatch
-
-_FIRST_KRAFT_VERSION_1: Final = 21
-"""metadata.version 3.9-IV0: the first release with kraft.version 1 (KIP-853)."""
 
 
 class Unreadable(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -49,15 +48,12 @@ def unreadable_records(batches: Iterable[LocatedBatch], level: int) -> Iterator[
         if header.is_control:
             for record in batch_records(batch.buffer, header, batch.at):
                 control = decode_control(record.key or b"", record.value or b"")
-                if (
-                    isinstance(control, KRaftVersionRecord)
-                    and control.kraft_version > 0
-                    and level < _FIRST_KRAFT_VERSION_1
-                ):
-                    yield Unreadable(
-                        offset=record.offset, type="KRaftVersionRecord", version=control.version,
-                        reason=f"kraft.version {control.kraft_version} came with 3.9 (KIP-853)",
-                    )  # fmt: skip
+                if isinstance(control, KRaftVersionRecord):
+                    reason = unsupported_level(KRAFT_VERSION, control.kraft_version, level)
+                    if reason is not None:
+                        yield Unreadable(
+                            offset=record.offset, type="KRaftVersionRecord", version=control.version, reason=reason
+                        )
             continue
         for index, value in enumerate(batch_values(batch.buffer, header, batch.at)):
             found = _judge(value, header.base_offset + index, level)
@@ -86,6 +82,16 @@ def _reason(record: MetadataRecord, version: int, level: int) -> str | None:
     highest = write_version(kind, level)
     if version > highest:
         return f"{name} knows it up to version {highest}"
-    if isinstance(record, FeatureLevelRecord) and record.name == "metadata.version" and record.feature_level > level:
-        return f"it finalises metadata.version {record.feature_level}, above {name}"
-    return None
+    if not isinstance(record, FeatureLevelRecord):
+        return None
+    if record.name == FEATURE_NAME and record.feature_level > level:
+        return f"it finalises {_named(record.feature_level)}, above {name}"
+    return unsupported_feature(record, level)
+
+
+def _named(level: int) -> str:
+    """A level of metadata.version by its name, and its number, which the record has."""
+    try:
+        return f"metadata.version {metadata_version(level)} (level {level})"
+    except UnknownLevelError:
+        return f"metadata.version level {level}"

@@ -7,9 +7,33 @@ from __future__ import annotations
 
 from typing import Final
 
+AUDIT: Final = "kraft storage audit DIR..."
+"""`DIR...` stands for a broker's log directories, all of them: where these are known, they are put in its place."""
+AUDIT_SAYS: Final = f"{AUDIT} --image CONTROLLER says what to do, and with --quarantine moves it, which --undo undoes"
+SET_ASIDE: Final = (
+    f"do not start the broker with it: set it aside ({AUDIT} --image CONTROLLER --quarantine, while the broker is "
+    "stopped; --undo moves it back)"
+)
+MOVE_OUT: Final = (
+    f"move it out of the log directory while the broker is stopped ({AUDIT} --quarantine --to ELSEWHERE does, and can "
+    "undo it); a disk's own lost+found comes back: give log.dirs a directory below the mount"
+)
 RESTORE: Final = (
     "keep the directory as evidence, stop this replica, and let it fetch the log anew into an empty directory from a "
     "quorum whose other replicas are sound"
+)
+DROP_CHECKPOINT: Final = (
+    "kraft recover drop-snapshot takes it away while the node is stopped, where an older whole checkpoint and the log "
+    "say the same, or the log alone. Where it refuses: " + RESTORE
+)
+TORN: Final = (
+    "nothing: the next start cuts it off and fetches it again (where a node does not start so, kraft recover truncate "
+    "cuts it)"
+)
+REBUILD: Final = (
+    "look whether the other replicas agree with this log (kraft check on all of them); if they do, kraft recover "
+    "rebuild-indexes makes the file anew while the node is stopped. It refuses where this file, or an index, proves "
+    "that the log was longer"
 )
 ASK: Final = (
     "restart nothing and keep copies of all replicas; then compare them (kraft log diff says which side a majority "
@@ -67,6 +91,14 @@ LOOSE_CONFIG: Final = (
     "find out what wrote it, and remove the config: a topic that is created by this name later would have it, and a "
     "controller stops at a broker's whose name is no number"
 )
+LEFT_CONFIGS: Final = (
+    "nothing stops at it, and the node may start. But a topic that is created by such a name has the old configs on "
+    "this node, and not on others; and while this node is the active controller, a config that is asked for with the "
+    "old value is set nowhere else. Before such a name is used, create a topic of it without configs, wait until every "
+    "node has it, and delete it: that takes them away. Where it is in use again, set each of them to some other value "
+    "first, and then to what it should be, or delete it: that reaches every node"
+)
+OLD_LEFT_CONFIGS: Final = "nothing: the node loads its newest checkpoint, and removes older ones by itself"
 UNKNOWN_DIRECTORY: Final = (
     "find out what wrote it. While the log says so the controllers take that replica for one on a failed disk, and let "
     "it lead nothing: restart the broker, which reports where the replica really is as it starts, and look again"
@@ -95,13 +127,24 @@ CLOCK: Final = (
 KEEP_DIRECTORY: Final = (
     "move and delete nothing of it, and start no controller: it may be all that is left of what was committed. Look "
     "for more copies of the log, the other controllers' and brokers' (kraft recover inspect says which reaches "
-    "furthest); only when the cluster is sound without it, set it aside (kraft storage audit --quarantine)"
+    "furthest); only when the cluster is sound without it, or it is known to be another cluster's, move it out of the "
+    f"log directory by hand while the broker is stopped: {AUDIT} --quarantine leaves it"
+)
+STRAY_BEYOND: Final = (
+    "keep it until nobody wants its data any more: a broker that started, or somebody, set it aside. What a repair let "
+    "go looks so, and what came from another cluster; if neither is known, look for more copies of the log (kraft "
+    "recover inspect says which reaches furthest)"
 )
 GONE_DIRECTORY: Final = (
     "do not start the broker: it would make an empty one, and where it leads, or is the last in the ISR, the empty one "
     "is the whole partition. Look where the directory went (another disk, a folder that ends in -stray or -delete, a "
     "backup) and put it back; if it is lost, and other replicas are in sync, let the partition be led by one of these "
     "before the broker starts"
+)
+QUARANTINED: Final = (
+    "nothing is lost: where other replicas are in sync, start the broker, which makes the directory anew and fetches "
+    "what is in it. Where none is, or what was moved is wanted again, move it back first, while the broker is stopped: "
+    f"{AUDIT} --undo"
 )
 STRANGE_VOTE: Final = (
     "do not start this node: a voter writes the candidate that it votes for as the voter set has it, so that this file "
@@ -119,6 +162,12 @@ SET_BACK: Final = (
     "(kraft quorum remove-controller, then add-controller), or with static voters let it start with an empty log only "
     "while all of the others run"
 )
+LEADER_WITHOUT_EPOCH: Final = (
+    "if the copies were taken at different times, nothing: copy all again while the nodes are down, and check these. "
+    "Else either this file was changed, or the leader's directory was set back to an older copy or lost its end: start "
+    "neither of the two before it is known which. Compare with what the other nodes know of that epoch (kraft check on "
+    "all of them, kraft recover inspect); restore the one that is wrong from a backup of its directory"
+)
 STATIC_VOTERS: Final = (
     "compare controller.quorum.voters in the configuration of all nodes: it must be the same. Do not start this node: "
     "with fewer voters it may elect itself. Restore the file from a backup of this directory, or by hand"
@@ -126,6 +175,37 @@ STATIC_VOTERS: Final = (
 KRAFT_VERSION: Final = (
     "if newer software wrote it, use the version of this software that knows it; else compare with the other replicas "
     "(kraft log diff): a controller that does not know it stops there"
+)
+FEATURE: Final = (
+    "start no controller of Kafka 4.3 or older on this log: it stops as it replays the record. If newer software wrote "
+    "it, stay with that, and look at the log with a version of this software that knows it; else compare with the "
+    "other replicas (kraft log diff): where they have not the record, let this replica fetch the log anew"
+)
+VOTERS_AT_ONCE: Final = (
+    "start and stop nobody before it is known what wrote it: a majority of the voters before and one of those after "
+    "need not share a voter, so that both may elect a leader. See the record (kraft log dump, --from its offset) and "
+    "who has it (kraft log diff); compare with kraft quorum describe. kraft recover, which replaces several at once on "
+    "purpose, writes them with an epoch of its own that nobody voted for, and is not meant here"
+)
+RESTORE_VOTES: Final = (
+    "do not start this replica, and do not empty its directory: its vote and epoch are in this file, and without them "
+    "it may vote twice. Restore the file from a backup of this directory; if a newer version wrote it, use software of "
+    "that version; else look at the other replicas first (kraft log diff, kraft recover inspect)"
+)
+MAY_VOTE_TWICE: Final = "do not start this replica: it may vote twice"
+ACL: Final = (
+    "find out what wrote it: a controller gives each entry an id of its own, once. The authorizers of brokers and "
+    "controllers that run stop at it and may keep the entry that they had, while those that start anew take the later "
+    "one: compare what they enforce (kafka-acls.sh --list), delete the entry and add it again"
+)
+STRANGE: Final = (
+    "find out what wrote it, for no controller does, though all replay it. Look whether the other replicas have it so "
+    "(kraft log diff); where they have not, let this replica fetch the log anew. Where all have it, set what it names "
+    "again by Kafka's own tools"
+)
+COLLIDES: Final = (
+    "find out what wrote it: a controller refuses such a topic, for metrics write a dot as an underscore and count "
+    "both as one. Nothing else stumbles; delete one of the two if it is not wanted"
 )
 
 RENAME: Final = (

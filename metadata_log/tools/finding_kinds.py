@@ -66,7 +66,7 @@ _ALL: Final = [
         ("corrupt_batch", _E, "bytes that are no sound batch", advice.RESTORE),
         ("log_missing", _E, "a log that is gone", advice.KEEP_PROOF),
         ("log_cut", _E, "a log that ends before what it once reached", advice.KEEP_PROOF),
-        ("torn_tail", _W, "an unfinished write at the end", "nothing: the next start cuts it off and fetches it again"),
+        ("torn_tail", _W, "an unfinished write at the end", advice.TORN),
         ("unsupported_batch", _E, "a compressed batch", advice.COMPRESSED),
         ("foreign_batch", _E, "a batch that no controller writes", advice.FOREIGN),
         (
@@ -132,12 +132,18 @@ _ALL: Final = [
         ("partition_gap", _E, "a topic whose partition numbers leave one out", advice.GAP),
         ("topic_without_partitions", _E, "a topic without partitions", advice.NO_PARTITIONS),
         ("unknown_directory", _E, "a replica in a log directory that its broker never had", advice.UNKNOWN_DIRECTORY),
+        ("acl_id_null", _E, "an access control entry with the null id", advice.ACL),
+        ("acl_id_reused", _E, "one id on two access control entries", advice.ACL),
+        ("acl_repeated", _E, "one access control entry under two ids", advice.ACL),
+        ("strange_value", _W, "a value that no controller writes", advice.STRANGE),
+        ("topic_name_collides", _W, "a topic name that another's is taken for", advice.COLLIDES),
         ("config_of_nothing", _E, "a config of what does not exist", advice.LOOSE_CONFIG),
         ("unknown_broker", _E, "a change of a broker that is not registered so", advice.WRITER),
         ("broker_epoch_went_back", _E, "a broker epoch that falls", advice.WRITER),
         ("broker_epoch_not_offset", _N, "a broker epoch that is not its record's offset", advice.NOTHING),
         ("record_above_level", _W, "a record above the finalised metadata.version", advice.LEVEL),
         ("unknown_kraft_version", _E, "a kraft.version that is not known", advice.KRAFT_VERSION),
+        ("unknown_feature_level", _E, "a feature, or a level of one, that is not known", advice.FEATURE),
         ("transaction_broken", _E, "a metadata transaction out of order", advice.WRITER),
         ("open_transaction", _W, "a metadata transaction that does not end", advice.OPEN),
         ("impossible_record", _E, "a record that cannot follow those before it", advice.WRITER),
@@ -148,16 +154,17 @@ _ALL: Final = [
             "checkpoint_incomplete",
             _E,
             "a checkpoint without a footer",
-            "move the file away if an older or newer checkpoint is whole: the replica writes another",
+            advice.DROP_CHECKPOINT,
         ),
         (
             "checkpoint_malformed",
             _E,
             "a checkpoint whose frame is wrong",
-            "move the file away if an older or newer checkpoint is whole: the replica writes another",
+            advice.DROP_CHECKPOINT,
         ),
         ("checkpoint_misnamed", _E, "a checkpoint that ends elsewhere than its name says", advice.RENAME),
         ("checkpoint_disagrees", _E, "a checkpoint that is not what the log says", advice.DISAGREES),
+        ("configs_left_behind", _W, "a checkpoint with configs of removed topics", advice.LEFT_CONFIGS),
         (
             "missing_checkpoint",
             _E,
@@ -180,8 +187,7 @@ _ALL: Final = [
             "index_wrong",
             _W,
             "an index that is not the log's",
-            "compare the log with the other replicas first (kraft log diff), for an index may prove what a log lost; "
-            "if it is whole, move the file aside while the node is stopped: it is rebuilt",
+            advice.REBUILD,
         ),
         ("index_remnant", _N, "index entries of a tail that was truncated", advice.NOTHING),
         (
@@ -194,13 +200,13 @@ _ALL: Final = [
             "epoch_file_wrong",
             _E,
             "a leader-epoch-checkpoint that is not the log's",
-            "compare with the other replicas; if the log is right, move the file aside while the node is stopped",
+            advice.REBUILD,
         ),
         (
             "quorum_state_behind",
             _E,
             "a quorum-state older than the log",
-            "do not start this replica: it may vote twice",
+            advice.MAY_VOTE_TWICE,
         ),
         (
             "quorum_state_ahead",
@@ -239,6 +245,14 @@ _ALL: Final = [
             "write the id that the log has for it back into meta.properties: at a start the node would make a new one, "
             "which is no voter's, and has no replicas",
         ),
+        (
+            "directory_not_registered",
+            _W,
+            "a disk with another id than its broker registered",
+            "if the disk was replaced, nothing: the broker registers it as it starts. If its meta.properties was "
+            "changed, write the id that the log has back into it before that: the controllers take the replicas that "
+            "are assigned there for ones on a lost disk otherwise",
+        ),
         ("not_formatted", _W, "a directory without meta.properties", "look where its meta.properties went"),
     ),
     *_kinds(
@@ -249,9 +263,17 @@ _ALL: Final = [
         ("vote_of_stranger", _E, "a vote by somebody who is no voter", advice.STRANGE_VOTE),
         ("vote_forgotten", _W, "a vote that the voter's file does not know", advice.FORGOTTEN_VOTE),
         ("voter_set_back", _W, "a voter that is behind what it did", advice.SET_BACK),
+        ("leader_without_epoch", _W, "a leader that knows nothing of its epoch", advice.LEADER_WITHOUT_EPOCH),
         ("static_voters_differ", _E, "static voters that are others elsewhere", advice.STATIC_VOTERS),
         ("leader_without_majority", _E, "a leader that no majority elected", advice.ASK),
         ("leader_not_voter", _E, "an election by or of somebody who has no vote", advice.ASK),
+        ("voters_changed_at_once", _E, "several voters that come or go at once", advice.VOTERS_AT_ONCE),
+        (
+            "voter_absent",
+            Severity.NOTE,
+            "a voter that is not among the nodes",
+            "name its directory too, if it still has one: without it less can be said of what is committed",
+        ),
         (
             "voter_without_log",
             _W,
@@ -279,6 +301,12 @@ _ALL: Final = [
             "nothing: the replica cuts it off when it next fetches from the leader",
         ),
         ("below_high_watermark", _E, "a log shorter than its high watermark", advice.ASK),
+        (
+            "nothing_in_common",
+            _N,
+            "logs that share no offset",
+            "name a replica whose log spans both as well (a broker's copy, say): it can be compared with each",
+        ),
     ),
     *_kinds(
         Cause.PARTITIONS,
@@ -286,15 +314,21 @@ _ALL: Final = [
             "partition_wrong_id",
             _E,
             "a partition directory with a wrong topic id",
-            "do not start the broker with it: set it aside (kraft storage audit --quarantine)",
+            advice.SET_ASIDE,
         ),
         ("partition_missing", _E, "a partition directory that is gone", advice.GONE_DIRECTORY),
-        ("partition_beyond_logs", _E, "a partition directory of a topic that no log knows", advice.KEEP_DIRECTORY),
+        ("partition_beyond_logs", _E, "a partition directory that no log accounts for", advice.KEEP_DIRECTORY),
         (
             "partition_without_id",
             _E,
             "a partition directory without its topic id",
             "a broker sets it aside when it starts: restore its partition.metadata before, if the data matters",
+        ),
+        (
+            "strange_directory",
+            _E,
+            "a directory that a broker does not start beside",
+            advice.MOVE_OUT,
         ),
         (
             "partition_twice",
@@ -309,13 +343,8 @@ _ALL: Final = [
             "partition directories that nothing can judge",
             "name more copies of the log, until a majority tells which is right",
         ),
-        ("partition_stale", _N, "a partition directory of a topic that is gone", "kraft storage audit says what to do"),
-        (
-            "partition_elsewhere",
-            _N,
-            "a partition directory that is assigned elsewhere",
-            "kraft storage audit says what to do",
-        ),
+        ("partition_stale", _N, "a partition directory of a topic that is gone", advice.AUDIT_SAYS),
+        ("partition_elsewhere", _N, "a partition directory that is assigned elsewhere", advice.AUDIT_SAYS),
     ),
 ]
 KINDS: Final[Mapping[str, FindingKind]] = {kind.name: kind for kind in _ALL}

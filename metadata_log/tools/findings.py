@@ -13,7 +13,7 @@ import msgspec
 
 from metadata_log.tools.finding_kinds import KINDS, Cause, FindingKind, Severity
 
-__all__ = ["KINDS", "Cause", "Finding", "FindingKind", "Severity", "by_cause", "finding", "sort_findings"]
+__all__ = ["KINDS", "Cause", "Finding", "FindingKind", "Severity", "by_cause", "finding", "is_well", "sort_findings"]
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +84,11 @@ def finding(
         meaning=meaning,
         advice=known.advice if advice is None else advice,
     )
+
+
+def is_well(findings: Iterable[Finding]) -> bool:
+    """Whether a replica with these findings of its own is a witness against others: it is not damaged itself."""
+    return not any(found.counts and found.kind != "configs_left_behind" for found in findings)
 
 
 _SEVERITY_ORDER: Final = {severity: number for number, severity in enumerate(Severity)}

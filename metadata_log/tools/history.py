@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import gc
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -24,6 +25,9 @@ from metadata_log.records import KRaftVersionRecord, VotersRecord, decode_contro
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.snapshot import Checkpoint, checkpoint_name, parse_checkpoint_name, read_checkpoint
 from metadata_log.tools.scan import Damage, Fault, scan
+
+_TRIES: Final = 4
+_T = TypeVar("_T")
 
 
 class HistoryError(MetadataLogError):
@@ -41,11 +45,36 @@ class DamagedLogError(HistoryError):
         )
 
 
+class RemovedMeanwhileError(MetadataLogError):
+    """A running node removed a file since the log was listed."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} was removed while the log was read, as a running node does: run this again")
+
+
+def past_removals(read: Callable[[], _T]) -> _T:
+    """What `read` makes of a log that it lists itself; again where a running node removed a file of it meanwhile.
+
+    Raises:
+        RemovedMeanwhileError: it was so every time.
+    """
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(RemovedMeanwhileError):
+            return read()
+    return read()
+
+
 class Quorum(msgspec.Struct, frozen=True, kw_only=True):
-    """What the control records say of the voters, as of some offset."""
+    """What the control records say of the voters, as of some offset.
+
+    `voters_at` is the first offset of the batch with the latest VotersRecord, -1 where a checkpoint has it, and
+    `voters_before` the one before that, None where none is known.
+    """
 
     kraft_version: int = 0
     voters: VotersRecord | None = None
+    voters_at: int = -1
+    voters_before: VotersRecord | None = None
 
     def after(self, batch: LocatedBatch) -> Quorum:
         """After a control batch."""
@@ -55,7 +84,8 @@ class Quorum(msgspec.Struct, frozen=True, kw_only=True):
                 case KRaftVersionRecord(kraft_version=version):
                     quorum = msgspec.structs.replace(quorum, kraft_version=version)
                 case VotersRecord() as voters:
-                    quorum = msgspec.structs.replace(quorum, voters=voters)
+                    at, before = int(batch.header.base_offset), quorum.voters
+                    quorum = msgspec.structs.replace(quorum, voters=voters, voters_at=at, voters_before=before)
                 case _:
                     pass
         return quorum
@@ -274,8 +304,15 @@ def batches_of_file(files: Files, path: Path, *, may_be_torn: bool = True) -> It
 
 
 def readable_batches(files: Files, path: Path, *, may_be_torn: bool = True) -> Iterator[LocatedBatch | Damage]:
-    """The same, with what is damaged between them."""
-    handle = files.open(str(path), read_only=True)
+    """The same, with what is damaged between them.
+
+    Raises:
+        RemovedMeanwhileError: the file is gone.
+    """
+    try:
+        handle = files.open(str(path), read_only=True)
+    except FileNotFoundError as error:
+        raise RemovedMeanwhileError(path) from error
     try:
         for found in scan(handle):
             if isinstance(found, Damage) and found.fault is Fault.TORN and may_be_torn and found.position > 0:
@@ -307,8 +344,12 @@ def state_of_checkpoint(end: OffsetAndEpoch, path: Path) -> State:
 
     Raises:
         CorruptBatchError, CorruptFileError, ReplayError, RecordError: it is not sound.
+        RemovedMeanwhileError: it is gone.
     """
-    checkpoint = read_checkpoint(OsFiles(), str(path))
+    try:
+        checkpoint = read_checkpoint(OsFiles(), str(path))
+    except FileNotFoundError as error:
+        raise RemovedMeanwhileError(path) from error
     image = image_of_checkpoint(
         map(decode_record, checkpoint.values()),
         end=end,

@@ -15,6 +15,7 @@ import msgspec
 from metadata_log.directory import MetaProperties
 from metadata_log.errors import CorruptFileError
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
+from metadata_log.json_files import decode_json
 
 MANIFEST_FILE: Final = "manifest.json"
 FORMAT_VERSION: Final = 1
@@ -82,6 +83,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return MetaProperties(cluster_id=self.cluster_id, node_id=NodeId(self.node_id), directory_id=directory_id)
 
 
+def is_export(directory: Path) -> bool:
+    """Whether an export lies there."""
+    return (directory / MANIFEST_FILE).is_file()
+
+
 def write_manifest(directory: Path, manifest: Manifest) -> None:
     """Write it into a directory, as indented JSON with the fields in the order above."""
     text = json.dumps(msgspec.to_builtins(manifest), indent=2) + "\n"
@@ -106,7 +112,7 @@ def parse_manifest(data: bytes, path: str) -> Manifest:
         CorruptFileError: it is none, or of a version that we do not know.
     """
     try:
-        manifest = msgspec.json.decode(data, type=Manifest)
+        manifest = decode_json(data, Manifest)
         for voter in manifest.voters:
             parse_directory_id(voter.directory_id)
         if manifest.directory_id is not None:

@@ -16,7 +16,9 @@ from metadata_log.directory import read_partition_metadata
 from metadata_log.errors import CorruptFileError
 from metadata_log.ids import METADATA_TOPIC_NAME, TopicId
 from metadata_log.os_files import OsFiles
-from metadata_log.reconcile import DirectoryFacts, facts_of
+from metadata_log.reconcile import REMOTE_INDEX_CACHE, DirectoryFacts, facts_of
+from metadata_log.staging import DELETING
+from metadata_log.tools.manifest import is_export
 from metadata_log.tools.sources import LogDirectory, NodeSource
 
 
@@ -26,6 +28,8 @@ class PartitionDirectory(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     facts: DirectoryFacts
     complaint: str | None = None
+    is_closed: bool = False
+    """The file is there, and cannot be read."""
 
     @property
     def is_in_use(self) -> bool:
@@ -42,12 +46,27 @@ def list_partitions(nodes: Iterable[NodeSource]) -> HeldPartitions:
     return {disk.path: tuple(_on_disk(disk)) for node in nodes for disk in node.log_directories}
 
 
-def _on_disk(disk: LogDirectory) -> Iterator[PartitionDirectory]:
+def strange_directories(disk: LogDirectory) -> list[Path]:
+    """The directories on a disk that are no partition's by their names, nor a broker's or an agent's own: a broker that
+    finds one as it starts ends with "not in the form of topic-partition" (Kafka: `LogManager.loadLogs`)."""
+    return [
+        child
+        for child in _children(disk)
+        if facts_of(child.name, None).topic_name is None and child.name not in (REMOTE_INDEX_CACHE, DELETING)
+    ]
+
+
+def _children(disk: LogDirectory) -> list[Path]:
+    if is_export(disk.path):  # no broker starts from one, and what stands in it are its own tables
+        return []
     try:
-        children = sorted(child for child in disk.path.iterdir() if child.is_dir())
+        return sorted(child for child in disk.path.iterdir() if child.is_dir())
     except FileNotFoundError:
-        return
-    for child in children:
+        return []
+
+
+def _on_disk(disk: LogDirectory) -> Iterator[PartitionDirectory]:
+    for child in _children(disk):
         facts = facts_of(child.name, None)
         if facts.topic_name in (None, METADATA_TOPIC_NAME):
             continue
@@ -57,7 +76,7 @@ def _on_disk(disk: LogDirectory) -> Iterator[PartitionDirectory]:
             yield PartitionDirectory(path=child, facts=facts, complaint=error.what)
         except OSError as error:
             complaint = f"it cannot be read: {error.strerror or error}"
-            yield PartitionDirectory(path=child, facts=facts, complaint=complaint)
+            yield PartitionDirectory(path=child, facts=facts, complaint=complaint, is_closed=True)
 
 
 def _topic_id(directory: Path) -> TopicId | None:

@@ -2,7 +2,8 @@
 
 Decides: the new names, the journal, and when to refuse. Must not know: why a directory is moved. The broker must be
 stopped: its `.lock` is held meanwhile. Each move is in the journal, a file of the log directory, before it is made; so
-after a crash in between, `undo` finds nothing to move back for that entry.
+after a crash in between, `undo` finds nothing to move back for that entry. A log directory that was copied or moved
+took its journal along: what is moved back is beside that journal, never in the directory where it was written.
 
 A name is Kafka's own, `topic-partition.<32 hex digits>-stray` of at most 255 characters, which brokers leave aside; or
 the directory goes to another place on the same file system, out of log.dirs.
@@ -22,6 +23,7 @@ import msgspec
 from metadata_log.directory_lock import DirectoryLock
 from metadata_log.errors import MetadataLogError
 from metadata_log.ids import id_text
+from metadata_log.json_files import decode_json
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.audit import Audited
 from metadata_log.tools.new_files import naming
@@ -79,7 +81,8 @@ def undo(log_dirs: Sequence[Path], *, now_ms: int) -> list[Move]:
     """Move back what the journals of these log directories say was moved and is still there, the last first.
 
     Raises:
-        QuarantineError: a directory of the old name is there again: a broker made a new one.
+        QuarantineError: a directory of the old name is there again: a broker made a new one; or this is a copy of a
+            log directory whose partitions were moved out of it.
         DirectoryLockedError: a broker runs on a log directory.
     """
     undone: list[Move] = []
@@ -106,22 +109,63 @@ def read_journal(log_dir: Path) -> list[Move]:
     """
     path = log_dir / JOURNAL_FILE
     try:
-        return [msgspec.json.decode(line, type=Move) for line in path.read_bytes().splitlines()]
+        return [decode_json(line, Move) for line in path.read_bytes().splitlines()]
     except FileNotFoundError:
         return []
     except msgspec.DecodeError as error:
         raise QuarantineError(f"{path} is no journal of a quarantine: {error}") from error
 
 
+def moved_away(log_dir: Path) -> dict[str, Move]:
+    """The moves out of a log directory, by the directory's name there, that are not undone and can be: what was moved
+    is where it went, `target`, or beside the journal in a log directory that was copied or moved since.
+
+    Raises:
+        QuarantineError: its journal is none.
+    """
+    found: dict[str, Move] = {}
+    for move in read_journal(log_dir):
+        source, target = Path(move.source), Path(move.target)
+        here = log_dir / target.name if target.parent == source.parent else target
+        if move.is_undone:
+            found.pop(source.name, None)
+        elif here.is_dir():
+            found[source.name] = msgspec.structs.replace(move, target=str(here))
+    return found
+
+
 def _standing(log_dir: Path) -> list[Move]:
     """The moves that are not undone and whose directory is where it was moved to."""
     standing: dict[str, Move] = {}
     for move in read_journal(log_dir):
-        if move.is_undone:
-            standing.pop(move.target, None)
+        here = _beside(log_dir, move)
+        if here.is_undone:
+            standing.pop(here.target, None)
         else:
-            standing[move.target] = move
+            standing[here.target] = here
     return [move for move in standing.values() if Path(move.target).is_dir()]
+
+
+def _beside(log_dir: Path, move: Move) -> Move:
+    """The move with the paths that it has in the log directory that holds the journal now."""
+    source, target, home = Path(move.source), Path(move.target), log_dir.absolute()
+    if _is_same(source.parent, home):
+        return move
+    if target.parent == source.parent:
+        return msgspec.structs.replace(move, source=str(home / source.name), target=str(home / target.name))
+    if source.parent.is_dir() and target.is_dir() and not move.is_undone:
+        raise QuarantineError(
+            f"{log_dir} is a copy of {source.parent}, out of which {target} was moved: undo that there, or move it "
+            "yourself"
+        )
+    return msgspec.structs.replace(move, source=str(home / source.name))
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except FileNotFoundError:
+        return False
 
 
 def _planned(audited: Audited, digits: str, now_ms: int, to: Path | None) -> Move:

@@ -6,7 +6,8 @@ where replicas differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -16,6 +17,7 @@ from metadata_log.tools.bounds import CommittedBounds, ReplicaExtent, committed_
 from metadata_log.tools.findings import Finding, Severity, finding
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify import LogReport
+from metadata_log.voters import majority_of
 
 
 class Replica(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +59,14 @@ class Replica(msgspec.Struct, frozen=True, kw_only=True):
             high_watermark=self.source.high_watermark,
             committed_before=self.report.committed_before,
             proved_end=self.report.proved_end,
+            speaks=not self.report.is_unread,
         )
+
+    @property
+    def last_epoch(self) -> int:
+        """Of the last record that it has, in its log or in a checkpoint; -1 without any."""
+        extent = self.extent
+        return extent.snapshot_epoch if extent.snapshot_end >= extent.log_end_offset else self.report.last_epoch
 
     @property
     def last_place(self) -> str:
@@ -87,7 +96,8 @@ class QuorumView(msgspec.Struct, frozen=True, kw_only=True):
                 node_id=replica.source.node_id,
                 is_voter=self.is_voter(replica),
                 last_epoch=replica.report.last_epoch,
-                known_committed=max(replica.snapshot_end, replica.source.high_watermark or 0),
+                known_committed=replica.extent.known_committed,
+                committed_before=replica.report.committed_before,
             )
             for replica in self.replicas
         ]
@@ -134,20 +144,34 @@ def _is(key: ReplicaKey, voter: ReplicaKey) -> bool:
     )
 
 
+def lacking_copies(view: QuorumView) -> list[Replica]:
+    """The voters' copies that end before what is committed, if so many voters lack it that no majority can have it."""
+    lacking, bare = _lacking(view)
+    majority = majority_of(len(view.voters))
+    return [] if len(view.voters) - len(lacking) - len(bare) >= majority else [copy for one in lacking for copy in one]
+
+
+def _lacking(view: QuorumView) -> tuple[list[list[Replica]], list[NodeSource]]:
+    """For each voter of whose copies all end before what is committed, these; and the voters that have no log."""
+    lacking: list[list[Replica]] = []
+    bare: list[NodeSource] = []
+    for voter in view.voters if view.bounds.lower else ():
+        copies = [replica for replica in view.replicas if _is(replica.key, voter)]
+        if copies and all(replica.reach < view.bounds.lower and not replica.report.is_unread for replica in copies):
+            lacking.append(copies)
+        if not copies:
+            bare += [node for node in view.bare if node.node_id == voter.node_id][:1]
+    return lacking, bare
+
+
 def lost_commits(view: QuorumView) -> Iterator[Finding]:
     """What was committed and can be on no majority any more: a finding for each voter that lacks it."""
     lower, voters = view.bounds.lower, view.voters
     if not voters or not lower:
         return
-    lacking: list[Replica] = []
-    bare: list[NodeSource] = []
-    for voter in voters:
-        copies = [replica for replica in view.replicas if _is(replica.key, voter)]
-        if copies and all(replica.reach < lower for replica in copies):
-            lacking.append(max(copies, key=lambda replica: replica.reach))
-        if not copies:
-            bare += [node for node in view.bare if node.node_id == voter.node_id][:1]
-    majority, count = len(voters) // 2 + 1, len(lacking) + len(bare)
+    copies, bare = _lacking(view)
+    lacking = [max(one, key=lambda replica: replica.reach) for one in copies]
+    majority, count = majority_of(len(voters)), len(lacking) + len(bare)
     if len(voters) - count >= majority:
         return
     names = join_names([replica.label for replica in lacking] + [node.label for node in bare])
@@ -177,7 +201,7 @@ def voters_without_log(view: QuorumView) -> Iterator[Finding]:
             meaning = f"node {node.node_id} is a voter, and {node.path} holds no metadata log"
             yield finding("voter_without_log", meaning, node_id=node.node_id, file=str(node.path))
     for replica in view.replicas:
-        if replica.reach or not view.is_voter(replica):
+        if replica.reach or replica.report.is_unread or not view.is_voter(replica):
             continue
         state = replica.report.quorum_state
         knew = state is not None and state.leader_epoch > 0
@@ -194,11 +218,23 @@ def voters_without_log(view: QuorumView) -> Iterator[Finding]:
         )
 
 
+def absent_voters(view: QuorumView, parents: Sequence[Path], unread: Iterable[int | None]) -> Iterator[Finding]:
+    """Voters that none of the nodes below a directory is, which was named to be looked through. Copies of one node
+    there are no cluster."""
+    here = {replica.source.node_id for replica in view.replicas} | {node.node_id for node in view.bare} | {*unread}
+    for parent in parents[:1] if len(here) > 1 else ():
+        for voter in view.voters:
+            if voter.node_id not in here:
+                names = join_names([str(path) for path in parents])
+                meaning = f"node {voter.node_id} is a voter, and nothing below {names} is of it"
+                yield finding("voter_absent", meaning, node_id=int(voter.node_id), file=str(parent))
+
+
 def short_logs(view: QuorumView) -> Iterator[Finding]:
     """Replicas that end below the high watermark that they gave themselves when they were exported."""
     for replica in view.replicas:
         mark = replica.source.high_watermark
-        if mark is not None and mark > replica.reach:
+        if mark is not None and mark > replica.reach and not replica.report.is_unread:
             meaning = f"the replica gave {mark} as its high watermark, but its log ends at {replica.reach}"
             yield finding(
                 "below_high_watermark",
@@ -207,3 +243,20 @@ def short_logs(view: QuorumView) -> Iterator[Finding]:
                 file=replica.last_place,
                 offset=replica.reach,
             )
+
+
+def nothing_in_common(view: QuorumView) -> Iterator[Finding]:
+    """Replicas whose log ends before another's begins: of these two nothing can be compared, so nothing differs."""
+    for replica in view.replicas:
+        end = replica.report.end_offset
+        later = [other for other in view.replicas if other.report.start_offset >= end > replica.report.start_offset]
+        if not later or replica.report.is_unread:
+            continue
+        begins = join_names([f"{other.label} (from {other.report.start_offset} on)" for other in later])
+        yield finding(
+            "nothing_in_common",
+            f"its log ends at {end}, before that of {begins}: there is no offset at which they could be compared",
+            node_id=replica.source.node_id,
+            file=replica.last_place,
+            offset=end,
+        )

@@ -20,7 +20,8 @@ from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, Met
 from metadata_log.errors import CorruptFileError, WrongUseError
 from metadata_log.meta_properties import told_node_id
 from metadata_log.os_files import OsFiles
-from metadata_log.tools.manifest import MANIFEST_FILE, read_manifest
+from metadata_log.tools.disks import is_brokers_disk, is_topics_partition
+from metadata_log.tools.manifest import is_export, read_manifest
 from metadata_log.tools.peer_names import id_among_peers
 
 _DATA_FILE: Final = re.compile(r"\d{20}(\.log|-\d{10}\.checkpoint)|bootstrap\.checkpoint", re.ASCII)
@@ -33,11 +34,12 @@ class SourceError(WrongUseError):
 
 class LogDirectory(msgspec.Struct, frozen=True, kw_only=True):
     """One disk of a node. `identity` None: `complaint` says why there is none that can be read, and `told_node_id` is
-    what it says of its node all the same."""
+    what it says of its node all the same; `is_closed`: nothing of it could be read."""
 
     path: Path
     identity: MetaProperties | None
     complaint: str | None = None
+    is_closed: bool = False
     told_node_id: int | None = None
 
 
@@ -57,8 +59,9 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
         node_id: by its meta.properties or manifest, or by its path beside its peers'; None when nothing says.
         is_told_by_path: its files do not say.
         metadata: the directory of its metadata log; None where the disk with it was not given.
-        log_directories: its disks, without meta.properties those that hold a metadata directory.
+        log_directories: its disks, without meta.properties those that hold a metadata directory, or what brokers leave.
         high_watermark: by an export's manifest.
+        is_bare: nothing of a node is there.
     """
 
     path: Path
@@ -67,6 +70,7 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
     log_directories: tuple[LogDirectory, ...] = ()
     high_watermark: int | None = None
     is_told_by_path: bool = False
+    is_bare: bool = False
 
     @property
     def identity(self) -> MetaProperties | None:
@@ -83,48 +87,85 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sources(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found: `files` are single segments and checkpoints that were named as such."""
+    """What was found: `files` are single segments and checkpoints that were named as such, `parents` directories that
+    hold several nodes, and were named in their place."""
 
     nodes: tuple[NodeSource, ...] = ()
     files: tuple[Path, ...] = ()
     unread: tuple[Unread, ...] = ()
+    parents: tuple[Path, ...] = ()
 
 
 def find_sources(paths: Iterable[Path], *, past_unreadable: bool = False) -> Sources:
-    """The nodes and files at these paths, in their order; a node's disks that are named one by one are joined.
+    """The nodes at these paths by their ids, those without one last, and the files in their order.
 
-    `past_unreadable`: nodes that cannot be read are `unread`, as long as anything can be.
+    A node's disks that are named one by one are joined.
+
+    `past_unreadable`: nodes that cannot be read are `unread`, and directories that hold nothing of a node, named or by
+    their names among nodes, are nodes without anything; as long as anything can be read.
 
     Raises:
         SourceError: there is no such path, or nothing of the kind is there.
         OSError: a directory cannot be read.
         CorruptFileError: an export's manifest cannot be right.
     """
-    nodes: list[NodeSource] = []
-    files: list[Path] = []
-    unread: list[Unread] = []
+    search = _Search()
     for path in paths:
-        count = len(unread)
+        search.look_at(path, among_nodes=past_unreadable)
+    nodes, files, unread, bare = search.nodes, search.files, search.unread, search.bare
+    is_left = past_unreadable and bool(nodes or files)
+    if bare and not is_left:
+        raise SourceError(
+            f"{bare[0]} holds no metadata log: give a segment, a {METADATA_DIRECTORY}, a log directory, a node's "
+            "directory that holds such, or an export"
+        )
+    if unread and not is_left:
+        raise unread[0].error
+    joined, lost = _told_by_path(_joined([*nodes, *map(_bare, dict.fromkeys(bare))]), unread)
+    return Sources(
+        nodes=tuple(sorted(joined, key=_by_number)),
+        files=tuple(dict.fromkeys(files)),
+        unread=lost,
+        parents=tuple(search.parents),
+    )
+
+
+class _Search:
+    """What was found so far, at any of the paths."""
+
+    def __init__(self) -> None:
+        self.nodes: list[NodeSource] = []
+        self.files: list[Path] = []
+        self.unread: list[Unread] = []
+        self.bare: list[Path] = []
+        self.parents: list[Path] = []
+
+    def look_at(self, path: Path, *, among_nodes: bool) -> None:
+        """Take what is at a path. `among_nodes`: directories named as nodes are, with nothing of one, are `bare`, too.
+
+        Raises:
+            SourceError: there is no such path, or it is a file of another kind.
+        """
+        count = len(self.unread)
         try:
             if not path.exists():
                 raise SourceError(f"{path} does not exist")
             if not path.is_dir():
-                files.append(_data_file(path))
-                continue
-            found = list(_nodes_at(path, _DEPTH, unread))
+                self.files.append(_data_file(path))
+                return
+            found = list(_nodes_at(path, _DEPTH, self.unread, self.bare if among_nodes else []))
         except (OSError, CorruptFileError) as error:
-            unread.append(Unread(path=path, error=error))
-            continue
-        if not found and len(unread) == count:
-            raise SourceError(
-                f"{path} holds no metadata log: give a segment, a {METADATA_DIRECTORY}, a log directory, a node's "
-                "directory that holds such, or an export"
-            )
-        nodes += found
-    if unread and not (past_unreadable and (nodes or files)):
-        raise unread[0].error
-    joined, lost = _told_by_path(_joined(nodes), unread)
-    return Sources(nodes=joined, files=tuple(dict.fromkeys(files)), unread=lost)
+            self.unread.append(Unread(path=path, error=error))
+            return
+        if not found and len(self.unread) == count:
+            self.bare.append(path)
+        if len(found) > 1:
+            self.parents.append(path)
+        self.nodes += found
+
+
+def _by_number(node: NodeSource) -> tuple[bool, int]:
+    return node.node_id is None, node.node_id or 0
 
 
 def _told_by_path(
@@ -166,9 +207,13 @@ def _data_file(path: Path) -> Path:
     return path
 
 
-def _nodes_at(path: Path, depth: int, unread: list[Unread]) -> Iterator[NodeSource]:
-    """The node that `path` is, or those below it, the highest level that has any; what cannot be read is `unread`."""
-    own = _node_of(path)
+def _nodes_at(path: Path, depth: int, unread: list[Unread], bare: list[Path]) -> Iterator[NodeSource]:
+    """The node that `path` is, or those below it, the highest level that has any; what cannot be read is `unread`,
+    and what has a node's name among them, and nothing of one, `bare`."""
+    try:
+        own = _node_of(path)
+    except OSError:
+        own = None  # one child may be unreadable, which is told of it below; if all is, listing it says so
     if own is not None:
         yield own
         return
@@ -186,21 +231,43 @@ def _nodes_at(path: Path, depth: int, unread: list[Unread]) -> Iterator[NodeSour
         else:
             nodes.append(node)
     yield from nodes
+    peers = {node.path: node.node_id for node in nodes if node.node_id is not None}
+    bare += [child for child in below if id_among_peers(child, peers) is not None]
     if not nodes and depth > 0:
         for child in below:
-            yield from _nodes_at(child, depth - 1, unread)
+            yield from _nodes_at(child, depth - 1, unread, bare)
 
 
 def _node_of(path: Path) -> NodeSource | None:
     """The node whose export, metadata directory, log directory or log directories' parent this is."""
-    if (path / MANIFEST_FILE).is_file():
+    if is_export(path):
         return _export(path)
-    if path.name == METADATA_DIRECTORY or _holds_segments(path):
+    if path.name == METADATA_DIRECTORY or (_holds_segments(path) and not is_topics_partition(OsFiles(), str(path))):
         return _node(path, [_log_directory(path.parent)] if _is_log_directory(path.parent) else [], path)
     if _is_log_directory(path):
         return _node(path, [_log_directory(path)])
-    disks = [child for child in sorted(path.iterdir()) if child.is_dir() and _is_log_directory(child)]
-    return _node(path, list(map(_log_directory, disks))) if disks and _is_one_node(disks) else None
+    return _node_of_disks(path)
+
+
+def _node_of_disks(path: Path) -> NodeSource | None:
+    """The node whose log directories are in this one.
+
+    Raises:
+        OSError: one that may be a disk of it cannot be looked into.
+    """
+    disks: list[Path] = []
+    unread: OSError | None = None
+    for child in sorted(path.iterdir()):
+        try:
+            if child.is_dir() and _is_log_directory(child):
+                disks.append(child)
+        except OSError as error:
+            unread = error
+    if disks and not _is_one_node(disks):
+        return None
+    if unread is not None:
+        raise unread
+    return _node(path, list(map(_log_directory, disks))) if disks else None
 
 
 def _holds_segments(path: Path) -> bool:
@@ -208,7 +275,8 @@ def _holds_segments(path: Path) -> bool:
 
 
 def _is_log_directory(path: Path) -> bool:
-    return (path / META_PROPERTIES_FILE).exists() or (path / METADATA_DIRECTORY).is_dir()
+    is_told = (path / META_PROPERTIES_FILE).exists() or (path / METADATA_DIRECTORY).is_dir()
+    return is_told or is_brokers_disk(OsFiles(), str(path))
 
 
 def _log_directory(path: Path) -> LogDirectory:
@@ -220,7 +288,8 @@ def _log_directory(path: Path) -> LogDirectory:
         told = told_node_id((path / META_PROPERTIES_FILE).read_bytes(), error.path)
         return LogDirectory(path=path, identity=None, complaint=error.what, told_node_id=told)
     except OSError as error:
-        return LogDirectory(path=path, identity=None, complaint=f"it cannot be read: {error.strerror or error}")
+        complaint = f"it cannot be read: {error.strerror or error}"
+        return LogDirectory(path=path, identity=None, complaint=complaint, is_closed=True)
 
 
 def _is_one_node(disks: Sequence[Path]) -> bool:
@@ -239,6 +308,11 @@ def _node(path: Path, disks: list[LogDirectory], metadata: Path | None = None) -
         return msgspec.structs.replace(source, node_id=int(identity.node_id))
     told = {disk.told_node_id for disk in disks} - {None}
     return msgspec.structs.replace(source, node_id=told.pop() if len(told) == 1 else None)
+
+
+def _bare(path: Path) -> NodeSource:
+    disk = LogDirectory(path=path, identity=None)
+    return NodeSource(path=path, node_id=None, metadata=None, log_directories=(disk,), is_bare=True)
 
 
 def _export(path: Path) -> NodeSource:

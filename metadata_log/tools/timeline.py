@@ -109,6 +109,21 @@ def merged(timelines: Iterable[Timeline]) -> Timeline:
     )
 
 
+def why_not_one(timeline: Timeline) -> str | None:
+    """Why what is merged here cannot be one log's story: an epoch begins once, with one leader. None: it can be."""
+    began: dict[int, Event] = {}
+    for event in timeline.events:
+        if event.kind is EventKind.ELECTION:
+            other = began.setdefault(event.epoch, event)
+            if (other.node_id, other.offset, other.time_ms) != (event.node_id, event.offset, event.time_ms):
+                return (
+                    f"these are not replicas of one log: epoch {event.epoch} begins at offset {other.offset} with node "
+                    f"{other.node_id} in one, and at offset {event.offset} with node {event.node_id}, at another time, "
+                    "in another; what follows mixes them"
+                )
+    return None
+
+
 def _gap(batch: LocatedBatch, duration_ms: int) -> Event:
     return Event(
         time_ms=batch.header.base_timestamp,

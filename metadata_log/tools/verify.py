@@ -21,6 +21,7 @@ import msgspec
 from metadata_log.files import Files
 from metadata_log.os_files import OsFiles
 from metadata_log.snapshot import CHECKPOINT_SUFFIX
+from metadata_log.tools.broker_advice import advised
 from metadata_log.tools.findings import sort_findings
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify_depth import Depth
@@ -57,8 +58,9 @@ def verify_log(
         before = directory_signature(source.metadata)
         report = Verification(port, directory, source, depth=depth, probes=probes).run()
         wrong = against_own_log(report, source.node_id)
-        if wrong:
-            report = msgspec.structs.replace(report, findings=sort_findings((*report.findings, *wrong)))
+        if report.findings or wrong:
+            found = advised((*report.findings, *wrong), source, report)
+            report = msgspec.structs.replace(report, findings=sort_findings(found))
         if not report.findings or directory_signature(source.metadata) == before:
             break
     return report

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.batch import batch_records
+from metadata_log.epoch_starts import unled_epoch
 from metadata_log.errors import CorruptBatchError, RecordError
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.records import KRaftVersionRecord, LeaderChangeMessage, VotersRecord, decode_control
@@ -20,7 +21,9 @@ from metadata_log.tools.contents import EpochSpan, voter_keys
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.scan import Damage, Fault
 from metadata_log.tools.verify_batch import foreign_fields, record_fault
+from metadata_log.tools.verify_voter_steps import voters_step_fault
 from metadata_log.tools.walk import Quiet, Seen
+from metadata_log.voters import majority_of
 
 _KIND_OF: Final = {
     Fault.CORRUPT: "corrupt_batch",
@@ -29,6 +32,7 @@ _KIND_OF: Final = {
 }
 
 
+_NO_SPAN: Final = (EpochSpan(epoch=-1, start_offset=0, end_offset=0),)
 _KRAFT_VERSIONS: Final = range(2)
 """0: static voters; 1: voters in the log (KIP-853)."""
 
@@ -94,6 +98,8 @@ class ChainCheck:
         """Where each epoch's first batch is, by its offset: file and position."""
         self.elections: list[Election] = []
         self.voters: Voting | None = None
+        self._voters_before: tuple[ReplicaKey, ...] | None = None
+        """The last set, if nothing that may have changed it since is missing."""
         self.known_voters: set[ReplicaKey] = set()
         """All that any voter set in the log names."""
         self.kraft_version: int | None = None
@@ -106,6 +112,9 @@ class ChainCheck:
         self._accepted: tuple[int, ...] = ()
         self._epoch_before = -1
         self._after_damage = False
+        self.false_starts: list[int] = []
+        """Offsets of the one batch of an epoch, a LeaderChange, that a batch of an epoch between it and the one before
+        follows."""
 
     @property
     def end(self) -> int:
@@ -126,6 +135,11 @@ class ChainCheck:
     def last_seen(self) -> int:
         """One past the last record that was really there."""
         return self.spans[-1].end_offset if self.spans else self.expected
+
+    def begin_voters(self, voters: tuple[ReplicaKey, ...] | None) -> None:
+        """A checkpoint that ends where the log has come to has these voters: they count where the log told none."""
+        if self.voters is None:
+            self._voters_before = voters
 
     def begin_file(self, path: str, base: int, first: int | None, *, is_last: bool) -> bool:
         """A segment begins; whether it goes on from the one before.
@@ -158,6 +172,7 @@ class ChainCheck:
 
     def on_unread(self, base: int) -> None:
         """The segment of this base cannot be read, at all or from somewhere on: nobody knows where it ends."""
+        self._voters_before = None
         if self.start is None:
             self.start = self.expected = base
         self._after_damage = True
@@ -199,6 +214,8 @@ class ChainCheck:
         if foreign is not None:
             self._found("foreign_batch", f"its header has {foreign}", batch, int(header.base_offset))
         in_order = self._check_offset(batch)
+        if not in_order:
+            self._voters_before = None
         leader = self._on_control(batch) if header.is_control else None
         in_order = self._check_epoch(batch, leader) and in_order
         self._after_damage = False
@@ -241,6 +258,8 @@ class ChainCheck:
             if epoch == self._epoch_before:  # the one batch before had a wrong epoch, which was said
                 self.epoch, self._epoch_before = epoch, -1
                 return True
+            if self.epoch_began.get(self.epoch) == offset and epoch > (self.spans[-2:-1] or _NO_SPAN)[0].epoch:
+                self.false_starts.append(self.spans[-1].start_offset)
             meaning = f"epoch {epoch} comes after epoch {self.epoch}"
             self._sink.add(
                 "epoch_went_back",
@@ -252,10 +271,9 @@ class ChainCheck:
                 epoch=epoch,
             )
             return False
-        begins_log = self.epoch < 0
-        is_due = not self._after_damage and not (begins_log and offset > 0)
-        if leader is None and is_due:
-            self._found("epoch_without_leader", f"epoch {epoch} begins here without a LeaderChange", batch, offset)
+        unled = unled_epoch(batch, self.epoch, is_led=leader is not None)
+        if unled is not None and not self._after_damage:
+            self._found("epoch_without_leader", unled, batch, offset)
             self._epoch_before, self.epoch = self.epoch, epoch
             return False
         self._epoch_before, self.epoch = -1, epoch
@@ -285,7 +303,7 @@ class ChainCheck:
                     election = self._election(record, batch, offset + index)
                     first = election if index == 0 else first
                 elif isinstance(record, VotersRecord):
-                    self._on_voters(record, batch, offset + index)
+                    self._on_voters(record, batch, offset + index, is_repairs=first is not None and first.is_repairs)
                 elif isinstance(record, KRaftVersionRecord):
                     self._on_kraft_version(record.kraft_version, batch, offset + index)
         except (CorruptBatchError, RecordError) as error:
@@ -321,7 +339,8 @@ class ChainCheck:
             begins_log = int(batch.header.base_offset) == 0
             self.quorum_changes.append(QuorumChange(offset=offset, begins_log=begins_log, kraft_version=level))
 
-    def _on_voters(self, record: VotersRecord, batch: LocatedBatch, offset: int) -> None:
+    def _on_voters(self, record: VotersRecord, batch: LocatedBatch, offset: int, *, is_repairs: bool) -> None:
+        """A set of voters. `kraft recover` puts one that it wants in place of any, as `is_repairs` says."""
         voters = voter_keys(record)
         ids = [voter.node_id for voter in voters]
         if not voters:
@@ -333,7 +352,11 @@ class ChainCheck:
             if self.kraft_version == 0:
                 what = f"VotersRecord at offset {offset}, but kraft.version is 0: its voters are static (KIP-853)"
                 self._found("impossible_record", what, batch, offset)
+            fault = voters_step_fault(self._voters_before, voters) if self._voters_before and not is_repairs else None
+            if fault is not None:
+                self._found("voters_changed_at_once", f"VotersRecord at offset {offset} {fault}", batch, offset)
             self.voters = Voting(offset=offset, voters=voters)
+            self._voters_before = voters
             self.known_voters.update(voters)
             begins_log = int(batch.header.base_offset) == 0
             self.quorum_changes.append(QuorumChange(offset=offset, begins_log=begins_log, voters=record))
@@ -368,7 +391,7 @@ class ChainCheck:
             names = ", ".join(map(str, sorted(strangers)))
             meaning = f"{who}, but {names} had no vote: the voters were {', '.join(map(str, sorted(voters)))}"
             self._found("leader_not_voter", meaning, batch, election.offset)
-        needed = len(voters) // 2 + 1
+        needed = majority_of(len(voters))
         if len(granting & voters) < needed and not (election.is_repairs and not granting):
             meaning = f"{who} with {len(granting & voters)} of {len(voters)} votes, where {needed} are a majority"
             self._found("leader_without_majority", meaning, batch, election.offset)

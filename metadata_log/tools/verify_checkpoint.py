@@ -27,7 +27,10 @@ from metadata_log.records import (
 from metadata_log.segment import LocatedBatch
 from metadata_log.snapshot import parse_checkpoint_name
 from metadata_log.tools.contents import voter_keys
+from metadata_log.tools.finding_advice import DROP_CHECKPOINT, RESTORE_FILE
 from metadata_log.tools.finding_sink import FindingSink
+from metadata_log.tools.findings import Severity
+from metadata_log.tools.left_configs import LeftConfigs, loose_configs, without
 from metadata_log.tools.scan import Damage, Fault
 from metadata_log.tools.verify_batch import foreign_fields, inner_fault
 from metadata_log.tools.verify_chain import kraft_version_fault
@@ -37,17 +40,25 @@ from metadata_log.tools.verify_place import Place
 from metadata_log.tools.verify_records import RecordRules
 from metadata_log.tools.walk import Quiet, walk
 
+_DAMAGE: Final = ("corrupt_batch", "malformed_record", "checkpoint_incomplete", "checkpoint_malformed")
+"""Of a log these mean another remedy than of a checkpoint, and `bootstrap.checkpoint` can only be restored."""
 _BOOTSTRAP_EPOCH: Final = 0
 """Of every batch of `bootstrap.checkpoint`, which precedes any leader."""
 
 
 class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A checkpoint. `end` None: that of no log (`bootstrap.checkpoint`). `image` None: it is not whole or not sound, or
-    was not replayed."""
+    """A checkpoint.
+
+    Attributes:
+        end: None: it is that of no log (`bootstrap.checkpoint`).
+        image: what it says, but for `left`; None: it is not whole or not sound, or was not replayed.
+        left: its configs of topics that it does not have.
+    """
 
     path: str
     end: OffsetAndEpoch | None
     image: MetadataImage | None
+    left: tuple[LeftConfigs, ...] = ()
     is_whole: bool
     voters: tuple[ReplicaKey, ...] | None
     voter_set: VotersRecord | None
@@ -160,15 +171,19 @@ class _Check:
         """What it amounts to."""
         if self._is_sound:
             self._rules.end_checkpoint()
+        left = self._left()
+        if left and (self._end is None or self._end.offset == 0):
+            self._set_on_nothing(left)
         for found in self._inner.findings:
             self._sink.take(found)
-        has_errors = any(found.counts for found in self._inner.findings)
+        has_errors = any(found.severity is Severity.ERROR for found in self._inner.findings)
         is_whole = self._is_sound and self._has_footer and self._header is not None and not has_errors
         voters = self._voters
         return CheckpointReport(
             path=self._path,
             end=self._end,
-            image=self._image() if is_whole and self._depth is Depth.REPLAY else None,
+            image=self._image(left) if is_whole and self._depth is Depth.REPLAY else None,
+            left=left if is_whole else (),
             is_whole=is_whole,
             voters=None if voters is None else voter_keys(voters),
             voter_set=voters,
@@ -177,10 +192,28 @@ class _Check:
             last_contained_ms=None if self._header is None else self._header.last_contained_log_timestamp,
         )
 
-    def _image(self) -> MetadataImage | None:
+    def _left(self) -> tuple[LeftConfigs, ...]:
+        """Its configs of topics that are not in it; none where nothing was replayed."""
+        image = self._rules.image
+        if image is None or not self._rules.loose:
+            return ()
+        found = []
+        for topic, values in loose_configs(image).items():
+            offset, position = self._rules.loose[topic]
+            found.append(LeftConfigs(topic=topic, values=values, offset=offset, position=position))
+        return tuple(found)
+
+    def _set_on_nothing(self, left: tuple[LeftConfigs, ...]) -> None:
+        """Before a log's first record no topic was removed, whose configs could have been left."""
+        for one in left:
+            what = f"it sets {', '.join(map(repr, one.values))} on topic {one.topic!r}, which does not exist"
+            self._inner.add("config_of_nothing", what, file=self._path, position=one.position, offset=one.offset)
+
+    def _image(self, left: tuple[LeftConfigs, ...]) -> MetadataImage | None:
         image = self._rules.image
         if image is None or self._header is None:
             return None
+        image = without(image, {one.topic: one.values for one in left})
         end = self._end or OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0))
         return msgspec.structs.replace(
             image, offset_and_epoch=end, last_contained_timestamp_ms=self._header.last_contained_log_timestamp
@@ -190,7 +223,10 @@ class _Check:
         self._is_sound = False
         due = self._expected if offset is None else offset
         epoch = None if self._end is None else int(self._end.epoch)
-        self._sink.add(kind, meaning, file=self._path, position=position, offset=due, epoch=epoch)
+        advice = None
+        if kind in _DAMAGE:
+            advice = RESTORE_FILE if self._end is None else DROP_CHECKPOINT
+        self._sink.add(kind, meaning, file=self._path, position=position, offset=due, epoch=epoch, advice=advice)
 
     def _on_batch(self, batch: LocatedBatch) -> None:
         header = batch.header

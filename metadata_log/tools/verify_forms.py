@@ -12,7 +12,8 @@ import msgspec
 
 from metadata_log.errors import MalformedRecordError, UnknownRecordError
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, TopicId, id_text
-from metadata_log.records import PartitionRecord, TopicRecord, decode_record
+from metadata_log.records import FeatureLevelRecord, PartitionRecord, TopicRecord, decode_record
+from metadata_log.records.feature_levels import unknown_feature
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.verify_partitions import broken_rules
 from metadata_log.tools.verify_place import Place
@@ -51,6 +52,8 @@ class RecordForms:
                 kind = type(record)
                 if kind is PartitionRecord or kind is TopicRecord:
                     self._judge(record, offset, place)  # type: ignore[arg-type]
+                elif kind is FeatureLevelRecord:
+                    self._judge_feature(record, offset, place)  # type: ignore[arg-type]
             offset += 1
 
     def _judge(self, record: PartitionRecord | TopicRecord, offset: int, place: Place) -> None:
@@ -76,6 +79,11 @@ class RecordForms:
         for kind, why in broken_rules(said).items():
             what = f"the PartitionRecord at offset {offset} gives partition {record.partition_id} {why}"
             self._add(kind, what, offset, place, topic_id)
+
+    def _judge_feature(self, record: FeatureLevelRecord, offset: int, place: Place) -> None:
+        fault = unknown_feature(record)
+        if fault is not None:
+            self._add("unknown_feature_level", f"FeatureLevelRecord at offset {offset}: {fault}", offset, place)
 
     def _add(self, kind: str, meaning: str, offset: int, place: Place, topic_id: TopicId | None = None) -> None:
         self._sink.add(

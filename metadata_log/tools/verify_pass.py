@@ -44,7 +44,13 @@ from metadata_log.tools.verify_reach import (
 )
 from metadata_log.tools.verify_records import RecordRules
 from metadata_log.tools.verify_report import LogReport, voters_of
-from metadata_log.tools.verify_state import LogOutline, check_epoch_file, check_metadata_topic_id, check_quorum_state
+from metadata_log.tools.verify_state import (
+    LogOutline,
+    check_epoch_file,
+    check_metadata_topic_id,
+    check_quorum_state,
+    check_votes_cluster,
+)
 from metadata_log.tools.verify_tail import judged_tail
 from metadata_log.tools.walk import Quiet, walk
 
@@ -75,6 +81,7 @@ class Verification:
         self._checkpoints = self._passed([])
         self._proved_end = 0
         self._segments: list[str] = []
+        self._is_unread = False
         self._size = 0
 
     def run(self) -> LogReport:
@@ -93,7 +100,9 @@ class Verification:
         state = check_quorum_state(self._files, self._directory, log, self._sink)
         self._check_ends(state)
         check_producers(self._files, self._directory, names, self._sink)
-        check_metadata_topic_id(self._files, self._directory, self._sink)
+        cluster_id = None if self._source.identity is None else self._source.identity.cluster_id
+        check_votes_cluster(state, cluster_id, self._directory, self._sink)
+        check_metadata_topic_id(self._files, self._directory, log, self._sink)
         self._check_bootstrap()
         return self.report(state)
 
@@ -112,6 +121,7 @@ class Verification:
     def read_checkpoint(self, name: str) -> None:
         """Check a checkpoint by itself."""
         self._checkpoints.read(name)
+        self._checkpoints.say_left()
 
     def report(self, state: QuorumState | None) -> LogReport:
         """What was found so far."""
@@ -128,6 +138,7 @@ class Verification:
             end_offset=chain.end,
             epochs=tuple(chain.spans),
             elections=tuple(chain.elections),
+            false_starts=tuple(chain.false_starts),
             voters=chain.voters or voters_of(whole),
             known_voters=frozenset(chain.known_voters).union(*(found.voters or () for found in whole)),
             quorum_changes=tuple(chain.quorum_changes),
@@ -140,7 +151,9 @@ class Verification:
             committed_before=chain.committed_before,
             proved_end=max(self._proved_end, chain.end),
             is_sound=log.is_sound,
+            is_unread=self._is_unread,
             hashes=self._checkpoints.hashes,
+            probed=self._checkpoints.probed,
             times=self._checkpoints.times,
             segments=tuple(self._segments),
             batches=chain.batches,
@@ -187,6 +200,7 @@ class Verification:
             self._segments.append(path)
         except OSError as error:
             self._unreadable(path, error)
+            self._is_unread = True
             self._chain.on_unread(base)
             self._rules.distrust()
         finally:

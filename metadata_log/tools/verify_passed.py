@@ -4,7 +4,9 @@ Decides: what a checkpoint must say of the log before its end. Must not know: ho
 (`verify_checkpoint`), and other replicas.
 
 A checkpoint's header has the time of the last batch before its end, in Kafka's (4.3: MetadataBatchLoader) and in ours.
-So a renamed one is told even where the metadata did not change in between; a header time of 0 says nothing.
+So a renamed one is told even where the metadata did not change in between; a header time of 0 says nothing. But a
+leader of Kafka notes the time at which it appended, which is some while after the one that it gave the batch, and may
+be that of a later batch: of the node that led then, a later time says nothing.
 """
 
 from __future__ import annotations
@@ -17,13 +19,15 @@ import msgspec
 
 from metadata_log.files import Files
 from metadata_log.ids import id_text
+from metadata_log.image import MetadataImage
 from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.snapshot import checkpoint_name, parse_checkpoint_name
-from metadata_log.tools.finding_advice import OTHER_TIME
+from metadata_log.tools.finding_advice import OLD_LEFT_CONFIGS, OTHER_TIME
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Severity
 from metadata_log.tools.image_diff import described, differences
+from metadata_log.tools.left_configs import LeftConfigs, left_text, taken_up, without
 from metadata_log.tools.scan import scan
 from metadata_log.tools.times import time_text
 from metadata_log.tools.verify_chain import ChainCheck
@@ -34,6 +38,8 @@ from metadata_log.tools.verify_report import metadata_hash
 from metadata_log.tools.walk import Marks
 
 _NO_STOP: Final = 1 << 62
+APPEND_LAG_MS: Final = 5_000
+"""Up to so much later than a batch's time is what a leader notes when it appended the batch: 97 ms were seen."""
 
 
 class PassedCheckpoints:
@@ -41,7 +47,8 @@ class PassedCheckpoints:
 
     Args:
         names: of all files in the directory.
-        probes: offsets at which `hashes` is to have the metadata's, and `times` the time of the batch before.
+        probes: offsets at which `hashes` is to have the metadata's, `probed` that, and `times` the time of the batch
+            before.
     """
 
     def __init__(
@@ -75,9 +82,12 @@ class PassedCheckpoints:
         self._last_end = -1
         self.reports: dict[str, CheckpointReport] = {}
         self.hashes: dict[int, str] = {}
+        self.probed: dict[int, MetadataImage] = {}
         self.times: dict[int, int] = {}
         """By offset, the time (ms) of the batch that ends there."""
         self.has_misnamed = False
+        self._left: dict[str, list[LeftConfigs]] = {}
+        """By name of the checkpoint, the configs in it that Kafka left behind."""
 
     def marks(self, marks: Marks) -> Marks:
         """Those, and where the pass has to stop for a checkpoint or a probe."""
@@ -109,8 +119,8 @@ class PassedCheckpoints:
         if until in self._probes and not self._rules.in_transaction:
             image = self._rules.image
             found = None if image is None else metadata_hash(image)
-            if found is not None:
-                self.hashes[until] = found
+            if image is not None and found is not None:
+                self.hashes[until], self.probed[until] = found, image
         self._next_stop = min((stop for stop in {*self._ends, *self._probes} if stop > until), default=_NO_STOP)
 
     def finish(self) -> None:
@@ -122,6 +132,29 @@ class PassedCheckpoints:
             end, start = report.end, self._chain.start or 0
             if end is not None and not start < end.offset <= self._chain.end and self._is_misnamed(report):
                 self._set_aside(name)
+        self.say_left()
+
+    def say_left(self) -> None:
+        """Say which of those that were read hold configs of removed topics. A node loads the newest as it starts."""
+        whole = {name: one.end for name, one in self.reports.items() if one.is_whole and one.end is not None}
+        newest = max(whole.values(), key=lambda end: (end.offset, end.epoch), default=None)
+        image = self._rules.image
+        for name, end in whole.items():
+            left = self._left.get(name)
+            if left:
+                is_newest = end == newest
+                text = left_text(left, image.topics.by_name if is_newest and image is not None else ())
+                severity, advice = (None, None) if is_newest else (Severity.NOTE, OLD_LEFT_CONFIGS)
+                self._sink.add(
+                    "configs_left_behind",
+                    text,
+                    severity=severity,
+                    advice=advice,
+                    file=self.reports[name].path,
+                    position=left[0].position,
+                    offset=left[0].offset,
+                    epoch=int(end.epoch),
+                )
 
     def _set_aside(self, name: str) -> None:
         """What a renamed one holds is not of the offset in its name: nothing is judged by it."""
@@ -137,6 +170,7 @@ class PassedCheckpoints:
             self._sink.add("unreadable_file", f"it cannot be read: {error.strerror or error}", file=path)
             report = unread_checkpoint(path)
         self.reports[name] = report
+        self._left[name] = list(report.left)
         return report
 
     def _compare(self, report: CheckpointReport) -> None:
@@ -150,15 +184,41 @@ class PassedCheckpoints:
                 report,
                 f"its name says epoch {end.epoch}, but the log has epoch {chain.epoch} before it",
             )
+        chain.begin_voters(report.voters)
         if report.image is None:
             return
         if not self._rules.is_trusted:
             self._rules.start(report.image, where=report.path)
+            self._rules.gone.on_left(report.left)
             return
         image = self._rules.image
-        if image is not None and not self._rules.in_transaction and not image.says_the_same_as(report.image):
-            text, topic_id = described(differences(report.image, image, ("in the checkpoint", "by the log")))
+        if image is None or self._rules.in_transaction:
+            return
+        self._judge_left(report)
+        more = taken_up(report.image, image, self._rules.gone)
+        said = without(report.image, more)
+        if not image.says_the_same_as(said):
+            text, topic_id = described(differences(said, image, ("in the checkpoint", "by the log")))
             self._add("checkpoint_disagrees", report, text, None if topic_id is None else topic_id)
+        elif more:
+            name = report.path.rsplit("/", 1)[-1]
+            self.reports[name] = msgspec.structs.replace(report, image=said)
+            self._left[name] += (LeftConfigs(topic=topic, values=values) for topic, values in more.items())
+
+    def _judge_left(self, report: CheckpointReport) -> None:
+        """Kafka leaves behind only what a topic had when it was removed."""
+        name = report.path.rsplit("/", 1)[-1]
+        for one in report.left:
+            if not self._rules.gone.explains(one.topic, one.values):
+                self._left[name].remove(one)
+                self._sink.add(
+                    "config_of_nothing",
+                    f"it sets {', '.join(map(repr, one.values))} on topic {one.topic!r}, which does not exist, and "
+                    "the log before its end removes none that had this",
+                    file=report.path,
+                    position=one.position,
+                    offset=one.offset,
+                )
 
     def _add(
         self,
@@ -190,7 +250,7 @@ class PassedCheckpoints:
         chain, named, start = self._chain, int(end.offset), self._chain.start or 0
         there = self.times.get(named)
         if there is not None:
-            if not 0 < said != there:
+            if not 0 < said != there or (said > there and self._may_have_led(int(end.epoch))):
                 return False
             fact, is_proof = f"the batch before that offset is of {time_text(there)}", said < self._first_time
         elif start < named < chain.last_seen:
@@ -201,11 +261,17 @@ class PassedCheckpoints:
             fact += f", in epoch {chain.epoch} already" if is_proof else ""
             if not is_proof and said >= self._last_time:
                 return False
-        elif named <= start and said > self._first_time >= 0:
+        elif named <= start and said > self._first_time + APPEND_LAG_MS >= APPEND_LAG_MS:
             fact, is_proof = f"the log starts at offset {start}, at {time_text(self._first_time)} already", False
         else:
             return False
         return self._say_misnamed(report, end, fact, is_proof=is_proof, is_within=there is not None)
+
+    def _may_have_led(self, epoch: int) -> bool:
+        """Whether the node is that epoch's leader, or nothing says who was. What a node fetches is at its log's start,
+        so that it has made all later ones itself."""
+        leaders = {election.leader_id for election in self._chain.elections if election.epoch == epoch}
+        return not leaders or self._sink.node_id is None or self._sink.node_id in leaders
 
     def _say_misnamed(
         self, report: CheckpointReport, end: OffsetAndEpoch, fact: str, *, is_proof: bool, is_within: bool

@@ -15,13 +15,12 @@ from typing import Final
 import msgspec
 
 from metadata_log.errors import InvariantViolation, MalformedRecordError, UnknownRecordError
-from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, TopicId, id_text
+from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, NodeId, TopicId, id_text
 from metadata_log.image import ImageBuilder, MetadataImage, ReplayError
 from metadata_log.records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     BrokerRegistrationChangeRecord,
-    ConfigRecord,
     EndTransactionRecord,
     FeatureLevelRecord,
     FenceBrokerRecord,
@@ -29,20 +28,19 @@ from metadata_log.records import (
     NoOpRecord,
     PartitionChangeRecord,
     PartitionRecord,
-    RegisterBrokerRecord,
     RemoveTopicRecord,
     TopicRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
-    ZkMigrationStateRecord,
     decode_record,
     write_version,
 )
 from metadata_log.records.levels import FEATURE_NAME
 from metadata_log.tools.finding_sink import FindingSink
+from metadata_log.tools.verify_names import NameCollisions
 from metadata_log.tools.verify_place import Place
+from metadata_log.tools.verify_record_values import RecordValues
 from metadata_log.tools.verify_topics import OffsetAndRecord, TopicRules
-from metadata_log.tools.verify_values import broker_fault, config_fault
 from metadata_log.topic_names import name_fault
 
 _TRANSACTION_RECORDS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
@@ -56,11 +54,15 @@ _OF_A_BROKER: Final = (
 
 
 class KnownTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A topic as its TopicRecord made it; `where` says in words where, `offset` in the log (-1: in a checkpoint)."""
+    """A topic as its TopicRecord made it; `where` says in words where, `offset` in the log (-1: in a checkpoint).
+
+    `removed`: in words, where it was removed, if that is known.
+    """
 
     name: str
     where: str
     offset: int = -1
+    removed: str = ""
 
 
 class RecordRules:
@@ -69,6 +71,9 @@ class RecordRules:
     def __init__(self, sink: FindingSink) -> None:
         self._sink = sink
         self._topics = TopicRules(self._add)
+        self._values = RecordValues(self._add, self._topics)
+        self._collisions = NameCollisions()
+        self.gone, self.loose = self._values.gone, self._values.loose
         self._image = MetadataImage.empty()
         self._before: tuple[MetadataImage, dict[TopicId, KnownTopic], dict[TopicId, KnownTopic]] | None = None
         self._transaction_at = -1
@@ -103,6 +108,8 @@ class RecordRules:
         self.is_trusted = True
         self.is_complete = is_complete
         self._topics.start(image)
+        self._values.start(image)
+        self._collisions.forget()
 
     def distrust(self) -> None:
         """Records are missing from here on: judge only the form of the others, until `start`."""
@@ -148,6 +155,24 @@ class RecordRules:
         """The offset of the record that gave a topic this id; -1 where a checkpoint has it; None: none did."""
         topic = self._live.get(topic_id) or self._removed.get(topic_id)
         return None if topic is None else topic.offset
+
+    def name_of(self, topic_id: TopicId) -> str | None:
+        """The name of the topic that was given this id."""
+        topic = self._live.get(topic_id) or self._removed.get(topic_id)
+        return None if topic is None else topic.name
+
+    def given_to(self, topic_id: TopicId, name: str, partition: int, broker_id: NodeId | None) -> int | None:
+        """The offset of the record that gave this broker, if any, this partition of the topic; where nothing says
+        more, of the one that gave the topic its id; -1: it was given before a checkpoint, if at all; None: none did."""
+        topic = self._live.get(topic_id) or self._removed.get(topic_id)
+        if topic is None or topic.name != name:
+            return None if topic is None else topic.offset
+        key = topic_id, partition
+        at = self._topics.given.partition_at(key, topic.offset)
+        now = None if self.image is None else self.image.topics.partition(topic_id, partition)
+        if at is None or topic.offset < 0 or now is None or broker_id is None:
+            return at
+        return self._topics.given.replica_at(key, broker_id, at, now)
 
     def on_values(self, values: Iterable[bytes], base_offset: int, place: Place) -> None:
         """Judge the records of one data batch, by their values."""
@@ -225,6 +250,7 @@ class RecordRules:
         """Replay a batch. A record that cannot be is left out, and the batch begun again without it."""
         image = self._image
         waiting: list[OffsetAndRecord] = []
+        self.gone.begin_batch()
         self._check_takeover(decoded[0], place)
         for offset, record in decoded:
             if type(record) in _TRANSACTION_RECORDS:
@@ -286,25 +312,8 @@ class RecordRules:
             return self._on_topic(record, offset, place)
         if isinstance(record, _OF_A_TOPIC):
             return self._on_use(record, offset, place)
-        self._check_values(record, offset, place)
+        self._values.on_record(record, offset, place, self._names, self._image.cluster)
         return True
-
-    def _check_values(self, record: MetadataRecord, offset: int, place: Place) -> None:
-        """What replay lets pass, and no controller writes; or what Kafka's replay stops at, and ours does not."""
-        if isinstance(record, ConfigRecord):
-            fault = config_fault(record, self._names)
-            if fault is not None:
-                resource = (record.resource_type, record.resource_name)
-                what = f"the ConfigRecord at offset {offset} sets {record.name!r}: {fault}"
-                self._add("config_of_nothing", what, offset, place, group=resource)
-        elif isinstance(record, RegisterBrokerRecord | BrokerRegistrationChangeRecord):
-            self._topics.on_registration(record)
-            offsets = None if place.offsets_are_own else range(place.base_offset, offset + 1)
-            broken = broker_fault(record, self._image.cluster, offsets)
-            if broken is not None:
-                self._add(broken[0], f"{type(record).__name__} at offset {offset}: {broken[1]}", offset, place)
-        elif isinstance(record, ZkMigrationStateRecord) and record.zk_migration_state > 0:
-            self._topics.is_migrated = True
 
     def _on_topic(self, record: TopicRecord, offset: int, place: Place) -> bool:
         topic_id, name = record.topic_id, record.name
@@ -326,11 +335,21 @@ class RecordRules:
             why = name_fault(name)
             if why is not None:
                 self._add("topic_name_invalid", f"the name of a topic: {why}", offset, place, topic_id)
+            self._check_collision(name, topic_id, offset, place)
             at = -1 if place.offsets_are_own else offset
             self._live[topic_id] = KnownTopic(name=name, where=where, offset=at)
             self._names[name] = topic_id
             return True
         return False
+
+    def _check_collision(self, name: str, topic_id: TopicId, offset: int, place: Place) -> None:
+        """In a log alone: what a checkpoint has may be older than the rule, or come from ZooKeeper."""
+        if place.offsets_are_own or self._topics.is_migrated:
+            return
+        other = self._collisions.other(name, self._names)
+        if other is not None:
+            meaning = f"topic {name!r} is created beside {other!r}, which metrics take for the same"
+            self._add("topic_name_collides", meaning, offset, place, topic_id)
 
     def _on_use(
         self, record: PartitionRecord | PartitionChangeRecord | RemoveTopicRecord, offset: int, place: Place
@@ -343,13 +362,14 @@ class RecordRules:
                 meaning = f"{what} names a topic id that no topic was given"
                 self._add("unknown_topic", meaning, offset, place, topic_id)
             else:
-                meaning = f"{what} names topic {removed.name!r}, which was removed at {removed.where}"
+                meaning = f"{what} names topic {removed.name!r}, which was removed{removed.removed}"
                 self._add("change_after_removal", meaning, offset, place, topic_id)
             return False
         if isinstance(record, RemoveTopicRecord):
             del self._live[topic_id]
             self._names.pop(topic.name, None)
-            self._removed[topic_id] = KnownTopic(name=topic.name, where=f"offset {offset}", offset=topic.offset)
+            self.gone.on_removal(topic.name, self._image.configs.of_topic(topic.name))
+            self._removed[topic_id] = msgspec.structs.replace(topic, removed=f" at offset {offset}")
         return True
 
     def _on_transaction(self, image: MetadataImage, record: MetadataRecord, offset: int, place: Place) -> MetadataImage:
@@ -360,6 +380,7 @@ class RecordRules:
                 self._add("transaction_broken", meaning, offset, place)
                 return image
             self._before = (image, dict(self._live), dict(self._removed))
+            self._values.begin()
             self._transaction_at, self._transaction_place = offset, place
             return image
         if self._before is None:
@@ -370,6 +391,8 @@ class RecordRules:
         if isinstance(record, EndTransactionRecord):
             return image
         self._topics.forget()
+        self._values.abort()
+        self._collisions.forget()
         self._live, self._removed = live, removed
         self._names = {topic.name: topic_id for topic_id, topic in live.items()}
         return before

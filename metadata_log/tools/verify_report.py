@@ -25,6 +25,7 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
         findings: what is wrong with it, by itself.
         start_offset, end_offset, epochs: of the records in its segments.
         elections: its LeaderChange records, in order.
+        false_starts: offsets of those whose epoch is wrong, by what follows.
         voters: the last voter set in its log, or its newest checkpoint's (offset -1); None where neither names any.
         known_voters: all that any voter set in its log or its checkpoints names.
         quorum_changes: each record in its log that sets kraft.version or voters, in order.
@@ -37,8 +38,10 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
             there wrote metadata records, which it does only then.
         proved_end: up to where the log once reached, by what stands beside it; at least its end.
         is_sound: nothing is wrong with bytes and order of its batches.
+        is_unread: a segment could not be read, so that nobody knows how far the log goes.
         times: of the batches that end where a checkpoint does, in ms, by that offset.
         hashes: of the metadata that replay gives, at those of the offsets asked for that it has.
+        probed: that metadata; the images share nearly all that they hold.
     """
 
     directory: str
@@ -47,6 +50,7 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
     end_offset: int
     epochs: tuple[EpochSpan, ...]
     elections: tuple[Election, ...]
+    false_starts: tuple[int, ...]
     voters: Voting | None
     known_voters: frozenset[ReplicaKey]
     quorum_changes: tuple[QuorumChange, ...]
@@ -59,7 +63,9 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
     committed_before: int
     proved_end: int
     is_sound: bool
+    is_unread: bool = False
     hashes: dict[int, str]
+    probed: dict[int, MetadataImage]
     times: dict[int, int]
     segments: tuple[str, ...]
     batches: int

@@ -26,6 +26,7 @@ from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.recovered_epochs import was_being_cut
 from metadata_log.tools.contents import EpochSpan
+from metadata_log.tools.finding_advice import RESTORE_VOTES
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Severity
 from metadata_log.tools.manifest import MANIFEST_FILE
@@ -44,16 +45,15 @@ class LogOutline(msgspec.Struct, frozen=True, kw_only=True):
     is_sound: bool
 
 
-_RESTORE_VOTES: Final = (
-    "do not start this replica, and do not empty its directory: its vote and epoch are in this file, and without them "
-    "it may vote twice. Restore the file from a backup of this directory; if a newer version wrote it, use software of "
-    "that version; else look at the other replicas first (kraft log diff, kraft recover inspect)"
-)
 _REBUILD_EPOCHS: Final = (
     "compare the log with the other replicas first (kraft log diff), for the file may prove what a log lost; restore "
-    "it from a backup of this directory, or move it aside while the node is stopped"
+    "it from a backup of this directory, or have it made anew of the log while the node is stopped (kraft recover "
+    "rebuild-indexes)"
 )
-_ADVICE: Final = {QUORUM_STATE_FILE: _RESTORE_VOTES, EPOCH_FILE: _REBUILD_EPOCHS}
+_REWRITTEN: Final = (
+    "nothing for this file: a node writes it anew as it starts. Find out what removed it, and what else is gone there"
+)
+_ADVICE: Final = {QUORUM_STATE_FILE: RESTORE_VOTES, EPOCH_FILE: _REBUILD_EPOCHS}
 """For small files that are missing or say nothing, where the kind's own advice is too general."""
 
 
@@ -125,7 +125,9 @@ def _add_wrong_epoch(sink: FindingSink, path: str, wrong: EpochStart, found: tup
     """`found`: the epochs of the log, which has nothing like `wrong`."""
     there = EpochHistory(entries=found).epoch_at(wrong.start_offset)
     began = next((entry.start_offset for entry in found if entry.epoch == wrong.epoch), None)
-    has = f"epoch {there} there" if began is None else f"its first batch at offset {began}"
+    has = f"its first batch at offset {began}"
+    if began is None:
+        has = "no epoch there" if there < 0 else f"epoch {there} there"
     what = f"it says that epoch {wrong.epoch} began at offset {wrong.start_offset}; the log has {has}"
     sink.add("epoch_file_wrong", what, file=path, offset=wrong.start_offset, epoch=wrong.epoch)
 
@@ -162,7 +164,7 @@ def check_quorum_state(files: Files, directory: str, log: LogOutline, sink: Find
             what = (
                 f"there is no {QUORUM_STATE_FILE} beside a log of epoch {log.spans[-1].epoch}: votes may be forgotten"
             )
-            sink.add("missing_file", what, file=path, epoch=log.spans[-1].epoch, advice=_RESTORE_VOTES)
+            sink.add("missing_file", what, file=path, epoch=log.spans[-1].epoch, advice=RESTORE_VOTES)
         return None
     try:
         state = parse_quorum_state(read_file(files, path), path)
@@ -183,13 +185,27 @@ def check_quorum_state(files: Files, directory: str, log: LogOutline, sink: Find
     return state
 
 
-def check_metadata_topic_id(files: Files, directory: str, sink: FindingSink) -> None:
-    """`partition.metadata` of the metadata log names the sentinel, for ever."""
+def check_votes_cluster(state: QuorumState | None, cluster_id: str | None, directory: str, sink: FindingSink) -> None:
+    """A `quorum-state` of version 0 has a field for the cluster's id, which Kafka leaves empty: not another's."""
+    if state is None or cluster_id is None or state.cluster_id in ("", cluster_id):
+        return
+    what = f"it says that it is of cluster {state.cluster_id}; its directory is of {cluster_id}"
+    sink.add("foreign_cluster", what, file=f"{directory}/{QUORUM_STATE_FILE}")
+
+
+def check_metadata_topic_id(files: Files, directory: str, log: LogOutline, sink: FindingSink) -> None:
+    """`partition.metadata` of the metadata log names the sentinel, for ever.
+
+    Kafka has it on disk before the first batch (`UnifiedLog.append` flushes it first).
+    """
     path = f"{directory}/{PARTITION_METADATA_FILE}"
     try:
         topic_id = read_partition_metadata(files, directory)
     except FileNotFoundError:
-        return  # Kafka, and we, write it anew
+        if log.spans and not _is_export(files, directory):
+            what = f"there is no {PARTITION_METADATA_FILE} beside a log with records"
+            sink.add("missing_file", what, file=path, advice=_REWRITTEN)
+        return
     except (CorruptFileError, OSError) as error:
         add_unusable(sink, path, error)
         return

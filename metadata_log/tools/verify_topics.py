@@ -24,6 +24,7 @@ from metadata_log.records import (
     RegisterBrokerRecord,
     TopicRecord,
 )
+from metadata_log.tools.given_partitions import GivenPartitions
 from metadata_log.tools.verify_partitions import broken_rules
 from metadata_log.tools.verify_place import Place
 from metadata_log.tools.verify_values import directory_fault, first_epoch_fault, partition_faults
@@ -57,12 +58,14 @@ class TopicRules:
         """Replicas with directories that were found right; a bounded number."""
         self._unsettled: dict[_TopicAndPartition, tuple[int, Place]] = {}
         """Partitions without the one before them, and topics without any, by the record that made them."""
+        self.given = GivenPartitions()
         self.is_migrated = False
         """From ZooKeeper, whose brokers need not be registered, and whose partitions come with their epochs."""
 
     def start(self, image: MetadataImage) -> None:
         """Go on from this image."""
         self._begins_with = image
+        self.given.start(image)
         self._looked_up.clear()
         self._unsettled.clear()
 
@@ -107,6 +110,8 @@ class TopicRules:
         if partition is None:
             return
         earlier = before.topics.partition(topic_id, partition_id)
+        if not place.offsets_are_own:
+            self._give(before, offset, record, earlier, partition)
         broken = broken_rules(partition)
         if broken and earlier is not None:
             known = broken_rules(earlier)
@@ -130,6 +135,20 @@ class TopicRules:
         for kind, why in broken.items():
             what = type(record).__name__
             self._add(kind, f"after {what} at offset {offset}, {name} has {why}", offset, place, topic_id)
+
+    def _give(
+        self,
+        before: MetadataImage,
+        offset: int,
+        record: PartitionRecord | PartitionChangeRecord,
+        earlier: PartitionImage | None,
+        now: PartitionImage,
+    ) -> None:
+        key = (record.topic_id, record.partition_id)
+        if earlier is None:
+            self.given.on_made(key, offset, is_added=before.topics.topic(record.topic_id) is not None)
+        else:
+            self.given.on_change(key, offset, earlier, now)
 
     def _repeated(self, after: MetadataImage, key: _TopicAndPartition, offset: int, place: Place) -> None:
         topic_id, partition_id = key

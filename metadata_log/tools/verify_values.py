@@ -15,7 +15,17 @@ from typing import Final, TypeAlias
 
 from metadata_log.ids import DirectoryId, NodeId, id_text, is_reserved_directory_id
 from metadata_log.image import NO_LEADER, ClusterImage, PartitionImage, ResourceType
-from metadata_log.records import BrokerRegistrationChangeRecord, ConfigRecord, RegisterBrokerRecord
+from metadata_log.image.access import QUOTA_TYPES
+from metadata_log.records import (
+    BrokerRegistrationChangeRecord,
+    ClientQuotaRecord,
+    ConfigRecord,
+    DelegationTokenRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+    UserScramCredentialRecord,
+)
+from metadata_log.scram import FEWEST_ITERATIONS, KEY_SIZES
 
 KindAndFault: TypeAlias = tuple[str, str]
 """The finding kind of a broken rule, and what is wrong, in half a sentence."""
@@ -62,7 +72,11 @@ def broker_fault(
                 f"broker {broker_id} registers with epoch {epoch}, which is not the record's offset as it usually is"
             )
             return "broker_epoch_not_offset", fault
-    for directory in record.log_dirs or ():
+    named = record.log_dirs or ()
+    if isinstance(record, RegisterBrokerRecord) and len(set(named)) != len(named):
+        twice = next(directory for directory in named if named.count(directory) > 1)
+        return "strange_value", f"broker {broker_id} names directory {id_text(twice)} twice"
+    for directory in named:
         owner = _owner(directory, broker_id, cluster)
         if owner is not None:
             fault = f"broker {broker_id} names directory {id_text(directory)}, which is broker {owner}'s"
@@ -138,3 +152,48 @@ def directory_fault(
             where = f"directory {id_text(directory)}, which that broker was never registered with"
             return {"unknown_directory": f"its replica on broker {broker} in {where}"}
     return {}
+
+
+def producer_fault(record: ProducerIdsRecord, cluster: ClusterImage) -> str | None:
+    """What is wrong with whom a block of producer ids is given to, after the registrations in `cluster`: a controller
+    gives it to a broker that asks with its epoch (ProducerIdControlManager)."""
+    broker = cluster.brokers.get(record.broker_id)
+    if broker is None:
+        return f"a block of producer ids for broker {record.broker_id}, and no such broker is registered"
+    if broker.epoch != record.broker_epoch:
+        epochs = f"in epoch {record.broker_epoch}, and its epoch is {broker.epoch}"
+        return f"a block of producer ids for broker {record.broker_id} {epochs}"
+    return None
+
+
+def credential_fault(record: UserScramCredentialRecord) -> str | None:
+    """What is wrong with a SCRAM credential (ScramControlManager, and Kafka's formatter)."""
+    size = KEY_SIZES.get(record.mechanism)
+    if size is None:
+        return f"a credential of mechanism {record.mechanism}, which is none"
+    if record.iterations < FEWEST_ITERATIONS:
+        return f"a credential of {record.iterations} iterations, where {FEWEST_ITERATIONS} are the fewest"
+    sizes = len(record.stored_key), len(record.server_key)
+    if sizes != (size, size):
+        return f"a credential with keys of {sizes[0]} and {sizes[1]} bytes, where those of its mechanism have {size}"
+    return None
+
+
+def quota_fault(record: ClientQuotaRecord) -> str | None:
+    """What is wrong with whom a quota is for (ClientQuotaControlManager). Of its value nothing is said: a controller of
+    Kafka 4.3 takes NaN, and older ones took what is below 0."""
+    types = [part.entity_type for part in record.entity]
+    if not types:
+        return "a quota of nobody: its entity is empty"
+    unknown = next((name for name in types if name not in QUOTA_TYPES), None)
+    if unknown is not None:
+        return f"a quota of a {unknown!r}, which is no user, client-id or ip"
+    return None
+
+
+def token_fault(record: DelegationTokenRecord) -> str | None:
+    """What is wrong with a token's times: it is renewed up to its maximum (DelegationTokenControlManager)."""
+    if record.expiration_timestamp > record.max_timestamp:
+        until = f"{record.expiration_timestamp} ms, after its maximum, {record.max_timestamp} ms"
+        return f"the token {record.token_id!r} expires at {until}"
+    return None

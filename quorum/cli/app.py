@@ -23,6 +23,7 @@ _HELP: Final = """A KRaft quorum whose metadata log is Apache Kafka's own, byte 
 Start with `kraft demo`. Every command takes --help; those that answer with data take -o json.
 """
 _COMPLETE: Final = "_KRAFT_COMPLETE"
+_TELLS_APART: Final = "tells_apart"
 
 
 def _called(arguments: Sequence[str]) -> str | None:
@@ -90,7 +91,7 @@ def build_app(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]])
 
 def _told_apart(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command, with a reader of its output who has left told apart from what else click takes for a failure."""
-    if hasattr(command, "__wrapped__"):  # done in an earlier call of this process
+    if getattr(command, _TELLS_APART, False):  # done in an earlier call of this process
         return command
 
     @functools.wraps(command)
@@ -100,6 +101,7 @@ def _told_apart(command: Callable[..., Any]) -> Callable[..., Any]:
         except BrokenPipeError as error:
             raise ReaderGone from error
 
+    setattr(carry_out, _TELLS_APART, True)
     return carry_out
 
 

@@ -44,31 +44,41 @@ def run(
         Path | None, typer.Option("--to", help="With --quarantine: move there, out of log.dirs, on the same disk.")
     ] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Move back what --quarantine moved, and audit nothing.")] = False,
+    problems: Annotated[
+        bool, typer.Option("--problems", help="Leave out what is kept: show only the directories that are not.")
+    ] = False,
     output: FindingOutput = FindingFormat.TABLE,
 ) -> None:
     """Say of each directory in a broker's log directories: keep, stale, wrong id, missing metadata, unknown; and why.
 
-    Judged by the broker's own copy of the metadata log, which is as old as its last fetch, or by --image if newer.
+    What does not belong comes first, what is kept last. Judged by the broker's own copy of the metadata log, which is
+    as old as its last fetch, or by --image if newer.
     Reads only, without --quarantine and --undo. These rename or move, never delete, and keep a journal in each log
     directory. Exit status 1: a directory does not belong and was not moved, or cannot be judged.
     """
-    if (undo and (quarantine or image)) or (to is not None and not quarantine):
+    if (undo and (quarantine or image or problems)) or (to is not None and not quarantine):
         raise wrong_use("--undo goes alone, and --to with --quarantine")
     if undo:
         _undo(log_dirs, output)
         return
+    _audit(log_dirs, image or [], output, to=to, quarantine=quarantine, problems=problems)
+
+
+def _audit(
+    log_dirs: list[Path], image: list[Path], output: FindingFormat, *, to: Path | None, quarantine: bool, problems: bool
+) -> None:
     from metadata_log.tools.audit import audit  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.sources import SourceError  # noqa: PLC0415
 
     try:
-        found = audit(log_dirs, image or ())
+        found = audit(log_dirs, image)
     except SourceError as error:
         raise wrong_use(str(error)) from error
     wrong = [audited for audited in found.directories if audited.is_wrong]
     if quarantine and found.doubts:
         raise CliError(f"nothing is moved: {'; '.join(found.doubts)}")
     moves = _quarantine(wrong, to) if quarantine else []
-    _show(found, moves, output)
+    _show(found, moves, output, problems=problems)
     unjudged = found.doubts or not all(audited.is_judged for audited in found.directories)
     if unjudged or (wrong and not quarantine):
         raise typer.Exit(FAILED)
@@ -95,19 +105,21 @@ def _undo(log_dirs: Sequence[Path], output: FindingFormat) -> None:
     _show_rows(rows, output)
 
 
-def _show(found: Audit, moves: Sequence[Move], output: FindingFormat) -> None:
+def _show(found: Audit, moves: Sequence[Move], output: FindingFormat, *, problems: bool) -> None:
     targets = {move.source: move.target for move in moves}
-    rows = [_row(audited, targets) for audited in found.directories]
+    ranked = sorted(found.directories, key=_rank)
+    rows = [_row(audited, targets) for audited in ranked if not (problems and audited.is_kept)]
     for warning in (*found.doubts, *found.notes):
         say(f"kraft: {warning}")
     if output is not FindingFormat.TABLE:
         _show_rows(rows, output)
         return
-    print_table((*_COLUMNS, "moved_to") if moves else _COLUMNS, rows)
-    print()
+    if rows:
+        print_table((*_COLUMNS, "moved_to") if moves else _COLUMNS, rows)
+        print()
     wrong = sum(audited.is_wrong for audited in found.directories)
     print(
-        f"Broker {found.broker_id}: {len(rows)} directories, {wrong} of which do not belong"
+        f"Broker {found.broker_id}: {len(ranked)} directories, {wrong} of which do not belong"
         f"{f', {len(moves)} moved' if moves else ''}. Judged by {found.image_from}, up to offset {found.image_end} of "
         f"epoch {found.image_epoch}{_doubt(found)}."
     )
@@ -121,6 +133,11 @@ def _show(found: Audit, moves: Sequence[Move], output: FindingFormat) -> None:
         )
     if wrong and not moves and not found.doubts:
         print("Move them with --quarantine once the broker is stopped; --undo moves them back.")
+
+
+def _rank(audited: Audited) -> tuple[bool, bool, bool]:
+    """What does not belong, and what cannot be judged; what is put aside by its name; what is kept."""
+    return not audited.is_wrong, audited.is_judged, audited.is_kept
 
 
 def _others(found: Audit) -> Iterator[str]:

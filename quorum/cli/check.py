@@ -27,6 +27,7 @@ def run(
         list[Path],
         typer.Argument(
             metavar="NODE_DIR...",
+            readable=False,  # one that is not is a finding
             help="Directories of any controllers and brokers of one cluster, any subset: log directories, or what "
             "holds them; also exports, metadata directories, single segments and checkpoints. Below a directory that "
             "is none of these, nodes are looked for up to 5 levels down, on the first level that has any; hidden ones "
@@ -66,6 +67,9 @@ def _lines(report: CheckReport) -> Iterator[str]:
 
 def _looked_at(report: CheckReport) -> str:
     nodes, files = len(report.nodes), len(report.files)
-    parts = ([counted(nodes, "node")] if nodes else []) + ([counted(files, "file")] if files else [])
+    unread = f", {report.unread} of which could not be read" if report.unread else ""
+    parts = ([counted(nodes + report.unread, "node") + unread] if nodes + report.unread else []) + (
+        [counted(files, "file")] if files else []
+    )
     committed = f"; all before offset {report.bounds.lower} is committed" if report.bounds.lower else ""
     return f"{' and '.join(parts)}{committed}."

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 import typer
 
 from quorum.cli.errors import wrong_use
+from quorum.cli.seconds import a_time
 
 if TYPE_CHECKING:
     from quorum.client.client import Client
@@ -28,7 +29,9 @@ BootstrapController = Annotated[
         show_default=False,
     ),
 ]
-Timeout = Annotated[float, typer.Option("--timeout", help="How long to wait for the controllers, in seconds.", min=0.1)]
+Timeout = Annotated[
+    float, typer.Option("--timeout", help="How long to wait for the controllers, in seconds.", min=0.1, callback=a_time)
+]
 DEFAULT_TIMEOUT_S: Final = 10.0
 
 

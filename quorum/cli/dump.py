@@ -10,7 +10,7 @@ import typer
 
 from metadata_log.errors import CorruptBatchError
 from metadata_log.os_files import OsFiles
-from metadata_log.tools.dump_course import Course
+from metadata_log.tools.dump_course import REMOVED, Course
 from metadata_log.tools.dump_lines import Style
 from quorum.cli.dump_options import (
     As,
@@ -62,8 +62,9 @@ def run(
     """Print every batch and record of metadata logs and checkpoints, of ours or of Apache Kafka's.
 
     Reads only and takes no lock: it may be used on the directory of a running node. Damaged bytes are passed over, and
-    standard error says which, and which offsets are missing for it. Exit status 0: all could be read. 1: something is
-    damaged, or the last write is not finished. 2: there is no log.
+    standard error says which, and which offsets are missing for it; so is a file that the node removes meanwhile. Exit
+    status 0: all could be read. 1: something is damaged or was removed, or the last write is not finished. 2: there is
+    no log.
     """
     files = list(files_of(paths))
     if len(paths) > 1:
@@ -83,7 +84,7 @@ def run(
 
 
 def _follow(paths: list[Path], renderer: Renderer) -> None:
-    from metadata_log.tools.dump_follow import Added, CutBack, Follower, Opened  # noqa: PLC0415
+    from metadata_log.tools.dump_follow import Added, CutBack, Follower, Opened, Removed  # noqa: PLC0415
 
     directories = [directory for path in paths for directory in metadata_logs(path)]
     if len(directories) != 1:
@@ -97,6 +98,9 @@ def _follow(paths: list[Path], renderer: Renderer) -> None:
                 match event:
                     case Opened(path=path):
                         writer.write(renderer.title(path))
+                    case Removed(path=path):
+                        writer.flush()
+                        say(f"kraft: {path}: {REMOVED}")
                     case CutBack(path=path, position=position):
                         say(f"kraft: {path} was cut back, and goes on from byte {position}")
                     case Added(path=path, piece=piece):
@@ -133,7 +137,10 @@ def _write_table(files: list[Path], selection: Selection, form: DumpFormat) -> N
     if sys.stdout.isatty():
         raise wrong_use(f"{form} is not for a terminal: redirect it to a file")
     for file in files:
-        handle = OsFiles().open(str(file), read_only=True)
+        try:
+            handle = OsFiles().open(str(file), read_only=True)
+        except FileNotFoundError:
+            continue  # removed since, which is said when its turn comes
         try:
             require_log(str(file), Course(handle, handle.size()))
         finally:

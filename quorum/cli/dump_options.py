@@ -15,7 +15,7 @@ from quorum.cli.errors import wrong_use
 
 if TYPE_CHECKING:
     from metadata_log.ids import TopicId
-    from metadata_log.tools.dump_select import Selection
+    from metadata_log.tools.dump_select import BrokerPartitions, Selection
 
 _TIME: Final = "UTC time as 2026-01-31T12:00:00, or milliseconds since 1970"
 
@@ -42,7 +42,9 @@ Types: TypeAlias = Annotated[
     list[str] | None, typer.Option("--type", help="Record type, as TOPIC_RECORD or topic; may be repeated.")
 ]
 Topics: TypeAlias = Annotated[list[str] | None, typer.Option("--topic", help="Topic name or id; may be repeated.")]
-Broker: TypeAlias = Annotated[int | None, typer.Option("--broker", help="Records that name this broker or controller.")]
+Broker: TypeAlias = Annotated[
+    int | None, typer.Option("--broker", help="Records of this broker or controller, and its partitions.")
+]
 Follow: TypeAlias = Annotated[
     bool, typer.Option("--follow", "-f", help="Go on with what is added to the log, until Ctrl-C.")
 ]
@@ -62,7 +64,7 @@ def selection_of(
     """What the options ask for.
 
     Raises:
-        CliError: a type, a topic or a time is none.
+        CliError: a type, a topic or a time is none, or a range ends before it begins.
     """
     from metadata_log.tools.dump_select import Selection, known_types, plain_type  # noqa: PLC0415
 
@@ -72,18 +74,32 @@ def selection_of(
             raise wrong_use(
                 f"--type {kind}: there is no such record type; there are {', '.join(sorted(known.values()))}"
             )
+    since_ms = None if since is None else _milliseconds("--since", since)
+    until_ms = None if until is None else _milliseconds("--until", until)
+    _require_order("--from", first, "--to", end)
+    _require_order("--since", since_ms, "--until", until_ms)
     ids, names = _topics(files, topics or [])
     return Selection(
         from_offset=first,
         to_offset=end,
-        since_ms=None if since is None else _milliseconds("--since", since),
-        until_ms=None if until is None else _milliseconds("--until", until),
+        since_ms=since_ms,
+        until_ms=until_ms,
         epochs=frozenset(epochs or ()),
         types=frozenset(map(plain_type, kinds or ())),
         topic_ids=ids,
         topic_names=names,
         broker_id=broker,
+        broker_partitions=None if broker is None else _partitions(files, broker),
     )
+
+
+def _partitions(files: list[Path], broker: int) -> BrokerPartitions:
+    """Those that the node has in these files, so far."""
+    from metadata_log.tools.dump_select import BrokerPartitions  # noqa: PLC0415
+
+    found = BrokerPartitions(broker)
+    found.take(_values(files))
+    return found
 
 
 def _topics(files: list[Path], topics: list[str]) -> tuple[frozenset[TopicId], frozenset[str]]:
@@ -113,7 +129,10 @@ def _values(files: list[Path]) -> Iterator[list[bytes]]:
     from metadata_log.tools.scan import Damage, scan  # noqa: PLC0415
 
     for file in files:
-        handle = OsFiles().open(str(file), read_only=True)
+        try:
+            handle = OsFiles().open(str(file), read_only=True)
+        except FileNotFoundError:
+            continue  # removed by a running node since it was listed
         try:
             for found in scan(handle):
                 if not isinstance(found, Damage) and not found.header.is_control:
@@ -123,6 +142,11 @@ def _values(files: list[Path]) -> Iterator[list[bytes]]:
                         continue
         finally:
             handle.close()
+
+
+def _require_order(start: str, first: int | None, stop: str, end: int | None) -> None:
+    if first is not None and end is not None and end < first:
+        raise wrong_use(f"{stop} ({end}) is before {start} ({first}): nothing can be between them")
 
 
 def _milliseconds(option: str, text: str) -> int:

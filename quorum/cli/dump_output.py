@@ -18,7 +18,7 @@ from metadata_log.errors import MetadataLogError
 from metadata_log.os_files import OsFiles
 from metadata_log.segment import segment_bases, segment_file
 from metadata_log.tools.dump import Shown, first_offset_of, joined, show_text, tail_lines, title_lines
-from metadata_log.tools.dump_course import Course, Flaw
+from metadata_log.tools.dump_course import REMOVED, Course, Flaw
 from metadata_log.tools.dump_lines import Style
 from metadata_log.tools.dump_pieces import Piece
 from metadata_log.tools.dump_select import Selection
@@ -105,6 +105,11 @@ class Renderer:
         return joined(list(tail_lines(path, size))) if self.form is DumpFormat.TEXT else ""
 
 
+def _bytes_of(text: str) -> bytes:
+    """As it is written: the name of a file that is no UTF-8 with the bytes that it has."""
+    return text.encode("utf-8", "surrogateescape")
+
+
 class Writer:
     """Standard output; for a JSON array it holds back the last comma."""
 
@@ -121,7 +126,7 @@ class Writer:
             if not text:
                 return
             text, self._held = self._held + text.removesuffix(_SEPARATOR), _SEPARATOR if text != "[" else ""
-        self._out.write(text.encode())
+        self._out.write(_bytes_of(text))
 
     def end(self) -> None:
         """After the last file."""
@@ -144,11 +149,15 @@ class Writer:
 
 
 def show_files(files: Sequence[str], renderer: Renderer) -> int:
-    """Write all files; the exit status: 1 when one is damaged, 2 when one is no log at all."""
+    """Write all files; the exit status: 1 when one is damaged or removed meanwhile, 2 when one is no log at all."""
     writer, status = Writer(renderer), 0
     for file in files:
         try:
             status = max(status, dump_file(file, renderer, writer))
+        except FileNotFoundError:
+            writer.flush()
+            say(f"kraft: {file}: {REMOVED}")
+            status = max(status, FAILED)
         except (CliError, PermissionError) as error:
             writer.flush()
             status = max(status, exit_code_of(error) or FAILED)
@@ -161,6 +170,7 @@ def dump_file(path: str, renderer: Renderer, writer: Writer) -> int:
 
     Raises:
         CliError: it is no log.
+        FileNotFoundError: it is gone.
     """
     handle = OsFiles().open(path, read_only=True)
     try:
@@ -242,7 +252,7 @@ def _write_sound(path: str, course: Course, renderer: Renderer, writer: Writer) 
 
     def render(piece: Piece) -> Rendered:
         shown = renderer.show(piece, path, sealed=True)
-        return Rendered(content=b"" if shown.error is not None else shown.text.encode(), error=shown.error)
+        return Rendered(content=b"" if shown.error is not None else _bytes_of(shown.text), error=shown.error)
 
     start, descriptor, count = course.position, writer.descriptor(), processes()
     if descriptor is not None and count > 1 and course.left >= WORTH_IT:

@@ -64,7 +64,7 @@ def _of_the_system(error: OSError) -> int:
         where = error.filename or "standard output, which is not whole"
         say(f"kraft: {where}: {error.strerror}: make room there or name another place, and run this again")
         return WRONG_USE
-    where = f"{error.filename}: " if error.filename else ""
+    where = f"{error.filename}: " if error.filename else "standard output: " if error.errno == errno.EBADF else ""
     if error.errno == errno.EROFS:
         say(f"kraft: {where}{error.strerror}: name another place, or mount it for writing")
         return WRONG_USE

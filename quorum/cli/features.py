@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 import typer
 
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
 from quorum.cli.errors import FAILED, CliError, say, wrong_use
+from quorum.cli.findings import counted
+from quorum.cli.history import what_is_lost
 from quorum.cli.output import RowFormat, RowOutput, show_rows, table_lines
 
 if TYPE_CHECKING:
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True)
 
-_COLUMNS = ("source", "file", "offset", "type", "version", "reason")
+_COLUMNS: Final = ("source", "file", "offset", "type", "version", "reason")
+_SUMMARY: Final = ("type", "version", "records", "in_checkpoints", "first_offset", "reason")
 
 
 @app.callback()
@@ -85,32 +88,71 @@ def check(
     Exit status 0: it could read all of them. 1: it could not, or not all could be looked at. 2: there is no such level.
     """
     from metadata_log.records import UnknownLevelError, parse_metadata_version  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.feature_check import unreadable_records  # noqa: PLC0415
-    from metadata_log.tools.hashes import histories  # noqa: PLC0415
+    from metadata_log.tools.history import past_removals  # noqa: PLC0415
 
     try:
         level = parse_metadata_version(target)
     except UnknownLevelError as error:
         raise wrong_use(f"--target: {error}") from error
-    rows: list[dict[str, object]] = []
-    missed: list[str] = []
-    for label, history in histories(paths):
-        for path in [path for _, path in (*history.segments, *history.checkpoints)]:
-            found = unreadable_records(_sound(path, missed), level.level)
-            rows += [{"source": label, "file": path.name, **msgspec.to_builtins(one)} for one in found]
-        missed += _not_seen(history)
+    found, missed = past_removals(lambda: _unreadable(paths, level.level))
+    rows = [one.row for one in found]
     for miss in missed:
         say(f"kraft: {miss}")
     everything = "every record" if not missed else "every record that is seen here, which is not all"
     show_rows(output, _COLUMNS, rows, empty=f"{level} can read {everything}.")
     if rows and output is RowFormat.TABLE:
         print()
-        for line in table_lines(("type", "version", "records", "first_offset", "reason"), _by_type(rows)):
+        for line in table_lines(_SUMMARY, _by_type(found)):
             print(line)
     if rows:
-        raise CliError(f"{level} could not read {len(rows)} record{'' if len(rows) == 1 else 's'} of this log")
+        raise CliError(f"{level} could not read {_total(found)}")
     if missed:
         raise typer.Exit(FAILED)
+
+
+class _Found(msgspec.Struct, frozen=True, kw_only=True):
+    """A record that could not be read, as it is shown. `place`: what is the same of it in every copy of the log."""
+
+    row: dict[str, object]
+    place: tuple[object, ...]
+    in_checkpoint: bool
+
+
+def _unreadable(paths: list[Path], level: int) -> tuple[list[_Found], list[str]]:
+    """The records that software at this level could not read, and what cannot be looked at."""
+    from metadata_log.tools.feature_check import unreadable_records  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.hashes import histories  # noqa: PLC0415
+
+    rows: list[_Found] = []
+    missed: list[str] = []
+    for label, history in histories(paths):
+        cluster = _cluster_of(history)
+        checkpoints = {path for _, path in history.checkpoints}
+        for path in [path for _, path in (*history.segments, *history.checkpoints)]:
+            is_checkpoint = path in checkpoints
+            rows += [
+                _Found(
+                    row={"source": label, "file": path.name, **msgspec.to_builtins(one)},
+                    place=(cluster, path.name if is_checkpoint else None, one),
+                    in_checkpoint=is_checkpoint,
+                )
+                for one in unreadable_records(_sound(path, missed), level)
+            ]
+        missed += _not_seen(history)
+        missed += [f"{history.path}: {lost.meaning}" for lost in what_is_lost(history).findings]
+    return rows, missed
+
+
+def _cluster_of(history: LogHistory) -> str | None:
+    """Whose log it is, so that only copies of one log are taken together; None where nothing says."""
+    from metadata_log.errors import CorruptFileError  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.contents import read_identity  # noqa: PLC0415
+
+    try:
+        identity = read_identity(history.path if history.path.is_dir() else history.path.parent)
+    except CorruptFileError:
+        return str(history.path)  # it may be any cluster's, so that it is taken with none
+    return None if identity is None else identity.cluster_id
 
 
 def _sound(path: Path, missed: list[str]) -> Iterator[LocatedBatch]:
@@ -143,12 +185,34 @@ def _not_seen(history: LogHistory) -> Iterator[str]:
         )
 
 
-def _by_type(rows: list[dict[str, object]]) -> list[dict[str, object]]:
-    """How many records of each type and version there are, in how many words each; checkpoints' counted as well."""
-    found: dict[tuple[object, ...], dict[str, object]] = {}
+def _by_type(found: list[_Found]) -> list[dict[str, object]]:
+    """How many records of each type and version there are, in how many words each, in logs and in checkpoints; what is
+    in several copies of a log counts once."""
+    first: dict[tuple[object, ...], dict[str, object]] = {}
     counts: Counter[tuple[object, ...]] = Counter()
-    for row in rows:
+    in_checkpoints: Counter[tuple[object, ...]] = Counter()
+    for one in _distinct(found):
+        row = one.row
         key = (row["type"], row["version"], row["reason"])
-        found.setdefault(key, {**row, "first_offset": f"{row['offset']} in {row['file']}"})
-        counts[key] += 1
-    return [{**found[key], "records": count} for key, count in counts.most_common()]
+        first.setdefault(key, {**row, "first_offset": f"{row['offset']} in {row['file']}"})
+        (in_checkpoints if one.in_checkpoint else counts)[key] += 1
+    ranked = sorted(first, key=lambda key: -(counts[key] + in_checkpoints[key]))
+    return [{**first[key], "records": counts[key], "in_checkpoints": in_checkpoints[key]} for key in ranked]
+
+
+def _total(found: list[_Found]) -> str:
+    distinct = _distinct(found)
+    in_checkpoints = sum(one.in_checkpoint for one in distinct)
+    in_log = len(distinct) - in_checkpoints
+    parts = [f"{counted(in_log, 'record')} of the log"] if in_log else []
+    parts += [f"{counted(in_checkpoints, 'record')} in checkpoints"] if in_checkpoints else []
+    copies = len({one.row["source"] for one in found})
+    return ", and ".join(parts) + (f"; what {copies} copies have alike is counted once" if copies > 1 else "")
+
+
+def _distinct(found: list[_Found]) -> list[_Found]:
+    """The first of each in the order of the log, what only checkpoints have behind that."""
+    first: dict[tuple[object, ...], _Found] = {}
+    for one in sorted(found, key=lambda one: one.in_checkpoint):
+        first.setdefault(one.place, one)
+    return list(first.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ import msgspec
 import typer
 
 from quorum.cli.errors import FAILED
-from quorum.cli.output import RowFormat, show_json
+from quorum.cli.output import RowFormat, show_json, show_json_line, shown
 
 if TYPE_CHECKING:
     from metadata_log.tools.findings import Finding
@@ -64,7 +63,7 @@ def show_findings(output: FindingFormat, findings: Sequence[Finding], looked_at:
         show_json([msgspec.to_builtins(found) for found in findings])
     elif output is FindingFormat.JSONL:
         for found in findings:
-            print(json.dumps(msgspec.to_builtins(found), ensure_ascii=False))
+            show_json_line(msgspec.to_builtins(found))
     else:
         for line in finding_lines(findings):
             print(line)
@@ -80,7 +79,7 @@ def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
         for number, found in enumerate(group):
             following = group[number + 1] if number + 1 < len(group) else None
             yield f"  {found.severity.value.upper():<8}{found.kind}{_where(found)}"
-            yield f"{_INDENT}{found.meaning}"
+            yield f"{_INDENT}{shown(found.meaning)}"
             if following is None or (following.kind, following.advice) != (found.kind, found.advice):
                 yield f"{_INDENT}→ {found.advice}"
         yield ""
@@ -89,7 +88,7 @@ def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
 def _where(found: Finding) -> str:
     parts = [] if found.node_id is None else [f"node {found.node_id}"]
     if found.file is not None:
-        parts.append(found.file)
+        parts.append(shown(found.file))
     places = (("position", found.position), ("offset", found.offset), ("epoch", found.epoch))
     parts += [f"{name} {value}" for name, value in places if value is not None]
     if found.topic_id is not None:

@@ -38,10 +38,15 @@ def what_is_lost(history: LogHistory) -> LostEnd:
     return lost_end(history.path)
 
 
-def say_what_is_lost(history: LogHistory) -> None:
-    """Tell on standard error of a log that ends before what it once reached: later states are not known from it."""
-    for found in what_is_lost(history).findings:
+def say_what_is_lost(history: LogHistory) -> bool:
+    """Tell on standard error of a log that ends before what it once reached: later states are not known from it.
+
+    Returns whether it does: what is shown of it up to its end is not all, and the exit status has to say so too.
+    """
+    findings = what_is_lost(history).findings
+    for found in findings:
         say(f"kraft: {history.path}: {found.meaning}")
+    return bool(findings)
 
 
 @contextlib.contextmanager

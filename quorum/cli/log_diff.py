@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -31,12 +33,14 @@ def run(
 ) -> None:
     """Compare replicas of one metadata log: the last common offset, who holds a majority, what parts them in records.
 
-    Tells a tail that was never committed, which is harmless, from commits that are lost. Reads only and takes no lock.
+    Tells a tail that was never committed, which is harmless, from commits that are lost. Compares the logs' records;
+    what checkpoints say is kraft check's to compare. Reads only and takes no lock.
     Exit status 0: they agree, or differ harmlessly. 1: they contradict each other, or one is damaged. 2: there are no
     two logs.
     """
     from metadata_log.tools.diff import diff_logs, with_own_findings  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.quorum_view import view_quorum  # noqa: PLC0415
+    from metadata_log.tools.second_look import with_second_look  # noqa: PLC0415
     from metadata_log.tools.verify import Depth, verify_log  # noqa: PLC0415
 
     sources = sources_of(paths)
@@ -47,8 +51,8 @@ def run(
             "it takes two logs to compare: name the directories of two or more nodes (not single files; the same log "
             "named twice is one)"
         )
-    logs = [(node, verify_log(node, depth=Depth.BYTES)) for node in nodes]
-    view = view_quorum(logs)
+    read = partial(verify_log, depth=Depth.BYTES)
+    view = with_second_look(view_quorum([(node, read(node)) for node in nodes]), read)
     report = with_own_findings(diff_logs(view), view)
     if output is RowFormat.JSON:
         show_json(msgspec.to_builtins(report))
@@ -78,8 +82,16 @@ def _lines(report: DiffReport) -> Iterator[str]:
     upper = "unknown, too few voters are here" if bounds.upper is None else f"offset {bounds.upper}"
     yield f"Certainly committed: all before offset {bounds.lower} ({bounds.because})."
     yield f"Possibly committed:  up to {upper}."
-    if not report.partings:
-        yield f"They hold the same wherever they overlap; all of them reach offset {report.common_end}."
+    if not any(
+        max(one.start_offset, other.start_offset) < min(one.end_offset, other.end_offset)
+        for one, other in combinations(report.replicas, 2)
+    ):
+        yield "No two of them overlap: nothing could be compared."
+    elif not report.partings:
+        yield (
+            f"They hold the same records wherever they overlap; all of them reach offset {report.common_end}. (What "
+            "their checkpoints say is not compared here: kraft check does that.)"
+        )
     for parting in report.partings:
         yield ""
         yield from _parting_lines(parting)

@@ -38,7 +38,7 @@ def files_of(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def _regular(path: Path) -> Path:
-    if not path.is_file():
+    if path.exists() and not path.is_file():  # what is gone since it was listed is told when its turn comes
         raise wrong_use(f"{path} is neither a file nor a directory: a pipe cannot be read twice, so save it first")
     return path
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 import typer
@@ -13,10 +15,14 @@ from quorum.cli.findings import check_one_cluster, sources_of
 from quorum.cli.history import an_earlier_offset_may_help, say_what_is_lost
 from quorum.cli.output import RowFormat, RowOutput, show_rows
 
+if TYPE_CHECKING:
+    from metadata_log.tools.hashes import HashLine
+
 EPILOG: Final = (
     "Examples:  kraft log hash /var/lib/kafka/data    kraft log hash node-1 node-2 node-3    "
     "kraft log hash node-1 00000000000000000300-0000000001.checkpoint --at 300"
 )
+_COLUMNS: Final = ("source", "end_offset", "epoch", "hash")
 
 
 def run(
@@ -32,22 +38,49 @@ def run(
     """Hash the metadata at an offset: equal on all equal replicas, the same from a checkpoint and from the log.
 
     How it is computed stands in metadata_log/FORMAT.md. Reads only and takes no lock.
+    Of several copies one that is damaged or cannot be read is left out, and said.
     Exit status 0: all are equal. 1: they differ, a copy has no state at that offset, or is damaged. 2: there is no log.
     """
-    from metadata_log.tools.hashes import hash_logs, histories  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.hashes import hash_logs, histories_and_problems  # noqa: PLC0415  (not needed for help)
 
     check_one_cluster(sources_of(paths).nodes)
-    if at is None:
-        for _, history in histories(paths):
-            say_what_is_lost(history)
-    with an_earlier_offset_may_help():
-        lines = hash_logs(paths, at)
-    show_rows(output, ("source", "end_offset", "epoch", "hash"), msgspec.to_builtins(lines))
+    with _told_as_data(paths, output):
+        lost = [say_what_is_lost(history) for _, history in histories_and_problems(paths)[0]] if at is None else []
+        with an_earlier_offset_may_help():
+            lines = hash_logs(paths, at)
+    show_rows(output, _COLUMNS, msgspec.to_builtins(lines))
     problems = [line.problem for line in lines if line.problem is not None]
+    hashed = [line for line in lines if line.problem is None]
+    if len({line.hash for line in hashed}) > 1:
+        problems.append(f"the metadata up to offset {hashed[0].end_offset} differs{_difference(hashed)}")
     if problems:
         raise CliError("; ".join(problems))
-    if len({line.hash for line in lines}) > 1:
-        raise CliError(
-            f"the metadata up to offset {lines[0].end_offset} differs: `kraft log diff` says where and in what",
-            exit_code=FAILED,
-        )
+    if any(lost):
+        raise typer.Exit(FAILED)
+
+
+@contextlib.contextmanager
+def _told_as_data(paths: Sequence[Path], output: RowFormat) -> Iterator[None]:
+    """Around what fails where the only copy has no hash: programs are given a line with the problem, too."""
+    from metadata_log.tools.hashes import HashLine  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.history import HistoryError  # noqa: PLC0415
+
+    try:
+        yield
+    except (HistoryError, CliError) as error:
+        if output is not RowFormat.TABLE:
+            path = paths[0]
+            line = HashLine(source=path.name, path=str(path), problem=str(error))
+            show_rows(output, _COLUMNS, [msgspec.to_builtins(line)])
+        raise
+
+
+def _difference(lines: Sequence[HashLine]) -> str:
+    """In what, where it is no more than what Kafka left behind; else who says it."""
+    if len({line.hash_without for line in lines}) > 1:
+        return ": `kraft check` says in what, checkpoints and all; `kraft log diff` which records the logs part in"
+    holders = [f"{line.source} ({', '.join(map(repr, line.left_behind))})" for line in lines if line.left_behind]
+    return (
+        f" only in configs of topics that are gone, which Kafka left behind: {'; '.join(holders)}. `kraft check` on "
+        "these directories says what to do"
+    )

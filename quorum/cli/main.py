@@ -7,13 +7,13 @@ quick: a controller's server or Spark is not loaded to list topics.
 from __future__ import annotations
 
 import gc
-import io
 import os
 import sys
 from collections.abc import Sequence
 from typing import Final
 
 from quorum.cli.reader import ReaderGone
+from quorum.cli.streams import prepare
 
 # name -> (module that holds `app`, or the one command `run` with its EPILOG; what the list of commands says of it)
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
@@ -60,7 +60,8 @@ def run(arguments: Sequence[str]) -> int:
         code = exit_code_of(error)
         if code is None:
             raise
-        if isinstance(error, OSError) and error.filename is None:
+        cause = error.__cause__ or error
+        if isinstance(cause, OSError) and cause.filename is None:
             _forget_output()
         return code
 
@@ -122,19 +123,9 @@ def _import_msgspec() -> None:
         del sys.modules["typing_extensions"]
 
 
-def _buffer_output() -> None:
-    """Where PYTHONUNBUFFERED is set, as in many containers, put a buffer before standard output all the same: without
-    one Python drops what the operating system did not take of a write, and a nearly full disk cuts the output silently.
-    """
-    raw = sys.stdout.buffer
-    if isinstance(raw, io.RawIOBase):
-        buffer = io.BufferedWriter(raw)
-        sys.stdout = io.TextIOWrapper(buffer, sys.stdout.encoding, sys.stdout.errors, line_buffering=True)
-
-
 def main() -> None:
     """Run this process's command line."""
-    _buffer_output()
+    prepare()
     arguments = sys.argv[1:]
     status = run(arguments)
     if _plain_dump(arguments) is not None:  # taking all modules down again is a twentieth of a small dump

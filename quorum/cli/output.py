@@ -14,6 +14,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+_ESCAPED: Final = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
 _PIPE_WIDTH: Final = 140
 """In a pipe there is no width to ask for, and a folded table is hard to search in."""
 
@@ -82,12 +83,17 @@ def object_lines(fields: Mapping[str, object]) -> list[str]:
 
 def show_json(value: object) -> None:
     """Print `value` as JSON: indented on a terminal, on one line in a pipe."""
-    print(json.dumps(value, indent=2 if sys.stdout.isatty() else None, ensure_ascii=False))
+    print(_json(value, indent=2 if sys.stdout.isatty() else None))
 
 
 def show_json_line(value: object) -> None:
     """Print `value` as JSON on one line."""
-    print(json.dumps(value, ensure_ascii=False))
+    print(_json(value))
+
+
+def _json(value: object, indent: int | None = None) -> str:
+    """Its JSON. Bytes of a name that is no UTF-8 are escaped as Python reads them again: `\\udcff` is the byte 0xff."""
+    return json.dumps(value, indent=indent, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
 
 
 def text_of(value: object) -> str:
@@ -99,6 +105,11 @@ def text_of(value: object) -> str:
     if isinstance(value, list | tuple):
         return ",".join(map(text_of, value)) or "-"
     return str(value)
+
+
+def shown(text: str) -> str:
+    """On one line, and without what a terminal would obey: a control character is escaped, as in `\\x1b`."""
+    return text if text.isprintable() else text.translate(_ESCAPED)
 
 
 def plain_lines(what: RenderableType) -> list[str]:
@@ -119,7 +130,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) ->
 
 def table_lines(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> list[str]:
     """The lines of a table: the columns' names, then one line a row, numbers to the right."""
-    cells = [[text_of(row.get(column)) for column in columns] for row in rows]
+    cells = [[shown(text_of(row.get(column))) for column in columns] for row in rows]
     numeric = [all(isinstance(row.get(column), int | None) for row in rows) for column in columns]
     widths = [max(len(line[i]) for line in [list(columns), *cells]) for i in range(len(columns))]
     return [

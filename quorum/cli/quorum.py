@@ -13,6 +13,7 @@ from quorum.cli import voters
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
 from quorum.cli.errors import CliError
 from quorum.cli.output import Output, OutputFormat, object_lines, show_json, table_lines
+from quorum.cli.seconds import a_time
 
 if TYPE_CHECKING:
     from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
@@ -54,7 +55,9 @@ def describe(
     watch: Annotated[
         bool, typer.Option("--watch", "-w", help="Show it again and again until Ctrl-C; as JSON, one object a line.")
     ] = False,
-    interval: Annotated[float, typer.Option("--interval", help="With --watch: seconds in between.", min=0.1)] = 2.0,
+    interval: Annotated[
+        float, typer.Option("--interval", help="With --watch: seconds in between.", min=0.1, callback=a_time)
+    ] = 2.0,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
 ) -> None:

@@ -43,6 +43,7 @@ def inspect(
     one may hold what no surviving controller has. Reads only, and takes no lock. A directory that is no copy, cannot be
     read or is of another cluster is named, and left out. One that a node runs on is read as of one moment, and named;
     where that node votes, no repair is recommended: ask the running controllers first.
+    Recommended commands say --missing 1,2,3 for nodes of which no copy is named: look for their disks first.
     Exit status 1: a majority of the voters is not here and sound, or a directory was left out.
     """
     from metadata_log.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
@@ -78,7 +79,7 @@ def verify(
     from quorum.recovery.verify import verify_directories  # noqa: PLC0415
 
     found = verify_directories(OsFiles(), texts_of(directories))
-    checked = [one for one in check_paths(_judged(found)).findings if one.counts and not found.explains(one)]
+    found, checked = found.beside(check_paths(_judged(found)).findings)
     show_verification(output, found, checked)
     if not found.is_sound or checked:
         raise typer.Exit(1)
@@ -113,7 +114,7 @@ def undo(
     target = single(directory)
 
     def propose(files: Files) -> Proposal:
-        from quorum.cli.recover_run import work_root  # noqa: PLC0415  (not needed for help)
+        from quorum.cli.recover_places import work_root  # noqa: PLC0415  (not needed for help)
         from quorum.recovery.places import find_place  # noqa: PLC0415
         from quorum.recovery.undo import propose_undo  # noqa: PLC0415
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from quorum.recovery.request import Proposal
 
 TRUNCATE_EXAMPLES = (
-    "Examples:  kraft recover truncate --dir DATA --to 49 --copy c2/data --copy c3/data    "
+    "Examples:  kraft recover truncate --dir DATA --to 49 --copy c2/data --copy c3/data --missing 11,12    "
     "kraft recover truncate --dir DATA --to 49 --missing rest --accept-data-loss --apply"
 )
 DROP_SNAPSHOT_EXAMPLES = "Example:  kraft recover drop-snapshot --dir DATA --missing rest --apply"

@@ -20,6 +20,7 @@ import typer
 
 from quorum.cli.errors import wrong_use
 from quorum.cli.output import Output, OutputFormat
+from quorum.cli.seconds import a_time
 
 if TYPE_CHECKING:
     from metadata_log.files import Files
@@ -39,7 +40,10 @@ Copies = Annotated[
 ]
 Missing = Annotated[
     str | None,
-    typer.Option("--missing", help="Nodes of which there is no copy any more: 2,3,11; or all that are not named: rest"),
+    typer.Option(
+        "--missing",
+        help="Nodes without any copy left, controllers and brokers: 1,2,3,11; or all that are not named: rest",
+    ),
 ]
 AcceptLoss = Annotated[
     bool, typer.Option("--accept-data-loss", help="Records that a copy here holds may go; see what with the dry run.")
@@ -49,7 +53,12 @@ AcceptLostVote = Annotated[
     typer.Option("--accept-lost-vote", help="A quorum-state cannot be read: an epoch or vote in it may be forgotten."),
 ]
 EpochGap = Annotated[
-    int, typer.Option("--epoch-gap", help="How far above every epoch and vote in any copy the new epoch is.")
+    int,
+    typer.Option(
+        "--epoch-gap",
+        help="How far above every epoch and vote in any copy the new epoch is: 1000 or more, which is how a repair is "
+        "told from elections once its log was trimmed.",
+    ),
 ]
 NotController = Annotated[
     list[str] | None,
@@ -67,7 +76,10 @@ Work = Annotated[
     Path | None, typer.Option("--work", help="Where backup and audit file go; default: DIR.recovery beside DIR.")
 ]
 ProbeTimeout = Annotated[
-    float, typer.Option("--timeout", help="How long to wait for an answer of each known controller, in s.", min=0.1)
+    float,
+    typer.Option(
+        "--timeout", help="How long to wait for an answer of each known controller, in s.", min=0.1, callback=a_time
+    ),
 ]
 Endpoints = Annotated[
     list[str] | None,
@@ -164,11 +176,17 @@ def request_of(
         CliError: one says nothing.
     """
     from quorum.cli.recover_probe import asker  # noqa: PLC0415  (not needed for help)
+    from quorum.recovery.epochs import check_gap  # noqa: PLC0415
+    from quorum.recovery.errors import RefusedError  # noqa: PLC0415
     from quorum.recovery.request import Request  # noqa: PLC0415
 
     words = [word.strip() for word in (missing or "").split(",") if word.strip()]
     if any(word != "rest" and not (word.isascii() and word.isdecimal()) for word in words):
         raise wrong_use(f"--missing {missing!r}: write node ids, 2,3,11, or rest")
+    try:
+        check_gap(epoch_gap)
+    except RefusedError as error:
+        raise wrong_use(str(error)) from error
     return Request(
         now_ms=time.time_ns() // 1_000_000,
         ask=asker(timeout_s),

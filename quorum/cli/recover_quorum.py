@@ -33,12 +33,12 @@ STANDALONE_EXAMPLES = (
 
 FROM_BROKER_EXAMPLES = (
     "Example:  kraft recover from-broker --broker-dir /var/lib/kafka/data --broker-dir copies/broker-12 "
-    "--dir new/controller-1 --node-id 1 --endpoint CONTROLLER://host1:9093 --missing 2,3 --apply"
+    "--dir new/controller-1 --node-id 1 --endpoint CONTROLLER://host1:9093 --missing 1,2,3 --apply"
 )
 
 VOTERS_EXAMPLES = (
     "Example:  kraft recover voters --dir c1/data --dir c2/data --dir c3/data --set 1@new1:9093 "
-    "--set 2@new2:9093 --set 3@new3:9093 --apply"
+    "--set 2@new2:9093 --set 3@new3:9093 --copy copies/broker-11 --missing 12 --apply"
 )
 
 STATIC_VOTERS_EXAMPLES = (
@@ -90,7 +90,8 @@ def from_broker(
     """Make a new controller's directory from a broker's copy of the metadata log: every controller is lost.
 
     Brokers may go on running; name the copies of all of them, since one may hold what no other has. The listener's name
-    is that of the lost controllers. Without --apply nothing is changed.
+    is that of the lost controllers, and --missing 1,2,3 says that they are gone for good: also the one whose id the new
+    controller has. Without --apply nothing is changed.
     """
     endpoints = endpoints_of(endpoint)
 

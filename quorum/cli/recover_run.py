@@ -13,20 +13,23 @@ from pathlib import Path
 
 import msgspec
 
-from metadata_log.directory import LOCK_FILE, META_PROPERTIES_FILE, METADATA_DIRECTORY
+from metadata_log.directory import LOCK_FILE
 from metadata_log.directory_lock import DirectoryLock
 from metadata_log.errors import DirectoryError, DirectoryLockedError
 from metadata_log.files import Files
 from metadata_log.os_files import OsFiles
+from quorum.cli.errors import CliError
 from quorum.cli.output import OutputFormat, show_json
+from quorum.cli.recover_files import file_lines
 from quorum.cli.recover_options import author
 from quorum.cli.recover_owner import NewOwner, give_audits, give_to_owner, owner_of_new
+from quorum.cli.recover_places import refuse_places, work_root
 from quorum.cli.recover_show import step_lines
 from quorum.recovery.advice import undo_line
 from quorum.recovery.carry_out import carry_out, clear_away, remedy
 from quorum.recovery.changes import make_directories
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
-from quorum.recovery.journal import JOURNAL_FILE, Record, pending, work_root_of
+from quorum.recovery.journal import JOURNAL_FILE, Record, pending
 from quorum.recovery.places import find_target
 from quorum.recovery.request import Proposal
 from quorum.recovery.resume import Asked, resume
@@ -53,7 +56,7 @@ def run_repair(
     with ExitStack() as held:
         log_dirs = [_log_dir(files, target, is_new=is_new) for target in targets]
         owner = None if owner_of is None else owner_of_new(str(targets[0].absolute()), str(owner_of))
-        _refuse_within(files, work)
+        refuse_places(files, targets, work)
         made: dict[str, tuple[str, ...]] = {}
         for log_dir in log_dirs:
             if log_dir is not None:
@@ -77,20 +80,63 @@ def run_repair(
             if finished:
                 return
             raise
-        if owner is not None:
-            proposal = owner.told(proposal)
+        proposal = proposal if owner is None else owner.told(proposal)
+        changes = _changes(files, proposal, work)
         if not apply:
-            show_proposal(output, proposal)
+            show_proposal(output, proposal, changes)
             return
         records = _carry_out(files, proposal, made, work, held, owner)
-    _show_done(output, proposal, finished, records)
+    _tell_what_was_done(output, proposal, changes, finished, records)
 
 
-def _show_done(output: OutputFormat, proposal: Proposal, finished: Sequence[Record], records: Sequence[Record]) -> None:
+def _changes(files: Files, proposal: Proposal, work: Path | None) -> tuple[str, ...]:
+    """What becomes of which file, in lines: asked before anything is changed, since what goes is measured."""
+    return tuple(
+        line
+        for rewrite in proposal.rewrites
+        for line in (
+            f"In {rewrite.log_dir}:",
+            *(f"  {one}" for one in file_lines(files, rewrite, work_root(rewrite.log_dir, work))),
+        )
+    )
+
+
+def _tell_what_was_done(
+    output: OutputFormat,
+    proposal: Proposal,
+    changes: Sequence[str],
+    finished: Sequence[Record],
+    records: Sequence[Record],
+) -> None:
+    """Show it.
+
+    Raises:
+        CliError: standard output takes no more; that the repair is done must not be lost with it.
+    """
+    try:
+        _show_done(output, proposal, changes, finished, records)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        places = " ".join(record.log_dir for record in records)
+        raise CliError(
+            f"standard output: {error.strerror}. The repair IS done, it could not be told: go on with `kraft recover "
+            f"verify {places}`, and `kraft recover inspect` of all copies for the next steps"
+        ) from error
+
+
+def _show_done(
+    output: OutputFormat,
+    proposal: Proposal,
+    changes: Sequence[str],
+    finished: Sequence[Record],
+    records: Sequence[Record],
+) -> None:
     if output is OutputFormat.JSON:
         show_json({**_data(proposal, applied=True), "records": [*map(msgspec.to_builtins, (*finished, *records))]})
         return
-    for line in _lines(proposal, applied=True):
+    for line in (*_lines(proposal, applied=True), *changes):
         print(line)
     _show_records(output, records, "Done")
     for line in step_lines(proposal.steps, "Next:"):
@@ -143,25 +189,6 @@ def _carry_out(
     return records
 
 
-def _refuse_within(files: Files, work: Path | None) -> None:
-    """Kafka does not start on a log directory that holds a directory which is no partition's.
-
-    Raises:
-        RefusedError: `work` is, or lies in, a log directory.
-    """
-    if work is None:
-        return
-    for path in (real := Path(os.path.realpath(work)), *real.parents):
-        inside = path.name == METADATA_DIRECTORY or any(
-            files.exists(str(path / name)) for name in (METADATA_DIRECTORY, META_PROPERTIES_FILE, JOURNAL_FILE)
-        )
-        if inside:
-            raise RefusedError(
-                f"--work {work} lies in the log directory {path}, and Kafka does not start with a strange directory in "
-                "one: name a place outside of every log directory"
-            )
-
-
 def _log_dir(files: Files, target: Path, *, is_new: bool) -> str | None:
     """Of a target that is there; one that is to be made has none yet."""
     path = str(target.absolute())
@@ -175,11 +202,6 @@ def _log_dir(files: Files, target: Path, *, is_new: bool) -> str | None:
         if is_new:
             return None
         raise
-
-
-def work_root(log_dir: str, work: Path | None) -> str:
-    """Where backups go."""
-    return work_root_of(log_dir, None if work is None else str(work.absolute()))
 
 
 def _lock(files: Files, log_dir: str, held: ExitStack, *, apply: bool) -> None:
@@ -204,12 +226,12 @@ def _lock(files: Files, log_dir: str, held: ExitStack, *, apply: bool) -> None:
             raise RefusedError(f"{error}. Nothing was changed: {what_to_do}, and run the command again") from error
 
 
-def show_proposal(output: OutputFormat, proposal: Proposal) -> None:
-    """What a dry run says."""
+def show_proposal(output: OutputFormat, proposal: Proposal, changes: Sequence[str]) -> None:
+    """What a dry run says; `changes`: about files, for people."""
     if output is OutputFormat.JSON:
         show_json(_data(proposal, applied=False))
         return
-    for line in _lines(proposal, applied=False):
+    for line in (*_lines(proposal, applied=False), *changes):
         print(line)
     for line in step_lines(proposal.steps if proposal.is_a_part else (), "Next:"):
         print(line)
@@ -255,10 +277,6 @@ def _lines(proposal: Proposal, *, applied: bool) -> Iterator[str]:
         yield "Asked for a live leader:"
         yield from (f"  {answer}" for answer in proposal.asked)
     yield from (f"WARNING: {warning}." for warning in proposal.warnings)
-    for rewrite in proposal.rewrites:
-        yield f"In {rewrite.log_dir}:"
-        for change in rewrite.changes:
-            yield f"  {'remove' if change.content is None else 'write '} {change.name}"
 
 
 def _show_records(output: OutputFormat, records: Sequence[Record], title: str) -> None:

@@ -16,8 +16,10 @@ from metadata_log.voters import VoterSet
 from quorum.cli.output import OutputFormat, print_table, show_json
 from quorum.recovery.advice import Step
 from quorum.recovery.copies import Copy
+from quorum.recovery.drop_snapshot import beside_whole
 from quorum.recovery.inspect import Inspection
 from quorum.recovery.kept_elsewhere import gone
+from quorum.recovery.old_branch import repair_beside
 from quorum.recovery.plan import Plan, fault_of
 from quorum.recovery.request import unlisted
 from quorum.recovery.running import use_of
@@ -37,25 +39,32 @@ def show_inspection(found: Inspection) -> None:
     print()
     print(f"Cluster {known.cluster_id or 'unknown'}, best copy first. {_voters_text(known)}")
     if known.bounds.lower and not known.conflicts:  # of copies that contradict each other nothing is certain
-        upper = "" if known.bounds.upper is None else f"; none from offset {known.bounds.upper} on"
+        where = " of the repaired log" if any(repair_beside(known.copies, copy) for copy in known.copies) else ""
+        upper = "" if known.bounds.upper is None else f"; none from offset {known.bounds.upper} on{where}"
         print(f"Committed: all before offset {known.bounds.lower} ({known.bounds.because}){upper}.")
-    for one in gone(known):
-        print(f"LET GO: {one}.")
+    for lost in gone(known):
+        print(f"LET GO: {lost}.")
     for said in (said for copy in known.copies for said in copy.audited.unread):
         print(f"NOT KNOWN: {said}.")
+    for one in known.silent:
+        print(f"NOT COUNTED: {one}.")
     for copy in known.in_use:
         print(f"{copy.label}: {use_of(copy)}; its log reached offset {copy.end.offset} so far.")
     for conflict in known.conflicts:
         print(f"CONFLICT: {conflict}: {conflict.cause}.")
     for pair in known.uncompared:
         print(f"NOT COMPARED: {pair}. Nothing that is said here of one holds for the other.")
+    if known.undecided is not None:
+        print(f"NOT DECIDED: {known.undecided}.")
     if known.absent_voters or known.absent_brokers:
         absent = [*(f"voter {node}" for node in known.absent_voters), *(f"broker {n}" for n in known.absent_brokers)]
         print(f"No copy here: {', '.join(absent)}.")
-    for said in unlisted(known):
-        print(f"NOT LISTED: {said}.")
-    for left_out in found.unjudged:
-        print(f"LEFT OUT: {left_out.problem}.")
+    for line in (
+        *(f"NOT LISTED: {said}." for said in unlisted(known)),
+        *(f"DAMAGED: {said}." for said in beside_whole(known)),
+        *(f"LEFT OUT: {left_out.problem}." for left_out in found.unjudged),
+    ):
+        print(line)
     print()
     for line in _plan_lines(found.plan):
         print(line)
@@ -144,11 +153,14 @@ def inspection_data(found: Inspection) -> dict[str, object]:
         "cluster_id": known.cluster_id,
         "kraft_version": known.told_by.kraft_version,
         "voters": _voters_data(known),
+        "voters_before": [int(voter.node_id) for voter in known.voters_before],
         "committed": msgspec.to_builtins(known.bounds),
         "greatest_epoch": known.greatest_epoch,
         "absent_voters": known.absent_voters,
         "absent_brokers": known.absent_brokers,
         "let_go": list(map(str, gone(known))),
+        "not_listed": list(unlisted(known)),
+        "not_counted": list(map(str, known.silent)),
         "conflicts": list(map(str, known.conflicts)),
         "uncompared": list(map(str, known.uncompared)),
         "copies": [_copy_data(known, copy) for copy in known.copies],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterable
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from quorum.cli.errors import say
+from quorum.cli.errors import FAILED, say
 from quorum.cli.history import an_earlier_offset_may_help, only_history, say_what_is_lost
 
 if TYPE_CHECKING:
@@ -36,14 +37,15 @@ def run(
 
     The paths are those of Kafka's metadata shell (/image/topics/byName/...), and shorter ones (/topics/by-name/...).
     Reads only and takes no lock: it may be used on the directory of a running node. Exit status, of a single command: 1
-    where nothing is at a path, or the log is damaged; 2 where there is no such command, or no log.
+    where nothing is at a path, the log is damaged, or (without --at) it has lost its end; 2 where there is no such
+    command, or no log.
     """
     from importlib.metadata import version  # noqa: PLC0415  (50 ms)
 
     from metadata_log.tools.shell import Exit, Shell  # noqa: PLC0415  (not needed for help)
 
     history = only_history(path)
-    say_what_is_lost(history)
+    is_short = say_what_is_lost(history)
     shell = Shell(history, version("kraft-quorum"), lambda: only_history(path))
     with an_earlier_offset_may_help():
         if at is not None:
@@ -52,13 +54,13 @@ def run(
                 say(f"kraft: --at {at}: {note}: {where}")
         if not words and not commands:
             _talk(shell)
-            return
-        try:
-            for command in commands or ():
-                _print(shell.run(command))
-            _print(shell.call(words or []))
-        except Exit:
-            return
+        else:
+            with contextlib.suppress(Exit):
+                for command in commands or ():
+                    _print(shell.run(command))
+                _print(shell.call(words or []))
+    if is_short and at is None and (words or commands or not sys.stdin.isatty()):
+        raise typer.Exit(FAILED)  # the end that was asked about is not the log's
 
 
 def _print(lines: Iterable[str]) -> None:

@@ -15,7 +15,7 @@ from quorum.cli.output import Output, OutputFormat, show_object
 
 if TYPE_CHECKING:
     from metadata_log.tools.backup import BackupManifest
-    from metadata_log.tools.history import LogHistory
+    from metadata_log.tools.history import LogHistory, State
     from metadata_log.tools.restore import Restored
 
 app = typer.Typer(no_args_is_help=True)
@@ -43,16 +43,22 @@ def save(
     """
     from metadata_log.tools.backup import save_backup  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.contents import read_identity  # noqa: PLC0415
+    from metadata_log.tools.history import past_removals  # noqa: PLC0415
 
     history = only_history(source)
     if at is None:
         _require_whole_end(history)
     with an_earlier_offset_may_help():
-        state = history.state_at() if at is None else history.exact(at)
+        state = past_removals(lambda: _state(source, at))
     identity = read_identity(history.path if history.path.is_dir() else history.path.parent)
     cluster_id = None if identity is None else identity.cluster_id
     manifest = save_backup(state, target, cluster_id=cluster_id, now_ms=_now_ms())
     _show(output, target, manifest)
+
+
+def _state(source: Path, at: int | None) -> State:
+    history = only_history(source)
+    return history.state_at() if at is None else history.exact(at)
 
 
 def _require_whole_end(history: LogHistory) -> None:
@@ -72,9 +78,15 @@ def _require_whole_end(history: LogHistory) -> None:
 @app.command(epilog="Example:  kraft snapshot status cluster.backup -o json | jq .hash")
 def status(file: _File, output: Output = OutputFormat.TABLE) -> None:
     """Check a backup, all of it, and say what it holds. Exit status 1: it is damaged."""
-    from metadata_log.tools.backup import read_backup  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.backup import BackupError, read_backup  # noqa: PLC0415  (not needed for help)
 
-    _show(output, file, read_backup(file).manifest)
+    try:
+        manifest = read_backup(file).manifest
+    except BackupError as error:
+        if output is OutputFormat.JSON:
+            show_object(output, {"file": str(file), "problem": str(error)})
+        raise
+    _show(output, file, manifest)
 
 
 @app.command(

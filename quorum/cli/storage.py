@@ -9,7 +9,13 @@ from typing import Annotated, Final
 
 import typer
 
-from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, read_meta_properties, read_quorum_state
+from metadata_log.directory import (
+    META_PROPERTIES_FILE,
+    METADATA_DIRECTORY,
+    QUORUM_STATE_FILE,
+    read_meta_properties,
+    read_quorum_state,
+)
 from metadata_log.errors import MetadataLogError
 from metadata_log.format import LogDirectory, format_directory
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, id_text, parse_id
@@ -249,7 +255,13 @@ def _rows_of(directories: list[Path]) -> list[dict[str, object]]:
         except SourceError:
             nodes = ()
         disks += [str(disk.path) for node in nodes for disk in node.log_directories] or [str(directory)]
-    return [_describe(path) for path in dict.fromkeys(disks)]
+    return sorted(map(_describe, dict.fromkeys(disks)), key=_by_number)
+
+
+def _by_number(row: dict[str, object]) -> tuple[bool, int]:
+    """By the node, 2 before 10; what says none comes last."""
+    node_id = row["node_id"]
+    return not isinstance(node_id, int), node_id if isinstance(node_id, int) else 0
 
 
 def _describe(path: str, node_id: int | None = None) -> dict[str, object]:
@@ -257,25 +269,54 @@ def _describe(path: str, node_id: int | None = None) -> dict[str, object]:
     row: dict[str, object] = dict.fromkeys(
         ("cluster_id", "node_id", "directory_id", "log", "epoch", "leader_id", "voted_for", "checkpoint", "problem")
     )
-    row = {"directory": path, **row}
+    row, metadata = {"directory": path, **row}, f"{path}/{METADATA_DIRECTORY}"
     try:
         if not files.exists(f"{path}/{META_PROPERTIES_FILE}"):
-            there = "is not formatted" if files.exists(path) else "does not exist"
-            return {**row, "problem": f"it {there}: kraft storage format"}
-        found = read_meta_properties(files, path)
-        row |= {
-            "cluster_id": found.cluster_id,
-            "node_id": found.node_id,
-            "directory_id": None if found.directory_id is None else id_text(found.directory_id),
-        }
-        if node_id is not None:
-            found.check_own(path, node_id=node_id)
-        metadata = f"{path}/{METADATA_DIRECTORY}"
+            row["problem"] = _unformatted(files, path)
+        else:
+            found = read_meta_properties(files, path)
+            row |= {
+                "cluster_id": found.cluster_id,
+                "node_id": found.node_id,
+                "directory_id": None if found.directory_id is None else id_text(found.directory_id),
+            }
+            if node_id is not None:
+                found.check_own(path, node_id=node_id)
         if files.exists(metadata):
             row |= _describe_log(files, metadata)
     except (MetadataLogError, OSError) as error:
-        row["problem"] = str(error)
+        row["problem"] = _sentence(error) if row["problem"] is None else f"{row['problem']}; {_sentence(error)}"
     return row
+
+
+def _sentence(error: MetadataLogError | OSError) -> str:
+    """What is wrong, and with what file, in words."""
+    if isinstance(error, OSError) and error.filename is not None:
+        more = ": run this as the user that the node runs as" if isinstance(error, PermissionError) else ""
+        return f"{error.filename}: {error.strerror}{more}"
+    return str(error)
+
+
+def _unformatted(files: OsFiles, path: str) -> str:
+    """Why a directory has no meta.properties, and what to do."""
+    from metadata_log.tools.disks import is_brokers_disk  # noqa: PLC0415  (only when it is asked for)
+
+    if not files.exists(path):
+        return "it does not exist: kraft storage format"
+    metadata = f"{path}/{METADATA_DIRECTORY}"
+    if files.exists(metadata) and _was_written(files.listdir(metadata)):
+        return (
+            f"it has no {META_PROPERTIES_FILE}, though a metadata log is there: restore that file, and do not "
+            "format it (kraft check with its peers says whose it is)"
+        )
+    if files.is_dir(path) and is_brokers_disk(files, path):
+        return f"it has no {META_PROPERTIES_FILE}, and a broker's partitions are or were there: look where it went"
+    return "it is not formatted: kraft storage format"
+
+
+def _was_written(names: list[str]) -> bool:
+    """Whether a node ran on a metadata directory: formatting alone leaves it with a checkpoint of offset 0."""
+    return QUORUM_STATE_FILE in names or any(_SEGMENT.fullmatch(name) for name in names)
 
 
 def _describe_log(files: OsFiles, metadata: str) -> dict[str, object]:

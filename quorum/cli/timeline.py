@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -13,6 +14,7 @@ from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.findings import check_one_cluster, sources_of
 from quorum.cli.history import say_what_is_lost
 from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, table_lines
+from quorum.cli.seconds import a_time
 
 if TYPE_CHECKING:
     from metadata_log.segment import LocatedBatch
@@ -29,7 +31,9 @@ def run(
     paths: Annotated[
         list[Path], typer.Argument(help="Nodes' directories, metadata directories, segments, exports; of one cluster.")
     ],
-    gap: Annotated[float, typer.Option("--gap", min=0.001, help="Seconds without a record that count as a gap.")] = 5.0,
+    gap: Annotated[
+        float, typer.Option("--gap", min=0.001, callback=a_time, help="Seconds without a record that count as a gap.")
+    ] = 5.0,
     picture: Annotated[
         Path | None,
         typer.Option("--picture", help="Draw it too: a new file that ends in .svg or .html."),
@@ -39,17 +43,20 @@ def run(
     """Tell elections, leaders, epochs, brokers fenced and back, changes of voters and levels, and gaps, by time.
 
     Several replicas give one story; what is damaged in one is passed over and told. Reads only and takes no lock. Times
-    are those of the leaders' clocks. Exit status 0: all was read. 1: a part is damaged. 2: there is no log to read.
+    are those of the leaders' clocks. Exit status 0: all was read. 1: a part is damaged, or they are no replicas of one
+    log. 2: there is no log to read.
     """
-    from metadata_log.tools.timeline import merged  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.timeline import merged, why_not_one  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.times import time_text  # noqa: PLC0415
 
     if picture is not None:
         _check_picture(picture)
-    logs, problems = _timelines(paths, round(gap * 1000))
+    logs, problems, is_short = _timelines(paths, round(gap * 1000))
+    found = merged(logs)
+    mixed = why_not_one(found)
+    problems += [] if mixed is None else [mixed]
     for problem in problems:
         say(f"kraft: {problem}")
-    found = merged(logs)
     if picture is not None:
         _draw(picture, found, f"Metadata log of {', '.join(map(str, paths))}")
     if output is RowFormat.JSON:
@@ -64,19 +71,25 @@ def run(
         ]
         for line in table_lines(("time", "offset", "epoch", "kind", "what"), rows):
             print(line)
-    if problems:
+    if problems or is_short:
         raise typer.Exit(FAILED)
 
 
-def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str]]:
-    """That of each log, as far as it can be read, and what cannot be.
+def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str], bool]:
+    """That of each log, as far as it can be read, what cannot be, and whether one has lost its end, which is told.
 
     Raises:
         CliError: no log is there.
         SourceError: a path leads to none, or they are of several clusters.
         OSError: the only one cannot be read.
     """
-    from metadata_log.tools.history import HistoryError, file_history, open_history  # noqa: PLC0415
+    from metadata_log.tools.history import (  # noqa: PLC0415
+        HistoryError,
+        RemovedMeanwhileError,
+        file_history,
+        open_history,
+        past_removals,
+    )
 
     sources = sources_of(paths)
     check_one_cluster(sources.nodes)
@@ -85,25 +98,31 @@ def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str
     places += [(file_history, file) for file in sources.files]
     found: list[Timeline] = []
     problems: list[str] = []
+    is_short = False
     for opened, place in places:
         try:
             history = opened(place)
-            say_what_is_lost(history)
+            is_short = say_what_is_lost(history) or is_short
             if history.segments:
-                found.append(_timeline(history, gap_ms, problems))
-        except (HistoryError, OSError) as error:
+                read = functools.partial(_timeline, opened, place, gap_ms)
+                told, damaged = past_removals(read)
+                found.append(told)
+                problems += damaged
+        except (HistoryError, RemovedMeanwhileError, OSError) as error:
             if len(places) == 1:
                 raise
             problems.append(f"{place} is left out: {error}")
     if not found and not problems:
         raise wrong_use(f"{', '.join(map(str, paths))}: a checkpoint does not say when: give segments")
-    return found, problems
+    return found, problems, is_short
 
 
-def _timeline(history: LogHistory, gap_ms: int, problems: list[str]) -> Timeline:
-    """What one log tells, past its damage."""
+def _timeline(opened: Callable[[Path], LogHistory], place: Path, gap_ms: int) -> tuple[Timeline, list[str]]:
+    """What one log tells, past its damage, and what is damaged."""
     from metadata_log.segment import LocatedBatch  # noqa: PLC0415
     from metadata_log.tools.timeline import timeline_of  # noqa: PLC0415
+
+    history, problems = opened(place), list[str]()
 
     def sound() -> Iterator[LocatedBatch]:
         for found in history.readable():
@@ -116,7 +135,8 @@ def _timeline(history: LogHistory, gap_ms: int, problems: list[str]) -> Timeline
                 "are told only if another replica holds them"
             )
 
-    return timeline_of(sound(), gap_ms, lambda error: problems.append(f"{history.path}: {error}"))
+    told = timeline_of(sound(), gap_ms, lambda error: problems.append(f"{history.path}: {error}"))
+    return told, problems
 
 
 def _check_picture(picture: Path) -> None:
@@ -132,6 +152,6 @@ def _draw(picture: Path, timeline: Timeline, title: str) -> None:
     drawn = timeline_html if picture.suffix == ".html" else timeline_svg
     try:
         with new_file(picture) as file:
-            file.write(drawn(timeline, title).encode())
+            file.write(drawn(timeline, title).encode(errors="replace"))  # a path that is no UTF-8
     except FileExistsError:
         raise wrong_use(f"--picture {picture} exists: name a new file") from None

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from metadata_log.image import AclEntry, ConfigResource, QuotaEntity
+from metadata_log.image import ResourceType as ConfigResourceType
 from quorum.client.admin import Admin
+from quorum.client.admin_acls import AclPatternType, AclPermissionType, CreateAclsResult, DeleteAclsResult
+from quorum.client.admin_configs import AlterConfigsResult, Config, DescribeConfigsResult
+from quorum.client.admin_quotas import AlterClientQuotasResult, quota_entity
 from quorum.client.admin_results import CreateTopicsResult, DeleteTopicsResult, DescribeTopicsResult, Outcome
+from quorum.client.admin_scram import (
+    AlterUserScramCredentialsResult,
+    DescribeUserScramCredentialsResult,
+    ScramMechanism,
+    scram_upsertion,
+)
 from quorum.client.client import Client
 from quorum.client.cluster import Cluster
 from quorum.client.errors import (
@@ -24,7 +35,14 @@ from quorum.client.errors import (
 from quorum.client.quorum_status import NodeListeners, QuorumStatus, ReplicaStatus
 from quorum.client.topic_collection import TopicCollection, TopicIdCollection, TopicNameCollection
 from quorum.client.transfer import Transferred
+from quorum.controller.acl_codes import ANY
+from quorum.controller.acl_codes import Operation as AclOperation
+from quorum.controller.acl_codes import ResourceType as AclResourceType
 from quorum.controller.requests import (
+    AclCreationResult,
+    AclDeletionResult,
+    AclFilter,
+    AlterableConfig,
     AlteredPartition,
     AlteredTopic,
     AlterPartition,
@@ -32,27 +50,47 @@ from quorum.controller.requests import (
     BrokerHeartbeat,
     BrokerHeartbeatResponse,
     BrokerState,
+    ConfigOperation,
+    ConfigSource,
+    ConfigSynonym,
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicResult,
     DeletableTopicResult,
+    DescribedConfig,
     DescribedPartition,
     DescribedTopic,
     FeatureRange,
     Listener,
     PartitionAlteration,
+    QuotaComponent,
     RegisterBroker,
     RegisterBrokerResponse,
     RegisterController,
     RegisterControllerResponse,
+    ScramDeletion,
+    ScramUpsertion,
     TopicAlteration,
 )
 
 __all__ = [
+    "ANY",
+    "AclCreationResult",
+    "AclDeletionResult",
+    "AclEntry",
+    "AclFilter",
+    "AclOperation",
+    "AclPatternType",
+    "AclPermissionType",
+    "AclResourceType",
     "AddressError",
     "Admin",
+    "AlterClientQuotasResult",
+    "AlterConfigsResult",
     "AlterPartition",
     "AlterPartitionResponse",
+    "AlterUserScramCredentialsResult",
+    "AlterableConfig",
     "AlteredPartition",
     "AlteredTopic",
     "BrokerHeartbeat",
@@ -62,13 +100,24 @@ __all__ = [
     "ClientError",
     "ClosedError",
     "Cluster",
+    "Config",
+    "ConfigOperation",
+    "ConfigResource",
+    "ConfigResourceType",
+    "ConfigSource",
+    "ConfigSynonym",
     "CreatableReplicaAssignment",
     "CreatableTopic",
     "CreatableTopicResult",
+    "CreateAclsResult",
     "CreateTopicsResult",
     "DeletableTopicResult",
+    "DeleteAclsResult",
     "DeleteTopicsResult",
+    "DescribeConfigsResult",
     "DescribeTopicsResult",
+    "DescribeUserScramCredentialsResult",
+    "DescribedConfig",
     "DescribedPartition",
     "DescribedTopic",
     "FeatureRange",
@@ -81,12 +130,17 @@ __all__ = [
     "OutcomeUnknownError",
     "PartitionAlteration",
     "QuorumStatus",
+    "QuotaComponent",
+    "QuotaEntity",
     "RefusedError",
     "RegisterBroker",
     "RegisterBrokerResponse",
     "RegisterController",
     "RegisterControllerResponse",
     "ReplicaStatus",
+    "ScramDeletion",
+    "ScramMechanism",
+    "ScramUpsertion",
     "TopicAlteration",
     "TopicCollection",
     "TopicExistsError",
@@ -97,4 +151,6 @@ __all__ = [
     "UnknownTopicError",
     "UnresolvableError",
     "WrongListenerError",
+    "quota_entity",
+    "scram_upsertion",
 ]

@@ -1,6 +1,7 @@
-"""Topics by name or by id, in the words of Kafka's Admin (KIP-516).
+"""Topics by name or by id, and their administration, in the words of Kafka's Admin (KIP-516).
 
-Decides: what is asked for a collection of topics, and which answer belongs to which of them. Must not know: where the
+Decides: what is asked for a collection of topics, and which answer belongs to which of them; what else is administered,
+modules beside this one do (`admin_configs`, `admin_acls`, `admin_quotas`, `admin_scram`). Must not know: where the
 active controller is.
 
     async with Admin("c1:9094,c2:9094") as admin:
@@ -9,30 +10,44 @@ active controller is.
         await admin.delete_topics(ids)
 
 One `await` is one request to the active controller; what concerns the request as a whole (nobody answers, its outcome
-is unknown) is raised there. What concerns one topic is in the result, and is raised by who asks the result for it.
+is unknown) is raised there. What concerns one topic, or one resource, is in the result, and is raised by who asks the
+result for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from metadata_log.ids import ZERO_TOPIC_ID, TopicId, id_text
+from metadata_log.image import AclEntry, ConfigResource, QuotaEntity
 from metadata_log.offsets import Offset
-from quorum.client.admin_results import CreateTopicsResult, DeleteTopicsResult, DescribeTopicsResult, Outcome
+from quorum.client import admin_acls, admin_configs, admin_quotas, admin_scram
+from quorum.client.admin_acls import CreateAclsResult, DeleteAclsResult
+from quorum.client.admin_configs import AlterConfigsResult, DescribeConfigsResult
+from quorum.client.admin_quotas import AlterClientQuotasResult
+from quorum.client.admin_results import (
+    CreateTopicsResult,
+    DeleteTopicsResult,
+    DescribeTopicsResult,
+    Outcome,
+    outcome_of,
+)
+from quorum.client.admin_scram import AlterUserScramCredentialsResult, DescribeUserScramCredentialsResult
 from quorum.client.client import DEFAULT_TIMEOUT_S, Client
 from quorum.client.cluster import Cluster
 from quorum.client.errors import refused
 from quorum.client.requests import CreatableTopic, CreatableTopicResult, DeletableTopicResult, DescribedTopic
 from quorum.client.topic_collection import TopicCollection, TopicIdCollection, TopicNameCollection
+from quorum.controller.requests import AclFilter, AlterableConfig, QuotaComponent, ScramDeletion, ScramUpsertion
 from quorum.errors import Error
 
 T = TypeVar("T", CreatableTopicResult, DeletableTopicResult, DescribedTopic)
 
 
 class Admin:
-    """Create, delete and describe topics of one quorum; to be used in one event loop, by as many tasks as there are.
+    """Administers one quorum; to be used in one event loop, by as many tasks as there are.
 
     Every method raises what `Client` raises for a request as a whole: UnavailableError, RefusedError, ClosedError and,
     of those that change something, OutcomeUnknownError. `timeout_s` bounds each call.
@@ -107,6 +122,104 @@ class Admin:
         )
         return Cluster(found)
 
+    # --- configs
+
+    async def describe_configs(
+        self,
+        resources: Iterable[ConfigResource],
+        *,
+        include_synonyms: bool = False,
+        at_least_offset: Offset | None = None,
+        timeout_s: float | None = None,
+    ) -> DescribeConfigsResult:
+        """What configs topics, groups, subscriptions to client metrics and controllers have, set or not.
+
+        As consistent as `Client.describe_topics`, but for a controller (type BROKER, named by its id), which is asked
+        itself: nobody else knows what stands in its file. Without a name: what is set for all brokers.
+
+        Raises:
+            UnavailableError: also where one of the controllers named does not answer.
+        """
+        return await admin_configs.describe_configs(
+            self._client,
+            resources,
+            include_synonyms=include_synonyms,
+            at_least_offset=at_least_offset,
+            timeout_s=timeout_s,
+        )
+
+    async def incremental_alter_configs(
+        self,
+        configs: Mapping[ConfigResource, Iterable[AlterableConfig]],
+        *,
+        validate_only: bool = False,
+        timeout_s: float | None = None,
+    ) -> AlterConfigsResult:
+        """Change single configs, each resource for itself; one refused config leaves its resource as it is."""
+        return await admin_configs.incremental_alter_configs(
+            self._client, configs, validate_only=validate_only, timeout_s=timeout_s
+        )
+
+    # --- access control entries: SECURITY_DISABLED where the controllers have no authorizer
+
+    async def create_acls(self, entries: Iterable[AclEntry], *, timeout_s: float | None = None) -> CreateAclsResult:
+        """Add entries, each for itself; one that there is already is as good as added."""
+        return await admin_acls.create_acls(self._client, entries, timeout_s)
+
+    async def delete_acls(self, filters: Iterable[AclFilter], *, timeout_s: float | None = None) -> DeleteAclsResult:
+        """Remove every entry that one of the filters means; the answer about each filter has the entries."""
+        return await admin_acls.delete_acls(self._client, filters, timeout_s)
+
+    async def describe_acls(
+        self, asked: AclFilter, *, at_least_offset: Offset | None = None, timeout_s: float | None = None
+    ) -> tuple[AclEntry, ...]:
+        """The entries that a filter means, sorted; as consistent as `Client.describe_topics`."""
+        return await admin_acls.describe_acls(self._client, asked, at_least_offset=at_least_offset, timeout_s=timeout_s)
+
+    # --- client quotas
+
+    async def alter_client_quotas(
+        self,
+        changes: Mapping[QuotaEntity, Mapping[str, float | None]],
+        *,
+        validate_only: bool = False,
+        timeout_s: float | None = None,
+    ) -> AlterClientQuotasResult:
+        """Set quotas by key, or remove them (None), each entity for itself; `quota_entity` writes an entity."""
+        return await admin_quotas.alter_client_quotas(
+            self._client, changes, validate_only=validate_only, timeout_s=timeout_s
+        )
+
+    async def describe_client_quotas(
+        self,
+        components: Iterable[QuotaComponent] = (),
+        *,
+        strict: bool = False,
+        at_least_offset: Offset | None = None,
+        timeout_s: float | None = None,
+    ) -> dict[QuotaEntity, dict[str, float]]:
+        """Quotas of the entities that have all these parts (with `strict`, and no other), by key; as consistent as
+        `Client.describe_topics`."""
+        return await admin_quotas.describe_client_quotas(
+            self._client, components, strict=strict, at_least_offset=at_least_offset, timeout_s=timeout_s
+        )
+
+    # --- SCRAM credentials
+
+    async def alter_user_scram_credentials(
+        self, alterations: Iterable[ScramUpsertion | ScramDeletion], *, timeout_s: float | None = None
+    ) -> AlterUserScramCredentialsResult:
+        """Make, replace or remove credentials, of each user one; `scram_upsertion` makes one of a password."""
+        return await admin_scram.alter_user_scram_credentials(self._client, alterations, timeout_s)
+
+    async def describe_user_scram_credentials(
+        self, users: Iterable[str] = (), *, at_least_offset: Offset | None = None, timeout_s: float | None = None
+    ) -> DescribeUserScramCredentialsResult:
+        """Which credentials these users have, or all who have any; as consistent as `Client.describe_topics`."""
+        return await admin_scram.describe_user_scram_credentials(
+            self._client, users, at_least_offset=at_least_offset, timeout_s=timeout_s
+        )
+
 
 async def _outcomes(
     topics: TopicCollection, ask: Callable[[Sequence[str], Sequence[TopicId]], Awaitable[Sequence[T]]]
@@ -134,9 +247,7 @@ def _keys(topics: TopicCollection) -> tuple[Sequence[str], Sequence[TopicId]]:
 
 
 def _outcome(told: T, what: str) -> Outcome[T]:
-    if told.error is Error.NONE:
-        return Outcome(value=told)
-    return Outcome(error=refused(told.error, told.error_message, what))
+    return outcome_of(told, told.error, told.error_message, what)
 
 
 def _unspeakable(kind: str, text: str) -> Outcome[Any]:

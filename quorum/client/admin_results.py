@@ -1,38 +1,41 @@
-"""What `Admin` answers: an outcome for each topic, by the id or the name that it was asked by (KIP-516).
+"""What `Admin` answers: an outcome for each of what was asked about, topics by the id or the name asked for (KIP-516).
 
-Decides: when an error of one topic is raised. Every accessor that belongs to the other way of asking is None: asked by
-names there is nothing by id, and the other way round.
+Decides: when an error of one of them is raised. Of topics, every accessor that belongs to the other way of asking is
+None: asked by names there is nothing by id, and the other way round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from metadata_log.ids import TopicId
-from quorum.client.errors import RefusedError
+from quorum.client.errors import RefusedError, refused
 from quorum.client.requests import CreatableTopicResult, DeletableTopicResult, DescribedTopic
 from quorum.client.topic_collection import TopicCollection, TopicIdCollection, TopicNameCollection
+from quorum.errors import Error
 
 T = TypeVar("T", CreatableTopicResult, DeletableTopicResult, DescribedTopic)
 K = TypeVar("K")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
-class Outcome(Generic[T]):
-    """What became of one topic; read as a finished `asyncio.Future` is: `result()` or `exception()`.
+class Outcome(Generic[V]):
+    """What became of one topic, or whatever was asked about; read as a finished `asyncio.Future` is: `result()` or
+    `exception()`.
 
     Attributes:
-        value: the controller's answer about the topic; None where it was refused.
+        value: the controller's answer about it; None where it was refused.
         error: why it was refused; None where it was not.
     """
 
-    value: T | None = None
+    value: V | None = None
     error: RefusedError | None = None
 
-    def result(self) -> T:
-        """The answer about this topic.
+    def result(self) -> V:
+        """The answer about it.
 
         Raises:
             RefusedError: it was refused; TopicExistsError, UnknownTopicError, ... where there is such a class.
@@ -44,6 +47,50 @@ class Outcome(Generic[T]):
     def exception(self) -> RefusedError | None:
         """Why it was refused; None where it was not."""
         return self.error
+
+
+def outcome_of(value: V, error: Error, message: str | None, what: str) -> Outcome[V]:
+    """The outcome of an answer; `what` was asked about, in words."""
+    return Outcome(value=value) if error is Error.NONE else Outcome(error=refused(error, message, what))
+
+
+class Told(Protocol):
+    """An answer about one of what was asked about."""
+
+    @property
+    def error(self) -> Error:
+        """NONE, or why it was refused."""
+
+    @property
+    def error_message(self) -> str | None:
+        """The same in words."""
+
+
+A = TypeVar("A", bound=Told)
+
+
+def outcomes_of(told: Iterable[tuple[K, A]], text: Callable[[K], str]) -> dict[K, Outcome[A]]:
+    """The outcomes of these answers, by what was asked about; `text` says it in words."""
+    return {key: outcome_of(answer, answer.error, answer.error_message, text(key)) for key, answer in told}
+
+
+class Results(Generic[K, V]):
+    """Outcomes by what was asked about."""
+
+    def __init__(self, outcomes: Mapping[K, Outcome[V]]) -> None:
+        self._outcomes = outcomes
+
+    def values(self) -> Mapping[K, Outcome[V]]:
+        """The outcome of each, in the order in which they were asked about."""
+        return self._outcomes
+
+    def all(self) -> dict[K, V]:
+        """The answer about each.
+
+        Raises:
+            RefusedError: of the first that was refused.
+        """
+        return _all(self._outcomes)
 
 
 class _Results(Generic[T]):
@@ -137,5 +184,5 @@ def _of(error: RefusedError | None) -> RefusedError:
     return error
 
 
-def _all(outcomes: Mapping[K, Outcome[T]]) -> dict[K, T]:
+def _all(outcomes: Mapping[K, Outcome[V]]) -> dict[K, V]:
     return {key: outcome.result() for key, outcome in outcomes.items()}

@@ -20,6 +20,7 @@ import msgspec
 from metadata_log.ids import TopicId, id_text
 from metadata_log.offsets import Offset
 from quorum.client.addresses import check_address
+from quorum.client.ask_one import ask_one
 from quorum.client.calls import Caller
 from quorum.client.controllers import Controllers
 from quorum.client.errors import UnavailableError, refused
@@ -277,6 +278,30 @@ class Client:
     ) -> RegisterControllerResponse:
         """Register a controller."""
         return _typed(await self._ask(request, timeout_s), RegisterControllerResponse)
+
+    # --- whatever else there is
+
+    async def ask(
+        self,
+        request: object,
+        response: type[R],
+        *,
+        address: str | None = None,
+        at_least_offset: Offset | None = None,
+        timeout_s: float | None = None,
+    ) -> R:
+        """The answer, which is a `response`, to any request of the controller's. Its error for the request as a whole
+        is raised, those of its parts are values.
+
+        With `address`, that controller is asked, whoever leads, and answers a read of the image that this client has
+        seen, or of `at_least_offset`.
+        """
+        offset = NO_OFFSET if at_least_offset is None else at_least_offset
+        if address is None:
+            return _whole(await self._ask(request, timeout_s, offset), response)
+        timeout_s = self._timeout_s if timeout_s is None else timeout_s
+        offset = self.seen_offset if at_least_offset is None else at_least_offset
+        return _whole(await ask_one(check_address(address), request, offset, timeout_s), response)
 
     async def _ask(self, request: object, timeout_s: float | None, at_least_offset: Offset = NO_OFFSET) -> object:
         answer = await self._caller.ask(

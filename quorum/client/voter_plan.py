@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.voters import majority_of
 from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
 
 LIVE_MS: Final = 3_000
@@ -32,7 +33,7 @@ class VoterPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def majority_after(self) -> int:
         """How many voters decide afterwards."""
-        return len(self.after) // 2 + 1
+        return majority_of(len(self.after))
 
     @property
     def tolerated(self) -> int:
@@ -64,7 +65,7 @@ def plan_removal(status: QuorumStatus, key: ReplicaKey) -> VoterPlan:
         notes.append(f"controller {key.node_id} leads: once its removal is committed it resigns")
     elif key.node_id in live:
         notes.append(f"controller {key.node_id} is running: it goes on as an observer until it is stopped")
-    majority = len(after) // 2 + 1
+    majority = majority_of(len(after))
     problem = None
     if after and len(live_after) < majority:
         problem = (

@@ -11,21 +11,18 @@ from typing import Final
 from metadata_log.image import MetadataImage
 from metadata_log.image.cluster import SupportedFeature
 from metadata_log.image.features import ELIGIBLE_LEADER_REPLICAS_VERSION, METADATA_VERSION
+from metadata_log.records.feature_levels import supported_features
+from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL
 from quorum.controller.config import ControllerConfig
 from quorum.controller.gates import CONTROLLER_REGISTRATION, level_of
 from quorum.controller.requests import FeatureRange
 
-SUPPORTED_FEATURES: Final = tuple(
-    FeatureRange(name=name, min_supported_version=least, max_supported_version=most)
-    for name, least, most in (
-        ("group.version", 0, 1),
-        ("kraft.version", 0, 1),
-        (METADATA_VERSION, 7, 30),
-        ("share.version", 0, 1),
-        ("streams.version", 0, 1),
-        ("transaction.version", 0, 2),
-        (ELIGIBLE_LEADER_REPLICAS_VERSION, 0, 1),
-    )
+SUPPORTED_FEATURES: Final = (
+    FeatureRange(name=METADATA_VERSION, min_supported_version=MINIMUM_LEVEL, max_supported_version=LATEST_PRODUCTION),
+    *(
+        FeatureRange(name=name, min_supported_version=0, max_supported_version=most)
+        for name, most in supported_features(LATEST_PRODUCTION).items()
+    ),
 )
 """What this software can run, as Kafka 4.3's controllers register."""
 

@@ -14,7 +14,7 @@ from typing import Final
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.image import NO_LEADER, MetadataImage, TopicImage
 from metadata_log.records import MetadataRecord, PartitionChangeRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
-from quorum.controller.names import may_collide, unified
+from metadata_log.topic_names import may_collide, unified
 
 PARTITIONS_A_STEP: Final = 3_000
 """How many partitions one turn looks at for work that can wait: a few milliseconds."""

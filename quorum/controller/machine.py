@@ -41,8 +41,10 @@ from quorum.controller.handlers.delegation_tokens import (
 from quorum.controller.handlers.delete_acls import handle_delete_acls
 from quorum.controller.handlers.delete_topics import handle_delete_topics
 from quorum.controller.handlers.describe_acls import handle_describe_acls
+from quorum.controller.handlers.describe_client_quotas import handle_describe_client_quotas
 from quorum.controller.handlers.describe_configs import handle_describe_configs
 from quorum.controller.handlers.describe_topics import handle_describe_topics
+from quorum.controller.handlers.describe_user_scram_credentials import handle_describe_user_scram_credentials
 from quorum.controller.handlers.elect_leaders import handle_elect_leaders
 from quorum.controller.handlers.incremental_alter_configs import handle_incremental_alter_configs
 from quorum.controller.handlers.list_partition_reassignments import handle_list_partition_reassignments
@@ -67,8 +69,10 @@ from quorum.controller.requests import (
     DeleteAcls,
     DeleteTopics,
     DescribeAcls,
+    DescribeClientQuotas,
     DescribeConfigs,
     DescribeTopics,
+    DescribeUserScramCredentials,
     ElectLeaders,
     ExpireDelegationToken,
     IncrementalAlterConfigs,
@@ -113,6 +117,8 @@ _HANDLERS: Final[dict[type[Request], Callable[[Any, Turn], ControllerResult]]] =
     RenewDelegationToken: handle_renew_delegation_token,
     ExpireDelegationToken: handle_expire_delegation_token,
     DescribeAcls: handle_describe_acls,
+    DescribeClientQuotas: handle_describe_client_quotas,
+    DescribeUserScramCredentials: handle_describe_user_scram_credentials,
     DescribeConfigs: handle_describe_configs,
 }
 

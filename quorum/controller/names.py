@@ -20,13 +20,3 @@ def why_illegal(name: str) -> str | None:
     """What is wrong with `name` as a topic's name; None when nothing is."""
     fault = name_fault(name)
     return None if fault is None else f"Topic name is invalid: {fault}"
-
-
-def may_collide(name: str) -> bool:
-    """Whether another name can be the same to metrics, in which a dot becomes an underscore."""
-    return "." in name or "_" in name
-
-
-def unified(name: str) -> str:
-    """The name as metrics have it: two topics whose unified names are equal collide."""
-    return name.replace(".", "_")

@@ -13,8 +13,10 @@ from metadata_log.image import MetadataImage
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.handlers.describe_acls import handle_describe_acls
+from quorum.controller.handlers.describe_client_quotas import handle_describe_client_quotas
 from quorum.controller.handlers.describe_configs import handle_describe_configs
 from quorum.controller.handlers.describe_topics import handle_describe_topics
+from quorum.controller.handlers.describe_user_scram_credentials import handle_describe_user_scram_credentials
 from quorum.controller.handlers.list_partition_reassignments import handle_list_partition_reassignments
 from quorum.controller.requests import (
     AllocateProducerIds,
@@ -22,8 +24,10 @@ from quorum.controller.requests import (
     AssignReplicasToDirs,
     BrokerHeartbeat,
     DescribeAcls,
+    DescribeClientQuotas,
     DescribeConfigs,
     DescribeTopics,
+    DescribeUserScramCredentials,
     ListPartitionReassignments,
     RegisterBroker,
     RegisterController,
@@ -31,10 +35,19 @@ from quorum.controller.requests import (
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import SoftState, Turn
 
-Read = DescribeAcls | DescribeConfigs | DescribeTopics | ListPartitionReassignments
+Read = (
+    DescribeAcls
+    | DescribeClientQuotas
+    | DescribeConfigs
+    | DescribeTopics
+    | DescribeUserScramCredentials
+    | ListPartitionReassignments
+)
 READS: Final[dict[type[Read], Callable[[Any, Turn], ControllerResult]]] = {
     DescribeTopics: handle_describe_topics,
     DescribeAcls: handle_describe_acls,
+    DescribeClientQuotas: handle_describe_client_quotas,
+    DescribeUserScramCredentials: handle_describe_user_scram_credentials,
     DescribeConfigs: handle_describe_configs,
     ListPartitionReassignments: handle_list_partition_reassignments,
 }

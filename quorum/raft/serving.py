@@ -31,12 +31,23 @@ def handle_fetch(core: Core, request_id: int, request: FetchRequest) -> None:
     if fault is not None:
         _send_back(core, state, request_id, fault)
         return
+    is_catching_up = _was_cut_short(state, request)
     _note_progress(core, state, request)
-    waits = request.fetch_offset >= core.log.end_offset or must_wait(core, state, request)
+    is_at_end = request.fetch_offset >= core.log.end_offset
+    waits = is_at_end or (not is_catching_up and must_wait(core, state, request))
     if waits and not _has_nothing_to_wait_for(core, state, request):
         park(core, state, request_id, request)
     else:
         answer_fetch(core, state, request_id, request)
+
+
+def _was_cut_short(leader: Leader, request: FetchRequest) -> bool:
+    """Whether the last answer did not bring all that the log held when it was asked for: more than an answer may hold.
+
+    Who waited then would get one answer a wait, however far it is behind.
+    """
+    progress = leader.voters.get(request.replica.node_id) or leader.observers.get(request.replica)
+    return progress is not None and request.fetch_offset < progress.leader_end_at_last_fetch
 
 
 def _validate(core: Core, request: FetchRequest) -> Error:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from metadata_log.voters import GRPC_LISTENER, Endpoint, VoterSet
+from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, VoterSet
 from quorum.recovery.copies import Copy
 from quorum.recovery.journal import work_root_of
 from quorum.recovery.survey import Survey
@@ -52,6 +52,11 @@ def absent_words(known: Survey) -> tuple[str, ...]:
     return ("--missing", ",".join(map(str, absent))) if absent else ()
 
 
+def asked_words(known: Survey) -> tuple[str, ...]:
+    """`--bootstrap-controller` where no copy names an address at which a live leader could be looked for."""
+    return () if known.endpoints() else ("--bootstrap-controller", "HOST:PORT")
+
+
 def copy_words(known: Survey, chosen: Sequence[Copy]) -> list[str]:
     """`--copy` for all others that are here."""
     return [word for copy in known.copies if copy not in chosen for word in ("--copy", copy.place.log_dir)]
@@ -60,7 +65,20 @@ def copy_words(known: Survey, chosen: Sequence[Copy]) -> list[str]:
 def cut_line(known: Survey, damaged: Copy) -> str:
     """The command, without --apply and --accept-data-loss, that drops what comes after the damage of a log."""
     words = ("--dir", damaged.place.log_dir, "--to", int(damaged.end.offset), *copy_words(known, [damaged]))
-    return command("kraft", "recover", "truncate", *words, *absent_words(known))
+    return command("kraft", "recover", "truncate", *words, *absent_words(known), *asked_words(known))
+
+
+def new_controller_words(known: Survey) -> list[object]:
+    """The new controller: the id of one that voted, with listeners of the same names."""
+    voters, image = known.told_by.voters, known.told_by.image
+    ids = [int(voter.node_id) for voter in known.voters]
+    ids += sorted(int(node_id) for node_id in image.cluster.controllers) if image is not None else []
+    node_id: object = ids[0] if ids else "N"
+    lost = None if voters is None else next((one for one in voters if one.key.node_id == node_id), voters.voters[0])
+    names = [CONTROLLER_LISTENER] if lost is None else [endpoint.name for endpoint in lost.endpoints]
+    ports = {GRPC_LISTENER: "GRPC-PORT"}
+    endpoints = [word for name in names for word in ("--endpoint", f"{name}://HOST:{ports.get(name, 'PORT')}")]
+    return ["--dir", "NEW_DATA_DIR", "--node-id", node_id, *endpoints]
 
 
 def start_line(*, ours: bool) -> str:
@@ -75,6 +93,26 @@ def check_result(log_dirs: Sequence[str]) -> Step:
     )
 
 
+def never_again(gone: Sequence[int], of_old: str | None = None) -> str:
+    """About controllers that a repair leaves behind. `of_old`: what of theirs is old, by default their directories."""
+    many = len(gone) > 1
+    old = of_old or (f"from {'their' if many else 'its'} old director{'ies' if many else 'y'}")
+    return f"controller{'s' if many else ''} {', '.join(map(str, gone))} must never start again {old}"
+
+
+def check_and_start(known: Survey, own: Copy, start: str) -> tuple[Step, ...]:
+    """What follows where one node's directory was mended in place; `start`: in words."""
+    is_broker = own.image is not None and own.node_id in own.image.cluster.brokers
+    ours = is_ours(known.told_by.voters) and not is_broker
+    return (
+        Step(
+            text="Check the result before the node starts",
+            commands=(command("kraft", "check", own.place.log_dir),),
+        ),
+        Step(text=start, commands=(start_line(ours=ours),)),
+    )
+
+
 def bring_back(ours: bool, controllers: int = 1) -> Step:
     """Start the repaired controller, or all of them."""
     return Step(
@@ -86,15 +124,18 @@ def bring_back(ours: bool, controllers: int = 1) -> Step:
 
 
 def rejoin(
-    *, ours: bool, cluster_id: str | None, others: Sequence[int], leader: str | None, dynamic: bool = True
+    *, ours: bool, cluster_id: str | None, others: Sequence[int], leader: str | None, dynamic: bool = True, of: str = ""
 ) -> list[Step]:
-    """How the other controllers come back: never with their old directories, which hold the old voters."""
+    """How the other controllers come back: never with their old directories, which hold the old voters.
+
+    `of`: behind their ids, which of several clusters' is meant.
+    """
     if not others:
         return []
     cluster, at = cluster_id or "CLUSTER_ID", leader or "HOST:PORT"
     aside = Step(
-        text=f"On each other controller ({', '.join(map(str, others))}): keep its old directory, and never start from "
-        "it again: it holds the old voters",
+        text=f"On each other controller ({', '.join(map(str, others))}{of}): keep its old directory, and never start "
+        "from it again: it holds the old voters",
         commands=(command("mv", "DATA_DIR", "DATA_DIR.before-recovery"),),
     )
     if ours:
@@ -111,7 +152,7 @@ def _join_ours(cluster: str, at: str) -> list[Step]:
             text="Then format it anew, without voters, start it as an observer, and wait until it has caught up",
             commands=(
                 command(*words, "--no-initial-controllers"),
-                "kraft controller start --config node.properties",
+                start_line(ours=True),
                 see,
             ),
         ),
@@ -130,7 +171,7 @@ def _join_kafka(cluster: str, at: str) -> list[Step]:
     return [
         Step(
             text="Then format it anew, without voters, start it as an observer, and wait until it has caught up",
-            commands=(command(*words), "bin/kafka-server-start.sh server.properties", see),
+            commands=(command(*words), start_line(ours=False), see),
         ),
         Step(
             text="Then make it a voter, one controller after the other; go on once it is shown as a follower "
@@ -142,7 +183,7 @@ def _join_kafka(cluster: str, at: str) -> list[Step]:
 
 def _join_static(cluster: str) -> list[Step]:
     words = ("bin/kafka-storage.sh", "format", "-t", cluster, "-c", "server.properties")
-    again = ("kraft", "recover", "static-voters", "--dir", "DATA_DIR", "--dir", "OTHER_DATA_DIR")
+    again = ("kraft", "recover", "static-voters", "--dir", "DATA_DIR", "--dir", "OTHER_DATA_DIR", "--missing", "rest")
     return [
         Step(
             text="Then name it in controller.quorum.voters of its configuration, format it anew, and do not start it: "

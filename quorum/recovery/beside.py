@@ -22,11 +22,16 @@ from metadata_log.quorum_state import VOTE_ADVICE
 
 
 class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A file that is there and says nothing usable, and why. `is_newer`: software that we do not know wrote it."""
+    """A file that is there and says nothing usable, and why.
+
+    `is_newer`: software that we do not know wrote it.
+    `is_foreign`: it can be read, and is another directory's.
+    """
 
     path: str
     why: str
     is_newer: bool
+    is_foreign: bool = False
 
     @property
     def is_vote(self) -> bool:
@@ -34,9 +39,19 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.path.endswith(f"/{QUORUM_STATE_FILE}")
 
     @property
+    def is_epochs(self) -> bool:
+        """Whether it is the history of epochs: Kafka ends where it cannot read that, and the log tells it anew."""
+        return self.path.endswith(f"/{EPOCH_FILE}")
+
+    @property
     def is_topic(self) -> bool:
         """Whether it is the one that names the topic: no node starts where it names another, or cannot be read."""
         return self.path.endswith(f"/{PARTITION_METADATA_FILE}")
+
+    @property
+    def is_made_anew(self) -> bool:
+        """Whether nothing goes with it: once it is away, its node makes it anew, and has its log and its vote."""
+        return self.is_topic and not self.is_newer and not self.is_foreign
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -52,7 +67,7 @@ def read_beside(files: Files, metadata: str) -> Beside:
     """Read `quorum-state`, `leader-epoch-checkpoint` and `partition.metadata`.
 
     Raises:
-        OSError: one cannot be read at all.
+        OSError: one cannot be read at all; the last only where nobody but its owner may.
     """
     state, problem, epoch = None, None, -1
     unread: list[Unread] = []
@@ -80,10 +95,14 @@ def _strange_topic(files: Files, metadata: str) -> list[Unread]:
         topic_id = read_partition_metadata(files, metadata)
     except CorruptFileError as error:
         return [_unread(error)]
+    except PermissionError:
+        raise
+    except OSError as error:
+        return [Unread(path=path, why=f"it cannot be read ({error.strerror or error})", is_newer=False)]
     if topic_id == METADATA_TOPIC_ID:
         return []
     why = f"it names topic {id_text(topic_id)}, and that of the metadata log is {id_text(METADATA_TOPIC_ID)}"
-    return [Unread(path=path, why=why, is_newer=False)]
+    return [Unread(path=path, why=why, is_newer=False, is_foreign=True)]
 
 
 def _unread(error: CorruptFileError) -> Unread:

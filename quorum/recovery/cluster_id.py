@@ -41,14 +41,14 @@ def propose_cluster_id(
     _check_id(new_id)
     places = [find_target(files, path) for path in targets]
     identities = [_identity(files, place) for place in places]
-    old = _old_id(identities, new_id)
     if len({os.path.realpath(place.log_dir) for place in places}) < len(places):
         raise RefusedError("a directory is named twice: name each once")
     copies = [read_copy(files, place) for place in places if files.exists(place.metadata)]
+    old = _old_id(identities, copies, new_id, is_a_clone=is_a_clone)
     asked = _refuse_live(copies, old, request, is_a_clone=is_a_clone)
     others = siblings_of(files, places, copies, old=old, new=new_id)
     rewrites = tuple(
-        _rewrite(place, identity, new_id, request.now_ms)
+        _rewrite(place, identity, new_id, request.now_ms, copies)
         for place, identity in zip(places, identities, strict=True)
         if identity.cluster_id != new_id
     )
@@ -58,33 +58,63 @@ def propose_cluster_id(
         says=(f"{', '.join(one.log_dir for one in rewrites)} of cluster {old}: of cluster {new_id} from now on",),
         keeps="every byte of the logs: the id stands in meta.properties alone",
         warnings=(
-            "the voters' addresses in the log are still those of the old cluster: where they differ, go on with `kraft "
-            "recover voters`, before anything starts",
+            *_addresses(copies),
             *_told_of(others),
             *silence(asked),
         ),
         asked=asked,
         steps=(
             *_do_the_others(others, new_id, is_a_clone=is_a_clone),
-            Step(
-                text="Do the same with every other log directory of the cluster, brokers' too, before anything starts"
-            ),
+            *_steps(copies, is_a_clone=is_a_clone),
         ),
         is_a_part=True,
     )
 
 
-def _old_id(identities: Sequence[MetaProperties], new_id: str) -> str:
+def _old_id(identities: Sequence[MetaProperties], copies: Sequence[Copy], new_id: str, *, is_a_clone: bool) -> str:
     """The one that directories have which are not of cluster `new_id` yet."""
     old = sorted({identity.cluster_id for identity in identities} - {new_id})
     if len(old) > 1:
         raise RefusedError(f"these directories are of several clusters: {', '.join(old)}. Name those of one cluster")
     if not old:
-        raise AlreadyDoneError(
-            f"all these directories are of cluster {new_id} already, so that nothing is to be done with them: start "
-            "them, or give them another id (`kraft storage random-uuid` makes one)"
-        )
+        nothing = f"all these directories are of cluster {new_id} already, so that nothing is to be done with them"
+        another = "`kraft storage random-uuid` makes one"
+        if not is_a_clone and all(copy.audited.cloned is None for copy in copies):
+            raise AlreadyDoneError(f"{nothing}: start them, or give them another id ({another})")
+        steps = _steps(copies, is_a_clone=is_a_clone)
+        due = ". ".join(": ".join([step.text, *step.commands]) for step in steps)
+        raise AlreadyDoneError(f"{nothing}. {due}. Or, if they are to have another id: {another}")
     return old[0]
+
+
+def _addresses(copies: Sequence[Copy]) -> Iterator[str]:
+    """A sentence about controllers' logs: they name voters, and those are the old cluster's. A broker's log only
+    follows: it gets from its leader who votes."""
+    voting = [copy.label for copy in copies if survey([copy]).is_voter(copy)]
+    if not voting:
+        return
+    if not any(copy.voters is not None for copy in copies):
+        yield (
+            f"{', '.join(voting)}: the voters' addresses stand in the configuration (controller.quorum.voters): before "
+            "anything starts, name the new ones there"
+        )
+        return
+    yield (
+        f"{', '.join(voting)}: the voters' addresses in the log are those of the old cluster. Where the new ones "
+        "differ, go on before anything starts: with `kraft recover standalone --endpoint LISTENER://HOST:PORT` where "
+        "one controller is here, with `kraft recover voters` where all are"
+    )
+
+
+def _steps(copies: Sequence[Copy], *, is_a_clone: bool) -> Iterator[Step]:
+    whole = "clone" if is_a_clone else "cluster"
+    yield Step(text=f"Do the same with every other log directory of the {whole}, brokers' too, before anything starts")
+    voting = [copy.place.log_dir for copy in copies if survey([copy]).is_voter(copy)]
+    yield Step(
+        text="After the last of them, and before anything starts: bring copies of the other nodes' metadata logs to a "
+        "controller's host, and inspect all. That says how they get a quorum at addresses of their own",
+        commands=(command("kraft", "recover", "inspect", *(voting or ["CONTROLLER_DIR"]), "COPY"),),
+    )
 
 
 def _told_of(others: Siblings) -> Iterator[str]:
@@ -132,10 +162,11 @@ def _refuse_live(copies: Sequence[Copy], old: str, request: Request, *, is_a_clo
     return answers
 
 
-def _rewrite(place: Place, identity: MetaProperties, new_id: str, now_ms: int) -> Rewrite:
+def _rewrite(place: Place, identity: MetaProperties, new_id: str, now_ms: int, copies: Sequence[Copy]) -> Rewrite:
     properties = msgspec.structs.replace(identity, cluster_id=new_id)
     change = FileChange(name=META_PROPERTIES_FILE, content=Content(data=format_meta_properties(properties, now_ms)))
     facts: dict[str, object] = {
         "node_id": int(identity.node_id), "cluster_id_before": identity.cluster_id, "cluster_id_after": new_id,
+        "last_epoch": next((int(copy.end.epoch) for copy in copies if copy.place is place), None),
     }  # fmt: skip
     return Rewrite(action="cluster-id", log_dir=place.log_dir, changes=(change,), facts=facts)

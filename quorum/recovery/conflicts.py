@@ -6,11 +6,15 @@ Decides: which pairs of copies cannot be of one log, and whether two repairs mad
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import msgspec
 
 from quorum.recovery.copies import Copy
 from quorum.recovery.related import contradiction, is_comparable
+
+LEAST_GAP: Final = 1000
+"""As many epochs as a repair passes over, or more; elections take one or a few."""
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +71,53 @@ def common_end(one: Copy, other: Copy) -> int:
     return _matching_end(one, other) if is_comparable(one, other) else 0
 
 
+def joined_end(copies: Sequence[Copy], one: Copy, other: Copy) -> int | None:
+    """The same of two of these copies; where neither shows where they part, by a third that does.
+
+    None where there is no such copy, and a repair may stand between.
+    """
+    if not _is_hidden(copies, one, other):
+        return common_end(one, other)
+    early, late = sorted((one, other), key=_beginning)
+    for third in copies:
+        is_third = third is not one and third is not other
+        is_joint = is_third and third.start_offset < min(early.end.offset, late.start_offset)
+        if is_joint and common_end(third, late) > late.start_offset and not _is_hidden(copies, third, early):
+            return common_end(third, early)
+    return None
+
+
+def is_passed_over(copies: Sequence[Copy], late: Copy, early: Copy) -> bool:
+    """Whether a repair that is seen nowhere may stand before the beginning of `late`, and `early` goes on without."""
+    return _beginning(early) < _beginning(late) and joined_end(copies, late, early) is None
+
+
+def _is_hidden(copies: Sequence[Copy], one: Copy, other: Copy) -> bool:
+    """Whether they do not match where both reach, and a repair may stand before: it could have gone on from anywhere
+    before the beginning of the later one. Their epochs lie far apart there, or an audit file tells of one between:
+    who was overlooked, or cut off, may have gone on through many elections."""
+    early, late = sorted((one, other), key=_beginning)
+    at = min(int(early.end.offset), late.start_offset)
+    if at == 0:
+        return False
+    reached = early.end.epoch if at == early.end.offset else early.epoch_at(at - 1)
+    reached, begun = reached if reached >= 0 else epoch_before(early), epoch_before(late)
+    done = (told.new_epoch for copy in copies for told in copy.audited.accepted if told.new_epoch is not None)
+    if begun - reached < LEAST_GAP and not any(reached < epoch <= begun for epoch in done):
+        return False
+    return is_comparable(one, other) and _matching_end(one, other) <= at
+
+
+def _beginning(copy: Copy) -> tuple[int, int]:
+    return copy.start_offset, epoch_before(copy)
+
+
+def epoch_before(copy: Copy) -> int:
+    """The epoch in which its segments begin: of the checkpoint there, or else of their first record."""
+    found = (int(one.end.epoch) for one in copy.checkpoints if one.end.offset == copy.start_offset)
+    return next(found, int(copy.spans[0].epoch if copy.spans else copy.end.epoch))
+
+
 def _matching_end(one: Copy, other: Copy) -> int:
     high = min(int(one.end.offset), int(other.end.offset))
     low = max(one.start_offset, other.start_offset)
@@ -92,12 +143,19 @@ def conflicts_of(copies: Sequence[Copy]) -> Iterator[Conflict]:
 
 
 class Uncompared(msgspec.Struct, frozen=True, kw_only=True):
-    """Two copies of which nothing shows that they are of one log, and nothing that they are not."""
+    """Two copies of which nothing shows that they are of one log, or where they part, and nothing that they are not."""
 
     one: Copy
     other: Copy
 
     def __str__(self) -> str:
+        if is_comparable(self.one, self.other):
+            early, late = sorted((self.one, self.other), key=_beginning)
+            return (
+                f"{late.label} begins at offset {late.start_offset}, in epoch {epoch_before(late)}, and {early.label} "
+                f"ends in epoch {early.end.epoch}: a repair may stand between, which no copy here shows, so that what "
+                "they share cannot be told"
+            )
         return (
             f"{self.one.label} and {self.other.label} share no batch, no topic and no broker's run or directory, so "
             "that they cannot be compared: one cluster id is no proof that they are of one log"
@@ -109,7 +167,8 @@ def uncompared(copies: Sequence[Copy], conflicts: Sequence[Conflict]) -> Iterato
     known = [conflict.copies for conflict in conflicts]
     for index, one in enumerate(copies):
         for other in copies[index + 1 :]:
-            if (one, other) not in known and not is_comparable(one, other):
+            is_told = is_comparable(one, other) and joined_end(copies, one, other) is not None
+            if (one, other) not in known and not is_told:
                 yield Uncompared(one=one, other=other)
 
 

@@ -3,12 +3,12 @@
 Decides: where a copy stops being usable, and from which checkpoint its metadata is replayed. Must not know: other
 copies. Reads only, and as of one moment: a running node's may be read as well.
 
-Safe is the part that goes on without a gap, damage or a falling epoch from its beginning, or from a whole checkpoint.
+Safe is the part that goes on from its beginning, or from a whole checkpoint, without a gap or damage, whose epochs do
+not fall, and begin with their leaders' records.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 
 import msgspec
@@ -19,19 +19,20 @@ from metadata_log.directory_lock import LOCK_FILE
 from metadata_log.errors import MetadataLogError, UnknownRecordError
 from metadata_log.files import Files
 from metadata_log.ids import NodeId, ReplicaKey
-from metadata_log.image import MetadataImage, Replayer, ReplayError, image_of_checkpoint
+from metadata_log.image import MetadataImage, Replayer, ReplayError
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from metadata_log.records import decode_record
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
-from metadata_log.snapshot import checkpoint_name, parse_checkpoint_name, read_checkpoint
+from metadata_log.snapshot import checkpoint_name, parse_checkpoint_name
 from metadata_log.tools.bounds import ReplicaExtent
 from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.history import Quorum, State, quorum_of
 from metadata_log.tools.one_moment import OneMoment, read_at_one_moment
 from metadata_log.tools.scan import Damage, Fault, scan
+from metadata_log.tools.verify_chain import Election
 from metadata_log.voters import VoterSet
 from quorum.recovery.beside import Unread, read_beside
-from quorum.recovery.copy_parts import BatchSums, CheckpointFile, SegmentPart, Stop, is_noop, opens_repair
+from quorum.recovery.checkpoints import damage_of, load_checkpoint
+from quorum.recovery.copy_parts import BatchSums, CheckpointFile, SegmentPart, Stop, is_noop, opens_repair, stop_before
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.let_go import Audited, audited_of
 from quorum.recovery.named_nodes import NamedNodes
@@ -50,8 +51,9 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         state: the metadata and the quorum at `end`; None: it cannot be told, and `problem` says why.
         is_newer: `problem` is a record of newer software.
         quorum_problem, unread: why quorum-state, and which files beside the log, say nothing usable.
-        greatest_epoch: of any batch, checkpoint, leader or vote in it or beside it.
+        greatest_epoch: of any batch, checkpoint, leader or vote in it or beside it; no `Stop.false_epoch`.
         committed_before: see `ReplicaExtent`.
+        elections: all that its log tells of, repairs among them.
         last_timestamp_ms: of the last safe batch; -1 without one.
         sums: of each safe batch, for comparing copies.
         proved_end: up to where its log once reached, by what stands beside or behind the safe part; at least `end`.
@@ -78,6 +80,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     unread: tuple[Unread, ...]
     greatest_epoch: int
     committed_before: int
+    elections: tuple[Election, ...]
     last_timestamp_ms: int
     sums: BatchSums
     proved_end: int
@@ -161,32 +164,23 @@ def read_copy(files: Files, place: Place, *, until: int | None = None, may_be_bl
     def read(moment: OneMoment) -> Copy:
         if not moment.names and not may_be_blank:
             raise RefusedError(f"{place.log_dir} holds no metadata log: give the directory that has one")
-        reader = _Reader(moment, place, until)
+        reach = reach_of(moment, place) if moment.names and until is None else Reach()
+        reader = _Reader(moment, place, until, reach.false_starts)
         reader.choose_checkpoint(list(moment.names))
         for base in segment_bases(list(moment.names)):
             reader.read_segment(int(base))
         reader.check_end()
-        reach = reach_of(moment, place) if moment.names and until is None else Reach()
         return reader.copy(msgspec.structs.replace(reach, used_by=used_by))
 
     copy = read_at_one_moment(files, place.metadata, read)
     return copy if until is not None else msgspec.structs.replace(copy, audited=audited_of(files, place))
 
 
-def batches_from(files: Files, copy: Copy, start: int) -> Iterator[LocatedBatch]:
-    """The safe batches that end after `start`, in order."""
-    for part in copy.segments:
-        with closing(files.open(f"{copy.place.metadata}/{part.name}", read_only=True)) as handle:
-            for found in scan(handle, 0, part.safe_size):
-                if isinstance(found, LocatedBatch) and found.header.next_offset > start:
-                    yield found
-
-
 class _Reader:
     """The fold over one copy's files."""
 
-    def __init__(self, files: Files, place: Place, until: int | None) -> None:
-        self._files, self._place, self._until = files, place, until
+    def __init__(self, files: Files, place: Place, until: int | None, false_starts: tuple[int, ...]) -> None:
+        self._files, self._place, self._until, self._false_starts = files, place, until, false_starts
         self._checkpoints: list[CheckpointFile] = []
         self._origin: CheckpointFile | None = None
         self._state: State | None = None
@@ -198,7 +192,8 @@ class _Reader:
         self._is_cut = False
         self._start: int | None = None
         self._end = 0
-        self._epoch = self._greatest_epoch = self._data_epoch = self._timestamp = -1
+        self._epoch = self._greatest_epoch = self._timestamp = -1
+        self._began = self._committed_before = 0
         self._sums = BatchSums()
         self._quiet: BatchHeader | None = None
         self._repair: OffsetAndEpoch | None = None
@@ -228,14 +223,7 @@ class _Reader:
     def _read_checkpoint(self, found: CheckpointFile) -> CheckpointFile:
         path = f"{self._place.metadata}/{found.name}"
         try:
-            whole = read_checkpoint(self._files, path)
-            image = MetadataImage.empty()
-            if found.end.offset > 0:
-                image = image_of_checkpoint(
-                    map(decode_record, whole.values()),
-                    end=found.end,
-                    last_contained_timestamp_ms=whole.header.last_contained_log_timestamp,
-                )
+            whole, image = load_checkpoint(self._files, path, found.end)
         except UnknownRecordError as error:
             self._is_newer, self._problem = True, f"{path}: {error}"
             return msgspec.structs.replace(found, problem=str(error), was_read=True)
@@ -249,6 +237,13 @@ class _Reader:
         self._state = State(replayer=Replayer.start(image), quorum=quorum_of(whole))
         self._timestamp = int(whole.header.last_contained_log_timestamp)
         return found
+
+    def _looked_at(self, found: CheckpointFile, suspects: frozenset[str]) -> CheckpointFile:
+        """One that nothing is replayed from; a node takes it away in time, unless it is damaged."""
+        path = f"{self._place.metadata}/{found.name}"
+        if found.was_read or path not in suspects:
+            return found
+        return msgspec.structs.replace(found, problem=damage_of(self._files, path, found.end), was_read=True)
 
     def read_segment(self, base: int) -> None:
         """Read one; after a stop only for its epochs, and to see whether anything sound follows."""
@@ -279,7 +274,9 @@ class _Reader:
     def _takes(self, found: LocatedBatch, path: str) -> bool:
         """Whether it belongs to the safe part."""
         header = found.header
-        self._greatest_epoch = max(self._greatest_epoch, int(header.partition_leader_epoch))
+        stop = stop_before(found, path, self._end, self._epoch, self._false_starts) if self._is_open else None
+        if stop is None or stop.false_epoch is None:
+            self._greatest_epoch = max(self._greatest_epoch, int(header.partition_leader_epoch))
         if self._stop is not None:
             self._stop = msgspec.structs.replace(self._stop, is_torn=False)
             self._behind = self._behind.after(found)
@@ -287,13 +284,9 @@ class _Reader:
         if self._is_cut or (self._until is not None and header.next_offset > self._until):
             self._is_cut = True
             return False
-        if header.base_offset != self._end:
-            what = f"a batch of offset {header.base_offset} stands where {self._end} is due"
-            self._stop_at(path, found.position, what, is_torn=False)
-            return False
-        if header.partition_leader_epoch < self._epoch:
-            what = f"epoch {header.partition_leader_epoch} comes after epoch {self._epoch}"
-            self._stop_at(path, found.position, what, is_torn=False)
+        if stop is not None:
+            self._stop = stop
+            self._behind = self._behind if stop.false_epoch is None else self._behind.after(found)
             return False
         self._take(found)
         return True
@@ -306,13 +299,15 @@ class _Reader:
         epoch, start = int(header.partition_leader_epoch), int(header.base_offset)
         if self._spans and self._spans[-1].epoch == epoch:
             start = self._spans.pop().start_offset
+        else:  # what the log begins with need not be the first batch of its epoch
+            self._began = int(header.next_offset) if self._spans or start == 0 else start
         self._spans.append(EpochSpan(epoch=epoch, start_offset=start, end_offset=int(header.next_offset)))
         self._epoch, self._end = epoch, int(header.next_offset)
         self._sums.ends.append(self._end)
         self._sums.checksums.append(header.crc)
         self._timestamp = max(self._timestamp, int(header.max_timestamp))
         if not header.is_control:
-            self._data_epoch = epoch
+            self._committed_before = self._began
         elif header.base_offset > 0 and opens_repair(batch):
             self._repair = OffsetAndEpoch(offset=header.base_offset, epoch=header.partition_leader_epoch)
         self._replay(batch)
@@ -380,7 +375,7 @@ class _Reader:
             segments=tuple(self._parts),
             spans=tuple(self._spans),
             stop=reach.judged(self._stop),
-            checkpoints=tuple(self._checkpoints),
+            checkpoints=tuple(self._looked_at(found, reach.suspects) for found in self._checkpoints),
             origin=self._origin,
             state=self._state,
             problem=self._problem,
@@ -389,7 +384,8 @@ class _Reader:
             quorum_problem=beside.quorum_problem,
             unread=beside.unread,
             greatest_epoch=max(self._greatest_epoch, beside.greatest_epoch),
-            committed_before=next((s.start_offset for s in self._spans if s.epoch == self._data_epoch), 0),
+            committed_before=self._committed_before,
+            elections=reach.elections,
             last_timestamp_ms=self._timestamp,
             sums=self._sums,
             proved_end=max(reach.proved_end, self._end),

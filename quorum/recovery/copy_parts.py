@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from metadata_log.batch import HEADER_SIZE, batch_records
+from metadata_log.epoch_starts import leads, unled_epoch
 from metadata_log.errors import MetadataLogError
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.records import ControlRecord, LeaderChangeMessage, VotersRecord, decode_control
@@ -66,20 +68,45 @@ class SegmentPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Stop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where the safe part ends before the files do. `is_torn`: an unfinished write, nothing sound follows it."""
+    """Where the safe part ends before the files do.
+
+    `is_torn`: an unfinished write, nothing sound follows it.
+    `false_epoch`: what the batch there gives as its epoch, where that cannot be: it proves nothing.
+    """
 
     file: str
     position: int
     offset: int
     what: str
     is_torn: bool
+    false_epoch: int | None = None
 
     def __str__(self) -> str:
         return f"{self.file}, position {self.position} (offset {self.offset}): {self.what}"
 
 
+def stop_before(batch: LocatedBatch, file: str, end: int, epoch: int, false_starts: Sequence[int]) -> Stop | None:
+    """Why a batch does not go on from a safe part with this end and last epoch (-1: none yet), or None."""
+    header = batch.header
+    false_epoch = None
+    if header.base_offset != end:
+        what = f"a batch of offset {header.base_offset} stands where {end} is due"
+    elif header.partition_leader_epoch == epoch:
+        return None
+    elif header.partition_leader_epoch < epoch:
+        what = f"epoch {header.partition_leader_epoch} comes after epoch {epoch}"
+    else:
+        unled = unled_epoch(batch, epoch, is_led=leads(batch))
+        if header.base_offset in false_starts:
+            unled = f"epoch {header.partition_leader_epoch} begins here, and the next batch is of an earlier one"
+        if unled is None:
+            return None
+        what, false_epoch = unled, int(header.partition_leader_epoch)
+    return Stop(file=file, position=batch.position, offset=end, what=what, is_torn=False, false_epoch=false_epoch)
+
+
 class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A checkpoint; `problem` None: it is whole, or was not needed and not read (`was_read`)."""
+    """A checkpoint; `problem` None: it is whole, or nothing suggests otherwise and it was not read (`was_read`)."""
 
     end: OffsetAndEpoch
     size: int = 0

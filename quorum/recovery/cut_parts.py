@@ -10,9 +10,12 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from metadata_log.files import Files
-from quorum.recovery.advice import Step, absent_words, command, copy_words, undo_line
-from quorum.recovery.conflicts import common_end
+from quorum.recovery.advice import Step, command, undo_line
+from quorum.recovery.alone import alone_line
+from quorum.recovery.conflicts import joined_end
 from quorum.recovery.copies import Copy
+from quorum.recovery.electing import elects_once_cut, inspect_line
+from quorum.recovery.old_branch import bounds_of
 from quorum.recovery.survey import Excess, Survey, cut_off, superseded
 
 
@@ -20,10 +23,11 @@ def cut_parts(files: Files, known: Survey, own: Copy, to: int) -> tuple[Excess, 
     """What `own` holds from offset `to` on; none where its safe part ends there."""
     end = int(own.end.offset)
     forks = [(start, superseded(files, known, copy, own, start)) for copy, start in _forks(known, own)]
-    upper = known.bounds.upper
+    bounds = bounds_of(known.copies, known.bounds, own)
+    upper = bounds.upper
     ends = [start for start, judged in forks if judged == "never"] + ([] if upper is None else [upper])
     never = max(to, min([end, *ends]))
-    was = max(to, min([known.bounds.lower, never, *(start for start, _ in forks)]))
+    was = max(to, min([bounds.lower, never, *(start for start, _ in forks)]))
     parts = ((to, was, "was"), (was, never, "may"), (never, end, "never"))
     found = [
         (cut_off(files, known, own, start, until), committed) for start, until, committed in parts if start < until
@@ -32,9 +36,14 @@ def cut_parts(files: Files, known: Survey, own: Copy, to: int) -> tuple[Excess, 
 
 
 def _forks(known: Survey, own: Copy) -> Iterator[tuple[Copy, int]]:
-    """Copies that go on in a later epoch than `own` does, and from where: its end says nothing of those offsets."""
+    """Copies that go on in a later epoch than `own` does, and from where: its end says nothing of those offsets.
+
+    A repair that goes on from there does not either: nobody was elected.
+    """
     for copy in known.copies:
-        start = common_end(own, copy)
+        start = joined_end(known.copies, own, copy)
+        if start is None or (copy.repair is not None and copy.repair.offset == start):
+            continue
         if start < min(own.end.offset, copy.end.offset) and copy.epoch_at(start) > own.epoch_at(start):
             yield copy, start
 
@@ -45,9 +54,10 @@ def why_not(known: Survey, own: Copy, parts: Sequence[Excess]) -> str:
     if was is not None:
         return f". {_proven(known, own, was)}. {_instead(own, parts)}"
     open_end = ", and nothing proves that it was never committed"
+    open_end += "".join(f". Not counted: {one}" for one in known.silent)
     if known.absent_voters:
         return f"{open_end}. Name more copies (--copy): a majority proves it; or say --accept-data-loss"
-    return f"{open_end}: copies of all voters are named. Only where it is to be lost, say --accept-data-loss"
+    return f"{open_end}; copies of all voters are named. Only where it is to be lost, say --accept-data-loss"
 
 
 def _proven(known: Survey, own: Copy, was: Excess) -> str:
@@ -56,13 +66,14 @@ def _proven(known: Survey, own: Copy, was: Excess) -> str:
             int(copy.node_id)
             for copy in known.copies
             if copy.node_id is not None and known.is_voter(copy) and copy.end.offset >= was.end
-            if copy is own or common_end(own, copy) >= was.end
+            if copy is own or (joined_end(known.copies, own, copy) or 0) >= was.end
         }
     )
     held = f"voters {', '.join(map(str, holders))} hold them; " if len(holders) > 1 else ""
+    bounds = bounds_of(known.copies, known.bounds, own)
     return (
-        f"Offsets {was.start} to {was.end} are committed ({held}all before {known.bounds.lower}: "
-        f"{known.bounds.because}), no copy can change that, and cutting them would lose them here"
+        f"Offsets {was.start} to {was.end} are committed ({held}all before {bounds.lower}: "
+        f"{bounds.because}), no copy can change that, and cutting them would lose them here"
     )
 
 
@@ -100,13 +111,16 @@ def steps_of_a_voter(known: Survey, own: Copy, work_root: str | None) -> tuple[S
             "them leads. It fetches what it lacks from the leader"
         ),
     ]
-    if known.absent_voters:
-        names = ", ".join(map(str, known.absent_voters))
+    names = ", ".join(map(str, known.absent_voters))
+    if known.absent_voters and elects_once_cut(known, own):  # then a repair of one alone is refused
+        text = f"Where voters {names} are gone for good: inspect all that are left. That says how they go on together"
+        steps.append(Step(text=text, commands=(inspect_line(known),)))
+    elif known.absent_voters:
         steps.append(
             Step(
                 text=f"Where voters {names} are gone for good: begin a new epoch that no old voter can outvote, with "
                 "this one alone; with others that are left, see `kraft recover inspect` of all",
-                commands=(_alone(known, own),),
+                commands=(alone_line(known, own),),
             )
         )
     steps.append(
@@ -117,10 +131,3 @@ def steps_of_a_voter(known: Survey, own: Copy, work_root: str | None) -> tuple[S
         )
     )
     return tuple(steps)
-
-
-def _alone(known: Survey, own: Copy) -> str:
-    name = "standalone" if own.kraft_version > 0 else "static-voters"
-    named = [] if name == "standalone" else ["--set", f"{own.node_id}@HOST:PORT"]
-    words = ("--dir", own.place.log_dir, *named, *copy_words(known, [own]), *absent_words(known))
-    return command("kraft", "recover", name, *words)

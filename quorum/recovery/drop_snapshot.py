@@ -6,26 +6,31 @@ and does not start when that is damaged.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.files import Files
 from metadata_log.snapshot import parse_checkpoint_name
-from quorum.recovery.advice import Step
+from quorum.recovery.advice import check_and_start, command
 from quorum.recovery.changes import FileChange, Rewrite
-from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.checkpoints import damage_of
+from quorum.recovery.copies import Copy
 from quorum.recovery.copy_parts import CheckpointFile
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.facts import facts_of
+from quorum.recovery.homes import homes_of, take_home
 from quorum.recovery.liveness import silence
 from quorum.recovery.request import Proposal, Request, not_compared, refuse_unsafe, strange_missing
+from quorum.recovery.survey import Survey
 from quorum.recovery.targets import read_target
 
 
 def propose_drop_snapshot(
     files: Files, target: str, copies: Sequence[str], request: Request, *, name: str | None = None
 ) -> Proposal:
-    """Take a damaged checkpoint away; by default each that is newer than the newest whole one.
+    """Take a damaged checkpoint away; by default each.
 
     Raises:
         RefusedError: none is damaged, or the log cannot be read without it.
@@ -39,6 +44,7 @@ def propose_drop_snapshot(
             "the log anew; if no other controller has it, make one from a broker's copy (`kraft recover from-broker`)"
         )
     asked = refuse_unsafe(known, request, is_one_nodes=True)
+    check, start = check_and_start(known, own, "Start the node: it writes a new checkpoint in time")
     origin = "offset 0 of the log" if own.origin is None else own.origin.name
     rewrite = Rewrite(
         action="drop-snapshot",
@@ -53,14 +59,30 @@ def propose_drop_snapshot(
         action="drop-snapshot",
         rewrites=(rewrite,),
         says=(
-            *(f"{found.name} is taken away: {found.problem}" for found in damaged),
-            f"the node then starts from {origin}, and replays its log up to offset {own.end.offset}",
+            *(f"found: {found.name} of {own.label} is damaged: {found.problem}" for found in damaged),
+            f"changes: {'they are' if len(damaged) > 1 else 'it is'} taken away, and the node starts from {origin} and "
+            f"replays its log up to offset {own.end.offset}",
         ),
-        keeps=f"everything up to offset {own.end.offset} of epoch {own.end.epoch}",
+        keeps=f"everything up to offset {own.end.offset} of epoch {own.end.epoch}: the log, whole checkpoints, and the "
+        "node's vote",
         warnings=(*silence(asked), *strange_missing(known, request), *not_compared(known, own)),
         asked=asked,
-        steps=(Step(text="Start the node: it writes a new checkpoint in time"),),
+        steps=(check, *take_home(homes_of([own], known.told_by.voters)), start),
     )
+
+
+def beside_whole(known: Survey) -> Iterator[str]:
+    """About damaged checkpoints of which the node needs none: it starts from a newer one that is whole."""
+    for copy in known.copies:
+        damaged = [found for found in copy.checkpoints if found.problem is not None]
+        if not damaged or damaged[0] is copy.checkpoints[0] or copy.place.manifest is not None:
+            continue
+        line = command("kraft", "recover", "drop-snapshot", "--dir", copy.place.log_dir, "--missing", "rest", "--apply")
+        names = "; ".join(f"{copy.place.metadata}/{found.name}: {found.problem}" for found in damaged)
+        yield (
+            f"{names}. {copy.label} starts all the same, its newest checkpoint is whole; `{line}` takes "
+            f"{'it' if len(damaged) == 1 else 'them'} away while the node is stopped"
+        )
 
 
 def _chosen(files: Files, own: Copy, name: str | None) -> list[CheckpointFile]:
@@ -80,9 +102,9 @@ def _named(files: Files, own: Copy, name: str) -> CheckpointFile:
     if found is None:
         held = ", ".join(one.name for one in own.checkpoints) or "none"
         raise RefusedError(f"{own.label} has no checkpoint {name!r}: it has {held}")
-    if not found.was_read:  # older than the newest whole one: read it by itself
-        alone = read_copy(files, own.place, until=int(found.end.offset))
-        found = next(one for one in alone.checkpoints if one.end == end)
+    if not found.was_read:
+        problem = damage_of(files, f"{own.place.metadata}/{found.name}", found.end)
+        found = msgspec.structs.replace(found, problem=problem)
     if found.problem is None:
         raise RefusedError(f"{own.label}: {name} is whole, and is not dropped")
     return found

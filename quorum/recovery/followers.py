@@ -16,7 +16,7 @@ import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
 from quorum.recovery.advice import Step, command
-from quorum.recovery.conflicts import common_end
+from quorum.recovery.conflicts import joined_end
 from quorum.recovery.copies import Copy
 from quorum.recovery.related import is_comparable
 from quorum.recovery.survey import Survey
@@ -55,14 +55,12 @@ def left_behind(
     for copy in known.copies:
         if copy.place == kept.place or copy.place.log_dir in changed:
             continue
-        common = common_end(kept, copy)
+        common = joined_end(known.copies, kept, copy)
         newest = max((int(one.end.offset) for one in copy.checkpoints), default=0)
+        is_told = common is not None and is_comparable(kept, copy)
+        common = 0 if common is None else common
         is_checkpoint = newest > common
-        if (
-            not is_comparable(kept, copy)
-            or is_checkpoint
-            or (voters_at is not None and common <= voters_at < copy.end.offset - 1)
-        ):
+        if not is_told or is_checkpoint or (voters_at is not None and common <= voters_at < copy.end.offset - 1):
             found.append(
                 Left(
                     label=copy.label,

@@ -26,9 +26,12 @@ from metadata_log.segment import segment_bases
 from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint
 from metadata_log.voters import Endpoint, Voter, VoterSet
 from quorum.recovery.advice import Step, bring_back, contact, is_ours, rejoin
+from quorum.recovery.alone import alone_line
 from quorum.recovery.changes import Content, FileChange, Rewrite
+from quorum.recovery.clones import of_the_clone
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import RefusedError
+from quorum.recovery.homes import home_of, take_home
 from quorum.recovery.inspect import read_copies
 from quorum.recovery.journal import DONE, JOURNAL_FILE, NEW_SUFFIX, audits, refuse_pending, work_root_of
 from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, unvoted
@@ -148,7 +151,7 @@ def _refuse_inside(known: Survey, new: NewController) -> None:
 def _voters(known: Survey, chosen: Copy, new: NewController, own: MetaProperties | None) -> VoterSet | None:
     """The new controller alone; None where voters are static."""
     image = chosen.image
-    ids = {int(voter.node_id) for voter in known.voters}
+    ids = set(known.voter_ids)
     if image is not None and new.node_id in image.cluster.brokers and new.node_id not in ids:
         raise RefusedError(
             f"--node-id {new.node_id} is a broker's: give the id of a lost controller"
@@ -216,8 +219,16 @@ def _steps(ahead: Outlook, new: NewController, voters: VoterSet | None, others: 
     cluster_id = ahead.known.cluster_id
     return [
         *([config_step([_static(new)])] if voters is None else []),
+        *take_home([home_of(new.node_id, new.log_dir, new.endpoints)]),
         bring_back(ours),
-        *rejoin(ours=ours, cluster_id=cluster_id, others=others, leader=leader, dynamic=voters is not None),
+        *rejoin(
+            ours=ours,
+            cluster_id=cluster_id,
+            others=others,
+            leader=leader,
+            dynamic=voters is not None,
+            of=of_the_clone(ahead.known),
+        ),
     ]
 
 
@@ -246,7 +257,7 @@ def _hard_to_find(known: Survey, new: NewController) -> Iterator[str]:
     """Sentences about what no broker's configuration is sure to name: an id or an address that no controller had."""
     servers = "controller.quorum.bootstrap.servers (or controller.quorum.voters)"
     image = known.told_by.image
-    ids = {int(voter.node_id) for voter in known.voters} | {*map(int, image.cluster.controllers if image else ())}
+    ids = set(known.voter_ids) | {*map(int, image.cluster.controllers if image else ())}
     if ids and new.node_id not in ids:
         yield (
             f"--node-id {new.node_id} never was a controller's here, those were {', '.join(map(str, sorted(ids)))}: "
@@ -263,10 +274,9 @@ def _hard_to_find(known: Survey, new: NewController) -> Iterator[str]:
 def _of_a_controller(known: Survey, chosen: Copy) -> Iterator[str]:
     """That a surviving voter need not be copied: it goes on in its own directory, under its own id and address."""
     if known.is_voter(chosen):
-        name = "standalone" if chosen.kraft_version > 0 else "static-voters"
         yield (
-            f"{chosen.label} is a surviving controller's directory, not a broker's: `kraft recover {name} --dir "
-            f"{chosen.place.log_dir}` makes it go on in place; leave it as it is from now on if you make a new one"
+            f"{chosen.label} is a surviving controller's directory, not a broker's: `{alone_line(known, chosen)}` "
+            "makes it go on in place; leave it as it is from now on if you make a new one"
         )
 
 

@@ -19,6 +19,8 @@ from quorum.recovery.journal import again
 from quorum.recovery.obstacles import Interruption, interruption, of_interruptions
 from quorum.recovery.places import Place, find_place
 from quorum.recovery.plan import Plan, make_plan
+from quorum.recovery.rivals import heed_rivals, rivals_of
+from quorum.recovery.running import running_voters
 from quorum.recovery.survey import Survey, survey
 
 
@@ -43,8 +45,12 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether a majority of the voters is here and sound, every directory was judged, and all agree."""
-        return self.plan.is_whole and not (self.unjudged or self.survey.conflicts or self.survey.uncompared)
+        """Whether a majority of the voters is here and sound, every directory was judged, and all agree.
+
+        A voter's only copy that does not speak for it is none to start from, whatever the others are.
+        """
+        untrue = [one for one in self.survey.silent if one.newer is None]
+        return self.plan.is_whole and not (self.unjudged or self.survey.conflicts or self.survey.uncompared or untrue)
 
 
 def read_copies(files: Files, paths: Sequence[str]) -> list[Copy]:
@@ -124,6 +130,8 @@ def inspect_copies(files: Files, paths: Sequence[str]) -> Inspection:
         return Inspection(survey=known, plan=plan, unjudged=reading.unjudged)
     unread = [one for one in reading.unjudged if one.may_hold_more]
     plan = make_plan(files, _without(known, unread))
+    if not running_voters(known):
+        plan = heed_rivals(files, rivals_of(files, known), plan, paths)
     if unread:
         plan = msgspec.structs.replace(plan, steps=(_read_first(unread), *plan.steps))
     return Inspection(survey=known, plan=plan, unjudged=reading.unjudged)

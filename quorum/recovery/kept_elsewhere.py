@@ -9,11 +9,15 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from metadata_log.ids import ReplicaKey
+from metadata_log.voters import majority_of
 from quorum.recovery.advice import Step, command, undo_line
 from quorum.recovery.copies import Copy
+from quorum.recovery.electorate import is_among
 from quorum.recovery.let_go import Accepted, LetGo
+from quorum.recovery.old_branch import repair_beside
 from quorum.recovery.once_held import holds, is_last, let_go_by
-from quorum.recovery.survey import Survey
+from quorum.recovery.survey import Excess, Survey
 
 _COMMITTED = {"was": "committed", "partly": "committed in part"}
 
@@ -66,7 +70,7 @@ def is_fetched_again(known: Survey, one: Gone) -> bool:
     """Whether every majority of the voters has one who holds it: then that one leads, and the other fetches it."""
     if not known.voters or not is_last(one.copy, one.done, one.lost):
         return False
-    return _without(known, one) < known.majority
+    return all(_without(known, one, voters) < majority_of(len(voters)) for voters in known.voter_sets)
 
 
 def endangered(known: Survey) -> list[Gone]:
@@ -79,8 +83,8 @@ def endangered(known: Survey) -> list[Gone]:
     ]
 
 
-def _without(known: Survey, one: Gone) -> int:
-    """How many voters do not hold it, or may not.
+def _without(known: Survey, one: Gone, voters: Sequence[ReplicaKey]) -> int:
+    """How many of these voters do not hold it, or may not.
 
     A copy that is damaged starts nowhere, and of two copies of a node that which was cut may be the one that starts.
     """
@@ -90,8 +94,9 @@ def _without(known: Survey, one: Gone) -> int:
         for done, lost in let_go_by(copy)
         if is_last(copy, done, lost) and lost.start < one.lost.end and one.lost.start < lost.end
     }
-    whole = [copy for copy in one.holders if known.is_voter(copy) and copy.stop is None and copy.short is None]
-    return len(known.voters) - len({copy.node_id for copy in whole if copy.end.offset >= one.lost.end} - cut)
+    speaking = [copy for copy in one.holders if known.speaks(copy) and is_among(copy, voters)]
+    whole = [copy for copy in speaking if copy.stop is None and copy.short is None]
+    return len(voters) - len({copy.node_id for copy in whole if copy.end.offset >= one.lost.end} - cut)
 
 
 def not_whole(known: Survey) -> tuple[str, ...]:
@@ -105,6 +110,16 @@ def not_whole(known: Survey) -> tuple[str, ...]:
                 said.append(f"{name_of(copy, done)} may have lost, as it said then, {done.may_lose}")
     said += elsewhere(known)
     return tuple(dict.fromkeys(said))
+
+
+def left_by_repairs(known: Survey, loses: Sequence[Excess]) -> list[str]:
+    """Sentences about what repairs of the log that is kept left behind on copies here, whatever audit files tell.
+
+    `loses`: what other copies hold and it does not.
+    """
+    beside = [copy.label for copy in known.copies if repair_beside(known.copies, copy) is not None]
+    left = [one for one in loses if (one.label in beside or one.is_uncompared) and one.committed != "never"]
+    return [f"{'' if one.is_uncompared else 'a repair left behind '}{one}" for one in left]
 
 
 def elsewhere(known: Survey) -> list[str]:

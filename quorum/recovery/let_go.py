@@ -1,4 +1,4 @@
-"""What accepted repairs of a log directory let go, by the audit files beside it.
+"""What accepted repairs of a log directory let go, by the audit files beside it, and what it was cloned from.
 
 Decides: which repairs those are. Must not know: logs, and whether another copy still holds what went.
 """
@@ -46,11 +46,23 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     may_lose: str | None
 
 
+class Cloned(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The cluster id was changed at `at`, and `first` was the one before.
+
+    `epoch`: of the log's last record then; None where that was not written down.
+    """
+
+    first: str
+    at: str
+    epoch: int | None
+
+
 class Audited(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """All of them, the latest last. `unread`: sentences about audit files that do not say what went."""
 
     accepted: tuple[Accepted, ...] = ()
     unread: tuple[str, ...] = ()
+    cloned: Cloned | None = None
 
 
 class _Lost(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,8 +86,11 @@ class _Facts(msgspec.Struct, frozen=True, kw_only=True):
     """What `facts_of` wrote, as far as it is asked for here."""
 
     cluster_id: str | None = None
+    cluster_id_before: str | None = None
+    cluster_id_after: str | None = None
     directory_id: str | None = None
     new_epoch: int | None = None
+    last_epoch: int | None = None
     kept_epoch: int = -1
     greatest_known_epoch: int = -1
     offsets_lost: tuple[_Lost, ...] = ()
@@ -94,18 +109,25 @@ def audited_of(files: Files, place: Place) -> Audited:
         return Audited(unread=(f"{root}: {error.strerror or error}: what repairs let go there is not known",))
     unread = [f"{work_dir}: {why}: what that repair let go is not known" for work_dir, why in found.unreadable]
     accepted = []
+    cloned: dict[str | None, Cloned] = {}
     for record in standing(of_directory(files, found.records, place.log_dir)):
         try:
             facts = msgspec.convert(record.facts, type=_Facts)
         except msgspec.ValidationError as error:
             unread.append(f"{record.work_dir}: its facts are none ({error}): what that repair let go is not known")
             continue
+        if facts.cluster_id_before is not None:
+            before = cloned.get(facts.cluster_id_before)
+            first = facts.cluster_id_before if before is None else before.first
+            cloned[facts.cluster_id_after] = Cloned(first=first, at=record.at, epoch=facts.last_epoch)
         own = None if identity.directory_id is None else id_text(identity.directory_id)
         is_formatted_anew = facts.new_epoch is None and own != facts.directory_id
         if facts.cluster_id == identity.cluster_id and not is_formatted_anew:
             accepted.append(_accepted(record, facts))
     return Audited(
-        accepted=tuple(one for one in accepted if one.lost or one.new_epoch is not None), unread=tuple(unread)
+        accepted=tuple(one for one in accepted if one.lost or one.new_epoch is not None),
+        unread=tuple(unread),
+        cloned=cloned.get(identity.cluster_id),
     )
 
 

@@ -17,9 +17,10 @@ from metadata_log.files import Files
 from quorum.recovery.advice import Step, command, undo_line
 from quorum.recovery.conflicts import Conflict
 from quorum.recovery.copies import Copy
+from quorum.recovery.electing import elects, unreached
 from quorum.recovery.journal import AUDIT_FILE, JOURNAL_FILE, Record, again, audits, pending, work_root_of
 from quorum.recovery.places import HELD_SUFFIX, Place
-from quorum.recovery.survey import Survey, elects, unreached
+from quorum.recovery.survey import Survey
 
 _TWO_CLUSTERS: Final = Step(
     text="Inspect the copies of each cluster by themselves. A clone gets a cluster id of its own before anything "
@@ -106,8 +107,8 @@ def _grave(known: Survey) -> list[Conflict]:
     """Of two that would elect; or of others, where no majority of sound voters says which bytes are right."""
     electing = [copy for copy in known.copies if elects(known, copy)]
     among = [one for one in known.conflicts if all(copy in electing for copy in one.copies)]
-    same = {copy.node_id for copy in electing if known.is_voter(copy) and copy.stop is None and copy.state is not None}
-    if among or len(same) < known.majority or not known.voters:
+    same = [copy for copy in electing if known.speaks(copy) and copy.stop is None and copy.state is not None]
+    if among or not known.has_majority(same):
         return list(known.conflicts)
     return []
 
@@ -184,3 +185,20 @@ def undo_lines(known: Survey, done: Copy) -> tuple[str, ...]:
     """The commands that take a half done repair back, wherever its batch is."""
     repaired = [copy for copy in known.copies if copy.repair == done.repair and elects(known, copy)]
     return tuple(undo_line(copy.place.log_dir) for copy in (repaired or [done]))
+
+
+def old_voters(known: Survey) -> list[Step]:
+    """About controllers that vote no more since a repair, and do not know: by their own files they would elect."""
+    half = unreached(known)
+    if half is None:
+        return []
+    done, behind = half
+    names = ", ".join(copy.label for copy in behind)
+    return [
+        Step(
+            text=f"Never start {names} from these directories: they hold the voters from before the repair of "
+            f"{done.label}, and would elect by those. Is it they who are to go on, and has nothing started from that "
+            "repair, take it back instead, and inspect all once more",
+            commands=undo_lines(known, done),
+        )
+    ]

@@ -60,12 +60,20 @@ def forgetful(copies: Sequence[Copy], holder: Copy, start: int) -> frozenset[int
     )
 
 
-def bounds_once(copies: Sequence[Copy], voters: Sequence[ReplicaKey], left: CommittedBounds) -> CommittedBounds:
+def extents(copies: Sequence[Copy], silent: Sequence[Copy]) -> list[ReplicaExtent]:
+    """What they hold now, for the bounds; `silent`: those that do not speak for their voters."""
+    return [msgspec.structs.replace(copy.extent, speaks=copy not in silent) for copy in copies]
+
+
+def bounds_once(
+    copies: Sequence[Copy], silent: Sequence[Copy], voters: Sequence[ReplicaKey], left: CommittedBounds
+) -> CommittedBounds:
     """The bounds by what the logs held at last; `left`: by what they hold now."""
     cut = [copy for copy in copies if any(is_last(copy, *one) for one in let_go_by(copy))]
     if not cut:
         return left
-    bounds = committed_bounds([_extent_once(copy) for copy in copies], voters)
+    once = [_extent_once(copy, now) for copy, now in zip(copies, extents(copies, silent), strict=True)]
+    bounds = committed_bounds(once, voters)
     if bounds.lower <= left.lower:
         return msgspec.structs.replace(bounds, lower=left.lower, because=left.because)
     names = ", ".join(copy.label for copy in cut)
@@ -73,8 +81,7 @@ def bounds_once(copies: Sequence[Copy], voters: Sequence[ReplicaKey], left: Comm
     return msgspec.structs.replace(bounds, because=because)
 
 
-def _extent_once(copy: Copy) -> ReplicaExtent:
-    extent = copy.extent
+def _extent_once(copy: Copy, extent: ReplicaExtent) -> ReplicaExtent:
     for done, lost in sorted(let_go_by(copy), key=lambda one: one[1].start):
         if not is_last(copy, done, lost):
             continue

@@ -13,7 +13,9 @@ from metadata_log.files import Files
 from metadata_log.voters import Endpoint, VoterSet
 from quorum.recovery.advice import Step, check_result
 from quorum.recovery.changes import Rewrite
+from quorum.recovery.clones import clone_notes
 from quorum.recovery.copies import Copy
+from quorum.recovery.epochs import new_epoch
 from quorum.recovery.facts import facts_of
 from quorum.recovery.followers import left_behind, set_aside, warning_of
 from quorum.recovery.journal import work_root_of
@@ -29,7 +31,8 @@ from quorum.recovery.request import (
     strange_missing,
     unlisted,
 )
-from quorum.recovery.survey import Excess, Survey, excess, new_epoch, shortfalls, with_told
+from quorum.recovery.rivals import refuse_rivals, rivals_of
+from quorum.recovery.survey import Excess, Survey, excess, shortfalls, with_told
 from quorum.recovery.told import told_repairs
 
 
@@ -58,7 +61,7 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
 
     def others(self, staying: Sequence[int]) -> list[int]:
         """Nodes that vote so far, and are not among those."""
-        return sorted({int(key.node_id) for key in self.known.voters} - set(staying))
+        return sorted(set(self.known.voter_ids) - set(staying))
 
     def proposal(
         self,
@@ -111,6 +114,9 @@ def look_ahead(
     roots = [work_root_of(path) for path in (*(copy.place.log_dir for copy in known.copies), *makes)]
     chosen = [] if request.work_root is None else [request.work_root]
     known = with_told(known, told_repairs(files, [*roots, *chosen], known.cluster_id))
+    rivals = rivals_of(files, known, makes)
+    refuse_rivals(files, rivals, accept_data_loss=request.accept_data_loss)
+    known = msgspec.structs.replace(known, told=(*known.told, *rivals.repairs))
     refuse_lost_votes(known, request)
     refuse_other_repair(known, kept, request)
     lost = (*excess(files, known, kept), *shortfalls(known))
@@ -123,7 +129,13 @@ def look_ahead(
         lost=lost,
         may_lose=may_lose(known, kept),
         asked=asked,
-        notes=(*strange_missing(known, request), *unlisted(known), *_forgotten(known), *_other_repairs(known, epoch)),
+        notes=(
+            *strange_missing(known, request),
+            *unlisted(known),
+            *_notes(known, epoch),
+            *rivals.unread,
+            *clone_notes(known, writes),
+        ),
     )
 
 
@@ -131,6 +143,12 @@ def _forgotten(known: Survey) -> Iterator[str]:
     """Sentences about epochs and votes that no file tells any more: the new epoch may not be above them."""
     for path, why in known.lost_votes:
         yield f"{path}: {why}: an epoch and a vote that only this file held are forgotten"
+
+
+def _notes(known: Survey, epoch: int) -> Iterator[str]:
+    yield from () if known.undecided is None else (known.undecided,)
+    yield from _forgotten(known)
+    yield from _other_repairs(known, epoch)
 
 
 def _other_repairs(known: Survey, epoch: int) -> Iterator[str]:
@@ -141,9 +159,10 @@ def _other_repairs(known: Survey, epoch: int) -> Iterator[str]:
             "copy here has anything of it: name that directory with --copy, or see to it that nothing starts from it"
         )
     if known.absent_voters:
-        names = ", ".join(map(str, known.absent_voters))
+        many, names = len(known.absent_voters) > 1, ", ".join(map(str, known.absent_voters))
+        absent = f"voters {names} are" if many else f"voter {names} is"
         yield (
-            f"only one copy may be repaired, of all on all hosts: another one (voters {names} are not here) would "
+            f"only one copy may be repaired, of all on all hosts: another one ({absent} not here) would "
             f"begin epoch {epoch}, too, with other records. If one was repaired already, stop here, and name its "
             "directory with --copy"
         )

@@ -16,6 +16,7 @@ from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files import Files, read_file
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
 from metadata_log.segment import segment_bases
+from metadata_log.tools.disks import is_topics_partition
 from metadata_log.tools.manifest import MANIFEST_FILE, Manifest, parse_manifest
 from quorum.recovery.errors import RefusedError
 
@@ -117,7 +118,7 @@ def _place_at(files: Files, path: str) -> Place | None:
     names = files.listdir(path)
     if MANIFEST_FILE in names:
         return _exported(files, path)
-    return _identified(files, path, path) if segment_bases(names) else None
+    return _identified(files, path, path) if segment_bases(names) and not is_topics_partition(files, path) else None
 
 
 def _exported(files: Files, path: str) -> Place:

@@ -6,22 +6,34 @@ they are done.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from metadata_log.directory import PARTITION_METADATA_FILE
 from metadata_log.files import Files
 from metadata_log.tools.times import time_text
-from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER
-from quorum.recovery.advice import Step, absent_words, check_result, command, copy_words, cut_line, is_ours, start_line
+from metadata_log.voters import GRPC_LISTENER, majority_of
+from quorum.recovery.advice import (
+    Step,
+    absent_words,
+    command,
+    copy_words,
+)
 from quorum.recovery.beside import Unread
+from quorum.recovery.clones import clone_of, moved_clone, told_of_clone
 from quorum.recovery.copies import Copy
+from quorum.recovery.epoch_files import rebuild_epochs, unread_epochs
 from quorum.recovery.followers import left_behind, set_aside
-from quorum.recovery.kept_elsewhere import danger, endangered, keep_first, not_whole
-from quorum.recovery.obstacles import obstacle, outvoted, undo_lines
+from quorum.recovery.kept_elsewhere import danger, endangered, keep_first, left_by_repairs, not_whole
+from quorum.recovery.lent_checkpoint import borrow, or_lent
+from quorum.recovery.obstacles import obstacle, old_voters, outvoted
+from quorum.recovery.old_branch import is_past_repair
 from quorum.recovery.related import is_comparable
+from quorum.recovery.repair_steps import before_repair, steps_for
 from quorum.recovery.running import running_voters, situation_of, steps_of
-from quorum.recovery.survey import Excess, Survey, excess, shortfalls, unreached
+from quorum.recovery.silence import kept_out, told_of_silent
+from quorum.recovery.survey import Excess, Survey, excess, shortfalls
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +70,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 def make_plan(files: Files, known: Survey) -> Plan:
     """What to do with these copies."""
     sound = sound_voters(known)
-    is_majority = bool(known.voters) and len({copy.node_id for copy in sound}) >= known.majority
+    is_majority = known.has_majority(sound)
     running = running_voters(known)
     if running:
         steps = steps_of(known, running)
@@ -67,16 +79,23 @@ def make_plan(files: Files, known: Survey) -> Plan:
     found = obstacle(files, known)
     if found is not None:
         return Plan(is_whole=False, situation=found.situation, repairs=repairs, steps=found.steps)
-    lack = lacking(known, sound) if is_majority else None
-    is_whole = is_majority and lack is None
-    plan = _majority_here(known, sound, repairs) if is_whole else _majority_lost(known, repairs, lack)
-    return msgspec.structs.replace(plan, steps=(*keep_first(known), *plan.steps))
+    whole = whole_voters(known)
+    lack = lacking(known, whole) if known.has_majority(whole) else None
+    is_here = is_majority and lack is None
+    plan = _majority_here(known, sound, repairs) if is_here else _majority_lost(known, repairs, lack)
+    return msgspec.structs.replace(plan, steps=(*rebuild_epochs(known), *keep_first(known), *plan.steps))
 
 
 def sound_voters(known: Survey) -> list[Copy]:
-    """Voters' copies that a node starts from; of those of which nothing shows that they are of one log, the best's."""
-    sound = [copy for copy in known.copies if known.is_voter(copy) and fault_of(copy) is None]
-    return [copy for copy in sound if is_comparable(sound[0], copy)]
+    """Those among the voters' copies that speak for their voters."""
+    return [copy for copy in whole_voters(known) if known.speaks(copy)]
+
+
+def whole_voters(known: Survey) -> list[Copy]:
+    """Voters' copies that a node starts from, at most without a file that it makes anew; of those of which nothing
+    shows that they are of one log, the best's."""
+    whole = [copy for copy in known.copies if known.is_voter(copy) and _lasting_fault(copy) is None]
+    return [copy for copy in whole if is_comparable(whole[0], copy)]
 
 
 def lacking(known: Survey, voters: Sequence[Copy]) -> str | None:
@@ -89,7 +108,7 @@ def lacking(known: Survey, voters: Sequence[Copy]) -> str | None:
     if end >= known.bounds_left.lower:
         return None  # what reached further once, and no copy here holds, went as was accepted
     holders = [copy for copy in known.copies if copy.end.offset > end]
-    if best.repair is not None and all(copy.end.epoch < best.repair.epoch for copy in holders):
+    if is_past_repair(best, holders):
         return None  # a repair let that go, as it said
     names = ", ".join(str(copy.node_id) for copy in voters)
     return (
@@ -114,7 +133,14 @@ def fault_of(copy: Copy) -> str | None:
     newest = copy.checkpoints[0] if copy.checkpoints else None
     if newest is not None and newest.problem is not None:
         return f"its newest checkpoint is damaged: {newest.problem}"
-    return None
+    return next((f"{found.path}: {found.why}" for found in unread_epochs(copy)), None)
+
+
+def _lasting_fault(copy: Copy) -> str | None:
+    """The same, but for a file that goes and is made anew, or that the log tells anew."""
+    mended = unread_epochs(copy)
+    lasting = tuple(found for found in copy.unread if not found.is_made_anew and found not in mended)
+    return fault_of(msgspec.structs.replace(copy, unread=lasting))
 
 
 def usable(copy: Copy) -> str | None:
@@ -146,8 +172,13 @@ def may_lose(known: Survey, kept: Copy) -> str | None:
         return None
     if not known.voters:
         return "who voted is not known, so records that no copy here holds may have been committed"
-    since = f"after {time_text(kept.last_timestamp_ms)}" if kept.last_timestamp_ms >= 0 else "at any time"
     absent = ", ".join(map(str, known.unheard_voters))
+    if known.undecided is not None:  # whoever dropped that change went on from before it, while this log grew
+        return (
+            f"records that a majority with voters {absent} acknowledged, past offset {known.bounds.lower} where this "
+            "log may have parted from theirs, and that no copy here holds: how many, and since when, cannot be known"
+        )
+    since = f"after {time_text(kept.last_timestamp_ms)}" if kept.last_timestamp_ms >= 0 else "at any time"
     return (
         f"records that a majority with voters {absent} acknowledged {since}, past offset {kept.end.offset}, and that "
         "no copy here holds: how many cannot be known"
@@ -168,30 +199,48 @@ def _repairs(files: Files, known: Survey) -> Iterator[Repair]:
             loses=tuple(map(str, lost)),
             may_lose=may_lose(known, copy),
             cannot_follow=tuple(map(str, left_behind(known, copy))),
-            refused=contradicted or usable(copy) or _nameless(known, copy),
+            refused=contradicted or or_lent(known, copy, usable(copy)) or _nameless(known, copy),
             lost=lost,
         )
 
 
 _ALL_THERE = "no metadata is lost."
+_NOTHING_YET = (
+    "They hold no record yet, as after their formatting: started, they begin a new cluster. If this one ran before, "
+    "its metadata is not here: start none of them, and look for its directories."
+)
 
 
 def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]) -> Plan:
     names = ", ".join(str(copy.node_id) for copy in sound)
-    situation = f"A majority of the voters is here and sound ({names} of {len(known.voters)})"
-    lost = not_whole(known)
-    situation += f". But metadata is lost, or may be: {'; '.join(lost)}." if lost else f": {_ALL_THERE}"
+    count = f"{len(sound)} of {len(known.voters)}: controller{'s' if len(sound) > 1 else ''} {names}"
+    situation = f"A majority of the voters is here and sound ({count})"
     best = max(sound, key=lambda copy: copy.rank)
-    faulty = [copy for copy in known.copies if known.is_voter(copy) and fault_of(copy) is not None]
+    loses = [one for repair in repairs if repair.on == best.label for one in repair.lost]
+    lost = (*not_whole(known), *left_by_repairs(known, loses))
+    if lost:
+        situation += f". But metadata is lost, or may be: {'; '.join(lost)}."
+    else:
+        situation += f": {_ALL_THERE}" if best.end.offset > 0 else f". {_NOTHING_YET}"
+    situation += told_of_silent(known) + told_of_clone(known)
+    faulty = [copy for copy in known.copies if known.speaks(copy) and _lasting_fault(copy) is not None]
+    as_they_are = [copy for copy in sound if fault_of(copy) is None]
     mended = [copy for copy in faulty if _lacks_a_checkpoint_only(copy)]
     able = [copy for copy in known.copies if copy in sound or copy in mended]
     names = ", ".join(str(copy.node_id) for copy in able)
-    steps = [*_old_voters(known), *set_aside(left_behind(known, best, adds_voters=False)), *map(_drop, mended)]
-    start = f"Start controllers {names} as they are: they elect a leader by themselves"
-    if mended:
+    steps = [*old_voters(known), *set_aside(left_behind(known, best, adds_voters=False)), *map(_drop, mended)]
+    steps += _move_away(sound)
+    move, is_clone, waits = _move(known, able), clone_of(known) is not None, len(as_they_are) < len(sound)
+    steps += move if is_clone else []
+    if len(able) == 1:
+        start = f"Then start controller {names}" if waits else f"Start controller {names} as it is"
+        start += ": it leads by itself"
+    elif mended or waits or (is_clone and move):
         start = f"Then start controllers {names}: they elect a leader by themselves"
-    steps.append(Step(text=start if len(able) > 1 else f"Start controller {names} as it is: it leads by itself"))
-    steps += [_replace(copy) for copy in faulty if copy not in mended]
+    else:
+        start = f"Start controllers {names} as they are: they elect a leader by themselves"
+    steps.append(Step(text=start))
+    steps += [*kept_out(known), *(_replace(copy) for copy in faulty if copy not in mended)]
     steps += [
         Step(
             text=f"{copy.label} contradicts the voters, who hold the same: it never starts from that log again. Move "
@@ -199,25 +248,8 @@ def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]
         )
         for copy in outvoted(known)
     ]
-    steps += _move(known, able)
-    return Plan(is_whole=True, situation=situation, repairs=repairs, steps=tuple(steps))
-
-
-def _old_voters(known: Survey) -> list[Step]:
-    """About controllers that vote no more since a repair, and do not know: by their own files they would elect."""
-    half = unreached(known)
-    if half is None:
-        return []
-    done, behind = half
-    names = ", ".join(copy.label for copy in behind)
-    return [
-        Step(
-            text=f"Never start {names} from these directories: they hold the voters from before the repair of "
-            f"{done.label}, and would elect by those. Is it they who are to go on, and has nothing started from that "
-            "repair, take it back instead, and inspect all once more",
-            commands=undo_lines(known, done),
-        )
-    ]
+    steps += [] if is_clone else move
+    return Plan(is_whole=known.has_majority(as_they_are), situation=situation, repairs=repairs, steps=tuple(steps))
 
 
 def _move(known: Survey, sound: list[Copy]) -> list[Step]:
@@ -238,12 +270,20 @@ def _move(known: Survey, sound: list[Copy]) -> list[Step]:
     ]
     words = (*targets, *sets, *copy_words(known, sound), *absent_words(known))
     lines = (command("kraft", "recover", "voters", *words),)
-    text = "If they do not find each other because addresses changed: write the new ones into all of them"
+    text = moved_clone(known)
+    if text is None:
+        text = "If they do not find each other because addresses changed: write the new ones into all of them"
     away = [str(node_id) for node_id in voters.node_ids if node_id not in present]
     if away:
         text += (
             f". Name also directory and address of {', '.join(away)}, once they are here and sound; without them this "
             "takes their vote, and they join again as new ones"
+        )
+    forgotten = [found.path for copy in known.copies for found in copy.unread if found.is_vote]
+    if forgotten:
+        text += (
+            f". It is refused for {', '.join(forgotten)}, which held an epoch and a vote: restore it from a backup, or "
+            "add --accept-lost-vote"
         )
     return [Step(text=text, commands=lines)]
 
@@ -251,7 +291,7 @@ def _move(known: Survey, sound: list[Copy]) -> list[Step]:
 def _lacks_a_checkpoint_only(copy: Copy) -> bool:
     """Whether a damaged checkpoint alone keeps its node from starting, and older ones and the log say the same."""
     whole = tuple(found for found in copy.checkpoints if found.problem is None)
-    return fault_of(msgspec.structs.replace(copy, checkpoints=whole)) is None
+    return _lasting_fault(msgspec.structs.replace(copy, checkpoints=whole)) is None
 
 
 def _drop(copy: Copy) -> Step:
@@ -262,6 +302,20 @@ def _drop(copy: Copy) -> Step:
         "once a leader answers",
         commands=(line,),
     )
+
+
+def _move_away(copies: Iterable[Copy]) -> list[Step]:
+    """About files that keep nodes from starting, and that nothing goes with."""
+    return [
+        Step(
+            text=f"{copy.label} does not start: {found.path}: {found.why}. Its log and its vote are whole: restore "
+            "that one file from a backup of that directory, or move it away, and it is made anew",
+            commands=(command("mv", found.path, f"{copy.place.log_dir}.damaged-{PARTITION_METADATA_FILE}"),),
+        )
+        for copy in copies
+        for found in copy.unread
+        if found.is_made_anew
+    ]
 
 
 def _replace(copy: Copy) -> Step:
@@ -284,21 +338,21 @@ def _read_first(found: Unread) -> Step:
     )
 
 
-def _majority_lost(known: Survey, repairs: tuple[Repair, ...], situation: str | None = None) -> Plan:
-    """`situation`: where it is not simply that."""
-    chosen = _chosen(known, repairs)
-    voters = len(known.voters)
-    absent = f", {', '.join(map(str, known.absent_voters))} are absent." if known.absent_voters else "."
+def _majority_lost(known: Survey, repairs: tuple[Repair, ...], lack: str | None = None) -> Plan:
+    """`lack`: where it is not simply that."""
+    chosen, situation = _chosen(known, repairs), lack
+    size, needed = len(known.voters), majority_of(len(known.voters))
+    absent = f"; not here: {', '.join(f'voter {one}' for one in known.absent_voters)}." if known.absent_voters else "."
     if not known.voters:
         situation = "No majority of the voters is known to be here and sound: no copy here says who votes."
     elif situation is None:
-        situation = f"No majority of the voters is here and sound: {voters} vote, {known.majority} are needed{absent}"
-    fence = Step(
-        text="Make sure that no other controller of this cluster runs or can come back: an old majority that was only "
-        "cut off would go on by itself. Power it off, or block its ports"
-    )
-    bring = Step(text="Bring a copy of every broker's metadata log here, and name it too: it may be the longest")
-    first = [fence, bring] if known.absent_brokers or chosen is None else [fence]
+        situation = f"No majority of the voters is here and sound: of {size} voters {needed} are needed{absent}"
+    situation += told_of_silent(known) + (f" And {known.undecided}." if known.undecided is not None else "")
+    situation += told_of_clone(known)
+    fit = [] if lack is not None or endangered(known) else sound_voters(known)
+    first = before_repair(known, fit, asks_brokers=bool(known.absent_brokers) or chosen is None)
+    first += _move_away(copy for copy in known.copies if copy in fit or (chosen is not None and copy is chosen[0]))
+    first += kept_out(known, None if chosen is None else chosen[0])
     first += [_read_first(found) for copy in known.copies for found in copy.unread if found.is_vote or found.is_newer]
     if chosen is None and known.cluster_id is None:
         words = "Bring the meta.properties of one of these directories back, or a directory that has one; inspect all"
@@ -310,70 +364,23 @@ def _majority_lost(known: Survey, repairs: tuple[Repair, ...], situation: str | 
             commands=(_RESTORE,),
         )
         return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, last))
-    return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, *_steps_for(known, *chosen)))
+    voters = [copy for copy in known.copies if known.is_voter(copy)]
+    steps = next(
+        (steps for copy in voters if (steps := borrow(known, copy, chosen[0].rank))),
+        steps_for(known, chosen[0], chosen[1].lost),
+    )
+    return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, *steps))
 
 
 def _chosen(known: Survey, repairs: Sequence[Repair]) -> tuple[Copy, Repair] | None:
     """The best copy that is possible; but a surviving voter goes before it that lacks nothing but NoOps and elections:
-    it keeps its directory and address, and a broker's copy may be ahead by a heartbeat of the last leader."""
+    it keeps its directory and address, and a broker's copy may be ahead by a heartbeat of the last leader. One that
+    does not speak for its voter comes last: it may be ahead by an election that should not have been."""
     possible = [pair for pair in zip(known.copies, repairs, strict=True) if pair[1].refused is None]
     whole = [pair for pair in possible if not any(one.committed != "never" for one in pair[1].lost)]
     voters = [pair for pair in whole if known.is_voter(pair[0])]
-    return next(iter([*voters, *possible]), None)
+    mute = [one.copy for one in known.silent]
+    return next(iter([*voters, *(pair for pair in possible if pair[0] not in mute), *possible]), None)
 
 
 _RESTORE = "kraft snapshot restore BACKUP DIR --node-id N --voters ID@HOST:PORT:DIRECTORY_ID"
-
-
-def _cut_first(known: Survey, chosen: Copy) -> list[Step]:
-    """No repair passes over damage in the middle of a log without a word."""
-    if chosen.stop is None or chosen.stop.is_torn:
-        return []
-    line = f"{cut_line(known, chosen)} --accept-data-loss"
-    return [
-        Step(
-            text=f"The log of {chosen.label} is damaged, and what comes after that goes: keep a copy of the directory, "
-            "and drop it; first without --apply",
-            commands=(line, f"{line} --apply"),
-        )
-    ]
-
-
-def _steps_for(known: Survey, chosen: Copy, repair: Repair) -> list[Step]:
-    cut = _cut_first(known, chosen)
-    lost = [one for one in repair.lost if one.committed != "never" and not (cut and one.label == chosen.label)]
-    copies, rest = copy_words(known, [chosen]), (*absent_words(known), *(("--accept-data-loss",) if lost else ()))
-    words: list[object]
-    if known.is_voter(chosen):
-        name = "standalone" if chosen.kraft_version > 0 else "static-voters"
-        named = [] if name == "standalone" else ["--set", f"{chosen.node_id}@HOST:PORT"]
-        words = ["kraft", "recover", name, "--dir", chosen.place.log_dir, *named, *copies, *rest]
-        target = chosen.place.log_dir
-    else:
-        target = "NEW_DATA_DIR"
-        words = ["kraft", "recover", "from-broker", "--broker-dir", chosen.place.log_dir, *copies, *_new(known), *rest]
-    loss = "; it loses what is said above, so look for more copies before" if lost else ""
-    return [
-        *cut,
-        Step(text=f"See what it would do; nothing is changed{loss}", commands=(command(*words),)),
-        Step(text="Do it: it backs up first, and says how to undo it", commands=(command(*words, "--apply"),)),
-        check_result([target]),
-        *set_aside(left_behind(known, chosen)),
-        Step(
-            text="Start it, then follow what the command printed for the other controllers",
-            commands=(start_line(ours=is_ours(known.told_by.voters)),),
-        ),
-    ]
-
-
-def _new(known: Survey) -> list[object]:
-    """The new controller: the id of one that voted, with listeners of the same names."""
-    voters, image = known.told_by.voters, known.told_by.image
-    ids = [int(voter.node_id) for voter in known.voters]
-    ids += sorted(int(node_id) for node_id in image.cluster.controllers) if image is not None else []
-    node_id: object = ids[0] if ids else "N"
-    lost = None if voters is None else next((one for one in voters if one.key.node_id == node_id), voters.voters[0])
-    names = [CONTROLLER_LISTENER] if lost is None else [endpoint.name for endpoint in lost.endpoints]
-    ports = {GRPC_LISTENER: "GRPC-PORT"}
-    endpoints = [word for name in names for word in ("--endpoint", f"{name}://HOST:{ports.get(name, 'PORT')}")]
-    return ["--dir", "NEW_DATA_DIR", "--node-id", node_id, *endpoints]

@@ -13,6 +13,7 @@ from metadata_log.files import Files
 from metadata_log.tools.findings import Finding, Severity
 from metadata_log.tools.lost_end import SHORT_LOG
 from metadata_log.tools.sources import NodeSource
+from metadata_log.tools.verify_chain import Election
 from metadata_log.tools.verify_depth import Depth
 from metadata_log.tools.verify_pass import Verification
 from quorum.recovery.copy_parts import Stop
@@ -22,6 +23,7 @@ from quorum.recovery.places import Place
 class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Up to where the log once reached, at least its end; `short`: how that is proven, where it ends before that.
 
+    `elections`: all that its log tells of; but for those at `false_starts`, whose epoch is wrong.
     `used_by`: the process that runs on the directory, 0 where its id is not told; None: none does.
     """
 
@@ -29,7 +31,11 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     short: str | None = None
     destroyed: tuple[tuple[str | None, int | None, str], ...] = ()
     """File, position and meaning of bytes that no interrupted write leaves."""
+    suspects: frozenset[str] = frozenset()
+    """Files that a check finds wrong."""
     used_by: int | None = None
+    elections: tuple[Election, ...] = ()
+    false_starts: tuple[int, ...] = ()
 
     def judged(self, stop: Stop | None) -> Stop | None:
         """`stop`, as damage where it was taken for an unfinished write and cannot be; None where that is under way."""
@@ -54,7 +60,14 @@ def reach_of(files: Files, place: Place) -> Reach:
     destroyed = tuple(
         (found.file, found.position, found.meaning) for found in report.findings if found.kind == "corrupt_batch"
     )
-    return Reach(proved_end=report.proved_end, short=said, destroyed=destroyed)
+    return Reach(
+        proved_end=report.proved_end,
+        short=said,
+        destroyed=destroyed,
+        suspects=frozenset(found.file for found in report.findings if found.file is not None),
+        elections=tuple(one for one in report.elections if one.offset not in report.false_starts),
+        false_starts=report.false_starts,
+    )
 
 
 def _sentence(short: list[Finding], *, is_empty: bool) -> str | None:

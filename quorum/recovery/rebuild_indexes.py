@@ -6,7 +6,7 @@ missing; wrong ones may be trusted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from metadata_log.directory import METADATA_DIRECTORY
@@ -16,7 +16,7 @@ from metadata_log.files import Files, read_file
 from metadata_log.offsets import Offset
 from metadata_log.segment import LocatedBatch, SegmentIndex, segment_file
 from metadata_log.tools.scan import scan
-from quorum.recovery.advice import Step, cut_line
+from quorum.recovery.advice import check_and_start, cut_line
 from quorum.recovery.changes import Content, FileChange, Rewrite
 from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.copy_parts import SegmentPart
@@ -50,7 +50,7 @@ def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
         raise RefusedError(
             f"{own.label}: {own.short}. An index made anew would prove nothing any more. See what other copies hold "
             f"(kraft recover inspect); where this is lost for good: `kraft recover truncate --dir {place.log_dir} --to "
-            f"{own.end.offset} --accept-data-loss` first"
+            f"{own.end.offset} --missing rest --accept-data-loss` first"
         )
     changes = tuple(_changes(files, own))
     if not changes:
@@ -64,10 +64,22 @@ def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
     return Proposal(
         action="rebuild-indexes",
         rewrites=(rewrite,),
-        says=(f"made anew from the log of {own.label}: {len(changes)} of the files beside it",),
-        keeps="every byte of the log",
-        steps=(Step(text="Start the node"),),
+        says=(
+            f"found: beside the log of {own.label}, {_said(changes)} {'are' if len(changes) > 1 else 'is'} not what "
+            "the log says",
+            f"changes: {'they are' if len(changes) > 1 else 'it is'} made anew from the log",
+        ),
+        keeps="every byte of the log, its checkpoints, and the node's vote",
+        steps=check_and_start(known, own, "Start the node"),
     )
+
+
+def _said(changes: Sequence[FileChange]) -> str:
+    """The epoch history may be missing, too."""
+    names = [change.name.rpartition("/")[2] for change in changes]
+    indexes = [name for name in names if name != EPOCH_FILE]
+    said = [f"{len(indexes)} index file{'s' if len(indexes) > 1 else ''}"] if indexes else []
+    return " and ".join([*said, *(name for name in names if name == EPOCH_FILE)])
 
 
 def _changes(files: Files, own: Copy) -> Iterator[FileChange]:
@@ -76,7 +88,7 @@ def _changes(files: Files, own: Copy) -> Iterator[FileChange]:
             name = segment_file(part.base, suffix)
             if not _is_as(files, f"{own.place.metadata}/{name}", data):
                 yield FileChange(name=f"{METADATA_DIRECTORY}/{name}", content=Content(data=data))
-    if own.spans and not _has_epochs(files, own):
+    if not _has_epochs(files, own):
         data = format_epochs(epochs_of(own))
         yield FileChange(name=f"{METADATA_DIRECTORY}/{EPOCH_FILE}", content=Content(data=data))
 
@@ -102,15 +114,15 @@ def _is_as(files: Files, path: str, data: bytes) -> bool:
 
 
 def _has_epochs(files: Files, own: Copy) -> bool:
-    """It may begin later than the log: Kafka trims it to a checkpoint."""
+    """It may begin later than the log: Kafka trims it to a checkpoint; with no batch behind that it may have none."""
     path = f"{own.place.metadata}/{EPOCH_FILE}"
     if not files.exists(path):
-        return False
+        return not own.spans
     try:
         known = parse_epochs(read_file(files, path), path)
     except CorruptFileError:
         return False
-    if not known.entries:
-        return False
+    if not known.entries or not own.spans:
+        return not own.spans
     found = epochs_of(own).trim_to(known.entries[0].start_offset)
     return known.truncate_to(own.end.offset).entries == found.entries

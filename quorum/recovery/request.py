@@ -14,16 +14,17 @@ from metadata_log.files import Files
 from metadata_log.voters import GRPC_LISTENER, Endpoint, VoterSet
 from quorum.recovery.advice import Step, cut_line, undo_line
 from quorum.recovery.changes import Rewrite
-from quorum.recovery.conflicts import common_end
+from quorum.recovery.conflicts import LEAST_GAP, common_end
 from quorum.recovery.copies import Copy
+from quorum.recovery.electing import unreached
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.liveness import ONE_NODE, Answer, refuse_live
 from quorum.recovery.places import Place
 from quorum.recovery.plan import lacking, sound_voters, usable
 from quorum.recovery.running import refuse_running
-from quorum.recovery.survey import Excess, Survey, unreached
+from quorum.recovery.survey import Excess, Survey
 
-DEFAULT_EPOCH_GAP = 1000
+DEFAULT_EPOCH_GAP = LEAST_GAP
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,11 +178,14 @@ def refuse_absent(known: Survey, request: Request) -> None:
         raise RefusedError(f"--missing {wrong[0]}: a copy of node {wrong[0]} is named, so it is not missing")
     unsaid = sorted(absent - request.missing) if not request.all_missing else []
     if unsaid:
-        names, all_names = (",".join(map(str, sorted(nodes))) for nodes in (unsaid, {*unsaid, *request.missing}))
+        many, said = len(unsaid) > 1, absent & request.missing
+        names, all_names = (",".join(map(str, sorted(nodes))) for nodes in (unsaid, {*unsaid, *said}))
+        what, where = ("nodes", "their log directories") if many else ("node", "its log directory")
+        each, are = ("and each", "they are") if many else ("which", "it is")
         raise RefusedError(
-            f"there is no copy here of nodes {names}, and each may hold records that no other has: name their log "
-            f"directories with --copy; where they are gone for good, say --missing {all_names}"
-            f"{''.join(f'; {said}' for said in unlisted(known))}"
+            f"there is no copy here of {what} {names}, {each} may hold records that no other has: name {where} with "
+            f"--copy; where {are} gone for good, say --missing {all_names}"
+            f"{''.join(f'; {note}' for note in (*strange_missing(known, request), *unlisted(known)))}"
         )
 
 
@@ -257,17 +261,45 @@ def refuse_majority(known: Survey) -> None:
     Raises:
         RefusedError: it can.
     """
+    if _is_sound_majority(known, sound := _sound(known)):
+        raise RefusedError(
+            f"voters {_ids(sound)} are here and sound, a majority of {len(known.voters)}: {_first(sound)}start them, "
+            "and they elect a leader. Remove voters with remove-controller, change addresses with `kraft recover "
+            "voters`"
+        )
+
+
+def _first(sound: Sequence[Copy]) -> str:
+    spare = [f"{found.path} ({found.why})" for copy in sound for found in copy.unread if found.is_made_anew]
+    return f"move {', '.join(spare)} away, which is made anew, " if spare else ""
+
+
+def refuse_second_quorum(known: Survey, changed: Sequence[Copy]) -> None:
+    """A majority that is not told of the new voters goes on with the old ones.
+
+    Raises:
+        RefusedError: there is one besides those that are changed.
+    """
+    if _is_sound_majority(known, left := [copy for copy in _sound(known) if copy not in changed]):
+        raise RefusedError(
+            f"voters {_ids(left)} are here and sound, a majority of {len(known.voters)}, and no --dir: they would go "
+            "on by themselves, a second quorum. Name their directories with --dir and their addresses with --set"
+        )
+
+
+def _is_sound_majority(known: Survey, sound: Sequence[Copy]) -> bool:
+    """Whether these would elect a leader, who would have all that is known to be committed."""
+    return known.has_majority(sound) and lacking(known, sound) is None
+
+
+def _sound(known: Survey) -> list[Copy]:
     half = unreached(known)
     behind = () if half is None else half[1]
-    sound = [copy for copy in sound_voters(known) if copy not in behind]
-    if known.voters and len({copy.node_id for copy in sound}) >= known.majority:
-        if lacking(known, sound) is not None:
-            return
-        names = ", ".join(str(copy.node_id) for copy in sound)
-        raise RefusedError(
-            f"voters {names} are here and sound, a majority of {len(known.voters)}: start them, and they elect a "
-            "leader. Remove voters with remove-controller, change addresses with `kraft recover voters`"
-        )
+    return [copy for copy in sound_voters(known) if copy not in behind]
+
+
+def _ids(copies: Sequence[Copy]) -> str:
+    return ", ".join(str(copy.node_id) for copy in copies)
 
 
 def refuse_other_repair(known: Survey, kept: Copy, request: Request) -> None:

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quorum.recovery.advice import Step, command, contact, is_ours
+from quorum.recovery.clones import clone_of
 from quorum.recovery.copies import Copy
+from quorum.recovery.electing import elects, unreached
 from quorum.recovery.errors import RefusedError
-from quorum.recovery.survey import Survey, elects, unreached
+from quorum.recovery.survey import Survey
 
 
 def use_of(copy: Copy) -> str | None:
@@ -86,7 +88,8 @@ def _questions(known: Survey, running: Sequence[Copy]) -> tuple[str, ...]:
     voters = known.told_by.voters
     ids = [copy.node_id for copy in running]
     at = [contact(voter.endpoints) for voter in voters or () if voter.key.node_id in ids]
-    address = next((one for one in at if one is not None), "HOST:PORT")
+    is_elsewhere = clone_of(known) is not None  # what its log names is the first cluster's
+    address = "HOST:PORT" if is_elsewhere else next((one for one in at if one is not None), "HOST:PORT")
     if is_ours(voters):
         return (command("kraft", "quorum", "describe", "--bootstrap-controller", address, "--replication"),)
     tool = ("bin/kafka-metadata-quorum.sh", "--bootstrap-controller", address, "describe")

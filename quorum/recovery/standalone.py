@@ -12,10 +12,12 @@ import msgspec
 from metadata_log.files import Files
 from metadata_log.ids import ReplicaKey, id_text
 from metadata_log.voters import Endpoint, Voter, VoterSet
-from quorum.recovery.advice import bring_back, contact, is_ours, rejoin
+from quorum.recovery.advice import bring_back, contact, is_ours, never_again, rejoin
 from quorum.recovery.changes import FileChange, Rewrite
+from quorum.recovery.clones import of_the_clone
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.homes import home_of, take_home
 from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, unvoted
 from quorum.recovery.outlook import Outlook, look_ahead
 from quorum.recovery.request import (
@@ -113,8 +115,11 @@ def _proposal(files: Files, ahead: Outlook, voter: Voter, request: Request) -> P
         ],
         warnings=_warnings(others, voter),
         steps=[
+            *take_home([home_of(node_id, own.place.log_dir, voter.endpoints)]),
             bring_back(ours),
-            *rejoin(ours=ours, cluster_id=ahead.known.cluster_id, others=others, leader=leader),
+            *rejoin(
+                ours=ours, cluster_id=ahead.known.cluster_id, others=others, leader=leader, of=of_the_clone(ahead.known)
+            ),
         ],
     )
 
@@ -122,8 +127,7 @@ def _proposal(files: Files, ahead: Outlook, voter: Voter, request: Request) -> P
 def _warnings(others: Sequence[int], voter: Voter) -> tuple[str, ...]:
     if not others:
         return ()
-    names = ", ".join(map(str, others))
     return (
-        f"controllers {names} must never start again from their old directories: as an old majority they would go on "
-        f"by themselves. Directory {id_text(voter.key.directory_id)} of node {voter.key.node_id} is the quorum now",
+        f"{never_again(others)}: an old majority would go on by itself. Directory "
+        f"{id_text(voter.key.directory_id)} of node {voter.key.node_id} is the quorum now",
     )

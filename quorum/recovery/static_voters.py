@@ -17,10 +17,11 @@ from metadata_log.errors import MetadataLogError
 from metadata_log.files import Files
 from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
 from quorum.recovery.addresses import refuse_no_host
-from quorum.recovery.advice import Step, rejoin
+from quorum.recovery.advice import Step, never_again, rejoin, start_line
 from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.homes import Home, take_home
 from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, removed_log, unvoted
 from quorum.recovery.outlook import Outlook, look_ahead
 from quorum.recovery.request import Proposal, Request, files_in
@@ -134,24 +135,38 @@ def _proposal(
         rewrites,
         says=[f"static voters become {', '.join(map(str, named))}; before: {', '.join(map(str, before))}"],
         warnings=_warnings(gone),
-        steps=_steps(ahead, named, gone),
+        steps=_steps(ahead, owned, named, gone),
     )
 
 
-def _steps(ahead: Outlook, named: Sequence[StaticVoter], gone: Sequence[int]) -> list[Step]:
+def _homes(owned: Sequence[Copy], named: Sequence[StaticVoter]) -> list[Home]:
+    addresses = {voter.node_id: voter.address for voter in named}
+    return [
+        Home(
+            node_id=copy.node_id,
+            log_dir=copy.place.log_dir,
+            address=addresses.get(-1 if copy.node_id is None else copy.node_id),
+        )
+        for copy in owned
+    ]
+
+
+def _steps(ahead: Outlook, owned: Sequence[Copy], named: Sequence[StaticVoter], gone: Sequence[int]) -> list[Step]:
     start = Step(
-        text="Start the controllers, then restart the brokers",
-        commands=("bin/kafka-server-start.sh server.properties",),
+        text="Start the controllers, and wait until one leads. Then restart the brokers"
+        if len(named) > 1
+        else "Start the controller, and wait until it leads. Then restart the brokers",
+        commands=(start_line(ours=False),),
     )
     leader = named[0].address
     again = rejoin(ours=False, cluster_id=ahead.known.cluster_id, others=gone, leader=leader, dynamic=False)
-    return [config_step(named), start, *again]
+    return [config_step(named), *take_home(_homes(owned, named)), start, *again]
 
 
 def _warnings(gone: Sequence[int]) -> tuple[str, ...]:
     if not gone:
         return ()
-    return (f"controllers {', '.join(map(str, gone))} must never start again with the old configuration",)
+    return (never_again(gone, "with the old configuration"),)
 
 
 def config_step(named: Sequence[StaticVoter]) -> Step:

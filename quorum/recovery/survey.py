@@ -16,7 +16,7 @@ from metadata_log.batch import batch_values
 from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.errors import RecordError
 from metadata_log.files import Files
-from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.ids import ReplicaKey
 from metadata_log.records import (
     KRaftVersionRecord,
     LeaderChangeMessage,
@@ -27,20 +27,23 @@ from metadata_log.records import (
 )
 from metadata_log.segment import LocatedBatch
 from metadata_log.tools.bounds import CommittedBounds, committed_bounds
-from metadata_log.voters import Endpoint, VoterSet
-from quorum.recovery.conflicts import Conflict, Uncompared, common_end, conflicts_of, uncompared
-from quorum.recovery.copies import Copy, batches_from
+from metadata_log.voters import Endpoint, VoterSet, majority_of
+from quorum.recovery.batches import batches_from
+from quorum.recovery.conflicts import Conflict, Uncompared, conflicts_of, joined_end, uncompared
+from quorum.recovery.copies import Copy
 from quorum.recovery.copy_parts import control_records, opens_repair
+from quorum.recovery.electorate import is_among, is_majority, latest_voters, undecided, voters_before, weaker
 from quorum.recovery.errors import RefusedError
-from quorum.recovery.once_held import bounds_once, forgetful
+from quorum.recovery.old_branch import bounds_of, judged_by
+from quorum.recovery.once_held import bounds_once, extents, forgetful
 from quorum.recovery.places import one_cluster
 from quorum.recovery.related import is_comparable
+from quorum.recovery.speakers import Silent, is_proved, silent_ones, votes_as
 from quorum.recovery.told import Told
 
 _MOST_TOPICS: Final = 20
 _NO_VOTE: Final = "there is no such file"
 _EXPORT_HAS_NONE: Final = "an export has no such file"
-MAX_EPOCH: Final = (1 << 31) - 1
 
 
 class Excess(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,16 +96,19 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         voters: in force by the best copy: keys; without directory ids where they are static.
+        voters_before: those before, while it is not proven that the change to `voters` was committed; else empty.
         absent_voters, absent_brokers: named by the metadata, or behind damage, and no copy of theirs is here.
         bounds: of what was committed; what a log held until an accepted repair let it go counts as held.
         bounds_left: the same by what the logs hold now.
         conflicts, uncompared: pairs that contradict each other, or of which nothing shows that they are of one log.
         told: repairs that audit files tell of, and no copy here has anything of.
+        silent: voters' copies that do not speak for them.
     """
 
     copies: tuple[Copy, ...]
     cluster_id: str | None
     voters: tuple[ReplicaKey, ...]
+    voters_before: tuple[ReplicaKey, ...] = ()
     bounds: CommittedBounds
     bounds_left: CommittedBounds
     absent_voters: tuple[int, ...]
@@ -110,6 +116,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: tuple[Conflict, ...]
     told: tuple[Told, ...] = ()
     uncompared: tuple[Uncompared, ...] = ()
+    silent: tuple[Silent, ...] = ()
 
     @property
     def best(self) -> Copy:
@@ -123,8 +130,10 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def greatest_epoch(self) -> int:
-        """Of any leader, vote, batch or checkpoint in any copy, and of any repair that an audit file tells of."""
-        return max(*(copy.greatest_epoch for copy in self.copies), *(one.epoch for one in self.told), -1)
+        """Of any leader, vote, batch (a false one, too: its node may start) or checkpoint in any copy, and of any
+        repair that an audit file tells of."""
+        false = [copy.stop.false_epoch or -1 for copy in self.copies if copy.stop is not None]
+        return max(*(copy.greatest_epoch for copy in self.copies), *(one.epoch for one in self.told), *false, -1)
 
     @property
     def lost_votes(self) -> tuple[tuple[str, str], ...]:
@@ -141,26 +150,56 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         return (*unread, *missing)
 
     def is_voter(self, copy: Copy) -> bool:
-        """Whether its replica votes."""
-        key = copy.place.key
-        return key is not None and any(_votes(key, voter) for voter in self.voters)
+        """Whether its replica votes, by any set that may be in force."""
+        return any(is_among(copy, voters) for voters in self.voter_sets)
+
+    def speaks(self, copy: Copy) -> bool:
+        """Whether it may be counted as what a voter held last, and that voter as one who votes from there."""
+        return self.is_voter(copy) and not any(one.copy is copy for one in self.silent)
+
+    @property
+    def voter_sets(self) -> tuple[tuple[ReplicaKey, ...], ...]:
+        """All that may be in force; none where who votes is not known."""
+        return tuple(voters for voters in (self.voters, self.voters_before) if voters)
+
+    @property
+    def voter_ids(self) -> tuple[int, ...]:
+        """All who may vote."""
+        return tuple(sorted({int(voter.node_id) for voters in self.voter_sets for voter in voters}))
+
+    @property
+    def undecided(self) -> str | None:
+        """A sentence about a change of the voters that may or may not be in force; None where there is none."""
+        return undecided(self.voters, self.voters_before)
+
+    def has_majority(self, copies: Sequence[Copy]) -> bool:
+        """Whether a majority of the voters is among them, of every set that may be in force."""
+        return bool(self.voters) and all(is_majority(copies, voters) for voters in self.voter_sets)
 
     @property
     def unheard_voters(self) -> tuple[int, ...]:
         """Voters of which no whole log is here: what they held last is not known."""
+        return tuple(sorted({node_id for voters in self.voter_sets for node_id in self._unheard(voters)}))
+
+    def _unheard(self, voters: Sequence[ReplicaKey]) -> list[int]:
         whole = [copy for copy in self.copies if (copy.stop is None or copy.stop.is_torn) and copy.short is None]
-        keys = [copy.place.key for copy in whole if copy.place.key is not None]
-        return tuple(int(voter.node_id) for voter in self.voters if not any(_votes(key, voter) for key in keys))
+        told = [copy for copy in whole if self.speaks(copy)]
+        return [int(one.node_id) for one in voters if not any(votes_as(copy, one) for copy in told)]
 
     @property
-    def majority(self) -> int:
-        """How many voters it takes."""
-        return len(self.voters) // 2 + 1
+    def mute_voters(self) -> frozenset[int]:
+        """Voters' nodes of which copies are here, and none that speaks for them."""
+        spoken = {copy.node_id for copy in self.copies if self.speaks(copy)}
+        return frozenset(
+            int(one.copy.node_id)
+            for one in self.silent
+            if one.copy.node_id is not None and one.copy.node_id not in spoken
+        )
 
     @property
     def majority_is_absent(self) -> bool:
         """Whether records may have been committed that no copy here holds."""
-        return len(self.unheard_voters) >= self.majority
+        return any(len(self._unheard(voters)) >= majority_of(len(voters)) for voters in self.voter_sets)
 
     @property
     def in_use(self) -> tuple[Copy, ...]:
@@ -185,30 +224,6 @@ def with_told(known: Survey, told: Iterable[Told]) -> Survey:
     return msgspec.structs.replace(known, told=tuple(one for one in told if one.epoch > known.best.end.epoch))
 
 
-def elects(known: Survey, copy: Copy) -> bool:
-    """Whether its node would elect: by the voters in force, or by those that it knows itself."""
-    key, own = copy.place.key, copy.voters
-    if key is None:
-        return False
-    if copy.kraft_version == 0 and int(key.node_id) in copy.static_voters:
-        return True
-    return known.is_voter(copy) or (own is not None and any(_votes(key, one) for one in own.keys))
-
-
-def unreached(known: Survey) -> tuple[Copy, tuple[Copy, ...]] | None:
-    """A copy that a repair wrote, and those who would elect and that it has not reached; None where there are none.
-
-    A repair's epoch is above all that any copy knew, so that a log that it reached does not end before it.
-    """
-    repaired = [copy for copy in known.copies if copy.repair is not None]
-    if not repaired:
-        return None
-    last = max(repaired, key=lambda copy: -1 if copy.repair is None else int(copy.repair.epoch))
-    begun = -1 if last.repair is None else int(last.repair.epoch)
-    behind = tuple(copy for copy in known.copies if copy.end.epoch < begun and elects(known, copy))
-    return (last, behind) if behind else None
-
-
 def survey(copies: Sequence[Copy]) -> Survey:
     """What these copies are together.
 
@@ -219,65 +234,66 @@ def survey(copies: Sequence[Copy]) -> Survey:
         raise RefusedError("no copy of a metadata log is named")
     cluster_id = one_cluster([copy.place.identity for copy in copies], [copy.place.log_dir for copy in copies])
     ranked = sorted(copies, key=lambda copy: copy.rank, reverse=True)
-    voters = _voters(ranked)
-    is_voter = {
-        id(copy): copy.place.key is not None and any(_votes(copy.place.key, voter) for voter in voters)
-        for copy in ranked
-    }
-    ranked.sort(key=lambda copy: (copy.rank, is_voter[id(copy)]), reverse=True)
+    voters = latest_voters(ranked)
+    ranked.sort(key=lambda copy: (copy.rank, is_among(copy, voters)), reverse=True)
     nodes = {copy.node_id for copy in ranked}
     images = [copy.image for copy in ranked if copy.image is not None]
     brokers = {int(node_id) for node_id in images[0].cluster.brokers} if images else set()
     brokers = brokers.union(*(copy.behind.brokers for copy in ranked))
-    voting = {int(voter.node_id) for voter in voters}.union(*(copy.behind.voters for copy in ranked))
     conflicts = tuple(conflicts_of(ranked))
     of_one_log = [copy for copy in ranked if is_comparable(ranked[0], copy)]
-    left = committed_bounds([copy.extent for copy in of_one_log], voters)
-    bounds = bounds_once(of_one_log, voters, left)
-    if any(copy.used_by is not None and is_voter[id(copy)] for copy in ranked):  # by now a majority may hold more
+    silent = silent_ones(of_one_log, voters)
+    left, bounds = _bounds(of_one_log, silent, voters)
+    before = voters_before(ranked, bounds.lower)
+    if before:
+        silent = (*silent, *(one for one in silent_ones(of_one_log, before) if one not in silent))
+        both = [_bounds(of_one_log, silent, one) for one in (voters, before)]
+        left, bounds = (weaker(*each) for each in zip(*both, strict=True))
+    voting = {int(voter.node_id) for voter in (*voters, *before)}.union(*(copy.behind.voters for copy in ranked))
+    running = [copy for copy in ranked if copy.used_by is not None]
+    if any(is_among(copy, (*voters, *before)) for copy in running):  # by now a majority may hold more
         left, bounds = (msgspec.structs.replace(each, upper=None) for each in (left, bounds))
     return Survey(
         copies=tuple(ranked),
         cluster_id=cluster_id,
         voters=voters,
+        voters_before=before,
         bounds=bounds,
         bounds_left=left,
         absent_voters=tuple(sorted(voting - nodes)),
         absent_brokers=tuple(sorted(brokers - nodes - voting)),
         conflicts=conflicts,
         uncompared=tuple(uncompared(ranked, conflicts)),
+        silent=silent,
     )
 
 
-def _votes(key: ReplicaKey, voter: ReplicaKey) -> bool:
-    return key.node_id == voter.node_id and (key.directory_id == voter.directory_id or not any(voter.directory_id))
-
-
-def _voters(ranked: Sequence[Copy]) -> tuple[ReplicaKey, ...]:
-    for copy in ranked:
-        if copy.voters is not None:
-            return copy.voters.keys
-    for copy in ranked:
-        if copy.static_voters:
-            return tuple(ReplicaKey(node_id=NodeId(voter)) for voter in copy.static_voters)
-    return ()
+def _bounds(
+    copies: Sequence[Copy], silent: Sequence[Silent], voters: Sequence[ReplicaKey]
+) -> tuple[CommittedBounds, CommittedBounds]:
+    mute = [one.copy for one in silent]
+    left = committed_bounds(extents(copies, mute), voters)
+    return left, bounds_once(copies, mute, voters, left)
 
 
 def excess(files: Files, known: Survey, kept: Copy) -> list[Excess]:
     """What the other copies hold and `kept` does not, one entry a copy."""
     found = []
     for copy in known.copies:
-        start = common_end(kept, copy)
-        if copy is not kept and copy.end.offset > start:
-            more = _excess(files, known.bounds, copy, start)
-            if more.committed == "never" and forgetful(known.copies, copy, start):
-                more = msgspec.structs.replace(more, committed="may")
-            judged = superseded(files, known, kept, copy, start)
-            if not is_comparable(kept, copy):
-                more = msgspec.structs.replace(more, committed="may", is_uncompared=True)
-            elif judged is not None:
-                more = msgspec.structs.replace(more, committed=judged)
-            found.append(more)
+        joined = joined_end(known.copies, kept, copy)
+        is_uncompared = not is_comparable(kept, copy) or joined is None
+        start = 0 if joined is None else joined
+        if copy is kept or copy.end.offset <= start:
+            continue
+        more = _excess(files, bounds_of(known.copies, known.bounds, copy), copy, start)
+        if more.committed == "never" and forgetful(known.copies, copy, start):
+            more = msgspec.structs.replace(more, committed="may")
+        judged = superseded(files, known, kept, copy, start)
+        if is_uncompared:
+            more = msgspec.structs.replace(more, committed="may", is_uncompared=True)
+        elif judged is not None:
+            more = msgspec.structs.replace(more, committed=judged)
+        found.append(more)
     return found
 
 
@@ -286,9 +302,13 @@ def superseded(files: Files, known: Survey, kept: Copy, copy: Copy, start: int) 
 
     Then nothing of that was committed: an elected leader has all that was committed in older epochs (Raft, 5.4.3), and
     this one began its own at `start`. An epoch that a repair began proves nothing: nobody was elected. Nor does one
-    whose electors had been made to forget it: `may`. None where no such leader is.
+    whose electors had been made to forget it, or whose copies do not speak for them: `may`. None where no such leader
+    is, or where what he lacked was committed: then he was elected by voters who had been set back.
     """
-    if copy.end.epoch >= kept.epoch_at(start) or not is_comparable(kept, copy):
+    is_fork = is_comparable(kept, copy) and joined_end(known.copies, kept, copy) == start
+    if copy.end.epoch >= kept.epoch_at(start) or not is_fork:
+        return None
+    if any(is_proved(one, copy, start) for one in known.copies):
         return None
     if copy.origin is not None and copy.origin.end.offset > start:
         return None
@@ -299,14 +319,14 @@ def superseded(files: Files, known: Survey, kept: Copy, copy: Copy, start: int) 
     if not isinstance(elected, LeaderChangeMessage) or opens_repair(first):
         return None
     electors = {int(voter.voter_id) for voter in elected.granting_voters}
-    return "may" if electors & forgetful(known.copies, copy, start) else "never"
+    return "may" if electors & (forgetful(known.copies, copy, start) | known.mute_voters) else "never"
 
 
 def shortfalls(known: Survey) -> list[Excess]:
     """What logs here once held, by what stands beside or behind what is left of them, and no copy here holds."""
     found = []
     for copy in known.copies:
-        follows = [other for other in known.copies if common_end(copy, other) == copy.end.offset]
+        follows = [other for other in known.copies if joined_end(known.copies, copy, other) == copy.end.offset]
         start = max(int(other.end.offset) for other in (copy, *follows))
         is_proven = copy.short is not None or (copy.stop is not None and not copy.stop.is_torn)
         if copy.proved_end > start and is_proven:
@@ -318,7 +338,7 @@ def shortfalls(known: Survey) -> list[Excess]:
                     end=copy.proved_end,
                     records={},
                     topics=(),
-                    committed=_committed(known.bounds, start, copy.proved_end),
+                    committed=judged_by(bounds_of(known.copies, known.bounds, copy), start, copy.proved_end),
                     proof=copy.short or f"sound batches follow the damage at {copy.stop}",
                 )
             )
@@ -327,7 +347,9 @@ def shortfalls(known: Survey) -> list[Excess]:
 
 def cut_off(files: Files, known: Survey, whole: Copy, start: int, end: int | None = None) -> Excess | None:
     """What cutting a copy at `start` takes from it, up to `end`; by default up to its end."""
-    return _excess(files, known.bounds, whole, start, end) if start < whole.end.offset else None
+    if start >= whole.end.offset:
+        return None
+    return _excess(files, bounds_of(known.copies, known.bounds, whole), whole, start, end)
 
 
 def _excess(files: Files, bounds: CommittedBounds, copy: Copy, start: int, until: int | None = None) -> Excess:
@@ -359,7 +381,7 @@ def _excess(files: Files, bounds: CommittedBounds, copy: Copy, start: int, until
         end=end,
         records=dict(sorted(counts.items())),
         topics=tuple(topics[:_MOST_TOPICS]),
-        committed=_committed(bounds, start, end),
+        committed=judged_by(bounds, start, end),
         epoch=int(copy.end.epoch) if end == copy.end.offset else copy.epoch_at(end - 1),
     )
 
@@ -374,27 +396,3 @@ def _members(batch: LocatedBatch) -> Iterator[str]:
     for record in records:
         if isinstance(record, VotersRecord | KRaftVersionRecord):
             yield type(record).__name__.removesuffix("Record")
-
-
-def _committed(bounds: CommittedBounds, start: int, end: int) -> str:
-    if bounds.lower >= end:
-        return "was"
-    if bounds.lower > start:
-        return "partly"
-    return "never" if bounds.upper is not None and bounds.upper <= start else "may"
-
-
-def new_epoch(known: Survey, gap: int) -> int:
-    """The epoch in which a repair writes: above every one that any copy knows of.
-
-    Raises:
-        RefusedError: `gap` is no positive number, or epochs run out.
-    """
-    if gap < 1:
-        raise RefusedError(f"--epoch-gap {gap}: the new epoch must be above all others, so give 1 or more")
-    if known.greatest_epoch + gap > MAX_EPOCH - 1:
-        raise RefusedError(
-            f"--epoch-gap {gap}: epoch {known.greatest_epoch} + {gap} is more than an epoch can be ({MAX_EPOCH}): "
-            "give less"
-        )
-    return known.greatest_epoch + gap

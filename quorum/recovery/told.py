@@ -10,23 +10,29 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from metadata_log.files import Files
-from quorum.recovery.journal import audits, standing
+from quorum.recovery.journal import Record, audits, standing
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """A repair that an audit file tells of and nobody took back: of `log_dir`, which began `epoch`."""
+    """A repair that an audit file tells of and nobody took back: of `log_dir`, which began `epoch` at `offset`."""
 
     log_dir: str
     work_dir: str
     at: str
     epoch: int
+    offset: int
 
 
 def told_repairs(files: Files, roots: Iterable[str], cluster_id: str | None) -> Iterator[Told]:
     """Those of this cluster that the audit files below `roots` tell of, whatever the logs here say."""
     for root in sorted(set(roots)):
         records = audits(files, root).records if files.exists(root) and files.is_dir(root) else ()
-        for one in standing(records):
-            epoch = one.facts.get("new_epoch")
-            if isinstance(epoch, int) and one.facts.get("cluster_id") == cluster_id:
-                yield Told(log_dir=one.log_dir, work_dir=one.work_dir, at=one.at, epoch=epoch)
+        yield from told_of(records, cluster_id)
+
+
+def told_of(records: Iterable[Record], cluster_id: str | None) -> Iterator[Told]:
+    """Those of `records` that began an epoch of this cluster."""
+    for one in standing(records):
+        epoch, offset = one.facts.get("new_epoch"), one.facts.get("kept_end_offset")
+        if isinstance(epoch, int) and isinstance(offset, int) and one.facts.get("cluster_id") == cluster_id:
+            yield Told(log_dir=one.log_dir, work_dir=one.work_dir, at=one.at, epoch=epoch, offset=offset)

@@ -15,18 +15,20 @@ from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.epoch_file import EPOCH_FILE, format_epochs
 from metadata_log.files import Files
 from metadata_log.segment import segment_file
-from quorum.recovery.advice import Step
+from quorum.recovery.advice import Step, check_and_start
 from quorum.recovery.changes import Content, FileChange, Rewrite
-from quorum.recovery.conflicts import common_end
+from quorum.recovery.conflicts import joined_end
 from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.cut_parts import cut_parts, forgets, steps_of_a_voter, why_not
+from quorum.recovery.electing import elects
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.facts import facts_of
 from quorum.recovery.followers import left_behind, set_aside
 from quorum.recovery.liveness import Answer, silence
 from quorum.recovery.new_log import epochs_of, kept_log, merged
+from quorum.recovery.old_branch import bounds_of
 from quorum.recovery.request import Proposal, Request, files_in, not_compared, refuse_unsafe, unlisted
-from quorum.recovery.survey import Excess, Survey, elects, shortfalls, superseded
+from quorum.recovery.survey import Excess, Survey, shortfalls, superseded
 from quorum.recovery.targets import read_target
 
 
@@ -71,13 +73,13 @@ def _said(known: Survey, own: Copy, parts: Sequence[Excess]) -> str:
     said = list(map(str, parts))
     said += [] if own.stop is None else [f"all after {own.stop}"]
     said += [] if own.short is None else [f"the proof that more was there: {own.short}"]
-    holders = [copy.label for copy in known.copies if copy is not own and _goes_on(own, copy)]
+    holders = [copy.label for copy in known.copies if copy is not own and _goes_on(known, own, copy)]
     return "; ".join([*said, *([f"{', '.join(holders)} went on from there"] if holders else [])])
 
 
-def _goes_on(own: Copy, copy: Copy) -> bool:
+def _goes_on(known: Survey, own: Copy, copy: Copy) -> bool:
     """Whether `copy` has all of what is left of `own`, and more."""
-    return copy.end.offset > own.end.offset and common_end(own, copy) == own.end.offset
+    return copy.end.offset > own.end.offset and joined_end(known.copies, own, copy) == own.end.offset
 
 
 def _proof(files: Files, known: Survey, own: Copy, to: int, parts: Sequence[Excess]) -> str | None:
@@ -87,16 +89,21 @@ def _proof(files: Files, known: Survey, own: Copy, to: int, parts: Sequence[Exce
         if held is not None:
             return held
         is_torn = own.stop is not None and own.stop.is_torn and own.short is None
-        if is_torn and not any(_goes_on(own, copy) for copy in known.copies):
-            return "what is cut is an unfinished write, which was acknowledged to nobody"
-    upper = known.bounds.upper
+        if is_torn and not any(_goes_on(known, own, copy) for copy in known.copies):
+            return (
+                "what is cut is an unfinished write, which this node acknowledged to nobody, unless its file lost its "
+                "end: then others may have it whole"
+            )
+    upper = bounds_of(known.copies, known.bounds, own).upper
     if upper is not None and upper <= to:
         return f"no majority of the voters holds anything from offset {upper} on, so that it was never committed"
     if not parts or own.short is not None or own.proved_end > own.end.offset:
         return None
     for copy in known.copies:
-        start = common_end(own, copy)
-        if start <= to and copy.end.offset > start and superseded(files, known, copy, own, start) == "never":
+        start = joined_end(known.copies, own, copy)
+        if start is None or start > to or copy.end.offset <= start:
+            continue
+        if superseded(files, known, copy, own, start) == "never":
             return (
                 f"{copy.label} goes on from offset {start} with epoch {copy.epoch_at(start)}, whose elected leader did "
                 f"not have what stands here from there on in epoch {own.end.epoch}, so that it was never committed"
@@ -107,15 +114,15 @@ def _proof(files: Files, known: Survey, own: Copy, to: int, parts: Sequence[Exce
 def _held_elsewhere(known: Survey, own: Copy) -> str | None:
     """Whether a majority without this node holds all that its log reached, and what it was writing."""
     reach = max(own.proved_end, int(own.end.offset) + 1)
-    holders = {
-        int(copy.node_id)
+    holders = [
+        copy
         for copy in known.copies
-        if copy.node_id is not None and copy.node_id != own.node_id and known.is_voter(copy)
-        if copy.stop is None and copy.end.offset >= reach and _goes_on(own, copy)
-    }
-    if not known.voters or len(holders) < known.majority:
+        if copy.node_id is not None and copy.node_id != own.node_id and known.speaks(copy)
+        if copy.stop is None and copy.end.offset >= reach and _goes_on(known, own, copy)
+    ]
+    if not known.has_majority(holders):
         return None
-    names = ", ".join(map(str, sorted(holders)))
+    names = ", ".join(map(str, sorted({int(copy.node_id) for copy in holders if copy.node_id is not None})))
     return (
         f"what is cut was committed: voters {names}, a majority, hold all up to offset {reach}, and this node can "
         "fetch it from them again"
@@ -154,22 +161,32 @@ def _proposal(
         action="truncate",
         rewrites=(rewrite,),
         says=(
-            f"the log of {own.label} ends at offset {to} then, in epoch {kept.end.epoch}",
-            *(() if own.stop is None else (f"it was damaged at {own.stop}",)),
-            *(() if proof is None else (proof,)),
+            _found(own),
+            f"changes: it ends at offset {to} then, in epoch {kept.end.epoch}, and all after that is cut",
+            *(() if proof is None else (f"proof: {proof}",)),
         ),
-        keeps=f"everything up to offset {to} of epoch {kept.end.epoch}",
+        keeps=f"everything up to offset {to} of epoch {kept.end.epoch}, and the node's vote: no new epoch begins",
         loses=losses,
         warnings=(*warnings, *silence(asked), *unlisted(known), *not_compared(known, own)),
         asked=tuple(asked),
         steps=(
-            *(steps_of_a_voter(known, own, request.work_root) if is_forgetful else (_START,)),
+            *(
+                steps_of_a_voter(known, own, request.work_root)
+                if is_forgetful
+                else check_and_start(known, own, "Start the node: it fetches what it lacks from the leader")
+            ),
             *(_if_it_leads(step) for step in set_aside(left)),
         ),
     )
 
 
-_START = Step(text="Start the node: it fetches what it lacks from the leader")
+def _found(own: Copy) -> str:
+    """What there is before anything is cut."""
+    wrong = [] if own.stop is None else [f"it was damaged at {own.stop}"]
+    wrong += [] if own.short is None else [own.short]
+    return "; ".join(
+        [f"found: the log of {own.label} ends at offset {own.end.offset} of epoch {own.end.epoch}", *wrong]
+    )
 
 
 def _if_it_leads(step: Step) -> Step:

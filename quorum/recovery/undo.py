@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.errors import MetadataLogError
 from metadata_log.files import Files
 from quorum.recovery.advice import command, undo_line
 from quorum.recovery.changes import Content, FileChange, Rewrite, sha256_of
@@ -72,6 +73,20 @@ def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:
         says=(f"`kraft recover {record.action}` of {record.at} by {record.who} is taken back",),
         warnings=(*_warnings(record, left[:-1]), *_told_together(left[-1], work_root), *found.notes),
     )
+
+
+def is_undoable(files: Files, log_dir: str, root: str | None = None, work_dir: str | None = None) -> bool:
+    """Whether the latest repair of a log directory would be taken back: a node that has run since forbids that.
+
+    Args:
+        root: where its backup lies; None: beside it.
+        work_dir: of the repair that is meant; None: whichever is the latest.
+    """
+    try:
+        proposal = propose_undo(files, log_dir, work_root_of(log_dir) if root is None else root)
+    except (MetadataLogError, OSError):
+        return False
+    return work_dir is None or any(rewrite.undoes == work_dir for rewrite in proposal.rewrites)
 
 
 def _foreseen(files: Files, record: Record, work_root: str) -> Proposal:

@@ -6,7 +6,7 @@ must be is checked by `metadata_log.tools` besides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -16,15 +16,20 @@ from metadata_log.files import Files
 from metadata_log.ids import id_text
 from metadata_log.image import UnwritableMetadataError
 from metadata_log.image.hash import image_hash
-from metadata_log.tools.findings import Finding
+from metadata_log.tools.findings import Finding, is_well
+from metadata_log.voters import majority_of
 from quorum.recovery.advice import Step, bring_back, is_ours, undo_line
+from quorum.recovery.clones import addresses_of_first, told_of_clone
 from quorum.recovery.copies import Copy
+from quorum.recovery.electing import elects, unreached
+from quorum.recovery.homes import homes_of, take_home
 from quorum.recovery.inspect import Unjudged, read_each
 from quorum.recovery.journal import again, pending
 from quorum.recovery.kept_elsewhere import danger, elsewhere, endangered, gone, is_fetched_again
 from quorum.recovery.obstacles import undo_lines
 from quorum.recovery.plan import fault_of
-from quorum.recovery.survey import Survey, elects, survey, unreached
+from quorum.recovery.survey import Survey, survey
+from quorum.recovery.undo import is_undoable
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +48,8 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     """All of them: `problems` of each alone and of all together, what was left out, and what to do next.
 
     `warnings`: what is lost of the metadata, though all of them may be started.
-    `unreached`: directories that a repair, which others have, has not reached, or in which it was undone.
+    `unreached`: directories that a repair, which others have, has not reached, or in which it was undone; and those
+    that do not speak for their voters.
     """
 
     directories: tuple[Verified, ...]
@@ -57,6 +63,14 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a finding of `kraft check` is told among `problems` already, with what to do about it."""
         inside = any((found.file or "").startswith(f"{path}/") for path in self.unreached)
         return found.kind == "voter_set_back" and inside
+
+    def beside(self, checked: Iterable[Finding]) -> tuple[Verification, list[Finding]]:
+        """With what `kraft check` found, but for what is told already: what no start has to wait for is among the
+        warnings then, the rest is returned."""
+        counted = [one for one in checked if one.counts and not self.explains(one)]
+        warnings = [f"{one.file or ''}: {one.meaning}. {one.advice}" for one in counted if is_well([one])]
+        wrong = [one for one in counted if not is_well([one])]
+        return msgspec.structs.replace(self, warnings=(*self.warnings, *warnings)), wrong
 
     @property
     def is_sound(self) -> bool:
@@ -77,16 +91,21 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
     half = unreached(known)
     verification = Verification(
         directories=found,
-        problems=tuple(_together(known)),
+        problems=tuple(_together(files, known)),
         steps=(),
         left_out=reading.unjudged,
         warnings=tuple(_warnings(known)),
-        unreached=() if half is None else tuple(copy.place.log_dir for copy in half[1]),
+        unreached=(
+            *(() if half is None else (copy.place.log_dir for copy in half[1])),
+            *(one.copy.place.log_dir for one in known.silent),
+        ),
     )
     if not verification.is_sound:
         return verification
-    steps = (bring_back(is_ours(known.told_by.voters), len(copies)),)
-    return msgspec.structs.replace(verification, steps=steps)
+    voters = known.told_by.voters
+    electing = [copy for copy in copies if elects(known, copy)]
+    homes = homes_of(electing, voters) if len(electing) > 1 else []
+    return msgspec.structs.replace(verification, steps=(*take_home(homes), bring_back(is_ours(voters), len(copies))))
 
 
 def _verified(files: Files, known: Survey, copy: Copy) -> Verified:
@@ -146,48 +165,92 @@ def _vote_problems(known: Survey, copy: Copy) -> Iterator[str]:
         )
 
 
-def _together(known: Survey) -> Iterator[str]:
+def _together(files: Files, known: Survey) -> Iterator[str]:
     yield from (
         f"{conflict}: {conflict.cause}; start none of them, and see kraft recover inspect"
         for conflict in known.conflicts
     )
     yield from (f"{pair}; start none of them, and see kraft recover inspect" for pair in known.uncompared)
-    yield from _reached(known)
+    yield from _reached(files, known)
+    yield from addresses_of_first(known)
     risky = endangered(known)
     if risky:
-        lines = "; ".join(dict.fromkeys(undo_line(one.copy.place.log_dir) for one in risky))
-        yield f"{danger(known, risky).removesuffix('.')}; start none before. This takes the loss back: {lines}"
-    elected = [copy for copy in known.copies if known.is_voter(copy)]
-    if known.voters and len({copy.node_id for copy in elected}) < known.majority:
-        here = f"{len(elected)} of {len(known.voters)}"
-        yield f"{here} voters are here, and {known.majority} must start to elect a leader"
+        dirs = dict.fromkeys(one.copy.place.log_dir for one in risky)
+        lines = "; ".join(undo_line(path) for path in dirs if is_undoable(files, path))
+        back = f" before. This takes the loss back: {lines}" if lines else " of them, and see kraft recover inspect"
+        yield f"{danger(known, risky).removesuffix('.')}; start none{back}"
+    yield from (f"{one}: start nothing from it as it is, and see kraft recover inspect" for one in known.silent)
+    elected = [copy for copy in known.copies if known.speaks(copy)]
+    if known.undecided is not None and not known.has_majority(elected):
+        yield f"too few voters are here to elect a leader: {known.undecided}"
+    elif known.voters and not known.has_majority(elected):
+        here = f"{len({copy.node_id for copy in elected})} of {len(known.voters)}"
+        yield f"{here} voters are here, and {majority_of(len(known.voters))} must start to elect a leader"
 
 
 def _warnings(known: Survey) -> Iterator[str]:
     yield from (str(one) for one in gone(known) if not is_fetched_again(known, one))
     yield from elsewhere(known)
+    if known.told_by.voters is None:
+        yield from filter(None, [told_of_clone(known).strip().removesuffix(".")])
     yield from (said for copy in known.copies for said in copy.audited.unread)
 
 
-def _reached(known: Survey) -> Iterator[str]:
+def _reached(files: Files, known: Survey) -> Iterator[str]:
     """All who would elect have what the repair wrote: its epoch, and the same voters at the same addresses."""
-    ends = "run the repair again on all of them with --apply, or undo it wherever it was done; start none before"
     half = unreached(known)
+    is_repaired = any(copy.repair is not None for copy in known.copies)
+    ends = "run the repair again on all of them with --apply, or undo it wherever it was done; start none before"
     behind: tuple[Copy, ...] = ()
     if half is not None:
         done, behind = half
-        begun = -1 if done.repair is None else int(done.repair.epoch)
-        names = ", ".join(copy.label for copy in behind)
-        what = f"the repair that began epoch {begun} on {done.label} has not reached {names}, or was undone there"
-        lines = "; ".join(undo_lines(known, done))
-        yield f"{what}: {ends}. This undoes it: {lines}"
+        yield from _left_alone(known, done, behind)
+        yield from _half_done(
+            files, known, done, [copy for copy in behind if _goes_on(known, done, copy) is None], ends
+        )
     electing = [copy for copy in known.copies if elects(known, copy)]
     first = next((copy for copy in electing if copy.voters is not None), None)
     if first is not None:
         others = [copy.label for copy in electing if copy.voters != first.voters and copy not in behind]
-        if others:
+        if others and is_repaired:  # without a repair they lag behind a change, and learn of it from the leader
             yield f"{', '.join(others)} names other voters, or other addresses of them, than {first.label}: {ends}"
     static = {copy.static_voters for copy in electing if copy.kraft_version == 0 and copy.static_voters}
     if len(static) > 1:
         said = "; ".join(f"{copy.label}: {', '.join(map(str, copy.static_voters))}" for copy in electing)
+        if not is_repaired:
+            ends = "give them all the same controller.quorum.voters before they start (kraft recover static-voters)"
         yield f"quorum-state names different static voters ({said}): {ends}"
+
+
+def _goes_on(known: Survey, done: Copy, copy: Copy) -> Copy | None:
+    """Another directory of the same node, which has the repair that `copy` has not."""
+    begun = -1 if done.repair is None else int(done.repair.epoch)
+    same = (one for one in known.copies if one.end.epoch >= begun and one.node_id == copy.node_id)
+    return next(same, None)
+
+
+def _left_alone(known: Survey, done: Copy, behind: Sequence[Copy]) -> Iterator[str]:
+    """About older copies of nodes that go on from another directory: no repair has to reach those."""
+    for copy in behind:
+        new = _goes_on(known, done, copy)
+        if new is not None:
+            yield (
+                f"{copy.place.log_dir} is an older copy of node {copy.node_id}, which goes on from "
+                f"{new.place.log_dir}: leave it alone, never start from it, and verify the others without it"
+            )
+
+
+def _half_done(files: Files, known: Survey, done: Copy, behind: Sequence[Copy], ends: str) -> Iterator[str]:
+    if not behind:
+        return
+    begun = -1 if done.repair is None else int(done.repair.epoch)
+    names = ", ".join(copy.label for copy in behind)
+    what = f"the repair that began epoch {begun} on {done.label} has not reached {names}, or was undone there"
+    lines = undo_lines(known, done)
+    if done.audited.accepted and not is_undoable(files, done.place.log_dir):
+        yield (
+            f"{what}; and since a node has run there, or its backup is gone, it cannot be taken back: never start "
+            f"{names} as it is, with the voters of before; format it anew, and let it join those that go on"
+        )
+        return
+    yield f"{what}: {ends}. This undoes it: {'; '.join(lines)}"

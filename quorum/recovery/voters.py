@@ -18,13 +18,15 @@ from metadata_log.files import Files
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, InvalidVoterError, Voter, VoterSet
 from quorum.recovery.addresses import refuse_no_host
-from quorum.recovery.advice import Step, command, contact, is_ours, rejoin, start_line
+from quorum.recovery.advice import Step, command, contact, is_ours, never_again, rejoin, start_line
 from quorum.recovery.changes import FileChange, Rewrite
+from quorum.recovery.clones import of_the_clone
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.homes import homes_of, take_home
 from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, removed_log, unvoted
 from quorum.recovery.outlook import Outlook, look_ahead
-from quorum.recovery.request import Proposal, Request, files_in
+from quorum.recovery.request import Proposal, Request, files_in, refuse_second_quorum
 from quorum.recovery.targets import read_targets
 
 _SET: Final = re.compile(
@@ -88,6 +90,7 @@ def propose_voters(
         )
     voters = _new_set(source, owned, named)
     _refuse_partial(owned, voters)
+    refuse_second_quorum(known, owned)
     if all(copy.voters == voters and copy.rank == source.rank for copy in owned):
         raise AlreadyDoneError("these voters are already in all the directories: there is nothing to change")
     instead = "Bring that copy's log here first (kraft recover inspect)"
@@ -179,31 +182,54 @@ def _proposal(files: Files, ahead: Outlook, owned: Sequence[Copy], voters: Voter
         rewrites,
         says=[
             f"voters become {', '.join(map(str, voters))}",
+            *_changed(source.voters or VoterSet(), voters),
             f"the log of {source.label}, the best of them, goes into all {len(owned)} directories"
             if len(owned) > 1
             else f"the log of {source.label} goes on with that",
         ],
         warnings=_warnings(gone),
         steps=[
-            *_start_all(voters, ours),
-            *rejoin(ours=ours, cluster_id=ahead.known.cluster_id, others=gone, leader=leader),
+            *_start_all(owned, voters, ours),
+            *rejoin(
+                ours=ours, cluster_id=ahead.known.cluster_id, others=gone, leader=leader, of=of_the_clone(ahead.known)
+            ),
         ],
     )
+
+
+def _changed(before: VoterSet, after: VoterSet) -> Iterator[str]:
+    """What becomes of each voter."""
+    for voter in after:
+        old = before.get(voter.key.node_id)
+        if old is None:
+            yield f"voter {voter.key.node_id}: none -> {_at(voter)}"
+        elif old != voter:
+            yield f"voter {voter.key.node_id}: {_at(old)} -> {_at(voter)}"
+        else:
+            yield f"voter {voter.key.node_id}: {_at(old)}, as before"
+    for voter in before:
+        if after.get(voter.key.node_id) is None:
+            yield f"voter {voter.key.node_id}: {_at(voter)} -> none"
+
+
+def _at(voter: Voter) -> str:
+    return f"{', '.join(map(str, voter.endpoints)) or 'no address'} (directory {id_text(voter.key.directory_id)})"
 
 
 def _warnings(gone: Sequence[int]) -> tuple[str, ...]:
     if not gone:
         return ()
-    return (f"controllers {', '.join(map(str, gone))} must never start again from their old directories",)
+    return (never_again(gone),)
 
 
-def _start_all(voters: VoterSet, ours: bool) -> list[Step]:
+def _start_all(owned: Sequence[Copy], voters: VoterSet, ours: bool) -> list[Step]:
     at = ",".join(contact(voter.endpoints) or "HOST:PORT" for voter in voters)
     return [
         Step(
             text="In every node's configuration, controllers' and brokers': the new addresses",
             commands=(f"controller.quorum.bootstrap.servers={at}", "listeners=... (each controller its own)"),
         ),
+        *take_home(homes_of(owned, voters)),
         Step(text="Start the controllers, each in its directory", commands=(start_line(ours=ours),)),
         Step(
             text="See that one leads, then restart the brokers",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.chaos import enter
 from tests.chaos.campaign import run_campaign
+from tests.chaos.clients import NAMES_LIVE_S
 from tests.chaos.cluster import KRAFT
 from tests.chaos.faults import ACTS, NETWORK
 from tests.chaos.proof import complaints
@@ -31,6 +32,9 @@ def main() -> int:
         "--round", action="append", default=[], metavar="NETWORK,ACT", help="these rounds only, instead of drawn ones"
     )
     parser.add_argument("--hold", type=float, metavar="S", help="how long each round lasts, instead of 1 to 6 s")
+    parser.add_argument(
+        "--names-live", type=float, default=NAMES_LIVE_S, metavar="S", help="after how long clients take other names"
+    )
     options = parser.parse_args()
     only = [(network, act) for network, _, act in (each.partition(",") for each in options.round)]
     for network, act in only:
@@ -48,7 +52,10 @@ def main() -> int:
     root = options.directory or Path(tempfile.mkdtemp(prefix="kraft-chaos-"))
     root.mkdir(parents=True, exist_ok=True)
     print(f"CHAOS_SEED={seed}, {options.minutes:g} minutes, in {root}", flush=True)
-    summary = run_campaign(root, seed, options.minutes * 60, launcher=options.launcher, only=only, hold_s=options.hold)
+    summary = run_campaign(
+        root, seed, options.minutes * 60,
+        launcher=options.launcher, only=only, hold_s=options.hold, names_live_s=options.names_live,
+    )  # fmt: skip
     found = complaints(root, summary)
     print(f"{len(summary.rounds)} rounds, {summary.writes} acknowledged writes, packets {summary.packets}")
     for complaint in found:

@@ -18,6 +18,7 @@ from typing import Final
 
 import msgspec
 
+from tests.chaos.clients import NAMES_LIVE_S
 from tests.chaos.cluster import CLIENTS, CONTROLLERS, KRAFT, HostedCluster
 from tests.chaos.faults import ACTS, NETWORK, PATIENCE_S, Scene, await_in_looks
 from tests.chaos.history import Progress
@@ -53,7 +54,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 class Load:
     """The clients' processes, one a host, while it is entered. They write `root`/history-HOST.jsonl."""
 
-    def __init__(self, cluster: HostedCluster, hosts: Hosts, seed: int, root: Path) -> None:
+    def __init__(self, cluster: HostedCluster, hosts: Hosts, seed: int, root: Path, names_live_s: float) -> None:
         self._histories = {host: root / f"history-{host}.jsonl" for host in CLIENTS}
         self.progress: Final = Progress(*self._histories.values())
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
@@ -62,6 +63,7 @@ class Load:
             words = [
                 "--bootstrap", ",".join(cluster.bootstrap), "--cluster-id", cluster.cluster_id, "--seed", str(seed),
                 "--history", str(history), "--first", str(host * 10), "--began", began,
+                "--names-live", str(names_live_s),
                 *(() if index else ("--brings-broker",)),
             ]  # fmt: skip
             with history.with_suffix(".log").open("wb") as log:
@@ -111,10 +113,12 @@ def run_campaign(
     launcher: str = KRAFT,
     only: Sequence[tuple[str, str]] = (),
     hold_s: float | None = None,
+    names_live_s: float = NAMES_LIVE_S,
 ) -> Summary:
     """Run one below `root`: history.jsonl, what the nodes logged, and below `kept` what they left on their disks.
 
     With `only`, these rounds (network, act) and no others, however long they take; with `hold_s`, each for so long.
+    Clients go over to other names after `names_live_s`.
     """
     dice = random.Random(f"campaign-{seed}")
     small, loop = dice.sample(CONTROLLERS, 2)
@@ -123,7 +127,7 @@ def run_campaign(
         try:
             cluster.format()
             cluster.start()
-            with Load(cluster, hosts, seed, root) as load:
+            with Load(cluster, hosts, seed, root, names_live_s) as load:
                 scene = Scene(cluster=cluster, hosts=hosts, progress=load.progress, dice=dice, hold_s=hold_s)
                 rounds = list(_rounds(scene, load, only or _drawn(dice, seconds)))
                 load.stop(root / "history.jsonl")

@@ -21,7 +21,14 @@ from typing import IO, Final
 import msgspec
 
 from metadata_log.ids import id_text
-from quorum.client import Client, OutcomeUnknownError, TopicExistsError, UnavailableError, UnknownTopicError
+from quorum.client import (
+    Client,
+    OutcomeUnknownError,
+    RefusedError,
+    TopicExistsError,
+    UnavailableError,
+    UnknownTopicError,
+)
 from quorum.client.requests import CreatableReplicaAssignment
 from quorum.errors import Error
 from tests.chaos.history import (
@@ -42,7 +49,7 @@ from tests.support.paper_broker import PaperBroker
 
 BROKER: Final = 101
 _NAMES: Final = 3
-_NAMES_LIVE_S: Final = 4.0
+NAMES_LIVE_S: Final = 4.0
 _TIMEOUT_S: Final = 3.0
 _THINK_S: Final = 0.03
 Shares = dict[Kind, float]
@@ -121,6 +128,11 @@ class LoadClient:
             return UNKNOWN, ""
         except UnavailableError:
             return NOT_DONE, ""
+        except RefusedError as refusal:
+            # The broker is fenced for a moment: no leader heard of it, or the one that did was deposed.
+            if refusal.error is not Error.INVALID_REPLICA_ASSIGNMENT:
+                raise
+            return NOT_DONE, ""
 
 
 async def run(options: argparse.Namespace) -> None:
@@ -134,7 +146,7 @@ async def run(options: argparse.Namespace) -> None:
         async with Client(bootstrap, timeout_s=_TIMEOUT_S) as client:
             load = LoadClient(number, client, recorder, options.seed, shares)
             while not stopping.is_set() and os.getppid() == parent:
-                generation = int((time.monotonic() - options.began) / _NAMES_LIVE_S)
+                generation = int((time.monotonic() - options.began) / options.names_live)
                 await load.step([f"topic-{generation}-{letter}" for letter in "abc"[:_NAMES]])
 
     with options.history.open("wb") as file:
@@ -157,6 +169,7 @@ def main() -> None:
     parser.add_argument("--history", type=Path, required=True)
     parser.add_argument("--first", type=int, required=True, help="the number of the first client here")
     parser.add_argument("--began", type=float, required=True, help="the monotonic time from which names are counted")
+    parser.add_argument("--names-live", type=float, default=NAMES_LIVE_S, metavar="S", help="then there are others")
     parser.add_argument("--brings-broker", action="store_true", help="keep a broker on paper registered")
     asyncio.run(run(parser.parse_args()))
 

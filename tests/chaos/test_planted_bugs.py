@@ -12,8 +12,9 @@ from tests.chaos.planted import VARIABLE
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(300)]
 
-_HOLD = ("--hold", "10")
-"""Seconds: enough for the others to elect a leader, on a slow machine too."""
+_HOLD = ("--hold", "10", "--names-live", "60")
+"""Seconds: enough for the others to elect a leader, on a slow machine too, and for what was told of a name on one side
+to be asked on the other."""
 
 
 _SEEDS = range(1, 5)

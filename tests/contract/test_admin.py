@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,9 @@ from quorum.client import (
     Client,
     ClosedError,
     Cluster,
+    Config,
     CreatableTopic,
+    DescribeConfigsResult,
     InvalidTopicError,
     Outcome,
     TopicCollection,
@@ -25,35 +25,11 @@ from quorum.client import (
     UnknownTopicError,
 )
 from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, ClientCall
-from tests.support.controller import ControlledCluster
+from tests.support.controlled_door import controlled
 from tests.support.loop import run
-from tests.support.scripted_node import ScriptedNode, served
 
 PAGE = Path(__file__).parents[2] / "docs" / "admin.md"
 UNKNOWN = TopicId(b"\7" * 16)
-
-
-class _Controlled:
-    """A controller machine behind the door: requests that came, and what it answers them with."""
-
-    def __init__(self) -> None:
-        self.cluster = ControlledCluster()
-        self.cluster.start(11, 12)
-        self.asked: list[object] = []
-
-    def answer(self, call: ClientCall) -> ClientAnswer:
-        self.asked.append(call.request)
-        result = self.cluster.ask(call.request)  # type: ignore[arg-type]
-        return ClientAnswer(response=result.response, image_offset=self.cluster.next_offset)
-
-
-@asynccontextmanager
-async def _controlled() -> AsyncIterator[tuple[_Controlled, str]]:
-    controlled, node = _Controlled(), ScriptedNode()
-    node.at_once = controlled.answer
-    async with served(node) as address:
-        yield controlled, address
 
 
 def _new(name: str, partitions: int = 1, factor: int = 1) -> CreatableTopic:
@@ -75,7 +51,7 @@ def test_the_pages_example_prints_what_stands_below_it(capsys: pytest.CaptureFix
     exec(compile(_block("have led to the wrong topic:"), str(PAGE), "exec"), scope)
 
     async def main() -> None:
-        async with _controlled() as (_, address):
+        async with controlled() as (_, address):
             await scope["main"](address)
 
     run(main())
@@ -107,18 +83,18 @@ def _empty_results() -> list[object]:
                 Outcome(),
             ]
 
-    return [*run(main()), Cluster([])]
+    return [*run(main()), Cluster([]), DescribeConfigsResult({}), Config(())]
 
 
 class TestAskedByNames:
     def test_what_belongs_to_ids_is_none(self) -> None:
         async def main() -> None:
-            async with _controlled() as (controlled, address), Admin(address) as admin:
+            async with controlled() as (machine, address), Admin(address) as admin:
                 names = TopicCollection.of_topic_names(["t"])
                 created = await admin.create_topics([_new("t", partitions=2, factor=2)])
                 described = await admin.describe_topics(names)
                 deleted = await admin.delete_topics(names)
-                topic_id = controlled.cluster.log[-1].topic_id  # type: ignore[union-attr]
+                topic_id = machine.cluster.log[-1].topic_id  # type: ignore[union-attr]
                 for result in (created, described, deleted):
                     result.all()
                     assert result.topic_id("t") == topic_id
@@ -132,7 +108,7 @@ class TestAskedByNames:
 
     def test_a_name_that_was_not_asked_for(self) -> None:
         async def main() -> None:
-            async with _controlled() as (_, address), Admin(address) as admin:
+            async with controlled() as (_, address), Admin(address) as admin:
                 created = await admin.create_topics([_new("t")])
                 with pytest.raises(KeyError, match="'u'"):
                     created.topic_id("u")
@@ -143,7 +119,7 @@ class TestAskedByNames:
 class TestAskedByIds:
     def test_what_belongs_to_names_is_none(self) -> None:
         async def main() -> None:
-            async with _controlled() as (_, address), Admin(address) as admin:
+            async with controlled() as (_, address), Admin(address) as admin:
                 topic_id = (await admin.create_topics([_new("t")])).topic_id("t")
                 ids = TopicCollection.of_topic_ids([topic_id])
                 described = await admin.describe_topics(ids)
@@ -162,7 +138,7 @@ class TestAskedByIds:
 class TestErrors:
     def test_of_one_topic_are_raised_by_who_asks_for_it_or_for_all(self) -> None:
         async def main() -> None:
-            async with _controlled() as (_, address), Admin(address) as admin:
+            async with controlled() as (_, address), Admin(address) as admin:
                 await admin.create_topics([_new("there")])
                 created = await admin.create_topics([_new("new"), _new("there")])
                 assert created.topic_id("new") != ZERO_TOPIC_ID
@@ -187,7 +163,7 @@ class TestErrors:
 
     def test_what_stands_for_none_in_a_request_is_refused_without_being_asked(self) -> None:
         async def main() -> None:
-            async with _controlled() as (controlled, address), Admin(address) as admin:
+            async with controlled() as (machine, address), Admin(address) as admin:
                 topic_id = (await admin.create_topics([_new("t"), _new("")])).topic_id("t")
                 ids = TopicCollection.of_topic_ids([ZERO_TOPIC_ID, topic_id])
                 by_id = (await admin.describe_topics(ids)).topic_id_values() or {}
@@ -197,15 +173,15 @@ class TestErrors:
                 by_name = (await admin.delete_topics(names)).topic_name_values() or {}
                 assert isinstance(by_name[""].error, InvalidTopicError)
                 assert by_name["t"].result().topic_id == topic_id
-                before = len(controlled.asked)
+                before = len(machine.asked)
                 await admin.describe_topics(TopicCollection.of_topic_ids([ZERO_TOPIC_ID]))
-                assert len(controlled.asked) == before
+                assert len(machine.asked) == before
 
         run(main())
 
     def test_of_the_request_as_a_whole_are_raised_at_once(self) -> None:
         async def main() -> None:
-            async with _controlled() as (_, address):
+            async with controlled() as (_, address):
                 client = Client(address)
                 async with Admin(client) as admin:
                     await admin.cluster()
@@ -247,7 +223,7 @@ class TestCollections:
 class TestCluster:
     def test_names_and_ids(self) -> None:
         async def main() -> None:
-            async with _controlled() as (_, address), Admin(address) as admin:
+            async with controlled() as (_, address), Admin(address) as admin:
                 created = await admin.create_topics([_new("t"), _new("u")])
                 ids = {created.topic_id("t"), created.topic_id("u")}
                 cluster = await admin.cluster()
@@ -267,7 +243,7 @@ class TestCluster:
 
     def test_only_checked_has_no_id(self) -> None:
         async def main() -> None:
-            async with _controlled() as (_, address), Admin(address) as admin:
+            async with controlled() as (_, address), Admin(address) as admin:
                 checked = await admin.create_topics([_new("t")], validate_only=True)
                 assert checked.topic_id("t") == ZERO_TOPIC_ID
                 assert (await admin.cluster()).topics() == frozenset()

@@ -9,9 +9,10 @@ from contextlib import asynccontextmanager
 import grpc
 import pytest
 
-from kraft.v1 import admin_pb2, controller_pb2_grpc, quorum_pb2, quorum_pb2_grpc
+from kraft.v1 import access_pb2, admin_pb2, controller_pb2_grpc, quorum_pb2, quorum_pb2_grpc
 from kraft.v1 import controller_pb2 as pb
 from metadata_log.ids import ZERO_TOPIC_ID
+from metadata_log.image import AclEntry
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
 from quorum.controller import requests as r
@@ -22,6 +23,16 @@ from quorum.transport.channel import open_channel
 from quorum.transport.convert.calls import KINDS
 from tests.support.loop import run, until
 from tests.support.scripted_node import ScriptedNode, served
+
+ENTRY = AclEntry(
+    resource_type=2,
+    resource_name="orders",
+    pattern_type=3,
+    principal="User:alice",
+    host="*",
+    operation=3,
+    permission_type=3,
+)
 
 
 def _created(call: ClientCall) -> ClientAnswer:
@@ -326,6 +337,14 @@ class TestSingleCalls:
                     await stub.AssignReplicasToDirs(admin_pb2.AssignReplicasToDirsRequest()),
                     await stub.UnregisterBroker(admin_pb2.UnregisterBrokerRequest()),
                     await stub.UpdateFeatures(admin_pb2.UpdateFeaturesRequest()),
+                    await stub.DescribeConfigs(admin_pb2.DescribeConfigsRequest()),
+                    await stub.CreateAcls(access_pb2.CreateAclsRequest()),
+                    await stub.DeleteAcls(access_pb2.DeleteAclsRequest()),
+                    await stub.DescribeAcls(access_pb2.DescribeAclsRequest()),
+                    await stub.AlterClientQuotas(access_pb2.AlterClientQuotasRequest()),
+                    await stub.DescribeClientQuotas(access_pb2.DescribeClientQuotasRequest()),
+                    await stub.AlterUserScramCredentials(access_pb2.AlterUserScramCredentialsRequest()),
+                    await stub.DescribeUserScramCredentials(access_pb2.DescribeUserScramCredentialsRequest()),
                 ]
             assert {answer.outcome.error_code for answer in answers} == {Error.NOT_CONTROLLER}
             assert [type(call.request) for call in node.calls] == [kind.request for kind in KINDS]
@@ -351,7 +370,21 @@ class TestSingleCalls:
                 stub = controller_pb2_grpc.ControllerStub(channel)
                 answer = await stub.DescribeTopics(pb.DescribeTopicsRequest(all_topics=True))
             assert answer.outcome.error_code == Error.MESSAGE_TOO_LARGE
-            assert "Session" in answer.outcome.error_message
+            assert "ask for less, or on a Session" in answer.outcome.error_message
+
+        run(main())
+
+    def test_an_answer_that_fits_no_message_says_that_it_was_done(self) -> None:
+        async def main() -> None:
+            node = ScriptedNode()
+            node.at_once = lambda call: ClientAnswer(
+                response=r.DeleteAclsResponse(results=(r.AclDeletionResult(matching=(ENTRY,) * 50_000),))
+            )
+            async with served(node) as address, open_channel(address) as channel:
+                stub = controller_pb2_grpc.ControllerStub(channel)
+                answer = await stub.DeleteAcls(access_pb2.DeleteAclsRequest())
+            assert answer.outcome.error_code == Error.MESSAGE_TOO_LARGE
+            assert "delete_acls was done" in answer.outcome.error_message
 
         run(main())
 

@@ -95,7 +95,7 @@ def test_the_same_answers_and_the_same_image(ours: KafkaOnOurs, kafkas: KafkaClu
     ours.ours.kill_all()
     rival.kill()
     mine, theirs = (
-        set(comparable_image(read_history(directory).image, duel.world.by_hand))
+        set(comparable_image(read_history(directory).image, duel.world.by_hand, duel.world.quotas_apart))
         for directory in (leader.metadata_dir, rival.metadata_dir)
     )
     unlike = [*(f"only ours: {line}" for line in mine - theirs), *(f"only Kafka's: {line}" for line in theirs - mine)]

@@ -61,6 +61,7 @@ LEADER_MUTANTS: Final = (
         module="quorum.raft.read_barrier",
         was="    state.barrier.waiting = asked.token\n    maybe",
         becomes='    setattr(state.barrier, "proving" if state.barrier.proving else "waiting", asked.token)\n    maybe',
+        seeds=600,
     ),
     Mutant(
         name="a read barrier waits for who votes no more",

@@ -13,5 +13,7 @@ RED_SEEDS: Final[dict[int, str]] = {
     125: "a log was cut inside a batch, where it lacks the leader's epoch (`truncation_for`)",
     720_000_000_057: "bits were to rot in a segment that was removed, though not durably (the fault's own mistake)",
     720_000_000_585: "a leader's log began with a snapshot that had rotted; a checker took it for one that lacks it",
+    481_930_728_040: "who was behind by more than an answer holds waited before each answer (`_was_cut_short`)",
+    204_293_055_668: "an agent that lagged staged what it was since given back (the checker's own mistake)",
     305: "a process was killed; the next one promised what it read and no disk had yet (`recovery._make_durable`)",
 }

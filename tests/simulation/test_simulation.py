@@ -20,10 +20,10 @@ from tests.simulation.planting import Mutant, mutated_source
 from tests.simulation.red_seeds import RED_SEEDS
 from tests.simulation.setup import story_of
 from tests.simulation.story import tell
+from tests.support.cores import CORES
 from tests.support.fresh_seed import fresh_seed
 
-WORKERS = os.cpu_count() or 1
-CAMPAIGN_S = 600 if os.environ.get("LONG") else 600 // WORKERS
+CAMPAIGN_S = 600 if os.environ.get("LONG") else 600 // CORES
 """Ten minutes of fresh seeds, on one core or on several at once; with LONG=1 on each."""
 QUICK_PROOFS = (
     "an agent makes a directory under its own name at once",
@@ -123,7 +123,7 @@ def test_the_command_to_replay_names_what_was_kept() -> None:
 @pytest.mark.timeout(CAMPAIGN_S * 4 + 600)
 def test_fresh_seeds() -> None:
     first = fresh_seed("SIM_SEED", 1 << 40)
-    tally = run_for(CAMPAIGN_S, workers=WORKERS, first=first)
+    tally = run_for(CAMPAIGN_S, workers=CORES, first=first)
     print(f"\nSIM_SEED={first}: {tally}")
     assert tally.failed is None, report(tally.failed)
 
@@ -142,7 +142,7 @@ def test_the_unit_tests_see_of_the_planted_bugs_what_the_table_says() -> None:
     rows = {name: row for name, row in read_table().items() if row.unit_tests}
     names = rows if os.environ.get("LONG") else QUICK_PROOFS
     chosen = [mutant for mutant in MUTANTS if mutant.name in names]
-    said = {mutant.name: unit_tests == PASS for mutant, _, unit_tests in prove(chosen, WORKERS)}
+    said = {mutant.name: unit_tests == PASS for mutant, _, unit_tests in prove(chosen, CORES)}
     assert said == {name: rows[name].unit_tests == PASS for name in said}
 
 

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 
 from metadata_log.batch import iter_batches
-from metadata_log.directory import META_PROPERTIES_FILE
+from metadata_log.directory import META_PROPERTIES_FILE, PARTITION_METADATA_FILE, QUORUM_STATE_FILE
 from tests.support.damage import Cluster, Damage, Planted, with_bytes
 from tests.support.damage_files import epoch_file_changed
 
@@ -61,7 +61,39 @@ def _without_directory_id(node_id: int) -> Callable[[Cluster], Planted]:
     return plant
 
 
+def broker_disk_without_properties(cluster: Cluster) -> Planted:
+    """A broker's second disk, with partitions and no metadata log, without its meta.properties."""
+    disk = cluster.node(11) / "data1"
+    (disk / META_PROPERTIES_FILE).unlink()
+    return Planted("not_formatted", 11, disk)
+
+
+def broker_disk_with_another_id(cluster: Cluster) -> Planted:
+    """The same disk with another directory.id than the one that is registered, and assigned partitions."""
+    path = cluster.node(11) / "data1" / META_PROPERTIES_FILE
+    path.write_text(path.read_text().replace("6y6OYCbUqyddgSW8tK_XgQ", "ZGlyZWN0b3J5LWlkLTk5OQ"))
+    return Planted("directory_not_registered", 11, path, also=frozenset({"partition_on_other_disk"}))
+
+
+def voted_in_another_cluster(cluster: Cluster) -> Planted:
+    """A quorum-state of version 0 with the id of another cluster, which Kafka leaves empty there."""
+    path = cluster.metadata(3) / QUORUM_STATE_FILE
+    path.write_text(path.read_text().replace('"clusterId":""', '"clusterId":"YW5vdGhlci1jbHVzdGVy"'))
+    return Planted("foreign_cluster", 3, path)
+
+
+def metadata_partition_file_missing(cluster: Cluster) -> Planted:
+    """A metadata log without the partition.metadata that Kafka writes before the first batch."""
+    path = cluster.metadata(3) / PARTITION_METADATA_FILE
+    path.unlink()
+    return Planted("missing_file", 3, path)
+
+
 BESIDE_DAMAGE = [
+    Damage("broker_disk_without_properties", "every-record", broker_disk_without_properties),
+    Damage("broker_disk_with_another_id", "every-record", broker_disk_with_another_id),
+    Damage("voted_in_another_cluster", "static-3.9", voted_in_another_cluster),
+    Damage("metadata_partition_file_missing", "every-record", metadata_partition_file_missing),
     Damage("voter_without_directory_id", "basic", _without_directory_id(2)),
     Damage("broker_without_directory_id", "basic", _without_directory_id(11)),
     Damage("producers_flipped", "basic", _producers(bytes.fromhex("0001 48674bc6 00000000"))),

@@ -294,7 +294,7 @@ FILE_DAMAGE = [
     Damage("unreadable_checkpoint", "failovers", _unreadable("unreadable_file", "*244-*.checkpoint")),
     Damage("unreadable_epochs", "failovers", _unreadable("unreadable_file", EPOCH_FILE)),
     Damage("unreadable_quorum_state", "failovers", _unreadable("unreadable_file", QUORUM_STATE_FILE)),
-    Damage("unreadable_properties", "basic", _unreadable("corrupt_file", META_PROPERTIES_FILE)),
+    Damage("unreadable_properties", "basic", _unreadable("unreadable_file", META_PROPERTIES_FILE)),
     *(
         Damage(plant.__name__, "failovers", plant)
         for plant in (

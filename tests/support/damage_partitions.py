@@ -14,8 +14,7 @@ from tests.support.damage_reach import bare, cut_at
 from tests.support.damage_records import NEW_ID
 
 OFFSETS_FILE = "replication-offset-checkpoint"
-_BEYOND = frozenset({"partition_beyond_logs", "partition_stale"})
-"""Partitions that were added to a topic meanwhile look as if they had gone."""
+_BEYOND = frozenset({"partition_beyond_logs"})
 
 
 def _last_topic(path: Path) -> int:
@@ -81,6 +80,17 @@ def set_aside(cluster: Cluster) -> Planted:
     return Planted("partition_missing", 12, path)
 
 
+def _beside(name: str, disk: str = "data") -> Callable[[Cluster], Planted]:
+    """A directory on a broker's disk that is no partition's."""
+
+    def plant(cluster: Cluster) -> Planted:
+        path = cluster.node(11) / disk / name
+        path.mkdir()
+        return Planted("strange_directory", 11, path)
+
+    return plant
+
+
 def unheard_of(cluster: Cluster) -> Planted:
     """A directory of a topic that no log knows, all of which begin with a checkpoint: of a broker that was at work."""
     path = cluster.disk(11) / "later-0" / "partition.metadata"
@@ -100,5 +110,7 @@ PARTITION_DAMAGE = [
     Damage("partition_gone_at_3_9", "static-3.9", _listed_and_gone(11)),
     Damage("partition_gone_of_voters_that_change", "dynamic-voters", _listed_and_gone(11)),
     Damage("partition_gone_of_broker_behind", "every-record", _listed_and_gone(13)),
+    Damage("lost_and_found_on_a_broker", "basic", _beside("lost+found")),
+    Damage("folder_on_a_brokers_second_disk", "every-record", _beside("backup-of-mail", "data1")),
     Damage("partition_set_aside", "failovers", set_aside),
 ]

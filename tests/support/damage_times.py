@@ -35,19 +35,24 @@ def _renamed(
 def header_of_other_time(cluster: Cluster) -> Planted:
     """A checkpoint whose header has a time at which nothing in the log was written."""
     path = next(iter(cluster.metadata(11).glob("*0255-*.checkpoint")))
+    shift_header_time(path, 1)
+    return Planted("checkpoint_disagrees", 11, path, 255)
+
+
+def shift_header_time(path: Path, by_ms: int) -> None:
+    """Another time of the last batch in a checkpoint's header."""
     batches = split(path)
     records = [
         decode_control(raw.key or b"", raw.value or b"") for raw in batch_records(batches[0], parse_header(batches[0]))
     ]
     changed = [
-        SnapshotHeaderRecord(last_contained_log_timestamp=record.last_contained_log_timestamp + 1)
+        SnapshotHeaderRecord(last_contained_log_timestamp=record.last_contained_log_timestamp + by_ms)
         if isinstance(record, SnapshotHeaderRecord)
         else record
         for record in records
     ]
     batches[0] = controls_of(batches[0], changed)
     write(path, batches)
-    return Planted("checkpoint_disagrees", 11, path, 255)
 
 
 def _set_back(number: Callable[[Path], int]) -> Callable[[Cluster], Planted]:

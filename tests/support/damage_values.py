@@ -240,6 +240,14 @@ VALUE_DAMAGE = [
         "impossible_record",
         lambda c: [FeatureLevelRecord(name="group.version", feature_level=-5)],
     ),
+    appended(
+        "feature_level_too_high",
+        "unknown_feature_level",
+        lambda c: [FeatureLevelRecord(name="eligible.leader.replicas.version", feature_level=9)],
+    ),
+    appended(
+        "feature_unknown", "unknown_feature_level", lambda c: [FeatureLevelRecord(name="no.such.one", feature_level=1)]
+    ),
     appended("broker_epoch_back", "broker_epoch_went_back", lambda c: [broker_record(11, 1)]),
     appended(
         "directory_of_two_brokers",

@@ -80,7 +80,7 @@ def _in_checkpoint(node_id: int, name: str, change: Change) -> Callable[[Cluster
 
 
 FIRST_CHECKPOINT = "00000000000000000000-0000000000.checkpoint"
-_SENT = "00000000000000000244-0000000001.checkpoint"
+SENT_CHECKPOINT = "00000000000000000244-0000000001.checkpoint"
 """On node 2 of `failovers`: its log begins there."""
 _OF_BROKER = "00000000000000000310-0000000009.checkpoint"
 """No other replica has one at that offset."""
@@ -94,7 +94,10 @@ _CHANGES = {
 }
 
 VOTER_DAMAGE = [
-    *(Damage(f"sent_checkpoint_{name}", "failovers", _in_checkpoint(2, _SENT, it)) for name, it in _CHANGES.items()),
+    *(
+        Damage(f"sent_checkpoint_{name}", "failovers", _in_checkpoint(2, SENT_CHECKPOINT, it))
+        for name, it in _CHANGES.items()
+    ),
     *(
         Damage(f"brokers_checkpoint_{name}", "failovers", _in_checkpoint(11, _OF_BROKER, it))
         for name, it in _CHANGES.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -66,8 +66,9 @@ class GrpcController:
 class GrpcControllers:
     """Controllers 1 to 3."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, properties: Mapping[str, str]) -> None:
         self._path = path
+        self._properties = properties
         self.nodes = {config.node_id: GrpcController(config) for config in self._formatted()}
 
     @property
@@ -132,6 +133,7 @@ class GrpcControllers:
                 "listeners": f"CONTROLLER://127.0.0.1:{controller},GRPC://127.0.0.1:{own}",
                 "log.dirs": directory,
                 "broker.session.timeout.ms": "60000",
+                **self._properties,
             }
         )
 
@@ -146,9 +148,9 @@ def _free_ports(count: int) -> list[int]:
 
 
 @asynccontextmanager
-async def three_controllers(path: Path) -> AsyncIterator[GrpcControllers]:
-    """Formatted, started, and stopped at the end."""
-    controllers = GrpcControllers(path)
+async def three_controllers(path: Path, properties: Mapping[str, str] | None = None) -> AsyncIterator[GrpcControllers]:
+    """Formatted, started, and stopped at the end; `properties` stand in the file of each."""
+    controllers = GrpcControllers(path, properties or {})
     for node in controllers.nodes.values():
         await node.start()
     try:

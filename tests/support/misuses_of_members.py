@@ -117,6 +117,11 @@ MEMBERS_MISUSES: Final = (
         r"voter 3 of --set has no --dir",
     ),
     Case(
+        "a second quorum beside a sound majority",
+        lambda b: [*voters(b, "1@a:1", nodes=(1,)), "--copy", b.node("basic", 2), "--copy", b.node("basic", 3)],
+        r"voters (2, 3|3, 2) are here and sound, a majority of 3, and no --dir.*a second quorum.*--set",
+    ),
+    Case(
         "a directory that is to have no vote", lambda b: voters(b, "1@a:1", "2@b:1"), r"is not among --set: name node 3"
     ),
     Case(

@@ -1340,3 +1340,265 @@ class UpdateFeaturesResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__error_message) -> _WhichOneofReturnType__error_message | None: ...
 
 Global___UpdateFeaturesResponse: _TypeAlias = UpdateFeaturesResponse  # noqa: Y015
+
+@_typing.final
+class DescribeConfigsRequest(_message.Message):
+    """Describes configs (KIP-133, KIP-226)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESOURCES_FIELD_NUMBER: _builtins.int
+    INCLUDE_SYNONYMS_FIELD_NUMBER: _builtins.int
+    AT_LEAST_OFFSET_FIELD_NUMBER: _builtins.int
+    CONSISTENCY_FIELD_NUMBER: _builtins.int
+    include_synonyms: _builtins.bool
+    """Tell also what each config falls back to."""
+    at_least_offset: _builtins.int
+    """For AT_LEAST: any replica answers whose image reaches at least this far (exclusive); 0 takes what any replica has."""
+    consistency: _common_pb2.Consistency.ValueType
+    """What the answer has to be of; left out, it follows from `at_least_offset`."""
+    @_builtins.property
+    def resources(self) -> _containers.RepeatedCompositeFieldContainer[Global___ResourceToDescribe]:
+        """What to describe."""
+
+    def __init__(
+        self,
+        *,
+        resources: _abc.Iterable[Global___ResourceToDescribe] | None = ...,
+        include_synonyms: _builtins.bool = ...,
+        at_least_offset: _builtins.int | None = ...,
+        consistency: _common_pb2.Consistency.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_at_least_offset", b"_at_least_offset", "at_least_offset", b"at_least_offset"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_least_offset", b"_at_least_offset", "at_least_offset", b"at_least_offset", "consistency", b"consistency", "include_synonyms", b"include_synonyms", "resources", b"resources"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__at_least_offset: _TypeAlias = _typing.Literal["at_least_offset"]  # noqa: Y015
+    _WhichOneofArgType__at_least_offset: _TypeAlias = _typing.Literal["_at_least_offset", b"_at_least_offset"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__at_least_offset) -> _WhichOneofReturnType__at_least_offset | None: ...
+
+Global___DescribeConfigsRequest: _TypeAlias = DescribeConfigsRequest  # noqa: Y015
+
+@_typing.final
+class ResourceToDescribe(_message.Message):
+    """What the configs are of."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESOURCE_TYPE_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    NAMES_FIELD_NUMBER: _builtins.int
+    resource_type: _builtins.int
+    """2 a topic, 4 the answering node itself (without a name: what is set for all brokers), 16 a subscription to client
+    metrics, 32 a group.
+    """
+    name: _builtins.str
+    """Name of the topic, id of the node, and so on."""
+    @_builtins.property
+    def names(self) -> Global___ConfigNames:
+        """Only these configs; left out or empty: all."""
+
+    def __init__(
+        self,
+        *,
+        resource_type: _builtins.int = ...,
+        name: _builtins.str = ...,
+        names: Global___ConfigNames | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["names", b"names"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "names", b"names", "resource_type", b"resource_type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResourceToDescribe: _TypeAlias = ResourceToDescribe  # noqa: Y015
+
+@_typing.final
+class ConfigNames(_message.Message):
+    """A list of names that may be left out as a whole."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VALUES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def values(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of configs."""
+
+    def __init__(
+        self,
+        *,
+        values: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["values", b"values"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ConfigNames: _TypeAlias = ConfigNames  # noqa: Y015
+
+@_typing.final
+class DescribeConfigsResponse(_message.Message):
+    """The answer to DescribeConfigs."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    RESOURCES_FIELD_NUMBER: _builtins.int
+    ERROR_CODE_FIELD_NUMBER: _builtins.int
+    ERROR_MESSAGE_FIELD_NUMBER: _builtins.int
+    error_code: _builtins.int
+    """Kafka's error code for the request as a whole; 0 is none."""
+    error_message: _builtins.str
+    """What is wrong with it, in words."""
+    @_builtins.property
+    def outcome(self) -> _common_pb2.Outcome:
+        """How the node dealt with the request."""
+
+    @_builtins.property
+    def resources(self) -> _containers.RepeatedCompositeFieldContainer[Global___DescribedResource]:
+        """The resources of the request, in the same order."""
+
+    def __init__(
+        self,
+        *,
+        outcome: _common_pb2.Outcome | None = ...,
+        resources: _abc.Iterable[Global___DescribedResource] | None = ...,
+        error_code: _builtins.int = ...,
+        error_message: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_message", b"error_message", "outcome", b"outcome"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_code", b"error_code", "error_message", b"error_message", "outcome", b"outcome", "resources", b"resources"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__error_message: _TypeAlias = _typing.Literal["error_message"]  # noqa: Y015
+    _WhichOneofArgType__error_message: _TypeAlias = _typing.Literal["_error_message", b"_error_message"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__error_message) -> _WhichOneofReturnType__error_message | None: ...
+
+Global___DescribeConfigsResponse: _TypeAlias = DescribeConfigsResponse  # noqa: Y015
+
+@_typing.final
+class DescribedResource(_message.Message):
+    """One resource."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESOURCE_TYPE_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    CONFIGS_FIELD_NUMBER: _builtins.int
+    ERROR_CODE_FIELD_NUMBER: _builtins.int
+    ERROR_MESSAGE_FIELD_NUMBER: _builtins.int
+    resource_type: _builtins.int
+    """As in the request."""
+    name: _builtins.str
+    """As in the request."""
+    error_code: _builtins.int
+    """Kafka's error code; 0 is none."""
+    error_message: _builtins.str
+    """What is wrong, in words."""
+    @_builtins.property
+    def configs(self) -> _containers.RepeatedCompositeFieldContainer[Global___DescribedConfig]:
+        """Its configs, by name."""
+
+    def __init__(
+        self,
+        *,
+        resource_type: _builtins.int = ...,
+        name: _builtins.str = ...,
+        configs: _abc.Iterable[Global___DescribedConfig] | None = ...,
+        error_code: _builtins.int = ...,
+        error_message: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_message", b"error_message"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "configs", b"configs", "error_code", b"error_code", "error_message", b"error_message", "name", b"name", "resource_type", b"resource_type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__error_message: _TypeAlias = _typing.Literal["error_message"]  # noqa: Y015
+    _WhichOneofArgType__error_message: _TypeAlias = _typing.Literal["_error_message", b"_error_message"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__error_message) -> _WhichOneofReturnType__error_message | None: ...
+
+Global___DescribedResource: _TypeAlias = DescribedResource  # noqa: Y015
+
+@_typing.final
+class DescribedConfig(_message.Message):
+    """One config as it is in force."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    READ_ONLY_FIELD_NUMBER: _builtins.int
+    IS_SENSITIVE_FIELD_NUMBER: _builtins.int
+    SYNONYMS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name of the config."""
+    value: _builtins.str
+    """Its value; left out where there is none, and where it is or may be a secret."""
+    source: _builtins.int
+    """Who has set it: 1 the topic, 2 the node (dynamically), 3 all brokers (dynamically), 4 the node's file, 5 nobody: it
+    is the default, 7 the subscription to client metrics, 8 the group.
+    """
+    kind: _builtins.int
+    """1 boolean, 2 string, 3 int, 4 short, 5 long, 6 double, 7 list, 8 class, 9 password."""
+    read_only: _builtins.bool
+    """It cannot be altered."""
+    is_sensitive: _builtins.bool
+    """It is or may be a secret."""
+    @_builtins.property
+    def synonyms(self) -> _containers.RepeatedCompositeFieldContainer[Global___ConfigSynonym]:
+        """The values that it has, the first of which is in force, where they were asked for."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        value: _builtins.str | None = ...,
+        source: _builtins.int = ...,
+        kind: _builtins.int = ...,
+        read_only: _builtins.bool = ...,
+        is_sensitive: _builtins.bool = ...,
+        synonyms: _abc.Iterable[Global___ConfigSynonym] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_value", b"_value", "value", b"value"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_value", b"_value", "is_sensitive", b"is_sensitive", "kind", b"kind", "name", b"name", "read_only", b"read_only", "source", b"source", "synonyms", b"synonyms", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__value: _TypeAlias = _typing.Literal["value"]  # noqa: Y015
+    _WhichOneofArgType__value: _TypeAlias = _typing.Literal["_value", b"_value"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__value) -> _WhichOneofReturnType__value | None: ...
+
+Global___DescribedConfig: _TypeAlias = DescribedConfig  # noqa: Y015
+
+@_typing.final
+class ConfigSynonym(_message.Message):
+    """One value of a config."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name of the config that it is set by."""
+    value: _builtins.str
+    """The value; left out where it is or may be a secret."""
+    source: _builtins.int
+    """As of the config."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        value: _builtins.str | None = ...,
+        source: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_value", b"_value", "value", b"value"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_value", b"_value", "name", b"name", "source", b"source", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__value: _TypeAlias = _typing.Literal["value"]  # noqa: Y015
+    _WhichOneofArgType__value: _TypeAlias = _typing.Literal["_value", b"_value"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__value) -> _WhichOneofReturnType__value | None: ...
+
+Global___ConfigSynonym: _TypeAlias = ConfigSynonym  # noqa: Y015

@@ -11,6 +11,7 @@ from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
+from kraft.v1 import access_pb2 as _access_pb2
 from kraft.v1 import admin_pb2 as _admin_pb2
 from kraft.v1 import common_pb2 as _common_pb2
 import builtins as _builtins
@@ -72,6 +73,14 @@ class Call(_message.Message):
     ASSIGN_REPLICAS_TO_DIRS_FIELD_NUMBER: _builtins.int
     UNREGISTER_BROKER_FIELD_NUMBER: _builtins.int
     UPDATE_FEATURES_FIELD_NUMBER: _builtins.int
+    DESCRIBE_CONFIGS_FIELD_NUMBER: _builtins.int
+    CREATE_ACLS_FIELD_NUMBER: _builtins.int
+    DELETE_ACLS_FIELD_NUMBER: _builtins.int
+    DESCRIBE_ACLS_FIELD_NUMBER: _builtins.int
+    ALTER_CLIENT_QUOTAS_FIELD_NUMBER: _builtins.int
+    DESCRIBE_CLIENT_QUOTAS_FIELD_NUMBER: _builtins.int
+    ALTER_USER_SCRAM_CREDENTIALS_FIELD_NUMBER: _builtins.int
+    DESCRIBE_USER_SCRAM_CREDENTIALS_FIELD_NUMBER: _builtins.int
     request_id: _builtins.int
     """Chosen by the caller, different from those of its calls still unanswered on this stream."""
     timeout_ms: _builtins.int
@@ -140,6 +149,38 @@ class Call(_message.Message):
     def update_features(self) -> _admin_pb2.UpdateFeaturesRequest:
         """Set levels of features."""
 
+    @_builtins.property
+    def describe_configs(self) -> _admin_pb2.DescribeConfigsRequest:
+        """Describe configs."""
+
+    @_builtins.property
+    def create_acls(self) -> _access_pb2.CreateAclsRequest:
+        """Add access control entries."""
+
+    @_builtins.property
+    def delete_acls(self) -> _access_pb2.DeleteAclsRequest:
+        """Remove access control entries."""
+
+    @_builtins.property
+    def describe_acls(self) -> _access_pb2.DescribeAclsRequest:
+        """List access control entries."""
+
+    @_builtins.property
+    def alter_client_quotas(self) -> _access_pb2.AlterClientQuotasRequest:
+        """Change client quotas."""
+
+    @_builtins.property
+    def describe_client_quotas(self) -> _access_pb2.DescribeClientQuotasRequest:
+        """List client quotas."""
+
+    @_builtins.property
+    def alter_user_scram_credentials(self) -> _access_pb2.AlterUserScramCredentialsRequest:
+        """Change SCRAM credentials."""
+
+    @_builtins.property
+    def describe_user_scram_credentials(self) -> _access_pb2.DescribeUserScramCredentialsRequest:
+        """Tell SCRAM credentials."""
+
     def __init__(
         self,
         *,
@@ -161,12 +202,20 @@ class Call(_message.Message):
         assign_replicas_to_dirs: _admin_pb2.AssignReplicasToDirsRequest | None = ...,
         unregister_broker: _admin_pb2.UnregisterBrokerRequest | None = ...,
         update_features: _admin_pb2.UpdateFeaturesRequest | None = ...,
+        describe_configs: _admin_pb2.DescribeConfigsRequest | None = ...,
+        create_acls: _access_pb2.CreateAclsRequest | None = ...,
+        delete_acls: _access_pb2.DeleteAclsRequest | None = ...,
+        describe_acls: _access_pb2.DescribeAclsRequest | None = ...,
+        alter_client_quotas: _access_pb2.AlterClientQuotasRequest | None = ...,
+        describe_client_quotas: _access_pb2.DescribeClientQuotasRequest | None = ...,
+        alter_user_scram_credentials: _access_pb2.AlterUserScramCredentialsRequest | None = ...,
+        describe_user_scram_credentials: _access_pb2.DescribeUserScramCredentialsRequest | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_topics", b"delete_topics", "describe_topics", b"describe_topics", "elect_leaders", b"elect_leaders", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "request", b"request", "unregister_broker", b"unregister_broker", "update_features", b"update_features"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_client_quotas", b"alter_client_quotas", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "alter_user_scram_credentials", b"alter_user_scram_credentials", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_acls", b"create_acls", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_acls", b"delete_acls", "delete_topics", b"delete_topics", "describe_acls", b"describe_acls", "describe_client_quotas", b"describe_client_quotas", "describe_configs", b"describe_configs", "describe_topics", b"describe_topics", "describe_user_scram_credentials", b"describe_user_scram_credentials", "elect_leaders", b"elect_leaders", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "request", b"request", "unregister_broker", b"unregister_broker", "update_features", b"update_features"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_topics", b"delete_topics", "describe_topics", b"describe_topics", "elect_leaders", b"elect_leaders", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "request", b"request", "request_id", b"request_id", "timeout_ms", b"timeout_ms", "unregister_broker", b"unregister_broker", "update_features", b"update_features"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_client_quotas", b"alter_client_quotas", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "alter_user_scram_credentials", b"alter_user_scram_credentials", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_acls", b"create_acls", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_acls", b"delete_acls", "delete_topics", b"delete_topics", "describe_acls", b"describe_acls", "describe_client_quotas", b"describe_client_quotas", "describe_configs", b"describe_configs", "describe_topics", b"describe_topics", "describe_user_scram_credentials", b"describe_user_scram_credentials", "elect_leaders", b"elect_leaders", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "request", b"request", "request_id", b"request_id", "timeout_ms", b"timeout_ms", "unregister_broker", b"unregister_broker", "update_features", b"update_features"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_request: _TypeAlias = _typing.Literal["create_topics", "delete_topics", "describe_topics", "register_broker", "broker_heartbeat", "alter_partition", "register_controller", "create_partitions", "incremental_alter_configs", "alter_partition_reassignments", "list_partition_reassignments", "elect_leaders", "allocate_producer_ids", "assign_replicas_to_dirs", "unregister_broker", "update_features"]  # noqa: Y015
+    _WhichOneofReturnType_request: _TypeAlias = _typing.Literal["create_topics", "delete_topics", "describe_topics", "register_broker", "broker_heartbeat", "alter_partition", "register_controller", "create_partitions", "incremental_alter_configs", "alter_partition_reassignments", "list_partition_reassignments", "elect_leaders", "allocate_producer_ids", "assign_replicas_to_dirs", "unregister_broker", "update_features", "describe_configs", "create_acls", "delete_acls", "describe_acls", "alter_client_quotas", "describe_client_quotas", "alter_user_scram_credentials", "describe_user_scram_credentials"]  # noqa: Y015
     _WhichOneofArgType_request: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_request) -> _WhichOneofReturnType_request | None: ...
 
@@ -219,13 +268,21 @@ class Answer(_message.Message):
     ASSIGN_REPLICAS_TO_DIRS_FIELD_NUMBER: _builtins.int
     UNREGISTER_BROKER_FIELD_NUMBER: _builtins.int
     UPDATE_FEATURES_FIELD_NUMBER: _builtins.int
+    DESCRIBE_CONFIGS_FIELD_NUMBER: _builtins.int
+    CREATE_ACLS_FIELD_NUMBER: _builtins.int
+    DELETE_ACLS_FIELD_NUMBER: _builtins.int
+    DESCRIBE_ACLS_FIELD_NUMBER: _builtins.int
+    ALTER_CLIENT_QUOTAS_FIELD_NUMBER: _builtins.int
+    DESCRIBE_CLIENT_QUOTAS_FIELD_NUMBER: _builtins.int
+    ALTER_USER_SCRAM_CREDENTIALS_FIELD_NUMBER: _builtins.int
+    DESCRIBE_USER_SCRAM_CREDENTIALS_FIELD_NUMBER: _builtins.int
     UNKNOWN_FIELD_NUMBER: _builtins.int
     HAS_MORE_FIELD_NUMBER: _builtins.int
     request_id: _builtins.int
     """Of the call."""
     has_more: _builtins.bool
-    """Whether the answer goes on: another one with the same id follows, whose topics stand after these. Only
-    describe_topics is ever answered in parts.
+    """Whether the answer goes on: another one with the same id follows, whose topics (resources, ...) stand after these.
+    Only what may be longer than its request, a description and delete_acls, is ever answered in parts.
     """
     @_builtins.property
     def create_topics(self) -> Global___CreateTopicsResponse:
@@ -292,6 +349,38 @@ class Answer(_message.Message):
         """To update_features."""
 
     @_builtins.property
+    def describe_configs(self) -> _admin_pb2.DescribeConfigsResponse:
+        """To describe_configs."""
+
+    @_builtins.property
+    def create_acls(self) -> _access_pb2.CreateAclsResponse:
+        """To create_acls."""
+
+    @_builtins.property
+    def delete_acls(self) -> _access_pb2.DeleteAclsResponse:
+        """To delete_acls."""
+
+    @_builtins.property
+    def describe_acls(self) -> _access_pb2.DescribeAclsResponse:
+        """To describe_acls."""
+
+    @_builtins.property
+    def alter_client_quotas(self) -> _access_pb2.AlterClientQuotasResponse:
+        """To alter_client_quotas."""
+
+    @_builtins.property
+    def describe_client_quotas(self) -> _access_pb2.DescribeClientQuotasResponse:
+        """To describe_client_quotas."""
+
+    @_builtins.property
+    def alter_user_scram_credentials(self) -> _access_pb2.AlterUserScramCredentialsResponse:
+        """To alter_user_scram_credentials."""
+
+    @_builtins.property
+    def describe_user_scram_credentials(self) -> _access_pb2.DescribeUserScramCredentialsResponse:
+        """To describe_user_scram_credentials."""
+
+    @_builtins.property
     def unknown(self) -> _common_pb2.Outcome:
         """To a call that held no request that this server knows."""
 
@@ -315,14 +404,22 @@ class Answer(_message.Message):
         assign_replicas_to_dirs: _admin_pb2.AssignReplicasToDirsResponse | None = ...,
         unregister_broker: _admin_pb2.UnregisterBrokerResponse | None = ...,
         update_features: _admin_pb2.UpdateFeaturesResponse | None = ...,
+        describe_configs: _admin_pb2.DescribeConfigsResponse | None = ...,
+        create_acls: _access_pb2.CreateAclsResponse | None = ...,
+        delete_acls: _access_pb2.DeleteAclsResponse | None = ...,
+        describe_acls: _access_pb2.DescribeAclsResponse | None = ...,
+        alter_client_quotas: _access_pb2.AlterClientQuotasResponse | None = ...,
+        describe_client_quotas: _access_pb2.DescribeClientQuotasResponse | None = ...,
+        alter_user_scram_credentials: _access_pb2.AlterUserScramCredentialsResponse | None = ...,
+        describe_user_scram_credentials: _access_pb2.DescribeUserScramCredentialsResponse | None = ...,
         unknown: _common_pb2.Outcome | None = ...,
         has_more: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_topics", b"delete_topics", "describe_topics", b"describe_topics", "elect_leaders", b"elect_leaders", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "response", b"response", "unknown", b"unknown", "unregister_broker", b"unregister_broker", "update_features", b"update_features"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_client_quotas", b"alter_client_quotas", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "alter_user_scram_credentials", b"alter_user_scram_credentials", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_acls", b"create_acls", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_acls", b"delete_acls", "delete_topics", b"delete_topics", "describe_acls", b"describe_acls", "describe_client_quotas", b"describe_client_quotas", "describe_configs", b"describe_configs", "describe_topics", b"describe_topics", "describe_user_scram_credentials", b"describe_user_scram_credentials", "elect_leaders", b"elect_leaders", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "response", b"response", "unknown", b"unknown", "unregister_broker", b"unregister_broker", "update_features", b"update_features"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_topics", b"delete_topics", "describe_topics", b"describe_topics", "elect_leaders", b"elect_leaders", "has_more", b"has_more", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "request_id", b"request_id", "response", b"response", "unknown", b"unknown", "unregister_broker", b"unregister_broker", "update_features", b"update_features"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_client_quotas", b"alter_client_quotas", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "alter_user_scram_credentials", b"alter_user_scram_credentials", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_acls", b"create_acls", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_acls", b"delete_acls", "delete_topics", b"delete_topics", "describe_acls", b"describe_acls", "describe_client_quotas", b"describe_client_quotas", "describe_configs", b"describe_configs", "describe_topics", b"describe_topics", "describe_user_scram_credentials", b"describe_user_scram_credentials", "elect_leaders", b"elect_leaders", "has_more", b"has_more", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "request_id", b"request_id", "response", b"response", "unknown", b"unknown", "unregister_broker", b"unregister_broker", "update_features", b"update_features"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_response: _TypeAlias = _typing.Literal["create_topics", "delete_topics", "describe_topics", "register_broker", "broker_heartbeat", "alter_partition", "register_controller", "create_partitions", "incremental_alter_configs", "alter_partition_reassignments", "list_partition_reassignments", "elect_leaders", "allocate_producer_ids", "assign_replicas_to_dirs", "unregister_broker", "update_features", "unknown"]  # noqa: Y015
+    _WhichOneofReturnType_response: _TypeAlias = _typing.Literal["create_topics", "delete_topics", "describe_topics", "register_broker", "broker_heartbeat", "alter_partition", "register_controller", "create_partitions", "incremental_alter_configs", "alter_partition_reassignments", "list_partition_reassignments", "elect_leaders", "allocate_producer_ids", "assign_replicas_to_dirs", "unregister_broker", "update_features", "describe_configs", "create_acls", "delete_acls", "describe_acls", "alter_client_quotas", "describe_client_quotas", "alter_user_scram_credentials", "describe_user_scram_credentials", "unknown"]  # noqa: Y015
     _WhichOneofArgType_response: _TypeAlias = _typing.Literal["response", b"response"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_response) -> _WhichOneofReturnType_response | None: ...
 

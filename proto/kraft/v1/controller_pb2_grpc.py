@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from kraft.v1 import access_pb2 as kraft_dot_v1_dot_access__pb2
 from kraft.v1 import admin_pb2 as kraft_dot_v1_dot_admin__pb2
 from kraft.v1 import controller_pb2 as kraft_dot_v1_dot_controller__pb2
 
@@ -116,6 +117,46 @@ class ControllerStub:
                 '/kraft.v1.Controller/UpdateFeatures',
                 request_serializer=kraft_dot_v1_dot_admin__pb2.UpdateFeaturesRequest.SerializeToString,
                 response_deserializer=kraft_dot_v1_dot_admin__pb2.UpdateFeaturesResponse.FromString,
+                _registered_method=True)
+        self.DescribeConfigs = channel.unary_unary(
+                '/kraft.v1.Controller/DescribeConfigs',
+                request_serializer=kraft_dot_v1_dot_admin__pb2.DescribeConfigsRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_admin__pb2.DescribeConfigsResponse.FromString,
+                _registered_method=True)
+        self.CreateAcls = channel.unary_unary(
+                '/kraft.v1.Controller/CreateAcls',
+                request_serializer=kraft_dot_v1_dot_access__pb2.CreateAclsRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_access__pb2.CreateAclsResponse.FromString,
+                _registered_method=True)
+        self.DeleteAcls = channel.unary_unary(
+                '/kraft.v1.Controller/DeleteAcls',
+                request_serializer=kraft_dot_v1_dot_access__pb2.DeleteAclsRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_access__pb2.DeleteAclsResponse.FromString,
+                _registered_method=True)
+        self.DescribeAcls = channel.unary_unary(
+                '/kraft.v1.Controller/DescribeAcls',
+                request_serializer=kraft_dot_v1_dot_access__pb2.DescribeAclsRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_access__pb2.DescribeAclsResponse.FromString,
+                _registered_method=True)
+        self.AlterClientQuotas = channel.unary_unary(
+                '/kraft.v1.Controller/AlterClientQuotas',
+                request_serializer=kraft_dot_v1_dot_access__pb2.AlterClientQuotasRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_access__pb2.AlterClientQuotasResponse.FromString,
+                _registered_method=True)
+        self.DescribeClientQuotas = channel.unary_unary(
+                '/kraft.v1.Controller/DescribeClientQuotas',
+                request_serializer=kraft_dot_v1_dot_access__pb2.DescribeClientQuotasRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_access__pb2.DescribeClientQuotasResponse.FromString,
+                _registered_method=True)
+        self.AlterUserScramCredentials = channel.unary_unary(
+                '/kraft.v1.Controller/AlterUserScramCredentials',
+                request_serializer=kraft_dot_v1_dot_access__pb2.AlterUserScramCredentialsRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_access__pb2.AlterUserScramCredentialsResponse.FromString,
+                _registered_method=True)
+        self.DescribeUserScramCredentials = channel.unary_unary(
+                '/kraft.v1.Controller/DescribeUserScramCredentials',
+                request_serializer=kraft_dot_v1_dot_access__pb2.DescribeUserScramCredentialsRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_access__pb2.DescribeUserScramCredentialsResponse.FromString,
                 _registered_method=True)
         self.Session = channel.stream_stream(
                 '/kraft.v1.Controller/Session',
@@ -241,6 +282,62 @@ class ControllerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DescribeConfigs(self, request, context):
+        """What configs topics, groups, subscriptions to client metrics and the answering node itself have, set or not.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateAcls(self, request, context):
+        """Access control entries are added, each for itself.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteAcls(self, request, context):
+        """Access control entries are removed, by filters.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DescribeAcls(self, request, context):
+        """Which access control entries a filter means.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AlterClientQuotas(self, request, context):
+        """Client quotas change, each entity for itself.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DescribeClientQuotas(self, request, context):
+        """Which client quotas there are.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AlterUserScramCredentials(self, request, context):
+        """SCRAM credentials change, each user for itself.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DescribeUserScramCredentials(self, request, context):
+        """Which SCRAM credentials users have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Session(self, request_iterator, context):
         """All of the above on one stream, many calls to a message, answered in any order. It costs about half as much as the
         single calls with one call in flight, and a small part of it with many.
@@ -331,6 +428,46 @@ def add_ControllerServicer_to_server(servicer, server):
                     servicer.UpdateFeatures,
                     request_deserializer=kraft_dot_v1_dot_admin__pb2.UpdateFeaturesRequest.FromString,
                     response_serializer=kraft_dot_v1_dot_admin__pb2.UpdateFeaturesResponse.SerializeToString,
+            ),
+            'DescribeConfigs': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeConfigs,
+                    request_deserializer=kraft_dot_v1_dot_admin__pb2.DescribeConfigsRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_admin__pb2.DescribeConfigsResponse.SerializeToString,
+            ),
+            'CreateAcls': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateAcls,
+                    request_deserializer=kraft_dot_v1_dot_access__pb2.CreateAclsRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_access__pb2.CreateAclsResponse.SerializeToString,
+            ),
+            'DeleteAcls': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteAcls,
+                    request_deserializer=kraft_dot_v1_dot_access__pb2.DeleteAclsRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_access__pb2.DeleteAclsResponse.SerializeToString,
+            ),
+            'DescribeAcls': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeAcls,
+                    request_deserializer=kraft_dot_v1_dot_access__pb2.DescribeAclsRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_access__pb2.DescribeAclsResponse.SerializeToString,
+            ),
+            'AlterClientQuotas': grpc.unary_unary_rpc_method_handler(
+                    servicer.AlterClientQuotas,
+                    request_deserializer=kraft_dot_v1_dot_access__pb2.AlterClientQuotasRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_access__pb2.AlterClientQuotasResponse.SerializeToString,
+            ),
+            'DescribeClientQuotas': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeClientQuotas,
+                    request_deserializer=kraft_dot_v1_dot_access__pb2.DescribeClientQuotasRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_access__pb2.DescribeClientQuotasResponse.SerializeToString,
+            ),
+            'AlterUserScramCredentials': grpc.unary_unary_rpc_method_handler(
+                    servicer.AlterUserScramCredentials,
+                    request_deserializer=kraft_dot_v1_dot_access__pb2.AlterUserScramCredentialsRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_access__pb2.AlterUserScramCredentialsResponse.SerializeToString,
+            ),
+            'DescribeUserScramCredentials': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeUserScramCredentials,
+                    request_deserializer=kraft_dot_v1_dot_access__pb2.DescribeUserScramCredentialsRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_access__pb2.DescribeUserScramCredentialsResponse.SerializeToString,
             ),
             'Session': grpc.stream_stream_rpc_method_handler(
                     servicer.Session,
@@ -772,6 +909,222 @@ class Controller:
             '/kraft.v1.Controller/UpdateFeatures',
             kraft_dot_v1_dot_admin__pb2.UpdateFeaturesRequest.SerializeToString,
             kraft_dot_v1_dot_admin__pb2.UpdateFeaturesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DescribeConfigs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/DescribeConfigs',
+            kraft_dot_v1_dot_admin__pb2.DescribeConfigsRequest.SerializeToString,
+            kraft_dot_v1_dot_admin__pb2.DescribeConfigsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateAcls(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/CreateAcls',
+            kraft_dot_v1_dot_access__pb2.CreateAclsRequest.SerializeToString,
+            kraft_dot_v1_dot_access__pb2.CreateAclsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteAcls(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/DeleteAcls',
+            kraft_dot_v1_dot_access__pb2.DeleteAclsRequest.SerializeToString,
+            kraft_dot_v1_dot_access__pb2.DeleteAclsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DescribeAcls(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/DescribeAcls',
+            kraft_dot_v1_dot_access__pb2.DescribeAclsRequest.SerializeToString,
+            kraft_dot_v1_dot_access__pb2.DescribeAclsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AlterClientQuotas(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/AlterClientQuotas',
+            kraft_dot_v1_dot_access__pb2.AlterClientQuotasRequest.SerializeToString,
+            kraft_dot_v1_dot_access__pb2.AlterClientQuotasResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DescribeClientQuotas(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/DescribeClientQuotas',
+            kraft_dot_v1_dot_access__pb2.DescribeClientQuotasRequest.SerializeToString,
+            kraft_dot_v1_dot_access__pb2.DescribeClientQuotasResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AlterUserScramCredentials(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/AlterUserScramCredentials',
+            kraft_dot_v1_dot_access__pb2.AlterUserScramCredentialsRequest.SerializeToString,
+            kraft_dot_v1_dot_access__pb2.AlterUserScramCredentialsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DescribeUserScramCredentials(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/DescribeUserScramCredentials',
+            kraft_dot_v1_dot_access__pb2.DescribeUserScramCredentialsRequest.SerializeToString,
+            kraft_dot_v1_dot_access__pb2.DescribeUserScramCredentialsResponse.FromString,
             options,
             channel_credentials,
             insecure,

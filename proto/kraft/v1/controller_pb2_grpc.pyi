@@ -9,6 +9,7 @@ gRPC status speaks of transport only.
 
 from collections import abc as _abc
 from grpc import aio as _aio
+from kraft.v1 import access_pb2 as _access_pb2
 from kraft.v1 import admin_pb2 as _admin_pb2
 from kraft.v1 import controller_pb2 as _controller_pb2
 import abc as _abc_1
@@ -72,6 +73,22 @@ class ControllerStub:
     """A broker is gone for good."""
     UpdateFeatures: _grpc.UnaryUnaryMultiCallable[_admin_pb2.UpdateFeaturesRequest, _admin_pb2.UpdateFeaturesResponse]
     """Levels of features are set, all or none."""
+    DescribeConfigs: _grpc.UnaryUnaryMultiCallable[_admin_pb2.DescribeConfigsRequest, _admin_pb2.DescribeConfigsResponse]
+    """What configs topics, groups, subscriptions to client metrics and the answering node itself have, set or not."""
+    CreateAcls: _grpc.UnaryUnaryMultiCallable[_access_pb2.CreateAclsRequest, _access_pb2.CreateAclsResponse]
+    """Access control entries are added, each for itself."""
+    DeleteAcls: _grpc.UnaryUnaryMultiCallable[_access_pb2.DeleteAclsRequest, _access_pb2.DeleteAclsResponse]
+    """Access control entries are removed, by filters."""
+    DescribeAcls: _grpc.UnaryUnaryMultiCallable[_access_pb2.DescribeAclsRequest, _access_pb2.DescribeAclsResponse]
+    """Which access control entries a filter means."""
+    AlterClientQuotas: _grpc.UnaryUnaryMultiCallable[_access_pb2.AlterClientQuotasRequest, _access_pb2.AlterClientQuotasResponse]
+    """Client quotas change, each entity for itself."""
+    DescribeClientQuotas: _grpc.UnaryUnaryMultiCallable[_access_pb2.DescribeClientQuotasRequest, _access_pb2.DescribeClientQuotasResponse]
+    """Which client quotas there are."""
+    AlterUserScramCredentials: _grpc.UnaryUnaryMultiCallable[_access_pb2.AlterUserScramCredentialsRequest, _access_pb2.AlterUserScramCredentialsResponse]
+    """SCRAM credentials change, each user for itself."""
+    DescribeUserScramCredentials: _grpc.UnaryUnaryMultiCallable[_access_pb2.DescribeUserScramCredentialsRequest, _access_pb2.DescribeUserScramCredentialsResponse]
+    """Which SCRAM credentials users have."""
     Session: _grpc.StreamStreamMultiCallable[_controller_pb2.SessionRequest, _controller_pb2.SessionResponse]
     """All of the above on one stream, many calls to a message, answered in any order. It costs about half as much as the
     single calls with one call in flight, and a small part of it with many.
@@ -116,6 +133,22 @@ class ControllerAsyncStub(ControllerStub):
     """A broker is gone for good."""
     UpdateFeatures: _aio.UnaryUnaryMultiCallable[_admin_pb2.UpdateFeaturesRequest, _admin_pb2.UpdateFeaturesResponse]  # type: ignore[assignment]
     """Levels of features are set, all or none."""
+    DescribeConfigs: _aio.UnaryUnaryMultiCallable[_admin_pb2.DescribeConfigsRequest, _admin_pb2.DescribeConfigsResponse]  # type: ignore[assignment]
+    """What configs topics, groups, subscriptions to client metrics and the answering node itself have, set or not."""
+    CreateAcls: _aio.UnaryUnaryMultiCallable[_access_pb2.CreateAclsRequest, _access_pb2.CreateAclsResponse]  # type: ignore[assignment]
+    """Access control entries are added, each for itself."""
+    DeleteAcls: _aio.UnaryUnaryMultiCallable[_access_pb2.DeleteAclsRequest, _access_pb2.DeleteAclsResponse]  # type: ignore[assignment]
+    """Access control entries are removed, by filters."""
+    DescribeAcls: _aio.UnaryUnaryMultiCallable[_access_pb2.DescribeAclsRequest, _access_pb2.DescribeAclsResponse]  # type: ignore[assignment]
+    """Which access control entries a filter means."""
+    AlterClientQuotas: _aio.UnaryUnaryMultiCallable[_access_pb2.AlterClientQuotasRequest, _access_pb2.AlterClientQuotasResponse]  # type: ignore[assignment]
+    """Client quotas change, each entity for itself."""
+    DescribeClientQuotas: _aio.UnaryUnaryMultiCallable[_access_pb2.DescribeClientQuotasRequest, _access_pb2.DescribeClientQuotasResponse]  # type: ignore[assignment]
+    """Which client quotas there are."""
+    AlterUserScramCredentials: _aio.UnaryUnaryMultiCallable[_access_pb2.AlterUserScramCredentialsRequest, _access_pb2.AlterUserScramCredentialsResponse]  # type: ignore[assignment]
+    """SCRAM credentials change, each user for itself."""
+    DescribeUserScramCredentials: _aio.UnaryUnaryMultiCallable[_access_pb2.DescribeUserScramCredentialsRequest, _access_pb2.DescribeUserScramCredentialsResponse]  # type: ignore[assignment]
+    """Which SCRAM credentials users have."""
     Session: _aio.StreamStreamMultiCallable[_controller_pb2.SessionRequest, _controller_pb2.SessionResponse]  # type: ignore[assignment]
     """All of the above on one stream, many calls to a message, answered in any order. It costs about half as much as the
     single calls with one call in flight, and a small part of it with many.
@@ -253,6 +286,70 @@ class ControllerServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.UpdateFeaturesResponse, _abc.Awaitable[_admin_pb2.UpdateFeaturesResponse]]:
         """Levels of features are set, all or none."""
+
+    @_abc_1.abstractmethod
+    def DescribeConfigs(
+        self,
+        request: _admin_pb2.DescribeConfigsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.DescribeConfigsResponse, _abc.Awaitable[_admin_pb2.DescribeConfigsResponse]]:
+        """What configs topics, groups, subscriptions to client metrics and the answering node itself have, set or not."""
+
+    @_abc_1.abstractmethod
+    def CreateAcls(
+        self,
+        request: _access_pb2.CreateAclsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_access_pb2.CreateAclsResponse, _abc.Awaitable[_access_pb2.CreateAclsResponse]]:
+        """Access control entries are added, each for itself."""
+
+    @_abc_1.abstractmethod
+    def DeleteAcls(
+        self,
+        request: _access_pb2.DeleteAclsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_access_pb2.DeleteAclsResponse, _abc.Awaitable[_access_pb2.DeleteAclsResponse]]:
+        """Access control entries are removed, by filters."""
+
+    @_abc_1.abstractmethod
+    def DescribeAcls(
+        self,
+        request: _access_pb2.DescribeAclsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_access_pb2.DescribeAclsResponse, _abc.Awaitable[_access_pb2.DescribeAclsResponse]]:
+        """Which access control entries a filter means."""
+
+    @_abc_1.abstractmethod
+    def AlterClientQuotas(
+        self,
+        request: _access_pb2.AlterClientQuotasRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_access_pb2.AlterClientQuotasResponse, _abc.Awaitable[_access_pb2.AlterClientQuotasResponse]]:
+        """Client quotas change, each entity for itself."""
+
+    @_abc_1.abstractmethod
+    def DescribeClientQuotas(
+        self,
+        request: _access_pb2.DescribeClientQuotasRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_access_pb2.DescribeClientQuotasResponse, _abc.Awaitable[_access_pb2.DescribeClientQuotasResponse]]:
+        """Which client quotas there are."""
+
+    @_abc_1.abstractmethod
+    def AlterUserScramCredentials(
+        self,
+        request: _access_pb2.AlterUserScramCredentialsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_access_pb2.AlterUserScramCredentialsResponse, _abc.Awaitable[_access_pb2.AlterUserScramCredentialsResponse]]:
+        """SCRAM credentials change, each user for itself."""
+
+    @_abc_1.abstractmethod
+    def DescribeUserScramCredentials(
+        self,
+        request: _access_pb2.DescribeUserScramCredentialsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_access_pb2.DescribeUserScramCredentialsResponse, _abc.Awaitable[_access_pb2.DescribeUserScramCredentialsResponse]]:
+        """Which SCRAM credentials users have."""
 
     @_abc_1.abstractmethod
     def Session(

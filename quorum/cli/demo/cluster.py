@@ -22,7 +22,7 @@ from metadata_log.ids import DirectoryId, id_text
 from quorum.node.system_ports import SystemEntropy
 
 LOOPBACK: Final = "127.0.0.1"
-_FIRST_PORT, _LAST_PORT = 20_000, 29_000
+PORTS = range(20_000, 29_000)
 """Below the range from which the kernel takes the ports of outgoing connections, so that none of those interferes, and
 below those that the logs of recorded clusters name: whoever asks there whether a controller lives must hear nobody."""
 
@@ -37,7 +37,7 @@ def free_ports(count: int) -> list[int]:
     """Ports of loopback that nobody listens on now."""
     found: list[int] = []
     with contextlib.ExitStack() as held:
-        for port in random.sample(range(_FIRST_PORT, _LAST_PORT), _LAST_PORT - _FIRST_PORT):
+        for port in random.sample(PORTS, len(PORTS)):
             probe = held.enter_context(socket.socket())
             try:
                 probe.bind((LOOPBACK, port))
@@ -46,7 +46,7 @@ def free_ports(count: int) -> list[int]:
             found.append(port)
             if len(found) == count:
                 return found
-    raise NodeFailedError(f"there are not {count} free ports between {_FIRST_PORT} and {_LAST_PORT}")
+    raise NodeFailedError(f"there are not {count} free ports between {PORTS.start} and {PORTS.stop}")
 
 
 def _takes_connections(port: int) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, TopicId, id_text
 from quorum.cli.demo.cluster import wait_until
 from quorum.cli.demo.node_log import how_it_was_elected
-from quorum.cli.demo.replica_files import ReplicaFiles
+from quorum.cli.demo.replica_files import FoundTopic, ReplicaFiles
 from quorum.cli.demo.stage import Stage
 from quorum.cli.demo.story import check
 from quorum.cli.quorum import REPLICATION_COLUMNS, replication_of, with_times_as_text
@@ -32,16 +34,12 @@ def run(stage: Stage) -> None:
     )
     story.say(how_it_was_elected(leader))
     own_id = _own_id(stage)
-    found = next(
-        (each for each in ReplicaFiles(leader.metadata_dir).topics() if each.name == METADATA_TOPIC_NAME), None
+    found = record_of(METADATA_TOPIC_NAME, leader.name, lambda: ReplicaFiles(leader.metadata_dir))
+    check(found.topic_id == own_id, f"the log of {leader.name} and its answers differ in the metadata topic's id")
+    story.say(
+        f"{leader.name.capitalize()} leads, and gives {METADATA_TOPIC_NAME} its own id: "
+        f"TopicRecord at offset {found.offset}, {id_text(own_id)}."
     )
-    check(found is not None, f"{leader.name} wrote no TopicRecord for {METADATA_TOPIC_NAME} into its log")
-    if found is not None:
-        check(found.topic_id == own_id, f"the log of {leader.name} and its answers differ in the metadata topic's id")
-        story.say(
-            f"{leader.name.capitalize()} leads, and gives {METADATA_TOPIC_NAME} its own id: "
-            f"TopicRecord at offset {found.offset}, {id_text(own_id)}."
-        )
     with story.working("waiting for the agents to be let in"):
         status = wait_until("both agents to be registered and to fetch the log by its own id", lambda: _all_in(stage))
     check(len(status.voters) == len(cluster.controllers), f"there are {len(status.voters)} voters, not three")
@@ -57,6 +55,15 @@ def _own_id(stage: Stage) -> TopicId:
         return None if topic_id == METADATA_TOPIC_ID else topic_id
 
     return wait_until("the metadata topic to have its own id", known)
+
+
+def record_of(topic: str, whose: str, look: Callable[[], ReplicaFiles]) -> FoundTopic:
+    """The TopicRecord in the leader's file: two followers that are quicker commit it before it is there."""
+
+    def found() -> FoundTopic | None:
+        return next((each for each in look().topics() if each.name == topic), None)
+
+    return wait_until(f"{whose} to write a TopicRecord for {topic} into its log", found)
 
 
 def _all_in(stage: Stage) -> QuorumStatus | None:

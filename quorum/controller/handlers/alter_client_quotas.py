@@ -15,16 +15,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from metadata_log.image import QuotaEntity
+from metadata_log.image.access import IP, QUOTA_TYPES
 from metadata_log.records import ClientQuotaRecord, EntityData
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.handlers.new_topic import Refused
 from quorum.controller.requests import AlterClientQuotas, AlterClientQuotasResponse, AlteredQuota, QuotaAlteration
-from quorum.controller.requests.quotas import CLIENT_ID, IP, MUTATION_RATE, USER
+from quorum.controller.requests.quotas import MUTATION_RATE
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 from quorum.errors import Error
 
-_TYPES: Final = frozenset({USER, CLIENT_ID, IP})
 _LARGEST_LONG: Final = (1 << 63) - 1
 _LARGEST_INT: Final = (1 << 31) - 1
 _NO_FRACTION: Final = 1e-6
@@ -66,8 +66,7 @@ def handle_alter_client_quotas(request: AlterClientQuotas, turn: Turn) -> Contro
 
 def _key(entry: QuotaAlteration) -> QuotaEntity:
     """The entity as the image has it; of two names for one type the last counts."""
-    parts = dict(entry.entity)
-    return QuotaEntity(parts=tuple((kind, parts[kind]) for kind in sorted(parts)))
+    return QuotaEntity.of(dict(entry.entity))
 
 
 def _changes(entity: QuotaEntity, entry: QuotaAlteration, turn: Turn) -> list[ClientQuotaRecord]:
@@ -89,7 +88,7 @@ def _changes(entity: QuotaEntity, entry: QuotaAlteration, turn: Turn) -> list[Cl
 def _keys_of(parts: dict[str, str | None]) -> dict[str, int | None]:
     """The keys that quotas of such an entity have."""
     why: str | None = None
-    unknown = sorted(kind for kind in parts if kind not in _TYPES)
+    unknown = sorted(kind for kind in parts if kind not in QUOTA_TYPES)
     empty = sorted(kind for kind, name in parts.items() if name == "")
     if not parts:
         why = "The entity is empty: name a user, a client id or an address."

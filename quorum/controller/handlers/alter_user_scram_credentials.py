@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from typing import Final
 
 from metadata_log.image import ScramUser
 from metadata_log.records import MetadataRecord, RemoveUserScramCredentialRecord, UserScramCredentialRecord
+from metadata_log.scram import FEWEST_ITERATIONS, HASHES, MOST_ITERATIONS
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.gates import SCRAM, level_of
 from quorum.controller.requests import (
@@ -25,11 +25,6 @@ from quorum.controller.requests import (
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 from quorum.errors import Error
-
-_HASHES: Final = {1: "sha256", 2: "sha512"}
-"""By mechanism."""
-_FEWEST_ITERATIONS: Final = 4096
-_MOST_ITERATIONS: Final = 16384
 
 _Refusal = tuple[Error, str]
 _Alteration = ScramDeletion | ScramUpsertion
@@ -79,13 +74,13 @@ def _why_refused(each: _Alteration, turn: Turn) -> _Refusal | None:
         refusal = Error.UNSUPPORTED_VERSION, "Credentials need metadata.version 3.5-IV2."
     elif not each.name:
         refusal = Error.UNACCEPTABLE_CREDENTIAL, "The user has no name."
-    elif each.mechanism not in _HASHES:
+    elif each.mechanism not in HASHES:
         refusal = Error.UNSUPPORTED_SASL_MECHANISM, f"There is no SCRAM mechanism {each.mechanism}."
     elif isinstance(each, ScramDeletion):
         if ScramUser(name=each.name, mechanism=each.mechanism) not in turn.image.scram.credentials:
             refusal = Error.RESOURCE_NOT_FOUND, "The user has no such credential."
-    elif not _FEWEST_ITERATIONS <= each.iterations <= _MOST_ITERATIONS:
-        why = f"Iterations are {_FEWEST_ITERATIONS} to {_MOST_ITERATIONS}, not {each.iterations}."
+    elif not FEWEST_ITERATIONS <= each.iterations <= MOST_ITERATIONS:
+        why = f"Iterations are {FEWEST_ITERATIONS} to {MOST_ITERATIONS}, not {each.iterations}."
         refusal = Error.UNACCEPTABLE_CREDENTIAL, why
     return refusal
 
@@ -93,7 +88,7 @@ def _why_refused(each: _Alteration, turn: Turn) -> _Refusal | None:
 def _record(each: _Alteration) -> MetadataRecord:
     if isinstance(each, ScramDeletion):
         return RemoveUserScramCredentialRecord(name=each.name, mechanism=each.mechanism)
-    kind = _HASHES[each.mechanism]
+    kind = HASHES[each.mechanism]
     client_key = hmac.digest(each.salted_password, b"Client Key", kind)
     return UserScramCredentialRecord(
         name=each.name,

@@ -10,13 +10,14 @@ from __future__ import annotations
 from metadata_log.ids import METADATA_TOPIC_NAME, ZERO_TOPIC_ID, TopicId
 from metadata_log.image import ResourceType
 from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord, TopicRecord
+from metadata_log.topic_names import may_collide
 from quorum.controller.brokers import NewPartition
 from quorum.controller.context import CLUSTER, Operation, Resource, authorize
 from quorum.controller.context import ResourceType as AclResourceType
 from quorum.controller.draws import GAMMA
 from quorum.controller.effective_configs import MIN_INSYNC_REPLICAS
 from quorum.controller.handlers.new_topic import Refused, partition_records, partitions_of
-from quorum.controller.names import may_collide, why_illegal
+from quorum.controller.names import why_illegal
 from quorum.controller.requests import (
     CreatableTopic,
     CreatableTopicResult,

@@ -84,7 +84,12 @@ from quorum.controller.requests.quotas import (
     AlterClientQuotas,
     AlterClientQuotasResponse,
     AlteredQuota,
+    DescribeClientQuotas,
+    DescribeClientQuotasResponse,
+    DescribedQuota,
     QuotaAlteration,
+    QuotaComponent,
+    QuotaMatch,
     QuotaParts,
 )
 from quorum.controller.requests.reassignments import (
@@ -104,6 +109,10 @@ from quorum.controller.requests.scram import (
     AlteredScramUser,
     AlterUserScramCredentials,
     AlterUserScramCredentialsResponse,
+    DescribedScramUser,
+    DescribeUserScramCredentials,
+    DescribeUserScramCredentialsResponse,
+    ScramCredentialInfo,
     ScramDeletion,
     ScramUpsertion,
 )
@@ -158,6 +167,8 @@ Request = (
     | CreateAcls
     | DeleteAcls
     | DescribeAcls
+    | DescribeClientQuotas
+    | DescribeUserScramCredentials
     | DescribeConfigs
     | UnregisterBroker
     | UpdateFeatures
@@ -186,6 +197,8 @@ Response = (
     | CreateAclsResponse
     | DeleteAclsResponse
     | DescribeAclsResponse
+    | DescribeClientQuotasResponse
+    | DescribeUserScramCredentialsResponse
     | DescribeConfigsResponse
     | UnregisterBrokerResponse
     | UpdateFeaturesResponse
@@ -244,13 +257,19 @@ __all__ = [
     "DeleteTopicsResponse",
     "DescribeAcls",
     "DescribeAclsResponse",
+    "DescribeClientQuotas",
+    "DescribeClientQuotasResponse",
     "DescribeConfigs",
     "DescribeConfigsResponse",
     "DescribeTopics",
     "DescribeTopicsResponse",
+    "DescribeUserScramCredentials",
+    "DescribeUserScramCredentialsResponse",
     "DescribedConfig",
     "DescribedPartition",
+    "DescribedQuota",
     "DescribedResource",
+    "DescribedScramUser",
     "DescribedTopic",
     "DirectoryAssignment",
     "EffectiveConfig",
@@ -274,6 +293,8 @@ __all__ = [
     "OngoingTopic",
     "PartitionAlteration",
     "QuotaAlteration",
+    "QuotaComponent",
+    "QuotaMatch",
     "QuotaParts",
     "ReassignablePartition",
     "ReassignableTopic",
@@ -289,6 +310,7 @@ __all__ = [
     "Request",
     "ResourceToDescribe",
     "Response",
+    "ScramCredentialInfo",
     "ScramDeletion",
     "ScramUpsertion",
     "TopicAlteration",

@@ -20,11 +20,11 @@ class ConfigOperation(enum.IntEnum):
 
 
 class AlterableConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One config; `operation` is a plain number, since anybody may send any."""
+    """One config; `operation` is a plain number, since anybody may send any; `value` is None to delete."""
 
     name: str
     operation: int
-    value: str | None
+    value: str | None = None
 
 
 class AlterableResource(msgspec.Struct, frozen=True, kw_only=True, gc=False):

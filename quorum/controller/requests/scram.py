@@ -1,4 +1,4 @@
-"""AlterUserScramCredentials and its answer (KIP-554)."""
+"""AlterUserScramCredentials and DescribeUserScramCredentials with their answers (KIP-554)."""
 
 from __future__ import annotations
 
@@ -52,5 +52,39 @@ class AlterUserScramCredentialsResponse(msgspec.Struct, frozen=True, kw_only=Tru
     """Each user once, in the order of the request."""
 
     results: tuple[AlteredScramUser, ...] = ()
+    error: Error = Error.NONE
+    error_message: str | None = None
+
+
+class DescribeUserScramCredentials(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Tell which credentials these users have; without names: all who have any."""
+
+    users: tuple[str, ...] = ()
+
+    def refused(self, error: Error, message: str | None = None) -> DescribeUserScramCredentialsResponse:
+        """The answer that refuses the whole request."""
+        return DescribeUserScramCredentialsResponse(error=error, error_message=message)
+
+
+class ScramCredentialInfo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What is told of one credential: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512; how often the password was hashed."""
+
+    mechanism: int
+    iterations: int
+
+
+class DescribedScramUser(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One user; the credentials in the order of their mechanisms."""
+
+    user: str
+    credentials: tuple[ScramCredentialInfo, ...] = ()
+    error: Error = Error.NONE
+    error_message: str | None = None
+
+
+class DescribeUserScramCredentialsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Each user once, in the order of the request; by name where it named none."""
+
+    results: tuple[DescribedScramUser, ...] = ()
     error: Error = Error.NONE
     error_message: str | None = None

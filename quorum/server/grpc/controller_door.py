@@ -28,7 +28,7 @@ A = TypeVar("A")
 
 
 def _method(name: str) -> Any:
-    """The method of one kind of request, for those of `admin.proto`. See the contract."""
+    """The method of one kind of request, for those of `admin.proto` and `access.proto`. See the contract."""
 
     async def serve(door: ControllerDoor, request: Any, context: Any) -> Any:
         return await door.serve(name, request, context, KIND_BY_NAME[name].response_message)
@@ -81,6 +81,14 @@ class ControllerDoor(controller_pb2_grpc.ControllerServicer):
     AssignReplicasToDirs = _method("assign_replicas_to_dirs")
     UnregisterBroker = _method("unregister_broker")
     UpdateFeatures = _method("update_features")
+    DescribeConfigs = _method("describe_configs")
+    CreateAcls = _method("create_acls")
+    DeleteAcls = _method("delete_acls")
+    DescribeAcls = _method("describe_acls")
+    AlterClientQuotas = _method("alter_client_quotas")
+    DescribeClientQuotas = _method("describe_client_quotas")
+    AlterUserScramCredentials = _method("alter_user_scram_credentials")
+    DescribeUserScramCredentials = _method("describe_user_scram_credentials")
 
     async def Session(self, request_iterator: Any, context: Any) -> None:  # type: ignore[override]
         """See the contract."""
@@ -114,7 +122,7 @@ class ControllerDoor(controller_pb2_grpc.ControllerServicer):
 def _fitting(kind: Kind, answer: ClientAnswer) -> ClientAnswer:
     if weight_of(answer.response) <= SINGLE_CALL_WEIGHT:
         return answer
-    return ClientAnswer(
-        error=Error.MESSAGE_TOO_LARGE,
-        message=f"the answer to {kind.name} is too large for a single call: name fewer topics, or ask on a Session",
-    )
+    why = f"the answer to {kind.name} is too large for a single call: ask for less, or on a Session"
+    if not kind.is_repeatable:
+        why = f"{kind.name} was done, but its answer is too large for a single call: ask on a Session"
+    return ClientAnswer(error=Error.MESSAGE_TOO_LARGE, message=why)

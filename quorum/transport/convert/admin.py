@@ -21,5 +21,6 @@ ADMIN_KINDS: Final = (
     _kind("assign_replicas_to_dirs", r.AssignReplicasToDirs, is_repeatable=True),
     _kind("unregister_broker", r.UnregisterBroker, is_repeatable=False),
     _kind("update_features", r.UpdateFeatures, is_repeatable=False),
+    _kind("describe_configs", r.DescribeConfigs, is_repeatable=True),
 )
 """In the order of `Call`. A block of producer ids that nobody took is lost, and does no harm."""

@@ -1,12 +1,14 @@
 """Requests and answers whose messages have the same fields by the same names: translated by that alone.
 
 Decides: how a type of ours stands in a message. A tuple is a repeated field; one that may be None, or stands in another
-tuple, is a message with that one field; a pair is a message with two fields, in their order; `error` is `error_code`.
-What a message leaves out has the default of its struct. Must not know: which requests there are.
+tuple, is a message with that one field; a struct is a message; a pair is a message with two fields, in their order; an
+enumeration is its number; `error` is `error_code`. What a message leaves out has the default of its struct. Must not
+know: which requests there are.
 """
 
 from __future__ import annotations
 
+import enum
 import types
 import typing
 from collections.abc import Callable
@@ -18,7 +20,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from metadata_log.ids import DirectoryId, TopicId, Uuid
 from quorum.errors import Error
-from quorum.transport.convert.common import directory_id_from, error_from, topic_id_from, uuid_from
+from quorum.transport.convert.common import BadMessage, directory_id_from, error_from, topic_id_from, uuid_from
 
 _IDS: Final[dict[Any, Callable[[bytes], Any]]] = {
     TopicId: topic_id_from,
@@ -28,7 +30,8 @@ _IDS: Final[dict[Any, Callable[[bytes], Any]]] = {
 
 
 class ByFields(msgspec.Struct, frozen=True):
-    """Both ways between a struct and its message. `to_struct` raises BadMessage where an id has a wrong length."""
+    """Both ways between a struct and its message. `to_struct` raises BadMessage where an id has a wrong length, or a
+    number of an enumeration stands for nothing here."""
 
     to_message: Callable[[Any], Any]
     to_struct: Callable[[Any], Any]
@@ -84,10 +87,10 @@ def _field(kind: Any, inner: Descriptor | None) -> _Field:
     given = typing.get_args(kind)
     if isinstance(kind, types.UnionType):
         (kind,) = (each for each in given if each is not types.NoneType)
-        return _optional(_wrapped(kind, inner) if typing.get_origin(kind) is tuple else _scalar(kind))
+        return _optional(_scalar(kind) if inner is None else _wrapped(kind, inner))
     if typing.get_origin(kind) is tuple:
         return _repeated(given[0], inner)
-    return _scalar(kind)
+    return _scalar(kind) if inner is None else _wrapped(kind, inner)
 
 
 def _optional(field: _Field) -> _Field:
@@ -99,10 +102,26 @@ def _optional(field: _Field) -> _Field:
 
 
 def _scalar(kind: Any) -> _Field:
-    read = error_from if kind is Error else _IDS.get(kind)
+    read = _reader(kind)
     if read is None:
         return _Field(put=setattr, take=getattr)
     return _Field(put=setattr, take=lambda made, wire: read(getattr(made, wire)))
+
+
+def _reader(kind: Any) -> Callable[[Any], Any] | None:
+    """What reads the value of a field; None where it is taken as it stands."""
+    if kind is Error:
+        return error_from
+    if isinstance(kind, type) and issubclass(kind, enum.IntEnum):
+        return lambda number: _member(kind, number)
+    return _IDS.get(kind)
+
+
+def _member(kind: type[enum.IntEnum], number: int) -> enum.IntEnum:
+    try:
+        return kind(number)
+    except ValueError as unknown:
+        raise BadMessage(Error.INVALID_REQUEST, f"there is no {kind.__name__} {number}") from unknown
 
 
 def _repeated(kind: Any, inner: Descriptor | None) -> _Field:
@@ -141,7 +160,8 @@ def _element(kind: Any, inner: Descriptor | None) -> ByFields:
         return ByFields(
             lambda value: _made(message, ((only.name, values, value),)), lambda made: values.take(made, only.name)
         )
-    rows = [(field.name, _scalar(each)) for field, each in zip(message.DESCRIPTOR.fields, given, strict=True)]
+    fields = zip(message.DESCRIPTOR.fields, given, strict=True)
+    rows = [(field.name, _field(each, field.message_type)) for field, each in fields]
     return ByFields(
         lambda value: _made(message, [(wire, row, part) for (wire, row), part in zip(rows, value, strict=True)]),
         lambda made: tuple(row.take(made, wire) for wire, row in rows),

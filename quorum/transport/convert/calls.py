@@ -26,8 +26,10 @@ from quorum.controller.requests import (
 from quorum.errors import Error
 from quorum.node.ports import NO_OFFSET, ClientAnswer
 from quorum.transport.convert import topics
+from quorum.transport.convert.access import ACCESS_KINDS
 from quorum.transport.convert.admin import ADMIN_KINDS
 from quorum.transport.convert.common import BadMessage, endpoint_from, endpoints_to, error_from
+from quorum.transport.convert.consistency import set_consistency
 from quorum.transport.convert.kind import Kind, kind_by_fields
 
 KINDS: Final[tuple[Kind, ...]] = (
@@ -66,6 +68,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     kind_by_fields(pb, "alter_partition", AlterPartition, is_repeatable=False),
     kind_by_fields(pb, "register_controller", RegisterController, is_repeatable=True),
     *ADMIN_KINDS,
+    *ACCESS_KINDS,
 )
 
 KIND_BY_NAME: Final[Mapping[str, Kind]] = {kind.name: kind for kind in KINDS}
@@ -85,10 +88,10 @@ def kind_of(request: object) -> Kind:
 
 
 def request_to(request: object, at_least_offset: Offset = NO_OFFSET) -> Message:
-    """The request on the wire, as a single call takes it."""
-    if isinstance(request, DescribeTopics):
-        return topics.describe_topics_to(request, at_least_offset)
-    return kind_of(request).request_to(request)
+    """The request on the wire, as a single call takes it; a read without an offset asks to be linearizable."""
+    message = kind_of(request).request_to(request)
+    set_consistency(message, at_least_offset)
+    return message
 
 
 def call_to(request_id: int, request: object, *, timeout_ms: int = 0, at_least_offset: Offset = NO_OFFSET) -> pb.Call:

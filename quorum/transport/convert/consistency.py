@@ -1,15 +1,15 @@
 """How current a read has to be, on the wire (DESIGN 15): linearizable, or at least of an offset.
 
-Decides: what the fields of a read mean together. Must not know: which requests are reads beyond their messages.
+Decides: what the fields of a read mean together, and which messages have them.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from google.protobuf.message import Message
 
-from kraft.v1 import common_pb2
+from kraft.v1 import access_pb2, admin_pb2, common_pb2
 from kraft.v1 import controller_pb2 as pb
 from metadata_log.offsets import Offset
 from quorum.errors import Error
@@ -19,6 +19,22 @@ from quorum.transport.convert.common import BadMessage
 LINEARIZABLE: Final = common_pb2.CONSISTENCY_LINEARIZABLE
 AT_LEAST: Final = common_pb2.CONSISTENCY_AT_LEAST
 _BY_THE_OFFSET: Final = common_pb2.CONSISTENCY_UNSPECIFIED
+_READS: Final = (
+    pb.DescribeTopicsRequest,
+    admin_pb2.DescribeConfigsRequest,
+    access_pb2.DescribeAclsRequest,
+    access_pb2.DescribeClientQuotasRequest,
+    access_pb2.DescribeUserScramCredentialsRequest,
+)
+
+
+def set_consistency(message: Any, at_least_offset: Offset) -> None:
+    """Have a read be of at least that offset, or, by -1, linearizable; of what is no read, say nothing."""
+    if not isinstance(message, _READS):
+        return
+    message.consistency = LINEARIZABLE if at_least_offset == NO_OFFSET else AT_LEAST
+    if at_least_offset != NO_OFFSET:
+        message.at_least_offset = at_least_offset
 
 
 def at_least_offset_in(message: Message) -> Offset:
@@ -27,7 +43,7 @@ def at_least_offset_in(message: Message) -> Offset:
     Raises:
         BadMessage: the offset is negative, does not go with the consistency, or that is none that this version knows.
     """
-    if not isinstance(message, pb.DescribeTopicsRequest):
+    if not isinstance(message, _READS):
         return NO_OFFSET
     has_offset, offset = message.HasField("at_least_offset"), message.at_least_offset
     if message.consistency not in (_BY_THE_OFFSET, LINEARIZABLE, AT_LEAST):

@@ -1,62 +1,110 @@
 """Answers that are too large for one message, in parts.
 
-Decides: what is too large, by a weight that is cheap to find. Only DescribeTopics is ever answered with more than its
-request held; everything else is as large as its request was.
+Decides: what is too large, by a weight that is cheap to find, and which list an answer is divided by. Descriptions, and
+what filters remove, may be longer than their requests; everything else is as large as its request was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
 
 import msgspec
 
-from quorum.controller.requests import DescribedTopic, DescribeTopicsResponse
+from quorum.controller.requests import (
+    AclDeletionResult,
+    DeleteAclsResponse,
+    DescribeAclsResponse,
+    DescribeClientQuotasResponse,
+    DescribeConfigsResponse,
+    DescribedQuota,
+    DescribedResource,
+    DescribedTopic,
+    DescribeTopicsResponse,
+    DescribeUserScramCredentialsResponse,
+)
 from quorum.node.ports import ClientAnswer
 
 PART_WEIGHT: Final = 10_000
-"""Topics and partitions in one message: some hundred bytes each, so that they stay far below the limit of 9 MiB."""
+"""Topics and partitions, or what is as large, in one message: some hundred bytes each, so that they stay far below the
+limit of 9 MiB."""
 SINGLE_CALL_WEIGHT: Final = 4 * PART_WEIGHT
 """The most that the answer to a single call holds."""
 
 
-def weight_of(response: object) -> int:
-    """How large the answer is, by the number of its topics and partitions."""
-    if type(response) is DescribeTopicsResponse:
-        return 1 + sum(_weight_of(topic) for topic in response.topics)
-    return 1 + len(getattr(response, "topics", ()))
+class _Divided(msgspec.Struct, frozen=True):
+    """The list that an answer is divided by, and how large one element of it is."""
+
+    name: str
+    weight_of: Callable[[Any], int]
 
 
-def _weight_of(topic: DescribedTopic) -> int:
+def _weight_of_topic(topic: DescribedTopic) -> int:
     return 1 + len(topic.partitions)
+
+
+def _weight_of_resource(resource: DescribedResource) -> int:
+    return 1 + sum(1 + len(config.synonyms) for config in resource.configs)
+
+
+def _weight_of_deletion(result: AclDeletionResult) -> int:
+    return 1 + len(result.matching)
+
+
+def _weight_of_quota(quota: DescribedQuota) -> int:
+    return 1 + len(quota.values)
+
+
+def _one(_: object) -> int:
+    return 1
+
+
+_DIVIDED: Final[Mapping[type, _Divided]] = {
+    DescribeTopicsResponse: _Divided("topics", _weight_of_topic),
+    DescribeConfigsResponse: _Divided("resources", _weight_of_resource),
+    DescribeAclsResponse: _Divided("entries", _one),
+    DescribeClientQuotasResponse: _Divided("entries", _weight_of_quota),
+    DescribeUserScramCredentialsResponse: _Divided("results", _one),
+    DeleteAclsResponse: _Divided("results", _weight_of_deletion),
+}
+
+
+def weight_of(response: object) -> int:
+    """How large the answer is, by the number of what stands in it."""
+    divided = _DIVIDED.get(type(response))
+    if divided is None:
+        return 1 + len(getattr(response, "topics", ()))
+    return 1 + sum(map(divided.weight_of, getattr(response, divided.name)))
 
 
 def parts_of(answer: ClientAnswer) -> Iterator[tuple[ClientAnswer, bool]]:
     """The parts in order, each with whether another follows. What cannot be divided is one part."""
-    response = answer.response
-    if type(response) is not DescribeTopicsResponse:
+    divided = _DIVIDED.get(type(answer.response))
+    if divided is None:
         yield answer, False
         return
-    part: list[DescribedTopic] = []
+    part: list[Any] = []
     weight = 0
-    for topic in response.topics:
-        if part and weight + _weight_of(topic) > PART_WEIGHT:
-            yield _with_topics(answer, response, part), True
+    for element in getattr(answer.response, divided.name):
+        adds = divided.weight_of(element)
+        if part and weight + adds > PART_WEIGHT:
+            yield _with(answer, divided.name, part), True
             part, weight = [], 0
-        part.append(topic)
-        weight += _weight_of(topic)
-    yield _with_topics(answer, response, part), False
+        part.append(element)
+        weight += adds
+    yield _with(answer, divided.name, part), False
 
 
-def _with_topics(answer: ClientAnswer, response: DescribeTopicsResponse, topics: list[DescribedTopic]) -> ClientAnswer:
-    return msgspec.structs.replace(answer, response=msgspec.structs.replace(response, topics=tuple(topics)))
+def _with(answer: ClientAnswer, name: str, elements: list[Any]) -> ClientAnswer:
+    response: Any = msgspec.structs.replace(answer.response, **{name: tuple(elements)})  # type: ignore[type-var]
+    return msgspec.structs.replace(answer, response=response)
 
 
 def joined(parts: list[ClientAnswer]) -> ClientAnswer:
     """One answer of its parts, which are in order."""
     last = parts[-1]
-    if not isinstance(last.response, DescribeTopicsResponse):
+    divided = _DIVIDED.get(type(last.response))
+    if divided is None:
         return last
-    described = [part.response for part in parts if isinstance(part.response, DescribeTopicsResponse)]
-    topics = [topic for response in described for topic in response.topics]
-    return _with_topics(last, last.response, topics)
+    alike = [part.response for part in parts if type(part.response) is type(last.response)]
+    return _with(last, divided.name, [element for response in alike for element in getattr(response, divided.name)])

@@ -25,7 +25,6 @@ from quorum.controller.requests import (
     DescribeTopicsResponse,
 )
 from quorum.transport.convert.common import error_from, topic_id_from
-from quorum.transport.convert.consistency import AT_LEAST, LINEARIZABLE
 
 DEFAULT_TIMEOUT_MS: Final = 60_000
 UNSET: Final = -1
@@ -190,19 +189,17 @@ def delete_topics_response_from(message: pb.DeleteTopicsResponse) -> DeleteTopic
 # --- DescribeTopics
 
 
-def describe_topics_to(request: DescribeTopics, at_least_offset: int = UNSET) -> pb.DescribeTopicsRequest:
-    """The request on the wire; -1 asks for a linearizable answer."""
+def describe_topics_to(request: DescribeTopics) -> pb.DescribeTopicsRequest:
+    """The request on the wire, but for how current its answer has to be."""
     return pb.DescribeTopicsRequest(
         names=request.names,
         topic_ids=request.topic_ids,
         all_topics=request.all_topics,
-        at_least_offset=None if at_least_offset == UNSET else at_least_offset,
-        consistency=LINEARIZABLE if at_least_offset == UNSET else AT_LEAST,
     )
 
 
 def describe_topics_from(message: pb.DescribeTopicsRequest) -> DescribeTopics:
-    """What `message` asks, but for `at_least_offset`."""
+    """What `message` asks, but for how current its answer has to be."""
     return DescribeTopics(
         names=tuple(message.names),
         topic_ids=tuple(topic_id_from(value) for value in message.topic_ids),

@@ -1,12 +1,19 @@
-"""Agents' directories: only what the committed log has deleted is staged for removal, nothing sound is set aside,
-and in peace each agent has exactly the directories that the image gives it, each with the right topic id."""
+"""Agents' directories: only what is not this agent's by the log is staged for removal, nothing sound is set aside, and
+in peace each agent has exactly the directories that the image gives it, each with the right topic id.
+
+A plan is held against the log that the agent had when it made it: a replica that was taken away and given back
+meanwhile was rightly staged by an agent that lags. The log must then hold this start's own registration: a copy that
+ends before it may lack what made the directory this agent's.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from broker_agent.reconciler import Plan
+from broker_agent.storage import PartitionDirectory
 from metadata_log.ids import NodeId
+from metadata_log.image import MetadataImage
 from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.reference import Reference
 
@@ -15,18 +22,26 @@ if TYPE_CHECKING:
 
 
 def check_plan(agent: AgentNode, plan: Plan, reference: Reference) -> None:
-    """An agent has carried out a plan."""
+    """An agent has carried out a plan, made of the image that it has."""
+    had = agent.executor.image.offset_and_epoch.offset
+    if plan.stage and not reference.had_registered(agent.life.incarnation_id, had):
+        raise Broken("directories", f"agent {agent.node_id} stages by a log that ends at {had}, before it registered")
     for stage in plan.stage:
-        topic_id = stage.directory.topic_id
-        topic = None if topic_id is None else reference.image.topics.topic(topic_id)
-        partition = None if topic is None else topic.partition(stage.directory.partition)
-        if partition is not None and agent.node_id in partition.replicas:
+        if _is_replica(agent, stage.directory, reference.image_at(had)):
             raise Broken(
                 "directories",
-                f"agent {agent.node_id} stages {stage.directory.path}, which is a live replica of its own",
+                f"agent {agent.node_id} stages {stage.directory.path}, which is a live replica of its own at {had}",
             )
     for aside in plan.set_aside:
         raise Broken("directories", f"agent {agent.node_id} sets {aside.directory.path} aside: {aside.why}")
+
+
+def _is_replica(agent: AgentNode, directory: PartitionDirectory, image: MetadataImage | None) -> bool:
+    if image is None:
+        raise Broken("directories", f"agent {agent.node_id} stages {directory.path} by a log that nobody committed")
+    topic = None if directory.topic_id is None else image.topics.topic(directory.topic_id)
+    partition = None if topic is None else topic.partition(directory.partition)
+    return partition is not None and agent.node_id in partition.replicas
 
 
 def missing_directories(agent: AgentNode, reference: Reference) -> str | None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from metadata_log.batch import BatchHeader, batch_records, batch_values
-from metadata_log.ids import TopicId
+from metadata_log.ids import TopicId, Uuid
 from metadata_log.image import MetadataImage
 from metadata_log.image.replayer import Replayer, decode_values
-from metadata_log.records import RemoveTopicRecord, TopicRecord, VotersRecord, decode_control
+from metadata_log.records import RegisterBrokerRecord, RemoveTopicRecord, TopicRecord, VotersRecord, decode_control
 from metadata_log.voters import VoterHistory, VoterSet
 from tests.simulation.checkers.partitions import check_partitions
 from tests.simulation.checkers.topic_ids import TopicIds
@@ -33,6 +33,7 @@ class Reference:
         self._voters = VoterHistory()
         self.created: dict[TopicId, int] = {}
         self.deleted: dict[TopicId, int] = {}
+        self._registered: dict[Uuid, int] = {}
 
     @property
     def end(self) -> int:
@@ -69,6 +70,8 @@ class Reference:
             elif type(record) is RemoveTopicRecord:
                 self.deleted[record.topic_id] = offset
                 self._note(self._names[record.topic_id], offset, None)
+            elif type(record) is RegisterBrokerRecord:
+                self._registered.setdefault(record.incarnation_id, offset)
 
     def _note_voters(self, header: BatchHeader, data: bytes) -> None:
         for record in batch_records(data, header):
@@ -79,6 +82,10 @@ class Reference:
     def voters_at(self, offset: int) -> VoterSet | None:
         """The set that a committed record before `offset` put in force."""
         return self._voters.carried_at(offset)  # type: ignore[arg-type]
+
+    def had_registered(self, incarnation_id: Uuid, offset: int) -> bool:
+        """Whether a record before `offset` registered that start of a broker, be it unregistered since."""
+        return self._registered.get(incarnation_id, offset) < offset
 
     def _note(self, name: str, offset: int, topic_id: TopicId | None) -> None:
         offsets, ids = self._history.setdefault(name, ([], []))

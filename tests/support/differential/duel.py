@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from tests.support.differential.asks import Ask, seconds
-from tests.support.differential.explained import is_refusal, without_explained
+from tests.support.differential.explained import is_refusal, quotas_named_twice, without_explained
 from tests.support.differential.requests import (
     ALTER_PARTITION_REASSIGNMENTS,
     CREATE_PARTITIONS,
@@ -86,6 +86,7 @@ class Duel:
 
     async def _ask_both(self, number: int, ask: Ask, ours: Side, kafkas: Side) -> bool:
         mine, theirs = await ours.ask(ask), await kafkas.ask(ask)
+        self.world.quotas_apart |= quotas_named_twice(ask)
         if ask.key == ALTER_PARTITION_REASSIGNMENTS:
             await asyncio.gather(ours.await_moved(), kafkas.await_moved())
         if theirs == CLOSED and is_refusal(mine):

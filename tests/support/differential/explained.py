@@ -5,10 +5,13 @@ Decides: what is taken out of both answers before they are compared.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Final
 
 from tests.support.differential.asks import Ask
-from tests.support.differential.requests import CREATE_TOPICS, DELETE_TOPICS
+from tests.support.differential.requests import ALTER_CLIENT_QUOTAS, CREATE_TOPICS, DELETE_TOPICS
+from tests.support.differential.world import QuotaEntity
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 METADATA_TOPIC_ID: Final = "the metadata topic's id"
@@ -25,6 +28,19 @@ def without_explained(ask: Ask, answer: Any) -> Any:
 def is_refusal(answer: Any) -> bool:
     """Whether nothing of the request was done: what Kafka closes the connection at, ours may refuse in words."""
     return "error_code" in repr(answer) and "'none'" not in repr(answer)
+
+
+def quotas_named_twice(ask: Ask) -> set[QuotaEntity]:
+    """The entities that stand twice in a request for quotas: Kafka's carries the first out, ours neither, so that what
+    they are given by it differs ever after."""
+    if ask.key != ALTER_CLIENT_QUOTAS or ask.fields["validate_only"]:
+        return set()
+    named = Counter(_entity(entry["entity"]) for entry in ask.fields["entries"])
+    return {entity for entity, count in named.items() if count > 1}
+
+
+def _entity(parts: Iterable[dict[str, Any]]) -> QuotaEntity:
+    return frozenset((part["entity_type"], part["entity_name"]) for part in parts)
 
 
 def _answered_once(answer: Any) -> Any:

@@ -1,13 +1,13 @@
 """The image that a cluster's log ends with, without what two clusters cannot share.
 
 Decides: a topic's id stands by its name, an ACL's by the ACL. Left out are brokers', controllers' and producers' own
-numbers, epochs, which replicas the controller chose (how many is compared), and the metadata topic of ours. The rest is
-compared record for record.
+numbers, epochs, which replicas the controller chose (how many is compared), the metadata topic of ours, and quotas that
+are meant to differ. The rest is compared record for record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from metadata_log.image import MetadataImage
 from metadata_log.image.checkpoint import records_of
 from metadata_log.records import (
     AccessControlEntryRecord,
+    ClientQuotaRecord,
     MetadataRecord,
     PartitionRecord,
     ProducerIdsRecord,
@@ -24,17 +25,22 @@ from metadata_log.records import (
     RegisterControllerRecord,
     TopicRecord,
 )
+from tests.support.differential.world import QuotaEntity
 
 _OWN = (RegisterBrokerRecord, RegisterControllerRecord, ProducerIdsRecord)
 _NOT_OF_A_PARTITION = ("topic_id", "leader_epoch", "partition_epoch", "directories")
 
 
-def comparable_image(image: MetadataImage, by_hand: Collection[tuple[str, int]]) -> list[str]:
-    """A line a record, sorted."""
-    return sorted(map(repr, _lines(image, by_hand)))
+def comparable_image(
+    image: MetadataImage, by_hand: Collection[tuple[str, int]], quotas_apart: Set[QuotaEntity]
+) -> list[str]:
+    """A line a record, sorted; `by_hand` and `quotas_apart` as the World that both sides made has them."""
+    return sorted(map(repr, _lines(image, by_hand, quotas_apart)))
 
 
-def _lines(image: MetadataImage, by_hand: Collection[tuple[str, int]]) -> Iterator[tuple[str, Any]]:
+def _lines(
+    image: MetadataImage, by_hand: Collection[tuple[str, int]], quotas_apart: Set[QuotaEntity]
+) -> Iterator[tuple[str, Any]]:
     names: dict[Any, str] = {}
     for record, _ in records_of(image):
         if isinstance(record, TopicRecord):
@@ -42,7 +48,13 @@ def _lines(image: MetadataImage, by_hand: Collection[tuple[str, int]]) -> Iterat
     for record, _ in records_of(image):
         if isinstance(record, _OWN) or (isinstance(record, TopicRecord) and record.name == METADATA_TOPIC_NAME):
             continue
+        if isinstance(record, ClientQuotaRecord) and _entity(record) in quotas_apart:
+            continue
         yield type(record).__name__, _fields(record, names, by_hand)
+
+
+def _entity(record: ClientQuotaRecord) -> QuotaEntity:
+    return frozenset((part.entity_type, part.entity_name) for part in record.entity)
 
 
 def _fields(record: MetadataRecord, names: dict[Any, str], by_hand: Collection[tuple[str, int]]) -> dict[str, Any]:

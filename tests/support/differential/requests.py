@@ -33,6 +33,7 @@ CREATE_TOPICS: Final = 19
 DELETE_TOPICS: Final = 20
 CREATE_PARTITIONS: Final = 37
 ALTER_PARTITION_REASSIGNMENTS: Final = 45
+ALTER_CLIENT_QUOTAS: Final = 49
 
 _DRAWS: Final[dict[int, tuple[int, Callable[[random.Random, World], dict[str, Any]]]]] = {
     CREATE_TOPICS: (12, create_topics),
@@ -45,7 +46,7 @@ _DRAWS: Final[dict[int, tuple[int, Callable[[random.Random, World], dict[str, An
     43: (2, elect_leaders),
     44: (6, incremental_alter_configs),
     ALTER_PARTITION_REASSIGNMENTS: (3, alter_partition_reassignments),
-    49: (3, alter_client_quotas),
+    ALTER_CLIENT_QUOTAS: (3, alter_client_quotas),
     51: (3, alter_user_scram_credentials),
     57: (2, update_features),
     64: (1, unregister_broker),

@@ -6,13 +6,16 @@ Decides: what is kept in mind. Must not know: which requests there are.
 from __future__ import annotations
 
 import random
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
 BROKERS: Final = (11, 12, 13)
 LONG_NAME: Final = "t" * 249
 NAMES: Final = ("orders", "a.b", "a_b", "x", "billing-2", "events", LONG_NAME)
+QuotaEntity: TypeAlias = frozenset[tuple[str, str | None]]
+"""Types and names, as a request for quotas gives them."""
+
 _BAD_NAMES: Final = ("", ".", "..", "with space", "t" * 250, "sl/ash", "ünï", "__cluster_metadata", "nul\0")
 
 
@@ -34,6 +37,9 @@ class World:
 
         self.moved: set[str] = set()
         """Topics whose partitions were moved, and may differ in their number of replicas."""
+
+        self.quotas_apart: set[QuotaEntity] = set()
+        """Entities whose quotas are meant to differ; what makes them differ cannot be undone by deleting topics."""
 
     def on_created(self, name: str, partitions: int, *, told_id: bool) -> None:
         """A topic is there."""

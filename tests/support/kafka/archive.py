@@ -7,7 +7,6 @@ kept beside the jars. Java's name for it is dynamic class data sharing (JEP 350)
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from typing import Final
 
 from quorum.cli.demo.cluster import LOOPBACK, free_ports, wait_until
 from tests.support.kafka.jars import cache_directory, class_path, kafka_jars
+from tests.support.made_once import made_once
 
 _FLAGS: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _START_S: Final = 90.0
@@ -41,13 +41,12 @@ def _archive(version: str) -> Path:
     classes = class_path(kafka_jars(version))
     java_version = subprocess.run(["java", "-version"], capture_output=True, check=True).stderr
     digest = hashlib.sha256(classes.encode() + java_version).hexdigest()[:12]
-    archive = cache_directory() / f"kafka-{version}-{digest}.jsa"
-    if not archive.exists():
-        partial = archive.with_name(f"{archive.name}.partial-{os.getpid()}")
+
+    def make(partial: Path) -> None:
         with tempfile.TemporaryDirectory() as directory:
             _live_shortly(Path(directory), [*_plain(version, "256m", "info"), f"-XX:ArchiveClassesAtExit={partial}"])
-        partial.rename(archive)
-    return archive
+
+    return made_once(cache_directory() / f"kafka-{version}-{digest}.jsa", make)
 
 
 def _live_shortly(directory: Path, command: Sequence[str]) -> None:

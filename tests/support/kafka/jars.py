@@ -10,6 +10,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tests.support.made_once import made_once
+
 _ARTIFACTS = ("kafka_2.13", "kafka-tools", "kafka-shell")
 _ROOT = Path(__file__).resolve().parents[3]
 
@@ -39,25 +41,19 @@ def kafka_jars(version: str) -> Path:
         RuntimeError: without Maven.
         subprocess.CalledProcessError: when Maven cannot bring them.
     """
-    cache = cache_directory()
-    jars = cache / f"kafka-{version}"
-    if jars.is_dir():
-        return jars
+    return made_once(cache_directory() / f"kafka-{version}", lambda partial: _bring(version, partial))
+
+
+def _bring(version: str, to: Path) -> None:
     if shutil.which("mvn") is None:
         raise RuntimeError("Maven brings Kafka's jars and is not here: install it (on Debian, apt-get install maven)")
-    cache.mkdir(parents=True, exist_ok=True)
-    pom = cache / f"pom-{version}-{os.getpid()}.xml"
-    partial = cache / f"kafka-{version}.partial-{os.getpid()}"
+    pom = to.with_name(f"{to.name}.pom.xml")
     pom.write_text(_pom(version))
     try:
-        subprocess.run(
-            ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={partial}"],
-            check=True,
-        )
+        words = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={to}"]
+        subprocess.run(words, check=True)
     finally:
         pom.unlink()
-    partial.rename(jars)
-    return jars
 
 
 def class_path(jars: Path) -> str:

@@ -89,7 +89,8 @@ class Player:
             node = self._cluster.nodes[node_id]
             port = "9093" if node.is_controller else "9092"
             printed = printed.replace(str(node.log_dir), "/var/lib/kafka/data")
-            printed = printed.replace(f"{node.directory}/", "").replace(self._before[node_id], f"host{host}:{port}")
+            printed = printed.replace(f"{node.directory}/", "").replace(str(node.directory), "/var/lib/kafka")
+            printed = printed.replace(self._before[node_id], f"host{host}:{port}")
         return printed
 
     def play(self, name: str, *, changes: Mapping[str, str] | None = None) -> None:

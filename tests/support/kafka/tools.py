@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import select
 import struct
 import subprocess
@@ -16,6 +15,7 @@ from types import TracebackType
 from typing import IO, Final
 
 from tests.support.kafka.jars import cache_directory, class_path, kafka_jars
+from tests.support.made_once import made_once
 
 # A tool's main class moved between versions: the first that the jars hold is taken.
 _MAINS: Mapping[str, tuple[str, ...]] = {
@@ -62,13 +62,12 @@ def _compiled(jars: Path, version: str) -> Path:
     if not version.startswith("3."):  # its shell is another one
         sources.append(Path(__file__).with_name("LoadedTree.java"))
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
-    classes = cache_directory() / f"tools-{version}-{digest}"
-    if not classes.is_dir():
-        partial = classes.with_name(f"{classes.name}.partial-{os.getpid()}")
+
+    def compile_to(partial: Path) -> None:
         words = ["javac", "-proc:none", "-cp", class_path(jars), "-d", str(partial), *map(str, sources)]
         subprocess.run(words, check=True)
-        partial.rename(classes)
-    return classes
+
+    return made_once(cache_directory() / f"tools-{version}-{digest}", compile_to)
 
 
 class KafkaTools:

@@ -136,12 +136,36 @@ def test_an_unfinished_write_is_told(size: int, tmp_path: Path, capfd: pytest.Ca
     assert f"position {STARTS[-2]}: the last {size} bytes are an unfinished write" in err
 
 
-def test_space_claimed_ahead_is_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("form", ["text", "jsonl", "csv", "table"])
+@pytest.mark.parametrize(("count", "size"), [(TOPICS, 4096), (TOPICS, 1), (0, 100_000)])
+def test_zeros_at_the_end_are_an_unfinished_write(
+    count: int, size: int, form: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What a power cut leaves of a write: `verify` calls it a torn tail, too."""
+    path = tmp_path / LOG
+    path.write_bytes(b"".join(BATCHES[:count]) + bytes(size))
+    status, out, err = dumped(path, capfd, "-o", form)
+    assert status == 1
+    assert err.startswith(f"kraft: {path}: position {STARTS[count]}: the last {size} bytes are an unfinished write (")
+    assert err.count("\n") == 1
+    assert [f"topic-{number}" in out for number in range(TOPICS)] == [number < count for number in range(TOPICS)]
+    if form == "text":
+        assert out.endswith(f"Found {size} invalid bytes at the end of {LOG}\n")
+
+
+def test_more_zeros_than_one_write_makes_are_lost_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / LOG
+    path.write_bytes(b"".join(BATCHES) + bytes((8 << 20) + 1))
+    status, _, err = dumped(path, capfd)
+    assert status == 1
+    assert f"bytes skipped: zeros; no sound batch follows: all from offset {TOPICS} on is missing" in err
+
+
+def test_tables_tell_of_zeros_at_the_end(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     path = tmp_path / LOG
     path.write_bytes(b"".join(BATCHES) + bytes(4096))
-    status, out, err = dumped(path, capfd)
-    assert (status, err) == (0, "")
-    assert out.endswith(f"Found 4096 invalid bytes at the end of {LOG}\n")
+    assert run(["log", "dump", str(path), "-o", "parquet"]) == 1
+    assert b"the last 4096 bytes are an unfinished write (zeros)" in capfdbinary.readouterr().err
 
 
 def test_tables_go_on_behind_damage_too(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

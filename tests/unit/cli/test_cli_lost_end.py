@@ -103,12 +103,38 @@ def test_no_backup_of_an_older_state_is_made_unasked(form: str, cluster: Cluster
 
 
 @pytest.mark.parametrize("command", [("log", "hash"), ("log", "timeline"), ("shell",)])
-def test_what_shows_states_says_that_later_ones_are_lost(command: tuple[str, ...], cluster: Cluster, ran: Ran) -> None:
-    _cut(cluster, "between batches")
+@pytest.mark.parametrize("form", ["within a batch", "between batches"])
+def test_what_shows_states_says_that_later_ones_are_lost(
+    form: str, command: tuple[str, ...], cluster: Cluster, ran: Ran
+) -> None:
+    _cut(cluster, form)
     words = ["ls", "/"] if command == ("shell",) else []
 
-    _, _, err = ran(*command, cluster.node(2), *words)
+    status, _, err = ran(*command, cluster.node(2), *words)
 
+    assert status == 1
     assert "proves that it reached" in err
     status, _, err = ran(*command, cluster.node(1), *words)
     assert (status, err) == (0, "")
+
+
+def test_a_state_before_the_cut_is_what_it_was(cluster: Cluster, ran: Ran) -> None:
+    _cut(cluster, "between batches")
+
+    assert ran("log", "hash", cluster.node(2), "--at", "60")[0] == 0
+    status, _, err = ran("shell", cluster.node(2), "--at", "60", "ls", "/")
+
+    assert status == 0
+    assert "proves that it reached" in err
+
+
+@pytest.mark.parametrize("form", ["within a batch", "between batches", "all"])
+def test_no_level_is_said_to_read_what_is_lost(form: str, cluster: Cluster, ran: Ran) -> None:
+    _cut(cluster, form)
+
+    status, out, err = ran("features", "check", cluster.node(2), "--target", "4.3")
+
+    assert status == 1
+    assert "which is not all" in out
+    assert "proves that it reached" in err
+    assert ran("features", "check", cluster.node(1), "--target", "4.3")[::2] == (0, "")

@@ -141,6 +141,32 @@ def test_the_rest_is_judged_where_one_node_may_not_be_read(unreadable: Path, cap
     assert "all else is judged without it" in found["meaning"]
 
 
+@pytest.mark.parametrize("hidden", [".", "data/__cluster_metadata-0", f"data/__cluster_metadata-0/{LOG}"])
+def test_what_may_not_be_read_is_not_called_empty(hidden: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Nobody knows how far the log goes that could not be read: it lacks nothing for that, and the node is counted."""
+    root = Path(tempfile.mkdtemp())
+    root.chmod(0o755)
+    for node_id in (1, 2, 3):
+        shutil.copytree(NODE.parent / f"node-{node_id}", root / f"node-{node_id}")
+    place = root / "node-2" / hidden
+    place.chmod(0o000)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(NOBODY)
+    try:
+        assert run(["check", str(root), "-o", "json"]) == 1
+        found = json.loads(capfd.readouterr().out)
+        assert run(["check", str(root)]) == 1
+    finally:
+        os.seteuid(user)
+        place.chmod(0o755)
+        shutil.rmtree(root)
+    assert [(one["kind"], one["node_id"]) for one in found] == [("unreadable_file", 2)]
+    verdict = capfd.readouterr().out.splitlines()[-1]
+    counted = "3 nodes" if hidden.endswith(LOG) else "3 nodes, 1 of which could not be read"
+    assert verdict.startswith(f"1 error in {counted}; all before offset ")
+
+
 def test_one_file_that_may_not_be_read_is_a_finding(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     root = Path(tempfile.mkdtemp())
     root.chmod(0o755)
@@ -159,3 +185,38 @@ def test_one_file_that_may_not_be_read_is_a_finding(tmp_path: Path, capfd: pytes
         shutil.rmtree(root)
     said = capfd.readouterr().out
     assert f"unreadable_file: node 1, {log}" in said
+
+
+@pytest.fixture
+def closed_identity() -> Iterator[Path]:
+    """A node whose meta.properties only its owner may read, tried as somebody else where that is possible."""
+    root = Path(tempfile.mkdtemp())
+    root.chmod(0o755)
+    node = shutil.copytree(NODE, root / "node-1")
+    for command in ("check PLACE", "storage info PLACE"):  # what is imported on the way cannot be once we are nobody
+        called(command, node, root)
+    (node / "data" / "meta.properties").chmod(0)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield node
+    finally:
+        os.seteuid(user)
+        shutil.rmtree(root)
+
+
+def test_a_closed_meta_properties_is_a_matter_of_permissions(
+    closed_identity: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    capfd.readouterr()
+    path = closed_identity / "data" / "meta.properties"
+
+    assert run(["check", str(closed_identity), "-o", "json"]) == 1
+    (found,) = json.loads(capfd.readouterr().out)
+    assert (found["kind"], found["file"]) == ("unreadable_file", str(path))
+    assert found["advice"].startswith("look at its permissions")
+
+    assert run(["storage", "info", str(closed_identity), "-o", "json"]) == 1
+    (row,) = json.loads(capfd.readouterr().out)
+    assert row["problem"] == f"{path}: Permission denied: run this as the user that the node runs as"

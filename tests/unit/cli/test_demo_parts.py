@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from quorum.cli.demo.elect import record_of
 from quorum.cli.demo.interrupts import Interrupted, interrupts, shielded
 from quorum.cli.demo.place import MARKER, own_directory
 from quorum.cli.demo.replica_files import ReplicaFiles
@@ -133,6 +134,15 @@ def test_the_files_of_a_real_cluster_are_read() -> None:
     assert image.offset_and_epoch.offset == log.end_offset
     assert {topic.name for topic in log.topics()} >= set(image.topics.by_name)
     assert all(len(leaders) == 1 for leaders in log.leaders().values())
+
+
+def test_the_leaders_file_may_get_late_what_its_followers_committed(tmp_path: Path) -> None:
+    shutil.copytree(NODE_1, tmp_path / "late")
+    log = ReplicaFiles(NODE_1)
+    first = next(log.topics())
+    os.truncate(tmp_path / "late" / "00000000000000000000.log", log.batches[1].position)
+    looks = iter([ReplicaFiles(tmp_path / "late"), log])
+    assert record_of(first.name, "controller 1", lambda: next(looks)) == first
 
 
 def test_the_first_difference_is_where_a_log_goes_its_own_way(tmp_path: Path) -> None:

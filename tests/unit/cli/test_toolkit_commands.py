@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from quorum.cli.main import run
+from tests.support.clusters import unpack_clusters
 from tests.support.image_logs import FIXTURES
+from tests.support.left_behind import GONE, checkpoint_with
 
 BASIC = FIXTURES / "basic"
 BASIC_HASH = "23504d9cb341af939c1ac75c8855ffd081dcc40836a8be6ef941639492b5a3ea"
@@ -23,6 +25,35 @@ def test_hash_of_several_replicas(capsys: pytest.CaptureFixture[str]) -> None:
     assert {(line["source"], line["end_offset"], line["hash"]) for line in lines} == {
         (f"node {node}", 83, BASIC_HASH) for node in (1, 2, 3)
     }
+
+
+@pytest.mark.parametrize("command", ["shell NODE ls", "log hash NODE", "log verify NODE", "log dump NODE"])
+def test_without_a_log_there_is_nothing_to_ask(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = shutil.copytree(BASIC / "node-1", tmp_path / "node-1")
+    shutil.rmtree(node / "data" / "__cluster_metadata-0")
+
+    assert run(command.replace("NODE", str(node)).split()) == 2
+    assert str(node) in capsys.readouterr().err
+
+
+def test_a_timeline_of_two_histories_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """A cluster that was made again under its old id."""
+    assert run(["log", "timeline", str(BASIC / "node-1"), str(FIXTURES / "static-3.9" / "node-1")]) == 1
+    assert "not replicas of one log: epoch 1 begins at offset 0" in capsys.readouterr().err
+
+
+def test_a_restored_directory_is_in_its_checkpoints_epoch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    backup, place = tmp_path / "backup", tmp_path / "node"
+    assert run(["snapshot", "save", str(BASIC / "node-1"), str(backup)]) == 0
+    assert run(["snapshot", "restore", str(backup), str(place), "--node-id", "1"]) == 0
+    capsys.readouterr()
+
+    run(["log", "diff", str(place), str(BASIC / "node-2"), "-o", "json"])
+
+    epochs = {line["replica"]: line["last_epoch"] for line in json.loads(capsys.readouterr().out)["replicas"]}
+    assert set(epochs.values()) == {1}
 
 
 def test_hash_at_the_last_common_offset(capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,6 +74,39 @@ def test_hash_of_a_divergent_replica_differs(capsys: pytest.CaptureFixture[str])
         assert run(["log", "hash", str(path), "-o", "json"]) == 0
         ends += [(line["end_offset"], line["hash"]) for line in json.loads(capsys.readouterr().out)]
     assert len(set(ends)) == 2
+
+
+def test_hash_and_diff_say_what_kafka_left_behind(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    unpack_clusters(tmp_path)
+    nodes = [tmp_path / "stray" / f"node-{number}" for number in (1, 2)]
+    checkpoint_with(nodes[0] / "data/__cluster_metadata-0", GONE)
+
+    assert run(["log", "hash", *map(str, nodes)]) == 1
+    said = capsys.readouterr().err
+    assert "differs only in configs of topics that are gone, which Kafka left behind: node 1 ('sensors-51')" in said
+    assert "kraft check" in said
+    assert run(["log", "diff", *map(str, nodes)]) == 0
+    assert "What their checkpoints say is not compared here: kraft check does that" in capsys.readouterr().out
+
+
+def test_hashes_that_differ_otherwise_lead_to_check(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    unpack_clusters(tmp_path)
+    nodes = [tmp_path / "stray" / f"node-{number}" for number in (1, 2)]
+    checkpoint_with(nodes[0] / "data/__cluster_metadata-0", {"users-26": {"retention.ms": "5"}})
+
+    assert run(["log", "hash", *map(str, nodes)]) == 1
+    assert "`kraft check` says in what" in capsys.readouterr().err
+
+
+def test_a_start_need_not_wait_for_what_kafka_left_behind(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    unpack_clusters(tmp_path)
+    disks = [tmp_path / "stray" / f"node-{number}" / "data" for number in (1, 2, 3)]
+    checkpoint_with(disks[0] / "__cluster_metadata-0", GONE)
+
+    assert run(["recover", "verify", *map(str, disks)]) == 0
+    said = capsys.readouterr().out
+    assert "Nothing is wrong" in said
+    assert "it holds configs of topic 'sensors-51'" in said
 
 
 def test_features_check(capsys: pytest.CaptureFixture[str]) -> None:

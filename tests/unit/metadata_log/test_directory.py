@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -132,7 +133,20 @@ def test_quorum_states_come_back(leader: int, epoch: int, vote: tuple[NodeId, by
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"{}", b"[]", b"null", b'{"data_version":7}', b'{"data_version":1,"leaderId":1}', b'{"data_version"']
+    "data",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"null",
+        b'{"data_version":7}',
+        b'{"data_version":1,"leaderId":1}',
+        b'{"data_version"',
+        b"[" * 100_000,
+        b'{"leaderId":1,"leaderEpoch":1e999,"votedId":-1,"data_version":0}',
+        b'{"clusterId":7,"leaderId":1,"leaderEpoch":1,"votedId":-1,"data_version":0}',
+        b'{"clusterId":"\xff","leaderId":1,"leaderEpoch":1,"votedId":-1,"data_version":0}',
+    ],
 )
 def test_a_broken_quorum_state_is_an_error_never_an_empty_one(data: bytes) -> None:
     files = SimulatedFiles()
@@ -141,6 +155,34 @@ def test_a_broken_quorum_state_is_an_error_never_an_empty_one(data: bytes) -> No
     handle.pwrite(data, 0)
     with pytest.raises(CorruptFileError, match=r"^/data/quorum-state: "):
         read_quorum_state(files, "/data")
+
+
+_VERSION_0 = {
+    "clusterId": "",
+    "leaderId": 1,
+    "leaderEpoch": 1,
+    "votedId": 1,
+    "appliedOffset": 0,
+    "currentVoters": [{"voterId": 1}],
+    "data_version": 0,
+}
+
+
+@pytest.mark.parametrize("value", [True, False, 1.5, 1.0, "1", None, [1], 1 << 80])
+@pytest.mark.parametrize("field", ["leaderId", "leaderEpoch", "votedId", "appliedOffset", "voterId", "data_version"])
+def test_a_number_of_another_type_is_an_error(field: str, value: object) -> None:
+    content = {**_VERSION_0, "currentVoters": [{"voterId": value}]} if field == "voterId" else _VERSION_0
+    changed = {**content, **({} if field == "voterId" else {field: value})}
+    assert parse_quorum_state(json.dumps(_VERSION_0).encode(), "there").leader_epoch == 1
+
+    with pytest.raises(CorruptFileError, match=r"^there: "):
+        parse_quorum_state(json.dumps(changed).encode(), "there")
+
+
+@pytest.mark.parametrize("value", [1 << 31, -(1 << 40)])
+def test_an_epoch_is_of_32_bits(value: int) -> None:
+    with pytest.raises(CorruptFileError, match=r"^there: "):
+        parse_quorum_state(json.dumps({**_VERSION_0, "leaderEpoch": value}).encode(), "there")
 
 
 def test_a_vote_is_there_or_not_after_a_crash_at_any_call() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.errors import CorruptFileError
 from metadata_log.ids import id_text
 from metadata_log.os_files import OsFiles
 from metadata_log.quorum_state import read_quorum_state
@@ -100,3 +101,14 @@ def test_it_ends_where_kafkas_dump_ends_and_goes_by_its_last_voters(
             assert sorted(voters) == sorted(theirs), node
         checked += 1
     assert checked
+
+
+@pytest.mark.parametrize("value", ["true", "1.5"])
+def test_it_refuses_a_quorum_state_whose_numbers_are_none(value: str, clusters: Path, tmp_path: Path) -> None:
+    """Taken for an epoch of 1 it would forget every vote since."""
+    node = shutil.copytree(clusters / "failovers" / "node-1", tmp_path / "node-1")
+    state = node / "data" / "__cluster_metadata-0" / "quorum-state"
+    state.write_text(state.read_text().replace('"leaderEpoch":9', f'"leaderEpoch":{value}'))
+
+    with pytest.raises(CorruptFileError, match="a field in it has a value of the wrong kind"):
+        _open(node, tmp_path / "opened")

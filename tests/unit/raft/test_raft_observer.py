@@ -32,3 +32,31 @@ def test_it_comes_back_to_a_leader_that_was_out_of_reach_once(failure: str) -> N
     transcript.run(f"answer to={max(transcript.asked)} epoch=4 leader={LEADER} hw=3 records=3")
     assert transcript.machine is not None
     assert transcript.machine.log_end_offset == 3
+
+
+def test_who_is_behind_by_more_than_an_answer_holds_waits_for_none_of_them() -> None:
+    """Else it would get one answer a wait, however far behind it is; who is behind by the newest batch alone waits."""
+    transcript = Transcript()
+    transcript.run("node me=1 voters=1")
+    for line in ("start", "flush", "flush"):
+        transcript.run(line)
+    for _ in range(3):
+        transcript.run("propose epoch=1")
+        transcript.run("flush")
+    assert transcript.machine is not None
+    end = transcript.machine.log_end_offset
+
+    def parked() -> bool:
+        assert transcript.machine is not None
+        return "parked=1" in transcript.machine.describe()
+
+    transcript.run(f"fetch id=10 from=9 epoch=1 at={end - 3}@1 hw=0")
+    assert parked(), "it may lack no more than what was appended last"
+    transcript.run("wait")
+    assert not parked()
+    transcript.run(f"fetch id=11 from=9 epoch=1 at={end - 2}@1 hw=0")
+    assert not parked(), "the answer was full"
+    transcript.run(f"fetch id=12 from=9 epoch=1 at={end}@1 hw={end}")
+    transcript.run("propose epoch=1")
+    transcript.run("flush")
+    assert parked()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.simulated_files import SimulatedFiles
+from quorum.recovery.cluster_id import propose_cluster_id
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.request import Proposal
 from quorum.recovery.truncate import propose_truncate
-from tests.support.repairs import load, request
+from tests.support.misuses import OTHER_CLUSTER
+from tests.support.repairs import load, repair, request
 
 ACCEPTED = request(accept_data_loss=True)
 NODES = (1, 2, 3, 11, 12)
@@ -88,6 +90,15 @@ def test_the_steps_name_the_copies_and_the_place_of_the_backup() -> None:
     assert back[1] == ("kraft recover undo --dir /n2 --work /backups --apply",)
 
 
+def test_a_clone_is_told_to_give_itself_an_address() -> None:
+    files = cluster(2)
+    clone = request(all_missing=False)
+    repair(files, lambda files: propose_cluster_id(files, ["/n2"], OTHER_CLUSTER, clone, is_a_clone=True), "/n2")
+    commands = [line for _, lines in steps(propose_truncate(files, "/n2", [], 309, ACCEPTED)) for line in lines]
+    (alone,) = (line for line in commands if line.startswith("kraft recover standalone "))
+    assert alone.endswith("--dir /n2 --endpoint CONTROLLER://HOST:PORT --missing 1,3,11,12")
+
+
 def test_static_voters_are_told_their_own_command() -> None:
     files = load("static-3.9/node-2/data", target="/n2")
     commands = [line for _, lines in steps(propose_truncate(files, "/n2", [], 73, ACCEPTED)) for line in lines]
@@ -99,5 +110,9 @@ def test_who_forgets_nothing_that_counts_is_started(node: int) -> None:
     """A voter whose tail was never committed; an observer, who elects nobody."""
     files = cluster(1, 2, 3, 12, divergent=True)
     voters = [f"/n{one}" for one in (1, 2, 3) if one != node]
-    [start, *_] = steps(propose_truncate(files, f"/n{node}", voters, 309, ACCEPTED))
-    assert start[0] == "Start the node: it fetches what it lacks from the leader"
+    check, start, *_ = steps(propose_truncate(files, f"/n{node}", voters, 309, ACCEPTED))
+    assert check[1] == (f"kraft check /n{node}",)
+    assert start == (
+        "Start the node: it fetches what it lacks from the leader",
+        ("bin/kafka-server-start.sh server.properties",),
+    )

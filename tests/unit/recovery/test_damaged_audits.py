@@ -98,9 +98,10 @@ def test_a_damaged_audit_file_hinders_no_further_repair() -> None:
     assert files.exists(f"{work_dir}/backup")
 
 
-def test_a_damaged_journal_is_said_to_have_a_twin() -> None:
+@pytest.mark.parametrize("data", [b"{", b'{"state":"\xff"}'])
+def test_a_damaged_journal_is_said_to_have_a_twin(data: bytes) -> None:
     files, _ = repaired()
     handle = files.open(f"/data/{JOURNAL_FILE}", create=True)
-    handle.pwrite(b"{", 0)
+    handle.pwrite(data, 0)
     with pytest.raises(CorruptFileError, match=r"audit\.json below /data\.recovery holds the same words: copy it over"):
         pending(files, "/data")

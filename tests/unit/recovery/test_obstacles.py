@@ -76,7 +76,7 @@ def test_two_survivors_that_were_both_repaired_are_two_repairs(
     nodes: tuple[str, int, int], bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scenario, *both = nodes
-    paths = [bench.node(scenario, node) for node in both]
+    paths = [Bench(bench.clusters, bench.root / f"host{node}").node(scenario, node) for node in both]
     for path in paths:
         alone(path)
     said = said_of(capsys, 1, "inspect", *paths)

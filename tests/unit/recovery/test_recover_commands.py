@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from quorum.cli.main import run
 from tests.support.clusters import unpack_clusters
-from tests.support.misuses import HERE, NO_WAIT, OTHER_CLUSTER, Bench
+from tests.support.misuses import HERE, NO_WAIT, OTHER_CLUSTER, Bench, last_segment
 
 
 @pytest.fixture(scope="module")
@@ -116,16 +119,17 @@ def test_what_root_writes_belongs_to_whom_the_directory_belongs(clusters: Path, 
         os.chown(path, 12345, 12346)
     assert run(["recover", "standalone", "--dir", str(node), "--missing", "rest", "--apply", *NO_WAIT]) == 0
     assert {(path.stat().st_uid, path.stat().st_gid) for path in (node, *node.rglob("*"))} == {(12345, 12346)}
-    broker = Bench(clusters, tmp_path).node("basic", 11)
-    os.chown(broker, 12345, 12346)
-    words = ["recover", "from-broker", "--broker-dir", str(broker), "--dir", str(tmp_path / "new"), "--node-id", "3"]
+    elsewhere = tmp_path / "elsewhere"
+    broker, made = Bench(clusters, elsewhere).node("basic", 11), elsewhere / "new"
+    for path in (elsewhere, broker):
+        os.chown(path, 12345, 12346)
+    words = ["recover", "from-broker", "--broker-dir", str(broker), "--dir", str(made), "--node-id", "3"]
     words += ["--endpoint", "CONTROLLER://localhost:1", "--missing", "rest", "--apply", *NO_WAIT]
     assert run(words) == 0
-    made = tmp_path / "new"
     assert {path.stat().st_uid for path in (made, *made.rglob("*"))} == {12345}
-    for path in (path for name in ("basic-1.recovery", "new.recovery") for path in (tmp_path / name).rglob("*")):
+    for path in (path for one in (node, made) for path in Path(f"{one}.recovery").rglob("*")):
         assert (path.stat().st_uid, path.stat().st_gid) != (0, 0), path
-    assert {path.stat().st_uid for path in tmp_path.glob("*.recovery")} == {12345}
+    assert {Path(f"{one}.recovery").stat().st_uid for one in (node, made)} == {12345}
 
 
 def close(directory: Path) -> None:
@@ -136,7 +140,8 @@ def close(directory: Path) -> None:
 
 def test_nothing_becomes_readable_for_others(clusters: Path, tmp_path: Path) -> None:
     bench = Bench(clusters, tmp_path)
-    node, broker, made = bench.node("basic", 1), bench.node("basic", 11), tmp_path / "new"
+    elsewhere = Bench(clusters, tmp_path / "elsewhere")
+    node, broker, made = bench.node("basic", 1), elsewhere.node("basic", 11), elsewhere.root / "new"
     close(node)
     close(broker)
     (node / "__cluster_metadata-0" / "leader-epoch-checkpoint").unlink()
@@ -150,3 +155,94 @@ def test_nothing_becomes_readable_for_others(clusters: Path, tmp_path: Path) -> 
     backups = list(Path(f"{node}.recovery").glob("*/backup/*/quorum-state"))
     assert backups
     assert {path.stat().st_mode & 0o777 for path in backups} == {0o600}
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"node.id=1\ncontroller.quorum.voters=1@a:1\ncontroller.quorum.voters=1@a:1\n", "line 3: .* stands in line 2"),
+        (b"# caf\xe9\nnode.id=1\n", "byte 5 is not of a text in UTF-8"),
+        (b"=1\n", "line 1: '=1' has no key"),
+    ],
+)
+def test_a_configuration_that_cannot_be_checked_is_named_and_nothing_is_changed(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, says: str
+) -> None:
+    node = Bench(clusters, tmp_path).node("static-3.9", 1)
+    config = tmp_path / "server.properties"
+    config.write_bytes(content)
+    before = everything(tmp_path)
+    words = ["--dir", str(node), "--set", "1@127.0.0.1:1", "--config", str(config), "--missing", "rest", "--apply"]
+    assert run(["recover", "static-voters", *words, *NO_WAIT]) == 2
+    assert re.search(f"^kraft: --config {re.escape(str(config))}.*{says}", capsys.readouterr().err)
+    assert {name: data for name, data in everything(tmp_path).items() if not name.endswith(".lock")} == before
+
+
+def test_programs_are_told_of_nodes_that_only_destroyed_bytes_name(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    assert run(["recover", "inspect", str(node), "-o", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["not_listed"] == []
+    log = last_segment(node)
+    content = bytearray(log.read_bytes())
+    content[3000] ^= 255
+    log.write_bytes(content)
+    assert run(["recover", "inspect", str(node), "-o", "json"]) == 1
+    (said,) = json.loads(capsys.readouterr().out)["not_listed"]
+    assert "cannot be known or listed" in said
+    assert run(["recover", "inspect", str(node)]) == 1
+    assert f"NOT LISTED: {said}." in capsys.readouterr().out
+
+
+def test_a_directory_that_is_named_twice_is_not_said_to_be_in_use(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    (node / ".lock").touch()
+    words = ["--set", "1@host1:9093", "--set", "2@host2:9093", "--set", "3@host3:9093", "--missing", "rest", *NO_WAIT]
+
+    assert run(["recover", "voters", "--dir", str(node), "--dir", f"{node}/../{node.name}", *words]) == 1
+
+    assert capsys.readouterr().err == "kraft: a directory is named twice: name each once\n"
+
+
+def test_a_repair_that_could_not_be_told_is_said_to_be_done(clusters: Path, tmp_path: Path) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    words = [sys.executable, "-m", "quorum.cli.main", "recover", "standalone", "--dir", str(node), "--missing", "rest"]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*words, *NO_WAIT, "--apply"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+
+    assert done.returncode == 1
+    assert "The repair IS done" in done.stderr
+    assert f"kraft recover verify {node}`" in done.stderr
+    assert "run this again" not in done.stderr
+    assert run(["recover", "verify", str(node)]) == 0
+
+
+def test_a_reader_that_has_left_is_no_refusal(clusters: Path, tmp_path: Path) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    read, write = os.pipe()
+    os.close(read)
+    words = [sys.executable, "-m", "quorum.cli.main", "recover", "standalone", "--dir", str(node), "--missing", "rest"]
+    with os.fdopen(write, "wb") as gone:
+        done = subprocess.run([*words, *NO_WAIT], stdout=gone, env=os.environ | {"PYTHONUNBUFFERED": "1"}, check=False)
+
+    assert done.returncode == 141
+
+
+def test_a_gap_that_is_none_is_wrong_use_as_a_node_that_is_none(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    for words in (["--epoch-gap", "0", "--missing", "rest"], ["--missing", "x"]):
+        assert run(["recover", "standalone", "--dir", str(node), *words, *NO_WAIT]) == 2
+        assert f"kraft: {words[0]} " in capsys.readouterr().err
+
+
+def test_counts_and_nodes_are_told_apart(clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bench = Bench(clusters, tmp_path)
+    assert run(["recover", "inspect", str(bench.node("basic", 1))]) == 1
+    assert "of 3 voters 2 are needed; not here: voter 2, voter 3." in capsys.readouterr().out

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from metadata_log.directory import read_meta_properties
+from metadata_log.files import read_file
+from metadata_log.quorum_state import read_quorum_state, write_quorum_state
 from metadata_log.voters import Endpoint
 from quorum.recovery.cluster_id import propose_cluster_id
 from quorum.recovery.copies import read_copy
@@ -62,6 +65,31 @@ def test_an_index_full_of_rubbish_proves_nothing_and_is_made_anew(suffix: str, c
     assert propose_standalone(files, "/data", [], request()).loses == ()
     repair(files, rebuild, "/data")
     assert tree(files, "/data") == tree(whole, "/data")
+
+
+@pytest.mark.parametrize("content", [b"rubbish\n", b""])
+def test_epochs_of_a_log_without_batches_are_made_anew(content: bytes) -> None:
+    """Behind a checkpoint, Kafka has emptied the log; it does not start beside epochs that it cannot read."""
+    files = load("every-record/node-1/data")
+    metadata = "/data/__cluster_metadata-0"
+    end = read_copy(files, find_place(files, "/data")).checkpoints[0].end
+    for name in files.listdir(metadata):
+        if name.startswith("0") and not name.startswith(f"{end.offset:020}-"):
+            files.unlink(f"{metadata}/{name}")
+    files.open(f"{metadata}/{end.offset:020}.log", create=True).fdatasync()
+    state = read_quorum_state(files, metadata)
+    assert state is not None
+    write_quorum_state(files, metadata, msgspec.structs.replace(state, leader_epoch=end.epoch))
+    handle = files.open(f"{metadata}/leader-epoch-checkpoint")
+    handle.truncate(0)
+    handle.pwrite(content, 0)
+    handle.fdatasync()
+
+    repair(files, rebuild, "/data")
+
+    assert read_file(files, f"{metadata}/leader-epoch-checkpoint") == b"0\n0\n"
+    with pytest.raises(AlreadyDoneError, match="what the log says already"):
+        rebuild(files)
 
 
 def test_a_clone_gets_another_cluster_id_on_all_its_disks() -> None:

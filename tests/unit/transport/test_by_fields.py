@@ -26,10 +26,13 @@ _SCALARS: dict[Any, st.SearchStrategy[Any]] = {
     int: wire.int32,
     str: wire.texts,
     bool: st.booleans(),
+    bytes: st.binary(max_size=12),
+    float: st.floats(allow_nan=False),
     Error: wire.errors,
     TopicId: wire.topic_ids,
     DirectoryId: wire.ids.map(DirectoryId),
     Uuid: wire.ids.map(Uuid),
+    r.ConfigSource: st.sampled_from(r.ConfigSource),
     r.Listener: wire.listeners,
 }
 _BY_FUNCTIONS = ("create_topics", "delete_topics", "describe_topics")
@@ -104,6 +107,13 @@ def test_an_id_of_another_length() -> None:
             heartbeat.request_from(controller_pb2.BrokerHeartbeatRequest(**field))
     with pytest.raises(BadMessage, match="has 3 bytes"):
         _BY_FIELDS["register_broker"].request_from(controller_pb2.RegisterBrokerRequest(incarnation_id=b"abc"))
+
+
+def test_a_number_that_an_enumeration_does_not_have() -> None:
+    described = pb.DescribedConfig(name="x", source=6)
+    answer = pb.DescribeConfigsResponse(resources=[pb.DescribedResource(configs=[described])])
+    with pytest.raises(BadMessage, match="there is no ConfigSource 6"):
+        _BY_FIELDS["describe_configs"].response_from(answer)
 
 
 def test_a_message_without_such_a_field() -> None:

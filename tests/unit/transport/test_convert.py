@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraft.v1 import controller_pb2, quorum_pb2
+from kraft.v1 import access_pb2, admin_pb2, controller_pb2, quorum_pb2
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, ReplicaKey, TopicId
+from metadata_log.image import AclEntry
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset
 from quorum.controller import requests as r
 from quorum.errors import Error
@@ -43,18 +44,61 @@ def _over_the_wire(message: Any) -> Any:
 
 
 KAFKAS_ALONE = {
-    r.AlterClientQuotas,
     r.AlterConfigs,
-    r.AlterUserScramCredentials,
-    r.CreateAcls,
     r.CreateDelegationToken,
-    r.DeleteAcls,
-    r.DescribeAcls,
-    r.DescribeConfigs,
     r.ExpireDelegationToken,
     r.RenewDelegationToken,
 }
 """Requests that come by Kafka's protocol only, so far."""
+ACL_FILTER = r.AclFilter(
+    resource_type=1, resource_name=None, pattern_type=1, principal=None, host=None, operation=1, permission_type=1
+)
+READS: dict[Any, Any] = {
+    r.DescribeTopics(all_topics=True): controller_pb2.DescribeTopicsRequest,
+    r.DescribeConfigs(resources=()): admin_pb2.DescribeConfigsRequest,
+    r.DescribeAcls(asked=ACL_FILTER): access_pb2.DescribeAclsRequest,
+    r.DescribeClientQuotas(): access_pb2.DescribeClientQuotasRequest,
+    r.DescribeUserScramCredentials(): access_pb2.DescribeUserScramCredentialsRequest,
+}
+"""Requests that name their consistency, and their messages."""
+
+
+def _configs(count: int) -> tuple[r.DescribedConfig, ...]:
+    synonym = r.ConfigSynonym(name="log.x", value="1", source=r.ConfigSource.DEFAULT_CONFIG)
+    config = r.DescribedConfig(name="x", value="1", source=synonym.source, kind=2, synonyms=(synonym,))
+    return (config,) * count
+
+
+def _entries(count: int) -> tuple[AclEntry, ...]:
+    return tuple(
+        AclEntry(
+            resource_type=2,
+            resource_name="orders",
+            pattern_type=3,
+            principal=f"User:{number}",
+            host="*",
+            operation=3,
+            permission_type=3,
+        )
+        for number in range(count)
+    )
+
+
+DIVIDED = (
+    r.DescribeConfigsResponse(
+        resources=tuple(r.DescribedResource(resource_type=2, name=f"t{n}", configs=_configs(40)) for n in range(300))
+    ),
+    r.DescribeAclsResponse(entries=_entries(25_000)),
+    r.DescribeUserScramCredentialsResponse(results=tuple(r.DescribedScramUser(user=str(n)) for n in range(25_000))),
+    r.DescribeClientQuotasResponse(
+        entries=tuple(
+            r.DescribedQuota(entity=(("user", str(n)),), values=(("producer_byte_rate", float(n)),) * 2)
+            for n in range(10_000)
+        )
+    ),
+    r.DeleteAclsResponse(results=tuple(r.AclDeletionResult(matching=_entries(n)) for n in range(300))),
+)
+"""Answers that are longer than a message should be."""
 
 
 class TestPeers:
@@ -143,13 +187,20 @@ class TestClients:
         assert (call.request_id, call.timeout_ms) == (request_id, timeout_ms)
         assert kind.request_from(getattr(call, kind.name)) == request
 
-    @given(st.integers(0, (1 << 63) - 1))
-    def test_a_read_names_the_offset_that_it_must_see(self, offset: int) -> None:
-        message = _over_the_wire(calls.request_to(r.DescribeTopics(all_topics=True), Offset(offset)))
+    @given(st.sampled_from(list(READS)), st.integers(0, (1 << 63) - 1))
+    def test_a_read_names_the_offset_that_it_must_see(self, read: Any, offset: int) -> None:
+        message = _over_the_wire(calls.request_to(read, Offset(offset)))
         assert at_least_offset_in(message) == offset
 
     def test_a_read_that_names_none_is_linearizable(self) -> None:
-        assert at_least_offset_in(_over_the_wire(calls.request_to(r.DescribeTopics(all_topics=True)))) == -1
+        for read in READS:
+            message = _over_the_wire(calls.request_to(read))
+            assert (message.consistency, at_least_offset_in(message)) == (LINEARIZABLE, -1)
+
+    def test_every_message_that_has_a_consistency_is_a_read(self) -> None:
+        asked = [field.message_type for field in controller_pb2.Call.DESCRIPTOR.oneofs_by_name["request"].fields]
+        named = {message.name for message in asked if "at_least_offset" in message.fields_by_name}
+        assert named == {message.DESCRIPTOR.name for message in READS.values()}
 
     @pytest.mark.parametrize(
         ("fields", "offset"),
@@ -162,7 +213,8 @@ class TestClients:
         ],
     )
     def test_what_a_read_has_to_be_of(self, fields: dict[str, Any], offset: int) -> None:
-        assert at_least_offset_in(controller_pb2.DescribeTopicsRequest(**fields)) == offset
+        for message in READS.values():
+            assert at_least_offset_in(message(**fields)) == offset
 
     @given(wire.successes, st.integers(0, (1 << 64) - 1))
     def test_answer(self, answer: ClientAnswer, request_id: int) -> None:
@@ -186,6 +238,15 @@ class TestClients:
         assert [has_more for _, has_more in parts] == [True] * (len(parts) - 1) + [False]
         assert all(weight_of(part.response) <= PART_WEIGHT + 1 for part, _ in parts)
         assert joined([part for part, _ in parts]) == answer
+
+    @pytest.mark.parametrize("response", DIVIDED, ids=lambda response: type(response).__name__)
+    def test_every_answer_that_may_be_long_is_divided(self, response: Any) -> None:
+        answer = ClientAnswer(response=response, image_offset=Offset(7))
+        assert weight_of(response) > 2 * PART_WEIGHT
+        parts = [part for part, _ in parts_of(answer)]
+        assert len(parts) > 2
+        assert all(weight_of(part.response) <= PART_WEIGHT + 1 for part in parts)
+        assert joined(parts) == answer
 
     def test_a_kind_for_every_request_and_a_field_for_every_kind(self) -> None:
         fields = controller_pb2.Call.DESCRIPTOR.oneofs_by_name["request"].fields

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from tests.support.kafka.jars import cache_directory
+from tests.support.made_once import made_once
 
 _ROOT = Path(__file__).resolve().parents[4]
 _PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
@@ -21,16 +21,15 @@ def _python() -> Path:
     """An interpreter that has the clients that pyproject.toml names, at the versions that constraints.txt gives."""
     wanted = (_ROOT / "pyproject.toml").read_bytes() + (_ROOT / "constraints.txt").read_bytes()
     digest = hashlib.sha256(wanted + sys.version.encode()).hexdigest()[:12]
-    directory = cache_directory() / f"clients-{digest}"
-    if not directory.is_dir():
-        partial = directory.with_name(f"{directory.name}.partial-{os.getpid()}")
-        subprocess.run([sys.executable, "-m", "venv", str(partial)], check=True)
-        python = str(partial / "bin" / "python")
-        subprocess.run([python, *_PIP, "--upgrade", "pip>=25.1"], check=True)
-        words = ["--constraint", str(_ROOT / "constraints.txt"), "--group", f"{_ROOT / 'pyproject.toml'}:clients"]
-        subprocess.run([python, *_PIP, *words], check=True)
-        partial.rename(directory)
-    return directory / "bin" / "python"
+    return made_once(cache_directory() / f"clients-{digest}", _install) / "bin" / "python"
+
+
+def _install(directory: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", str(directory)], check=True)
+    python = str(directory / "bin" / "python")
+    subprocess.run([python, *_PIP, "--upgrade", "pip>=25.1"], check=True)
+    words = ["--constraint", str(_ROOT / "constraints.txt"), "--group", f"{_ROOT / 'pyproject.toml'}:clients"]
+    subprocess.run([python, *_PIP, *words], check=True)
 
 
 class SteadyWriter:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from broker_agent import storage
+from metadata_log.directory_lock import DirectoryLock
 from metadata_log.errors import DirectoryLockedError
 from metadata_log.ids import parse_topic_id
 from metadata_log.os_files import OsFiles
@@ -91,6 +92,42 @@ def test_what_is_moved_is_moved_back_as_it_was(disk: Path) -> None:
     assert undo([disk], now_ms=3) == []
 
 
+def test_in_a_copy_the_copy_is_moved_back_and_the_broker_keeps_what_it_has(disk: Path, tmp_path: Path) -> None:
+    before = contents(disk)
+    moved(audit([disk], [IMAGE]))
+    shutil.copytree(disk, tmp_path / "copy")
+    running = DirectoryLock(OsFiles(), str(disk))
+    try:
+        after = contents(disk) | {JOURNAL_FILE: (disk / JOURNAL_FILE).read_bytes()}
+        back = undo([tmp_path / "copy"], now_ms=2)
+    finally:
+        running.release()
+    assert {Path(move.source).parent for move in back} == {tmp_path / "copy"}
+    assert contents(tmp_path / "copy") == before
+    assert contents(disk) | {JOURNAL_FILE: (disk / JOURNAL_FILE).read_bytes()} == after
+    assert undo([tmp_path / "copy"], now_ms=3) == []
+    assert len(undo([disk], now_ms=4)) == len(back)
+    assert contents(disk) == before
+
+
+def test_a_log_directory_that_was_itself_moved_is_moved_back(disk: Path, tmp_path: Path) -> None:
+    before = contents(disk)
+    moved(audit([disk], [IMAGE]), tmp_path / "aside")
+    disk.rename(tmp_path / "new-place")
+    undo([tmp_path / "new-place"], now_ms=2)
+    assert contents(tmp_path / "new-place") == before
+
+
+def test_what_was_moved_out_of_the_original_does_not_go_into_its_copy(disk: Path, tmp_path: Path) -> None:
+    moved(audit([disk], [IMAGE]), tmp_path / "aside")
+    shutil.copytree(disk, tmp_path / "copy")
+    with pytest.raises(QuarantineError, match=r"is a copy of .*undo that there"):
+        undo([tmp_path / "copy"], now_ms=2)
+    assert {path.parent for path in (tmp_path / "aside").iterdir()} == {tmp_path / "aside"}
+    undo([disk], now_ms=3)
+    assert undo([tmp_path / "copy"], now_ms=4) == []
+
+
 def test_out_of_log_dirs_foreign_directories_go_as_well(disk: Path, tmp_path: Path) -> None:
     (disk / "lost+found").mkdir()
     found = audit([disk], [IMAGE])
@@ -104,6 +141,16 @@ def test_out_of_log_dirs_foreign_directories_go_as_well(disk: Path, tmp_path: Pa
     assert "lost+found" not in entries(disk)
     undo([disk], now_ms=2)
     assert entries(disk) == {*BEFORE, "lost+found"}
+
+
+def test_the_cache_of_tiered_storage_is_left_where_it_is(disk: Path, tmp_path: Path) -> None:
+    (disk / "remote-log-index-cache").mkdir()
+    found = audit([disk], [IMAGE])
+    cache = next(audited for audited in found.directories if audited.facts.name == "remote-log-index-cache")
+    assert cache.when_kafka_starts is WhenKafkaStarts.LEAVES
+    assert not cache.is_wrong
+    moved(found, tmp_path / "aside")
+    assert "remote-log-index-cache" in entries(disk)
 
 
 def test_nothing_is_moved_within_a_log_directory(disk: Path) -> None:
@@ -138,8 +185,9 @@ def test_a_running_broker_is_left_alone(disk: Path) -> None:
     assert entries(disk) == set(BEFORE)
 
 
-def test_a_journal_that_is_none_is_named(disk: Path) -> None:
-    (disk / JOURNAL_FILE).write_text("rubbish\n")
+@pytest.mark.parametrize("line", [b"rubbish\n", b'{"source":"\xff"}\n'])
+def test_a_journal_that_is_none_is_named(disk: Path, line: bytes) -> None:
+    (disk / JOURNAL_FILE).write_bytes(line)
     with pytest.raises(QuarantineError, match="is no journal"):
         undo([disk], now_ms=2)
 
@@ -196,6 +244,32 @@ def test_the_command_finds_moves_and_undoes(disk: Path, capsys: pytest.CaptureFi
     assert entries(disk) == set(BEFORE)
     assert run(["storage", "audit", str(disk), "--undo", "--quarantine"]) == 2
     assert run(["storage", "audit", str(disk / "nowhere")]) == 2
+
+
+def test_what_does_not_belong_comes_first(disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["storage", "audit", str(disk), "--image", str(IMAGE), "-o", "json"]
+    assert run(words) == 1
+    verdicts = [row["verdict"] for row in json.loads(capsys.readouterr().out)]
+    assert run([*words, "--problems"]) == 1
+    problems = [row["verdict"] for row in json.loads(capsys.readouterr().out)]
+
+    assert "keep" in verdicts
+    assert verdicts == [*problems, *["keep"] * (len(verdicts) - len(problems))]
+    assert "keep" not in problems
+
+
+def test_where_all_belongs_only_the_count_is_left(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = shutil.copytree(clusters / "static-3.9" / "node-12", tmp_path / "node-12")
+    for deleted in (node / "data").glob("*-delete"):
+        shutil.rmtree(deleted)
+
+    assert run(["storage", "audit", str(node), "--problems"]) == 0
+
+    line = capsys.readouterr().out.splitlines()[0]
+    assert line.startswith("Broker 12: ")
+    assert "0 of which do not belong" in line
 
 
 def test_what_an_agent_of_ours_is_about_to_delete_is_its_own(disk: Path, capsys: pytest.CaptureFixture[str]) -> None:

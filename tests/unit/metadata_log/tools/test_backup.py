@@ -116,9 +116,10 @@ def test_no_flipped_byte_of_the_manifest_changes_what_it_says(tmp_path: Path) ->
         member = archive.getmember("manifest.json")
     data = whole.read_bytes()
     for at in range(member.offset_data, member.offset_data + member.size):
-        broken.write_bytes(data[:at] + bytes((data[at] ^ 1,)) + data[at + 1 :])
-        with pytest.raises(BackupError):
-            read_backup(broken)
+        for bit in (1, 0x80):
+            broken.write_bytes(data[:at] + bytes((data[at] ^ bit,)) + data[at + 1 :])
+            with pytest.raises(BackupError):
+                read_backup(broken)
     broken.write_bytes(data.replace(NEW_CLUSTER.encode(), NEW_CLUSTER[::-1].encode()))
     with pytest.raises(BackupError, match="manifest was changed"):
         read_backup(broken)

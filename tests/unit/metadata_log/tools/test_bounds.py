@@ -45,6 +45,12 @@ def test_a_majority_in_the_last_epoch_vouches() -> None:
     assert bounds(replica(1, (1, 80)), replica(2, (1, 95)), replica(3, (1, 96))) == (95, 95)
 
 
+def test_a_log_that_could_not_be_read_to_its_end_may_have_any() -> None:
+    unread = msgspec.structs.replace(replica(1), speaks=False)
+    assert bounds(unread, replica(2, (1, 90), (2, 120)), replica(3, (1, 90))) == (90, 120)
+    assert bounds(replica(1), replica(2, (1, 90), (2, 120)), replica(3, (1, 90))) == (90, 90)
+
+
 def test_a_tail_that_one_replica_has_is_above_the_upper_bound() -> None:
     assert bounds(replica(1, (1, 100)), replica(2, (1, 90), (2, 120)), replica(3, (1, 90), (2, 120))) == (120, 120)
 
@@ -94,3 +100,14 @@ def test_what_a_cut_log_once_held_may_have_been_committed() -> None:
     assert bounds(cut, replica(2, (1, 40)), replica(3, (1, 96))) == (96, 96)
     assert bounds(cut, replica(2, (1, 40)), replica(3, (1, 40))) == (40, 40)
     assert bounds(cut, replica(3, (1, 40))) == (40, 96)
+
+
+def test_a_log_that_is_not_its_voters_last_bounds_nothing_from_above() -> None:
+    old = msgspec.structs.replace(replica(2, (1, 40)), speaks=False)
+    assert bounds(replica(1, (1, 90)), old, replica(3, (1, 96))) == (90, 96)
+    assert bounds(replica(1, (1, 90)), old) == (40, None)
+
+
+def test_where_more_is_committed_than_a_majority_holds_nothing_is_known_from_above() -> None:
+    led = msgspec.structs.replace(replica(3, (1, 80), (2, 120)), committed_before=90)
+    assert bounds(replica(1, (1, 80)), replica(2, (1, 80)), led) == (90, None)

@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 from metadata_log.batch import batch_records, build_control_batch, parse_header
+from metadata_log.ids import NodeId, parse_topic_id
 from metadata_log.offsets import Epoch
-from metadata_log.records import RemoveTopicRecord, decode_control, encode_control
+from metadata_log.records import PartitionChangeRecord, RemoveTopicRecord, decode_control, encode_control
 from metadata_log.tools.check import check_paths
 from metadata_log.tools.export import export_replica
 from metadata_log.tools.findings import Severity
 from metadata_log.tools.history import open_history
 from metadata_log.tools.sources import SourceError, find_sources
 from tests.support.clusters import SCENARIOS, node_directories
-from tests.support.damage import Cluster, append, copy_cluster, other_bytes, quiet_batch, split, write
+from tests.support.damage import Cluster, append, copy_cluster, number_at, other_bytes, quiet_batch, split, write
 from tests.support.damage_files import copied_properties, other_first_checkpoint
 from tests.support.damage_partitions import OFFSETS_FILE, list_offsets
 
@@ -308,12 +309,13 @@ def test_in_a_tie_partition_directories_are_not_judged(clusters: Path, tmp_path:
 
 
 def test_a_quorum_state_that_is_a_little_ahead_is_no_finding(clusters: Path, tmp_path: Path) -> None:
-    """A quorum-state that is some epochs ahead, of a node that hears of a leader before it has fetched: nothing."""
+    """A quorum-state that is some epochs ahead, of a node that hears of a leader, not among these, before it has
+    fetched: nothing."""
     cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
     path = cluster.metadata(2) / "quorum-state"
     path.write_text(path.read_text().replace('"leaderEpoch":1,', '"leaderEpoch":6,'))
 
-    assert check_paths([cluster.root]).findings == ()
+    assert check_paths([cluster.node(node_id) for node_id in (1, 2, 11, 12)]).findings == ()
 
 
 def test_without_indexes_nothing_is_missed(clusters: Path, tmp_path: Path) -> None:
@@ -362,6 +364,44 @@ def test_a_line_of_a_topic_that_was_made_again_proves_no_directory(clusters: Pat
     report = check_paths([cluster.root])
 
     assert report.is_sound, report.findings
+
+
+def _stopped(cluster: Cluster, epoch: int) -> None:
+    """As a broker leaves its disk when it is stopped in an orderly way."""
+    list_offsets(cluster.disk(11))
+    (cluster.disk(11) / ".kafka_cleanshutdown").write_text(f'{{"version":0,"brokerEpoch":{epoch}}}')
+
+
+def test_a_line_of_an_orderly_stop_is_of_the_topic_that_was_made_again(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    _stopped(cluster, 16)
+    shutil.rmtree(cluster.disk(11) / "search-91-0")
+
+    (found,) = check_paths([cluster.root]).findings
+
+    assert (found.kind, found.file) == ("partition_missing", str(cluster.disk(11) / "search-91-0"))
+    assert "replication-offset-checkpoint says that the broker had it there" in found.meaning
+
+
+@pytest.mark.parametrize("case", ["another start", "rubbish", "never asked", "given later"])
+def test_a_line_is_no_proof_where_the_stop_was_not_in_order(case: str, clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    _stopped(cluster, 15 if case == "another start" else 16)
+    if case == "rubbish":
+        (cluster.disk(11) / ".kafka_cleanshutdown").write_text("{")
+    elif case == "never asked":
+        batches = split(cluster.segment(11))
+        write(cluster.segment(11), batches[: number_at(cluster.segment(11), 68)])
+        for beside in cluster.metadata(11).glob("*[xt]"):
+            if beside.suffix in {".index", ".timeindex", ".snapshot"}:
+                beside.unlink()
+    elif case == "given later":
+        topic_id = parse_topic_id("roVdYP8gTLeRjaTNpELvew")
+        given = PartitionChangeRecord(partition_id=0, topic_id=topic_id, replicas=(NodeId(11), NodeId(12)))
+        append(cluster.segment(11), [given])
+    shutil.rmtree(cluster.disk(11) / "search-91-0")
+
+    assert "partition_missing" not in {found.kind for found in check_paths([cluster.node(11)]).findings}
 
 
 def test_lines_of_a_disk_prove_nothing_where_another_is_not_here(clusters: Path, tmp_path: Path) -> None:

@@ -9,14 +9,15 @@ import pytest
 
 from metadata_log.tools.check import check_paths
 from metadata_log.tools.findings import KINDS, Finding
-from tests.support.damage import Damage, Planted, copy_cluster
+from tests.support.damage import Damage, Planted, append, copy_cluster
+from tests.support.damage_access import ACCESS_DAMAGE, SOUND_RECORDS
 from tests.support.damage_beside import BESIDE_DAMAGE
 from tests.support.damage_files import FILE_DAMAGE
 from tests.support.damage_log import LOG_DAMAGE
 from tests.support.damage_partitions import PARTITION_DAMAGE
 from tests.support.damage_quorum import QUORUM_DAMAGE
 from tests.support.damage_reach import REACH_DAMAGE
-from tests.support.damage_records import RECORD_DAMAGE
+from tests.support.damage_records import LEADER, RECORD_DAMAGE
 from tests.support.damage_times import TIME_DAMAGE
 from tests.support.damage_topics import TOPIC_DAMAGE
 from tests.support.damage_values import VALUE_DAMAGE, level_too_low
@@ -34,6 +35,7 @@ ALL_DAMAGE = [
     *PARTITION_DAMAGE,
     *VOTER_DAMAGE,
     *QUORUM_DAMAGE,
+    *ACCESS_DAMAGE,
 ]
 
 
@@ -61,6 +63,20 @@ def test_damage_is_named_where_it_is(damage: Damage, clusters: Path, tmp_path: P
     assert unrelated == []
 
 
+def test_what_no_start_ends_at_is_silent(clusters: Path, tmp_path: Path) -> None:
+    """A controller does not look at what stands beside its log; a broker knows its cache and what an agent stages."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    (cluster.disk(1) / "lost+found").mkdir()
+    for name in ("remote-log-index-cache", "deleting"):
+        (cluster.disk(11) / name).mkdir()
+
+    assert check_paths([cluster.root]).is_sound
+
+    (cluster.disk(11) / "lost+found").mkdir()
+    (one,) = [found for found in check_paths([cluster.node(11)]).findings if found.counts]
+    assert (one.kind, one.file) == ("strange_directory", str(cluster.disk(11) / "lost+found"))
+
+
 def test_one_wrong_level_is_one_finding(clusters: Path, tmp_path: Path) -> None:
     """Dozens of records are above it: they are counted, and the first offsets named."""
     cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
@@ -73,6 +89,14 @@ def test_one_wrong_level_is_one_finding(clusters: Path, tmp_path: Path) -> None:
     assert re.search(
         r"the level is from \S+ at offset \d+\) \(and \d\d more, at offsets \d+, \d+,.*\.\.\.\)", one.meaning
     )
+
+
+@pytest.mark.parametrize("name", SOUND_RECORDS)
+def test_what_a_controller_may_write_is_not_damage(name: str, clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    append(cluster.segment(LEADER), SOUND_RECORDS[name])
+
+    assert check_paths([cluster.root]).is_sound
 
 
 def test_every_name_of_a_damage_is_its_own() -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from metadata_log.tools.diff import DiffReport, diff_logs
+from metadata_log.tools.findings import Severity
 from metadata_log.tools.quorum_view import view_quorum
 from metadata_log.tools.sources import find_sources
 from metadata_log.tools.verify import Depth, verify_log
+from quorum.cli.main import run
 from tests.support.clusters import SCENARIOS
 from tests.support.damage import copy_cluster, number_at, other_bytes, quiet_batch, split, with_epoch, write
 
@@ -40,6 +42,29 @@ def test_an_uncommitted_tail_is_told_in_records(clusters: Path) -> None:
     assert [text.split('"')[3] for text in lost.records if "TopicRecord" in text] == ["lost-1", "lost-2"]
     assert (kept.replicas, kept.epoch, kept.is_majority) == (("node 1", "node 3"), 9, True)
     assert [(found.kind, found.severity.value) for found in report.findings] == [("uncommitted_tail", "note")]
+
+
+def test_logs_that_share_no_offset_are_not_said_to_agree(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    later = _diff(cluster.node(2)).replicas[0].start_offset
+    for path in sorted(cluster.metadata(11).glob("0*")):
+        if int(path.name[:20]) >= later - 40:
+            path.unlink()
+    earlier = _diff(cluster.node(11)).replicas[0]
+    assert earlier.start_offset < earlier.end_offset <= later
+
+    (found,) = _diff(cluster.node(11), cluster.node(2)).findings
+
+    assert (found.kind, found.node_id, found.offset) == ("nothing_in_common", 11, earlier.end_offset)
+    assert found.severity is Severity.NOTE
+    assert f"node 2 (from {later} on)" in found.meaning
+    assert run(["log", "diff", str(cluster.node(11)), str(cluster.node(2))]) == 1, "its epochs tell that it was cut"
+    printed = capsys.readouterr().out
+    assert "No two of them overlap: nothing could be compared." in printed
+    assert "They hold the same" not in printed
+    assert _diff(cluster.node(11), cluster.node(2), cluster.node(12)).findings == (found,)
 
 
 def test_other_bytes_are_charged_to_the_minority(clusters: Path, tmp_path: Path) -> None:

@@ -17,19 +17,27 @@ from metadata_log.batch import batch_records, build_batch
 from metadata_log.errors import CorruptBatchError
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.os_files import OsFiles
-from metadata_log.records import NoOpRecord, TopicRecord, encode_record
+from metadata_log.records import (
+    NoOpRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    TopicRecord,
+    decode_record,
+    encode_record,
+)
 from metadata_log.records.json_form import data_of, json_text, type_name
 from metadata_log.records.printing import metadata_text
 from metadata_log.records.serde import decode_versioned
 from metadata_log.tools.dump import batches_of, dump_rows, dump_text, show_text
-from metadata_log.tools.dump_follow import Added, CutBack, Follower, Opened
+from metadata_log.tools.dump_follow import Added, CutBack, Follower, Opened, Removed
 from metadata_log.tools.dump_lines import Style, common_values
 from metadata_log.tools.dump_pieces import PIECE_BYTES, Piece, pieces
-from metadata_log.tools.dump_select import Selection, ids_of, known_types, plain_type
+from metadata_log.tools.dump_select import BrokerPartitions, Selection, ids_of, known_types, plain_type
 from metadata_log.tools.dump_texts import COLUMNS, CSV_HEAD, show_csv, show_json_lines, text_rows
 from metadata_log.tools.dump_turns import Rendered, write_in_turns
 from tests.support.fixture_files import DUMPS, FIXTURES, METADATA_FILES, file_id, records_in
 from tests.support.records import METADATA_VERSIONS_OF, bare_record, full_record
+from tests.support.vanishing import vanishing
 
 LOG = FIXTURES / "every-record" / "node-2" / "data" / "__cluster_metadata-0" / "00000000000000000000.log"
 NO_OP = encode_record(NoOpRecord(), 0)
@@ -149,6 +157,25 @@ def test_a_broker_is_followed_as_node_and_as_replica() -> None:
     kinds = {rows[offset].type for offset in offsets(Selection(broker_id=13))}
     assert {"REGISTER_BROKER_RECORD", "UNREGISTER_BROKER_RECORD", "PARTITION_RECORD"} <= kinds
     assert offsets(Selection(broker_id=99)) == []
+
+
+def test_a_broker_is_followed_when_it_leaves_the_isr() -> None:
+    """The change that takes it out names it no more, and is of a partition that it is a replica of."""
+    values = {record.offset: record.value for header, record in records_in(LOG) if not header.is_control}
+    held, out = set(), set()
+    for offset, value in values.items():
+        record = decode_record(value or b"")
+        if isinstance(record, PartitionRecord) and 13 in record.replicas:
+            held.add((record.topic_id, record.partition_id))
+        elif isinstance(record, PartitionChangeRecord) and (record.topic_id, record.partition_id) in held:
+            out |= {offset} if record.isr and 13 not in record.isr else set()
+    assert out
+    found = BrokerPartitions(13)
+    found.take([[value for value in values.values() if value]])
+
+    assert set(offsets(Selection(broker_id=13, broker_partitions=found))) >= out
+    assert set(offsets(Selection(broker_id=13, broker_partitions=BrokerPartitions(13)))) >= out
+    assert not set(offsets(Selection(broker_id=13))) >= out
 
 
 def _id_texts(ids: set) -> Iterator[str]:  # type: ignore[type-arg]
@@ -291,6 +318,14 @@ class TestFollower:
         damaged[-1] ^= 1
         log.write_bytes(batch(0) + bytes(damaged))
         assert [self.bases(follower) for _ in range(3)] == [[0], [1], []]
+
+    def test_a_segment_that_is_removed_before_it_is_opened_is_told(self, log: Path, follower: Follower) -> None:
+        following = log.with_name("00000000000000000001.log")
+        following.write_bytes(batch(1))
+        with vanishing(log, stays=0):
+            events = list(follower.poll())
+        assert events[:2] == [Removed(path=str(log)), Opened(path=str(following))]
+        assert [event.piece.size for event in events[2:] if isinstance(event, Added)] == [len(batch(1))]
 
 
 def test_a_follower_does_not_hold_the_log_in_memory(tmp_path: Path) -> None:

@@ -133,6 +133,12 @@ def test_of_several_logs_none_is_taken(source: Path, tmp_path: Path) -> None:
         export_replica(tmp_path / "several", tmp_path / "out")
 
 
+def test_one_file_of_a_log_is_not_all(source: Path, tmp_path: Path) -> None:
+    segment = next((source / "__cluster_metadata-0").glob("*.log"))
+    with pytest.raises(ExportError, match=f"is one file of a log, .*name its directory, {segment.parent}"):
+        export_replica(segment, tmp_path / "out")
+
+
 def test_refuses_what_it_cannot_do(source: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     with pytest.raises(SourceError, match="holds no metadata log"):
@@ -159,6 +165,7 @@ def test_a_manifest_that_is_none_is_refused(source: Path, tmp_path: Path) -> Non
     path.write_text(text.replace(SEGMENT, "../" + SEGMENT))
     with pytest.raises(CorruptFileError, match="outside its directory"):
         read_manifest(tmp_path / "out")
-    path.write_text("{}")
-    with pytest.raises(CorruptFileError, match="no manifest"):
-        read_manifest(tmp_path / "out")
+    for data in (b"{}", text.encode().replace(b'"cluster_id": "', b'"cluster_id": "\xff')):
+        path.write_bytes(data)
+        with pytest.raises(CorruptFileError, match="no manifest"):
+            read_manifest(tmp_path / "out")

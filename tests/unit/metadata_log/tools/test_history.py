@@ -14,7 +14,13 @@ import pytest
 from metadata_log.errors import MetadataLogError
 from metadata_log.image import MetadataImage, records_of
 from metadata_log.offsets import OffsetAndEpoch
-from metadata_log.tools.history import HistoryError, LogHistory, open_history, state_of_checkpoint
+from metadata_log.tools.history import (
+    HistoryError,
+    LogHistory,
+    RemovedMeanwhileError,
+    open_history,
+    state_of_checkpoint,
+)
 from tests.support.clusters import SCENARIOS
 from tests.support.damage import copy_cluster
 
@@ -58,7 +64,7 @@ def test_replay_leaves_the_collector_as_it_was(clusters: Path) -> None:
     log.state_at()
     assert gc.isenabled()
     damaged = LogHistory(path=log.path, segments=((0, log.path / "missing"),), checkpoints=())
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(RemovedMeanwhileError):
         damaged.state_at()
     assert gc.isenabled()
 

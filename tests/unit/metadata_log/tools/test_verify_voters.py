@@ -11,7 +11,8 @@ from metadata_log.tools.findings import Finding
 from metadata_log.tools.quorum_view import view_quorum
 from metadata_log.tools.sources import find_sources
 from metadata_log.tools.verify import Depth, verify_log
-from tests.support.damage import Cluster, copy_cluster
+from tests.support.damage import Cluster, copy_cluster, split, write
+from tests.support.damage_quorum import only_voter_1, with_two_more, with_voters
 from tests.support.damage_voters import (
     FIRST_CHECKPOINT,
     Change,
@@ -100,3 +101,33 @@ def test_the_first_leader_may_have_come_to_listen_elsewhere(clusters: Path, tmp_
 
     assert _diff([cluster.root]) == ()
     assert _with_own(cluster, 2, Depth.REPLAY) == ()
+
+
+@pytest.mark.parametrize("change", [of_voters(lambda voters: voters[:2]), at_other_port])
+def test_one_voter_at_a_time_may_change(change: Change, clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    with_voters(cluster.segment(3), change)
+
+    assert _with_own(cluster, 3, Depth.REPLAY) == ()
+
+
+@pytest.mark.parametrize("change", [only_voter_1, with_two_more])
+def test_a_repair_may_replace_all_voters(change: Change, clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    with_voters(cluster.segment(3), change, repairs=True)
+
+    assert not [one for one in _with_own(cluster, 3, Depth.REPLAY) if one.kind == "voters_changed_at_once"]
+
+
+def test_voters_behind_a_gap_are_not_compared(clusters: Path, tmp_path: Path) -> None:
+    """What is missing may have changed them one by one."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.segment(3)
+    with_voters(path, only_voter_1)
+    batches = split(path)
+    write(path, [*batches[:-2], batches[-1]])
+
+    kinds = {found.kind for found in _with_own(cluster, 3, Depth.REPLAY)}
+
+    assert "offset_gap" in kinds
+    assert "voters_changed_at_once" not in kinds

@@ -1,0 +1,41 @@
+"""What begins an epoch: the record of its leader, which every leader writes first, and a repair in its place.
+
+Decides: whether a batch may begin an epoch. Must not know: what becomes of a log in which one may not.
+
+A batch's epoch is outside its checksum. One bit of it makes a log seem to have come further than any other.
+"""
+
+from __future__ import annotations
+
+from metadata_log.batch import batch_records
+from metadata_log.errors import MetadataLogError
+from metadata_log.records import LeaderChangeMessage, decode_control
+from metadata_log.segment import LocatedBatch
+
+
+def leads(batch: LocatedBatch) -> bool:
+    """Whether it begins with a LeaderChange."""
+    if not batch.header.is_control:
+        return False
+    try:
+        first = next(iter(batch_records(batch.buffer, batch.header, batch.at)), None)
+        return first is not None and isinstance(
+            decode_control(first.key or b"", first.value or b""), LeaderChangeMessage
+        )
+    except MetadataLogError:
+        return False
+
+
+def unled_epoch(batch: LocatedBatch, before: int, *, is_led: bool) -> str | None:
+    """Why this batch cannot be of its epoch, or None.
+
+    Args:
+        batch: goes on where the one before it ended, or is the log's first.
+        before: the epoch of the one before; -1 for the log's first, which may stand within its epoch unless at offset
+            0: what was before it may have been trimmed away.
+        is_led: whether it begins with a LeaderChange.
+    """
+    epoch, offset = int(batch.header.partition_leader_epoch), int(batch.header.base_offset)
+    if is_led or epoch <= before or (before < 0 and offset > 0):
+        return None
+    return f"epoch {epoch} begins here without a LeaderChange"

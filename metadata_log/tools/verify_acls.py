@@ -1,0 +1,78 @@
+"""Whether an access control entry may follow those before it.
+
+Decides: which ids and entries are there already. Must not know: how records are replayed, and where they stand.
+
+Source: Kafka's AclControlManager gives each entry a random id that none has, and adds no entry that is there under
+another; the authorizer of every broker and controller stops at either (AclCache.addAcl), and keeps what it had.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.ids import Uuid, id_text
+from metadata_log.image import AclEntry, AclsImage
+from metadata_log.image.access_builder import entry_of
+from metadata_log.records import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+from metadata_log.tools.verify_values import KindAndFault
+
+_NULL_ID = Uuid(bytes(16))
+
+
+class _Known(msgspec.Struct):
+    """All entries, by their ids, and how many ids each has; as of some record."""
+
+    by_id: dict[Uuid, AclEntry]
+    ids: dict[AclEntry, Uuid]
+
+    def copy(self) -> _Known:
+        return _Known(by_id=dict(self.by_id), ids=dict(self.ids))
+
+
+class AclRules:
+    """Takes the records of one log, or of one checkpoint, in order. What stood before is looked up once it is asked."""
+
+    def __init__(self) -> None:
+        self._begins_with = AclsImage()
+        self._known: _Known | None = None
+        self._before: _Known | None = None
+
+    def start(self, acls: AclsImage) -> None:
+        """Go on from these."""
+        self._begins_with = acls
+        self._known = self._before = None
+
+    def begin(self) -> None:
+        """A metadata transaction begins."""
+        self._before = None if self._known is None else self._known.copy()
+
+    def abort(self) -> None:
+        """Nothing since `begin` has taken effect."""
+        self._known, self._before = self._before, None
+
+    def on_entry(self, record: AccessControlEntryRecord) -> KindAndFault | None:
+        """Take an entry that is added; what is wrong with it."""
+        entry, known = entry_of(record), self._all()
+        is_used, other = record.id in known.by_id, known.ids.get(entry)
+        known.by_id[record.id] = entry
+        known.ids[entry] = record.id
+        if record.id == _NULL_ID:
+            return "acl_id_null", "an entry is given the null id"
+        if is_used:
+            return "acl_id_reused", f"an entry is given the id {id_text(record.id)}, which one has already"
+        if other is not None:
+            return "acl_repeated", f"the entry of id {id_text(other)} is added again as {id_text(record.id)}"
+        return None
+
+    def on_removal(self, record: RemoveAccessControlEntryRecord) -> None:
+        """Take the removal of an entry."""
+        known = self._all()
+        entry = known.by_id.pop(record.id, None)
+        if entry is not None and known.ids.get(entry) == record.id:
+            del known.ids[entry]
+
+    def _all(self) -> _Known:
+        if self._known is None:
+            by_id = dict(self._begins_with.by_id.items())
+            self._known = _Known(by_id=by_id, ids={entry: acl_id for acl_id, entry in by_id.items()})
+        return self._known

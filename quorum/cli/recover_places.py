@@ -1,0 +1,59 @@
+"""Where `kraft recover` works and keeps its backups, as its options name it.
+
+Decides: which places are refused before any is locked. Must not know: what is done there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
+from metadata_log.files import Files
+from quorum.recovery.errors import RefusedError
+from quorum.recovery.journal import JOURNAL_FILE, work_root_of
+
+
+def refuse_places(files: Files, targets: Sequence[Path], work: Path | None) -> None:
+    """Before anything is done or locked.
+
+    Raises:
+        RefusedError: two targets are one directory; or `work` lies in a log directory.
+    """
+    _refuse_twice(targets)
+    _refuse_within(files, work)
+
+
+def _refuse_twice(targets: Sequence[Path]) -> None:
+    """Before any is locked: the second lock of the same directory would be said to be another process's.
+
+    Raises:
+        RefusedError: two of them are one directory.
+    """
+    if len({os.path.realpath(target) for target in targets}) < len(targets):
+        raise RefusedError("a directory is named twice: name each once")
+
+
+def _refuse_within(files: Files, work: Path | None) -> None:
+    """Kafka does not start on a log directory that holds a directory which is no partition's.
+
+    Raises:
+        RefusedError: `work` is, or lies in, a log directory.
+    """
+    if work is None:
+        return
+    for path in (real := Path(os.path.realpath(work)), *real.parents):
+        inside = path.name == METADATA_DIRECTORY or any(
+            files.exists(str(path / name)) for name in (METADATA_DIRECTORY, META_PROPERTIES_FILE, JOURNAL_FILE)
+        )
+        if inside:
+            raise RefusedError(
+                f"--work {work} lies in the log directory {path}, and Kafka does not start with a strange directory in "
+                "one: name a place outside of every log directory"
+            )
+
+
+def work_root(log_dir: str, work: Path | None) -> str:
+    """Where backups go."""
+    return work_root_of(log_dir, None if work is None else str(work.absolute()))

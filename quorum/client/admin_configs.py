@@ -1,0 +1,116 @@
+"""Configs, in the words of Kafka's Admin (KIP-133, KIP-226, KIP-339): what `Admin` asks about them, and what it tells.
+
+Decides: which controller is asked about which resource. Of a node's own file only the node itself knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from metadata_log.image import ConfigResource, ResourceType
+from metadata_log.offsets import Offset
+from quorum.client.admin_results import Outcome, Results, outcome_of, outcomes_of
+from quorum.client.client import Client
+from quorum.client.quorum_status import address_of_node
+from quorum.controller.requests import (
+    AlterableConfig,
+    AlterableResource,
+    AlteredResource,
+    DescribeConfigs,
+    DescribeConfigsResponse,
+    DescribedConfig,
+    DescribedResource,
+    IncrementalAlterConfigs,
+    IncrementalAlterConfigsResponse,
+    ResourceToDescribe,
+)
+
+
+@dataclass(frozen=True)
+class Config:
+    """The configs of one resource, in the order of their names."""
+
+    entries: tuple[DescribedConfig, ...]
+
+    def get(self, name: str) -> DescribedConfig | None:
+        """The config of that name; None where the resource has none such."""
+        return next((entry for entry in self.entries if entry.name == name), None)
+
+
+class DescribeConfigsResult(Results[ConfigResource, Config]):
+    """What configs each resource has."""
+
+
+class AlterConfigsResult(Results[ConfigResource, AlteredResource]):
+    """What became of each resource's configs."""
+
+
+async def describe_configs(
+    client: Client,
+    resources: Iterable[ConfigResource],
+    *,
+    include_synonyms: bool,
+    at_least_offset: Offset | None,
+    timeout_s: float | None,
+) -> DescribeConfigsResult:
+    """See `Admin.describe_configs`."""
+    asked = tuple(dict.fromkeys(resources))
+    by_address: dict[str | None, list[ConfigResource]] = {}
+    for resource, address in (await _addresses(client, asked, timeout_s)).items():
+        by_address.setdefault(address, []).append(resource)
+    told: dict[ConfigResource, DescribedResource] = {}
+    for address, those in by_address.items():
+        request = DescribeConfigs(
+            resources=tuple(ResourceToDescribe(resource_type=each.resource_type, name=each.name) for each in those),
+            include_synonyms=include_synonyms,
+        )
+        response = await client.ask(
+            request, DescribeConfigsResponse, address=address, at_least_offset=at_least_offset, timeout_s=timeout_s
+        )
+        told |= zip(those, response.resources, strict=True)
+    return DescribeConfigsResult({resource: _described(resource, told[resource]) for resource in asked})
+
+
+async def _addresses(
+    client: Client, resources: Iterable[ConfigResource], timeout_s: float | None
+) -> dict[ConfigResource, str | None]:
+    """Where the node is asked that a resource names; None: whoever leads, also for nodes that are no controllers."""
+    named = {each: int(each.name) for each in resources if _is_node(each)}
+    status = await client.describe_quorum(timeout_s=timeout_s) if named else None
+    return {
+        each: None if status is None or each not in named else address_of_node(status, named[each])
+        for each in resources
+    }
+
+
+def _is_node(resource: ConfigResource) -> bool:
+    return resource.resource_type == ResourceType.BROKER and resource.name.isascii() and resource.name.isdigit()
+
+
+def _described(resource: ConfigResource, told: DescribedResource) -> Outcome[Config]:
+    return outcome_of(Config(told.configs), told.error, told.error_message, _text(resource))
+
+
+async def incremental_alter_configs(
+    client: Client,
+    configs: Mapping[ConfigResource, Iterable[AlterableConfig]],
+    *,
+    validate_only: bool,
+    timeout_s: float | None,
+) -> AlterConfigsResult:
+    """See `Admin.incremental_alter_configs`."""
+    request = IncrementalAlterConfigs(
+        resources=tuple(
+            AlterableResource(resource_type=each.resource_type, name=each.name, configs=tuple(changes))
+            for each, changes in configs.items()
+        ),
+        validate_only=validate_only,
+    )
+    response = await client.ask(request, IncrementalAlterConfigsResponse, timeout_s=timeout_s)
+    return AlterConfigsResult(outcomes_of(zip(configs, response.resources, strict=True), _text))
+
+
+def _text(resource: ConfigResource) -> str:
+    known = {int(kind): kind.name.lower().replace("_", " ") for kind in ResourceType}
+    return f"{known.get(resource.resource_type, f'resource of type {resource.resource_type}')} {resource.name!r}"

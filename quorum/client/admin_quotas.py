@@ -1,0 +1,64 @@
+"""Client quotas, in the words of Kafka's Admin (KIP-546): what `Admin` asks about them, and what it tells.
+
+Decides: how an entity is written, which is a key of what is told. Must not know: which quotas there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from metadata_log.image import QuotaEntity
+from metadata_log.offsets import Offset
+from quorum.client.admin_results import Results, outcomes_of
+from quorum.client.client import Client
+from quorum.controller.requests import (
+    AlterClientQuotas,
+    AlterClientQuotasResponse,
+    AlteredQuota,
+    DescribeClientQuotas,
+    DescribeClientQuotasResponse,
+    QuotaAlteration,
+    QuotaComponent,
+)
+
+
+class AlterClientQuotasResult(Results[QuotaEntity, AlteredQuota]):
+    """What became of each entity's quotas."""
+
+
+def quota_entity(parts: Mapping[str, str | None]) -> QuotaEntity:
+    """Whom a quota is for, by type (`user`, `client-id`, `ip`) and name; None: the default of that type."""
+    return QuotaEntity.of(parts)
+
+
+async def alter_client_quotas(
+    client: Client,
+    changes: Mapping[QuotaEntity, Mapping[str, float | None]],
+    *,
+    validate_only: bool,
+    timeout_s: float | None,
+) -> AlterClientQuotasResult:
+    """See `Admin.alter_client_quotas`."""
+    request = AlterClientQuotas(
+        entries=tuple(QuotaAlteration(entity=entity.parts, ops=tuple(ops.items())) for entity, ops in changes.items()),
+        validate_only=validate_only,
+    )
+    response = await client.ask(request, AlterClientQuotasResponse, timeout_s=timeout_s)
+    told = zip(changes, response.entries, strict=True)
+    return AlterClientQuotasResult(outcomes_of(told, lambda entity: f"quotas of {entity.parts}"))
+
+
+async def describe_client_quotas(
+    client: Client,
+    components: Iterable[QuotaComponent],
+    *,
+    strict: bool,
+    at_least_offset: Offset | None,
+    timeout_s: float | None,
+) -> dict[QuotaEntity, dict[str, float]]:
+    """See `Admin.describe_client_quotas`."""
+    request = DescribeClientQuotas(components=tuple(components), strict=strict)
+    response = await client.ask(
+        request, DescribeClientQuotasResponse, at_least_offset=at_least_offset, timeout_s=timeout_s
+    )
+    return {QuotaEntity(parts=each.entity): dict(each.values) for each in response.entries}

@@ -1,0 +1,88 @@
+"""SCRAM credentials, in the words of Kafka's Admin (KIP-554): what `Admin` asks about them, and what it tells.
+
+Decides: that the password itself never leaves the client; it is salted here (RFC 5802).
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import secrets
+from collections.abc import Iterable
+from typing import Final
+
+from metadata_log.offsets import Offset
+from metadata_log.scram import FEWEST_ITERATIONS, HASHES
+from quorum.client.admin_results import Results, outcomes_of
+from quorum.client.client import Client
+from quorum.controller.requests import (
+    AlteredScramUser,
+    AlterUserScramCredentials,
+    AlterUserScramCredentialsResponse,
+    DescribedScramUser,
+    DescribeUserScramCredentials,
+    DescribeUserScramCredentialsResponse,
+    ScramDeletion,
+    ScramUpsertion,
+)
+
+DEFAULT_ITERATIONS: Final = FEWEST_ITERATIONS
+"""As kafka-configs.sh has it."""
+_SALT_BYTES: Final = 32
+
+
+class ScramMechanism(enum.IntEnum):
+    """How a password is hashed."""
+
+    SCRAM_SHA_256 = 1
+    SCRAM_SHA_512 = 2
+
+
+class AlterUserScramCredentialsResult(Results[str, AlteredScramUser]):
+    """What became of each user's credential."""
+
+
+class DescribeUserScramCredentialsResult(Results[str, DescribedScramUser]):
+    """Which credentials each user has."""
+
+
+def scram_upsertion(
+    user: str,
+    mechanism: ScramMechanism,
+    password: str,
+    *,
+    iterations: int = DEFAULT_ITERATIONS,
+    salt: bytes | None = None,
+) -> ScramUpsertion:
+    """A credential to be made or replaced, of a password; without a salt with a random one."""
+    salt = secrets.token_bytes(_SALT_BYTES) if salt is None else salt
+    salted = hashlib.pbkdf2_hmac(HASHES[mechanism], password.encode(), salt, iterations)
+    return ScramUpsertion(name=user, mechanism=mechanism, iterations=iterations, salt=salt, salted_password=salted)
+
+
+async def alter_user_scram_credentials(
+    client: Client, alterations: Iterable[ScramUpsertion | ScramDeletion], timeout_s: float | None
+) -> AlterUserScramCredentialsResult:
+    """See `Admin.alter_user_scram_credentials`."""
+    asked = tuple(alterations)
+    request = AlterUserScramCredentials(
+        deletions=tuple(each for each in asked if isinstance(each, ScramDeletion)),
+        upsertions=tuple(each for each in asked if isinstance(each, ScramUpsertion)),
+    )
+    response = await client.ask(request, AlterUserScramCredentialsResponse, timeout_s=timeout_s)
+    return AlterUserScramCredentialsResult(outcomes_of(((each.user, each) for each in response.results), _text))
+
+
+async def describe_user_scram_credentials(
+    client: Client, users: Iterable[str], *, at_least_offset: Offset | None, timeout_s: float | None
+) -> DescribeUserScramCredentialsResult:
+    """See `Admin.describe_user_scram_credentials`."""
+    request = DescribeUserScramCredentials(users=tuple(users))
+    response = await client.ask(
+        request, DescribeUserScramCredentialsResponse, at_least_offset=at_least_offset, timeout_s=timeout_s
+    )
+    return DescribeUserScramCredentialsResult(outcomes_of(((each.user, each) for each in response.results), _text))
+
+
+def _text(user: str) -> str:
+    return f"user {user!r}"

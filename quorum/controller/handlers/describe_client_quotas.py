@@ -1,0 +1,76 @@
+"""DescribeClientQuotas: the quotas of those whom a filter means (KIP-546); asks for DescribeConfigs on the cluster.
+
+Decides by Kafka's rules which filters there can be. Brokers answer it from their own image; here for whoever asks a
+controller.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metadata_log.image import QuotaEntity
+from metadata_log.image.access import IP, QUOTA_TYPES
+from quorum.controller.context import CLUSTER, Operation, authorize
+from quorum.controller.handlers.new_topic import Refused
+from quorum.controller.requests import (
+    DescribeClientQuotas,
+    DescribeClientQuotasResponse,
+    DescribedQuota,
+    QuotaComponent,
+    QuotaMatch,
+)
+from quorum.controller.result import ControllerResult
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+_MATCHES: Final = frozenset(QuotaMatch)
+
+
+def handle_describe_client_quotas(request: DescribeClientQuotas, turn: Turn) -> ControllerResult:
+    """No records; the answer is of the image as it is handed in."""
+    error = authorize(turn.context, Operation.DESCRIBE_CONFIGS, CLUSTER, turn.image)
+    if error is not Error.NONE:
+        return ControllerResult(response=request.refused(error, "Authorization failed."))
+    try:
+        wanted = _wanted(request.components)
+    except Refused as refusal:
+        return ControllerResult(response=request.refused(refusal.error, refusal.message))
+    found = [
+        DescribedQuota(entity=entity.parts, values=tuple(sorted(quotas.items())))
+        for entity, quotas in turn.image.client_quotas.by_entity.items()
+        if _is_meant(entity, wanted, is_strict=request.strict)
+    ]
+    found.sort(key=lambda quota: [(kind, name is not None, name or "") for kind, name in quota.entity])
+    return ControllerResult(response=DescribeClientQuotasResponse(entries=tuple(found)))
+
+
+def _wanted(components: tuple[QuotaComponent, ...]) -> dict[str, QuotaComponent]:
+    wanted: dict[str, QuotaComponent] = {}
+    for each in components:
+        error, why = Error.INVALID_REQUEST, None
+        if not each.entity_type:
+            why = "A type of entity is empty."
+        elif each.entity_type in wanted:
+            why = f"The filter names {each.entity_type} twice."
+        elif each.entity_type not in QUOTA_TYPES:
+            error, why = Error.UNSUPPORTED_VERSION, f"There is no type of entity {each.entity_type}."
+        elif each.match_type not in _MATCHES:
+            why = f"There is no type of match {each.match_type}."
+        elif (each.match_type == QuotaMatch.EXACT) != (each.match is not None):
+            why = "A name goes with an exact match, and with no other."
+        if why is not None:
+            raise Refused(error, why)
+        wanted[each.entity_type] = each
+    if IP in wanted and len(wanted) > 1:
+        raise Refused(Error.INVALID_REQUEST, "An address cannot be combined with a user or a client id.")
+    return wanted
+
+
+def _is_meant(entity: QuotaEntity, wanted: dict[str, QuotaComponent], *, is_strict: bool) -> bool:
+    parts = dict(entity.parts)
+    if is_strict and len(parts) != len(wanted):
+        return False
+    return all(
+        kind in parts and (component.match_type == QuotaMatch.SPECIFIED or parts[kind] == component.match)
+        for kind, component in wanted.items()
+    )

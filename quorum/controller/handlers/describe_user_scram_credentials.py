@@ -1,0 +1,45 @@
+"""DescribeUserScramCredentials: which credentials users have, never what is in them (KIP-554); asks for Describe on the
+cluster.
+
+Decides by Kafka's rules what becomes of a user who is asked about twice, or has none. Brokers answer it from their own
+image; here for whoever asks a controller.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from quorum.controller.context import CLUSTER, Operation, authorize
+from quorum.controller.requests import (
+    DescribedScramUser,
+    DescribeUserScramCredentials,
+    DescribeUserScramCredentialsResponse,
+    ScramCredentialInfo,
+)
+from quorum.controller.result import ControllerResult
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+
+def handle_describe_user_scram_credentials(request: DescribeUserScramCredentials, turn: Turn) -> ControllerResult:
+    """No records; the answer is of the image as it is handed in."""
+    error = authorize(turn.context, Operation.DESCRIBE, CLUSTER, turn.image)
+    if error is not Error.NONE:
+        return ControllerResult(response=request.refused(error, "Authorization failed."))
+    found: dict[str, list[ScramCredentialInfo]] = {}
+    for key, credential in sorted(turn.image.scram.credentials.items(), key=lambda item: item[0]):
+        info = ScramCredentialInfo(mechanism=key.mechanism, iterations=credential.iterations)
+        found.setdefault(key.name, []).append(info)
+    times_named = Counter(request.users or tuple(found))
+    results = tuple(_described(user, times, tuple(found.get(user, ()))) for user, times in times_named.items())
+    return ControllerResult(response=DescribeUserScramCredentialsResponse(results=results))
+
+
+def _described(user: str, times_named: int, credentials: tuple[ScramCredentialInfo, ...]) -> DescribedScramUser:
+    if times_named > 1:
+        why = "A user is described only once in a request."
+        return DescribedScramUser(user=user, error=Error.DUPLICATE_RESOURCE, error_message=why)
+    if not credentials:
+        why = "The user has no credential."
+        return DescribedScramUser(user=user, error=Error.RESOURCE_NOT_FOUND, error_message=why)
+    return DescribedScramUser(user=user, credentials=credentials)

@@ -1,0 +1,38 @@
+"""A copy's `leader-epoch-checkpoint` that Kafka cannot read, beside a log that tells it anew.
+
+Decides: which copies have one, and the step that mends it. Must not know: how it is written, and what else is wrong.
+"""
+
+from __future__ import annotations
+
+from metadata_log.epoch_file import EPOCH_FILE
+from quorum.recovery.advice import Step, command, cut_line
+from quorum.recovery.beside import Unread
+from quorum.recovery.copies import Copy
+from quorum.recovery.survey import Survey
+
+
+def unread_epochs(copy: Copy) -> tuple[Unread, ...]:
+    """Of newer software's nothing is known: that is not written over."""
+    return tuple(one for one in copy.unread if one.is_epochs and not one.is_newer)
+
+
+def rebuild_epochs(known: Survey) -> list[Step]:
+    """What is done before a node starts beside such a file: no record is lost by it."""
+    return [
+        Step(
+            text=f"{copy.label} does not start: {found.path}: {found.why}. Its log tells as much, and nothing is lost: "
+            f"make {EPOCH_FILE} anew from it first",
+            commands=(_line(known, copy),),
+        )
+        for copy in known.copies
+        if copy.place.identity is not None and not copy.short and (copy.stop is None or copy.stop.is_torn)
+        for found in unread_epochs(copy)
+    ]
+
+
+def _line(known: Survey, copy: Copy) -> str:
+    """Behind a torn write that is cut, it is made anew, too."""
+    if copy.stop is not None:
+        return f"{cut_line(known, copy)} --apply"
+    return command("kraft", "recover", "rebuild-indexes", "--dir", copy.place.log_dir, "--apply")

@@ -1,0 +1,93 @@
+"""An agent's plan is held against the log that the agent had when it made it, which ends after its own registration."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from broker_agent.reconciler import Plan, SetAside, Stage
+from broker_agent.storage import PartitionDirectory
+from metadata_log.batch import build_batch, parse_header
+from metadata_log.ids import NodeId
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import MetadataRecord, RemoveTopicRecord, UnregisterBrokerRecord, encode_record
+from metadata_log.records.levels import write_version
+from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.directories import check_plan
+from tests.simulation.checkers.reference import Reference
+from tests.simulation.checkers.topic_ids import TopicIds
+from tests.support.image_records import broker, change, directory, nodes, partition, topic, topic_id, uuid
+
+LEVEL = 30
+OURS = PartitionDirectory(log_dir="/data", topic="t1", partition=0, topic_id=topic_id(1))
+TAKEN = change(1, replicas=nodes(1, 3), isr=nodes(1, 3), directories=(directory(1), directory(3)))
+GIVEN_BACK = change(1, replicas=nodes(1, 2, 3), directories=(directory(1), directory(2), directory(3)))
+STAGES = Plan(stage=(Stage(directory=OURS, why="not a replica"),))
+
+
+def _log(*batches: tuple[MetadataRecord, ...]) -> Reference:
+    reference = Reference(TopicIds())
+    for records in batches:
+        data = build_batch(
+            base_offset=Offset(reference.end),
+            epoch=Epoch(1),
+            timestamp_ms=1_000,
+            values=[encode_record(record, write_version(type(record), LEVEL)) for record in records],
+        )
+        reference.on_batch(parse_header(data), data)
+    return reference
+
+
+def _agent(had: int) -> Any:
+    """Broker 2, with the log before offset `had`."""
+    image = SimpleNamespace(offset_and_epoch=SimpleNamespace(offset=had))
+    return SimpleNamespace(
+        node_id=2, executor=SimpleNamespace(image=image), life=SimpleNamespace(incarnation_id=uuid(2))
+    )
+
+
+BEGINNING = ((broker(1, fenced=False), broker(2)), (topic(1), partition(1)))
+
+
+def test_what_was_taken_is_staged_by_an_agent_that_does_not_know_it_was_given_back() -> None:
+    reference = _log(*BEGINNING, (TAKEN,), (GIVEN_BACK,))
+    check_plan(_agent(5), STAGES, reference)
+
+
+@pytest.mark.parametrize("had", [4, 6])
+def test_a_replica_of_its_own_by_the_log_that_it_had(had: int) -> None:
+    reference = _log(*BEGINNING, (TAKEN,), (GIVEN_BACK,))
+    with pytest.raises(Broken, match=f"a live replica of its own at {had}"):
+        check_plan(_agent(had), STAGES, reference)
+
+
+def test_what_the_log_removed_and_what_it_never_named() -> None:
+    reference = _log(*BEGINNING, (RemoveTopicRecord(topic_id=topic_id(1)),))
+    check_plan(_agent(5), STAGES, reference)
+    nameless = msgspec.structs.replace(OURS, topic_id=None)
+    check_plan(_agent(5), Plan(stage=(Stage(directory=nameless, why="removed"),)), reference)
+
+
+def test_a_log_that_ends_before_this_start_registered() -> None:
+    reference = _log((topic(9),), *BEGINNING)
+    with pytest.raises(Broken, match="ends at 1, before it registered"):
+        check_plan(_agent(1), STAGES, reference)
+    again = _log((broker(2, epoch=3, incarnation_id=uuid(77)),), *BEGINNING)
+    with pytest.raises(Broken, match="before it registered"):
+        check_plan(_agent(1), STAGES, again)
+
+
+def test_an_agent_that_was_unregistered_since_had_registered() -> None:
+    gone = UnregisterBrokerRecord(broker_id=NodeId(2), broker_epoch=5)
+    check_plan(_agent(6), STAGES, _log(*BEGINNING, (TAKEN,), (gone,)))
+
+
+def test_a_log_that_nobody_committed_and_what_is_sound_set_aside() -> None:
+    reference = _log(*BEGINNING, (TAKEN,))
+    with pytest.raises(Broken, match="nobody committed"):
+        check_plan(_agent(9), STAGES, reference)
+    with pytest.raises(Broken, match="sets /data/t1-0 aside: why"):
+        check_plan(_agent(5), Plan(set_aside=(SetAside(directory=OURS, why="why"),)), reference)

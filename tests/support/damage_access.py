@@ -1,0 +1,161 @@
+"""Access control entries, credentials, quotas and the like as no controller writes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from metadata_log.batch import batch_values, iter_batches
+from metadata_log.ids import DirectoryId, TopicId, Uuid
+from metadata_log.records import (
+    AbortTransactionRecord,
+    AccessControlEntryRecord,
+    BeginTransactionRecord,
+    ClientQuotaRecord,
+    DelegationTokenRecord,
+    EndTransactionRecord,
+    EntityData,
+    MetadataRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+    RemoveAccessControlEntryRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+    UserScramCredentialRecord,
+    ZkMigrationStateRecord,
+    decode_record,
+)
+from tests.support.damage import Cluster
+from tests.support.damage_records import LEADER, appended, broker_record, partition_record
+
+_ID, _OTHER_ID = Uuid(b"an entry's id..."), Uuid(b"another entry's.")
+
+
+def entry(acl_id: Uuid = _ID, host: str = "*") -> AccessControlEntryRecord:
+    """A sound one, but for what is given."""
+    return AccessControlEntryRecord(
+        id=acl_id,
+        resource_type=2,
+        resource_name="orders",
+        pattern_type=3,
+        principal="User:alice",
+        host=host,
+        operation=3,
+        permission_type=3,
+    )
+
+
+_REMOVAL = RemoveAccessControlEntryRecord(id=_ID)
+
+SOUND_RECORDS: dict[str, list[MetadataRecord]] = {
+    "two": [entry(), entry(_OTHER_ID, host="10.0.0.1")],
+    "removed_and_added_again": [entry(), _REMOVAL, entry(_OTHER_ID)],
+    "aborted_and_added_again": [
+        BeginTransactionRecord(),
+        entry(),
+        AbortTransactionRecord(reason="none"),
+        entry(),
+    ],
+}
+"""What a controller may write, though an id or an entry comes twice."""
+
+
+_LOG_END = 96
+"""Of `basic`: the epoch of a broker that registers there."""
+
+
+def _with_broker(c: Cluster, **fields: int) -> list[MetadataRecord]:
+    """A block of producer ids for broker 11 as it is registered, but for what is given."""
+    data = c.segment(LEADER).read_bytes()
+    batches = [(at, header) for at, header in iter_batches(data) if not header.is_control]
+    records = [decode_record(value) for at, header in batches for value in batch_values(data, header, at)]
+    epochs = [one.broker_epoch for one in records if isinstance(one, RegisterBrokerRecord) and one.broker_id == 11]
+    own = {"broker_id": 11, "broker_epoch": epochs[-1], "next_producer_id": 9_000_000}
+    return [ProducerIdsRecord(**(own | fields))]  # type: ignore[arg-type]
+
+
+def credential(**fields: object) -> UserScramCredentialRecord:
+    """A sound one, but for what is given."""
+    sound = {
+        "name": "alice",
+        "mechanism": 1,
+        "salt": b"salt",
+        "stored_key": bytes(32),
+        "server_key": bytes(32),
+        "iterations": 4096,
+    }
+    return UserScramCredentialRecord(**(sound | fields))  # type: ignore[arg-type]
+
+
+def quota(*types: str, value: float = 1.0) -> ClientQuotaRecord:
+    """Of an entity of these types."""
+    entity = tuple(EntityData(entity_type=name, entity_name="one") for name in types)
+    return ClientQuotaRecord(entity=entity, key="producer_byte_rate", value=value, remove=False)
+
+
+def token(expiration: int) -> DelegationTokenRecord:
+    """One whose maximum is 2000 ms."""
+    return DelegationTokenRecord(
+        owner="User:a",
+        requester="User:a",
+        renewers=(),
+        issue_timestamp=1000,
+        max_timestamp=2000,
+        expiration_timestamp=expiration,
+        token_id="one",
+    )
+
+
+def topics(*names: str) -> list[MetadataRecord]:
+    """New topics of one partition each."""
+    made: list[MetadataRecord] = []
+    for number, name in enumerate(names):
+        topic_id = TopicId(b"topic number " + str(100 + number).encode())
+        made += [TopicRecord(name=name, topic_id=topic_id), partition_record(topic_id)]
+    return made
+
+
+SOUND_RECORDS |= {
+    "credentials": [credential(), credential(mechanism=2, stored_key=bytes(64), server_key=bytes(64))],
+    "quotas": [quota("user", "client-id"), quota("ip"), quota("user", value=math.nan)],
+    "token_at_its_maximum": [token(2000)],
+    "name_of_a_removed_topic": [
+        *topics("col.a"),
+        RemoveTopicRecord(topic_id=TopicId(b"topic number 100")),
+        *topics("other", "col_a")[2:],
+    ],
+}
+
+_STRANGE: dict[str, Callable[[Cluster], Sequence[MetadataRecord]]] = {
+    "producer_ids_of_nobody": lambda c: _with_broker(c, broker_id=99),
+    "producer_ids_of_old_epoch": lambda c: _with_broker(c, broker_epoch=1),
+    "credential_of_no_mechanism": lambda c: [credential(mechanism=9)],
+    "credential_of_no_iterations": lambda c: [credential(iterations=0)],
+    "credential_of_a_short_key": lambda c: [credential(stored_key=b"k")],
+    "credential_of_another_hash": lambda c: [credential(mechanism=2)],
+    "quota_of_no_type": lambda c: [quota("user", "planet")],
+    "quota_of_nobody": lambda c: [quota()],
+    "token_beyond_its_maximum": lambda c: [token(2001)],
+    "directory_named_twice": lambda c: [broker_record(77, _LOG_END, (DirectoryId(b"the same direct."),) * 2)],
+}
+ACCESS_DAMAGE = [
+    *(appended(name, "strange_value", records) for name, records in _STRANGE.items()),
+    appended("migration_of_no_state", "impossible_record", lambda c: [ZkMigrationStateRecord(zk_migration_state=99)]),
+    appended("topic_names_collide", "topic_name_collides", lambda c: topics("col.a", "col_a"), index=2),
+    appended("acl_id_null", "acl_id_null", lambda c: [entry(Uuid(bytes(16)))]),
+    appended("acl_id_twice", "acl_id_reused", lambda c: [entry(), entry(host="10.0.0.1")], index=1),
+    appended("acl_twice", "acl_id_reused", lambda c: [entry(), entry()], index=1),
+    appended("acl_under_two_ids", "acl_repeated", lambda c: [entry(), entry(_OTHER_ID)], index=1),
+    appended(
+        "acl_removed_and_twice",
+        "acl_repeated",
+        lambda c: [entry(), _REMOVAL, entry(_OTHER_ID), entry()],
+        index=3,
+    ),
+    appended(
+        "acl_twice_after_transaction",
+        "acl_id_reused",
+        lambda c: [BeginTransactionRecord(), entry(), EndTransactionRecord(), entry()],
+        index=3,
+    ),
+]

@@ -1,0 +1,60 @@
+"""`kraft storage info` of a directory that lost its meta.properties: what is in it must not be formatted over."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
+from quorum.cli.main import run
+from tests.support.fixture_files import FIXTURES
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    """A controller's log directory without its meta.properties."""
+    node = shutil.copytree(FIXTURES / "basic" / "node-1", tmp_path / "node-1")
+    (node / "data" / META_PROPERTIES_FILE).unlink()
+    return node / "data"
+
+
+def _info(capsys: Capture, *words: str | Path) -> dict[str, Any]:
+    assert run(["storage", "info", *map(str, words), "-o", "json"]) == 1
+    (row,) = json.loads(capsys.readouterr().out)
+    return dict(row)
+
+
+def test_a_log_without_meta_properties_is_not_to_be_formatted(disk: Path, tmp_path: Path, capsys: Capture) -> None:
+    config = tmp_path / "node.properties"
+    config.write_text(f"node.id=1\nlog.dirs={disk}\n")
+
+    for words in ((disk,), (disk.parent,), ("--config", config)):
+        row = _info(capsys, *words)
+
+        assert "do not format it" in row["problem"]
+        assert "storage format" not in row["problem"]
+        assert (row["directory"], row["epoch"]) == (str(disk), 1)
+        assert row["log"].startswith("1 segment, ")
+
+
+def test_what_else_is_wrong_there_is_said_beside_it(disk: Path, capsys: Capture) -> None:
+    (disk / METADATA_DIRECTORY / "quorum-state").write_text("{")
+
+    problem = _info(capsys, disk)["problem"]
+
+    assert "do not format it" in problem
+    assert "quorum-state" in problem
+
+
+def test_what_formatting_left_half_done_is_to_be_formatted(disk: Path, capsys: Capture) -> None:
+    for child in (disk / METADATA_DIRECTORY).iterdir():
+        if child.suffix != ".checkpoint" or not child.name.startswith("0" * 20):
+            child.unlink()
+
+    assert _info(capsys, disk)["problem"] == "it is not formatted: kraft storage format"

@@ -1,0 +1,119 @@
+"""`kraft features check` on the log of a cluster that went from 3.3 to 4.3: what each level could not read."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from metadata_log.batch import build_batch
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import FeatureLevelRecord, PartitionRecord, encode_record
+from quorum.cli.main import run
+from tests.support.clusters import unpack_clusters
+from tests.support.records import full_record
+
+NODE = 1
+ALL = (1, 2, 3, 11, 12)
+
+
+@pytest.fixture(scope="module")
+def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpack_clusters(tmp_path_factory.mktemp("clusters")) / "upgrade-path"
+
+
+def _summary(out: str) -> dict[tuple[str, str, str], tuple[int, int]]:
+    """By type, version and reason: how many in the log, and in checkpoints."""
+    columns, *lines = out.split("\n\n")[1].splitlines()
+    assert columns.split() == ["type", "version", "records", "in_checkpoints", "first_offset", "reason"]
+    found = {}
+    for line in lines:
+        kind, version, records, in_checkpoints, offset, _, _, reason = line.split(maxsplit=7)
+        assert offset.isdigit()
+        found[kind, version, reason] = (int(records), int(in_checkpoints))
+    return found
+
+
+def _held(files: list[Path], capsys: pytest.CaptureFixture[str]) -> Counter[tuple[str, int]]:
+    assert run(["log", "dump", *map(str, files), "-o", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return Counter((row["type"], row["version"]) for row in rows)
+
+
+@pytest.mark.parametrize("nodes", [(NODE,), ALL], ids=["one node", "all nodes"])
+def test_each_record_of_the_log_is_counted_once(
+    nodes: tuple[int, ...], upgraded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = [upgraded / f"node-{node}" for node in nodes]
+    metadata = [next(place.glob("**/__cluster_metadata-0")) for place in places]
+    checkpoints = {path.name: path for place in metadata for path in sorted(place.glob("*-*.checkpoint"))}
+    checkpoints = {name: path for name, path in checkpoints.items() if not name.startswith("0" * 20)}
+    in_log = _held(sorted(metadata[0].glob("*.log")), capsys)
+    in_checkpoints = _held([*checkpoints.values()], capsys)
+
+    assert run(["features", "check", *map(str, places), "--target", "3.9"]) == 1
+
+    said = capsys.readouterr()
+    found = _summary(said.out)
+    for kind, name in (("PartitionRecord", "PARTITION_RECORD"), ("PartitionChangeRecord", "PARTITION_CHANGE_RECORD")):
+        there = found[kind, "2", "3.9-IV0 knows it up to version 1"]
+        assert there == (in_log[name, 2], in_checkpoints[name, 2])
+    records, beside = (sum(counts) for counts in zip(*found.values(), strict=True))
+    copies = "; what 5 copies have alike is counted once" if len(nodes) > 1 else ""
+    assert (
+        said.err
+        == f"kraft: 3.9-IV0 could not read {records} records of the log, and {beside} records in checkpoints"
+        + (f"{copies}\n")
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "types"),
+    [
+        ("3.3", {"PartitionRecord", "PartitionChangeRecord", "RegisterControllerRecord", "KRaftVersionRecord"}),
+        ("3.7", {"PartitionRecord", "PartitionChangeRecord", "KRaftVersionRecord"}),
+        ("3.9", {"PartitionRecord", "PartitionChangeRecord"}),
+        ("4.0", set()),
+    ],
+)
+def test_what_each_level_could_not_read(
+    target: str, types: set[str], upgraded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of brokers' registrations and features every level lacks something."""
+    assert run(["features", "check", str(upgraded / f"node-{NODE}"), "--target", target]) == 1
+
+    found = _summary(capsys.readouterr().out)
+    always = {"FeatureLevelRecord", "RegisterBrokerRecord", "BrokerRegistrationChangeRecord"}
+    assert {kind for kind, _, _ in found} == types | always
+
+
+def test_the_last_level_reads_all(upgraded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Records of every older version among them."""
+    assert run(["features", "check", str(upgraded), "--target", "4.3"]) == 0
+    assert capsys.readouterr() == ("4.3-IV0 can read every record.\n", "")
+
+
+def _log(path: Path, *values: bytes) -> str:
+    log = path / "00000000000000000000.log"
+    log.write_bytes(build_batch(base_offset=Offset(0), epoch=Epoch(1), timestamp_ms=0, values=values))
+    return str(log)
+
+
+@pytest.mark.parametrize(("version", "target", "status"), [(0, "4.3", 0), (0, "3.3", 0), (1, "4.0", 0), (1, "3.3", 1)])
+def test_an_old_version_is_read_by_later_levels(version: int, target: str, status: int, tmp_path: Path) -> None:
+    log = _log(tmp_path, encode_record(full_record(PartitionRecord, version), version))
+
+    assert run(["features", "check", log, "--target", target]) == status
+
+
+def test_a_level_has_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = [encode_record(FeatureLevelRecord(name="metadata.version", feature_level=level), 0) for level in (25, 99)]
+
+    assert run(["features", "check", _log(tmp_path, *values), "--target", "3.9", "-o", "json"]) == 1
+
+    assert [row["reason"] for row in json.loads(capsys.readouterr().out)] == [
+        "it finalises metadata.version 4.0-IV3 (level 25), above 3.9-IV0",
+        "it finalises metadata.version level 99, above 3.9-IV0",
+    ]

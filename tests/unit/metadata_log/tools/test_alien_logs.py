@@ -1,0 +1,53 @@
+"""Another cluster's log in a voter's directory is named as that, and judges nobody."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from metadata_log.tools.check import check_paths
+from tests.support.damage import Cluster, copy_cluster, other_bytes, split, write
+
+
+@pytest.fixture
+def cluster(clusters: Path, tmp_path: Path) -> Cluster:
+    return copy_cluster(clusters / "basic", tmp_path / "basic")
+
+
+def bring(cluster: Cluster, node: int, other: Path) -> None:
+    """Put another's metadata log in the place of the node's."""
+    shutil.rmtree(cluster.metadata(node))
+    shutil.copytree(other / "data" / "__cluster_metadata-0", cluster.metadata(node), copy_function=shutil.copyfile)
+
+
+@pytest.mark.parametrize("other", ["upgrade-path", "static-3.9", "every-record"])
+def test_one_log_of_another_cluster_is_the_one_finding(other: str, cluster: Cluster, clusters: Path) -> None:
+    """Each reaches further, two of them in later epochs."""
+    bring(cluster, 2, clusters / other / "node-2")
+
+    report = check_paths([cluster.root])
+
+    assert [(one.kind, one.node_id, one.file) for one in report.findings] == [
+        ("foreign_cluster", 2, str(cluster.segment(2)))
+    ]
+    assert "is that of node 1, node 3, node 11 and node 12" in report.findings[0].meaning
+    assert report.bounds.lower == 95
+
+
+def test_where_no_majority_agrees_nobody_is_called_anothers(cluster: Cluster, clusters: Path) -> None:
+    bring(cluster, 2, clusters / "every-record" / "node-2")
+
+    report = check_paths([cluster.node(1), cluster.node(2)])
+
+    assert "log_mismatch" in {one.kind for one in report.findings}
+    assert "foreign_cluster" not in {one.kind for one in report.findings}
+
+
+def test_a_log_with_one_other_batch_is_compared(cluster: Cluster) -> None:
+    path = cluster.segment(2)
+    batches = split(path)
+    write(path, [batches[0], other_bytes(batches[1]), *batches[2:]])
+
+    assert {one.kind for one in check_paths([cluster.root]).findings} >= {"log_mismatch"}

@@ -1,0 +1,112 @@
+"""Nodes of which nothing is left, or nothing can be read: findings, and the others are judged without them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from metadata_log.tools.check import CheckReport, check_paths
+from metadata_log.tools.findings import Severity
+from metadata_log.tools.sources import SourceError
+from quorum.cli.main import run
+
+NODES = (1, 2, 3, 11, 12)
+NOBODY = 65534
+
+
+@pytest.fixture
+def cluster(clusters: Path, tmp_path: Path) -> Path:
+    """With nothing in node 1's log directory."""
+    root = shutil.copytree(clusters / "basic", tmp_path / "cluster")
+    shutil.rmtree(root / "node-1" / "data")
+    (root / "node-1" / "data").mkdir()
+    return root
+
+
+def _found(report: CheckReport) -> set[tuple[str, int | None, str | None]]:
+    return {(found.kind, found.node_id, found.file) for found in report.findings if found.counts}
+
+
+@pytest.mark.parametrize("is_parent", [True, False])
+def test_a_voter_of_which_nothing_is_left_is_found(is_parent: bool, cluster: Path) -> None:
+    report = check_paths([cluster] if is_parent else [cluster / f"node-{number}" for number in NODES])
+
+    path = str(cluster / "node-1")
+    assert _found(report) == {("not_formatted", 1, path), ("voter_without_log", 1, path)}
+    assert [node.node_id for node in report.nodes] == list(NODES)
+    assert report.bounds.lower == 96
+
+
+def test_a_broker_of_which_nothing_is_left_is_found(cluster: Path) -> None:
+    """The log registers it; what its directory held is not known."""
+    for child in (cluster / "node-12" / "data").iterdir():
+        shutil.rmtree(child) if child.is_dir() else child.unlink()
+
+    found = _found(check_paths([cluster]))
+
+    assert {one for one in found if one[1] == 12} == {("not_formatted", 12, str(cluster / "node-12"))}
+
+
+def test_an_empty_directory_beside_a_node_is_found(cluster: Path) -> None:
+    report = check_paths([cluster / "node-1", cluster / "node-2"])
+
+    assert _found(report) == {("not_formatted", None, str(cluster / "node-1"))}
+
+
+def test_an_empty_directory_alone_is_wrong_use(cluster: Path) -> None:
+    with pytest.raises(SourceError, match="holds no metadata log"):
+        check_paths([cluster / "node-1"])
+
+
+def test_what_is_no_nodes_by_its_name_is_passed_over_below_a_directory(cluster: Path) -> None:
+    (cluster / "node-1").rename(cluster / "oracle")
+
+    assert [node.node_id for node in check_paths([cluster]).nodes] == [2, 3, 11, 12]
+
+
+def test_a_voter_that_is_nowhere_below_a_directory_is_a_note(cluster: Path) -> None:
+    shutil.rmtree(cluster / "node-1")
+
+    (found,) = check_paths([cluster]).findings
+    assert (found.kind, found.severity, found.node_id) == ("voter_absent", Severity.NOTE, 1)
+    assert check_paths([cluster / "node-2", cluster / "node-3"]).findings == ()
+
+
+@pytest.fixture
+def nobodys(clusters: Path) -> Iterator[Path]:
+    """Node 1's directory is its owner's alone, and we are somebody else where that is possible."""
+    root = Path(tempfile.mkdtemp())
+    root.chmod(0o755)
+    for number in NODES:
+        shutil.copytree(clusters / "basic" / f"node-{number}", root / f"node-{number}")
+    run(["check", str(root)])  # what is imported on the way cannot be once we are nobody
+    (root / "node-1").chmod(0)
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        yield root
+    finally:
+        if is_root:
+            os.setresuid(0, 0, 0)
+        (root / "node-1").chmod(0o755)
+        shutil.rmtree(root)
+
+
+@pytest.mark.parametrize("is_parent", [True, False])
+def test_a_node_that_cannot_be_read_is_found(
+    is_parent: bool, nobodys: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+
+    named = [nobodys] if is_parent else [nobodys / f"node-{number}" for number in NODES]
+
+    assert run(["check", *map(str, named)]) == 1
+    out = capsys.readouterr().out
+    assert f"unreadable_file: node 1, {nobodys}/node-1" in out
+    assert "1 error in 5 nodes, 1 of which could not be read; all before offset 96 is committed." in out

@@ -1,0 +1,102 @@
+"""What software of another release could not read, or not run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metadata_log.batch import build_batch, build_control_batch
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.os_files import OsFiles
+from metadata_log.records import FeatureLevelRecord, KRaftVersionRecord, encode_control, encode_record
+from metadata_log.records.feature_levels import supported_features
+from metadata_log.records.levels import metadata_version, parse_metadata_version
+from metadata_log.segment import LocatedBatch
+from metadata_log.tools.feature_check import unreadable_records
+from metadata_log.tools.history import readable_batches
+from metadata_log.tools.sources import find_sources
+from metadata_log.tools.verify import Depth, verify_log
+from tests.support.damage import copy_cluster
+from tests.support.damage_values import VALUE_DAMAGE
+
+
+def _reasons(path: Path, target: str) -> list[str]:
+    batches = [found for found in readable_batches(OsFiles(), path) if isinstance(found, LocatedBatch)]
+    return [found.reason for found in unreadable_records(batches, parse_metadata_version(target).level)]
+
+
+def _log_with(path: Path, name: str, level: int) -> Path:
+    value = encode_record(FeatureLevelRecord(name=name, feature_level=level), 0)
+    path.write_bytes(build_batch(base_offset=Offset(0), epoch=Epoch(1), timestamp_ms=0, values=[value]))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "target", "reason"),
+    [
+        ("eligible.leader.replicas.version", 9, "4.3", "4.3-IV0 has eligible.leader.replicas.version up to 1"),
+        ("eligible.leader.replicas.version", 1, "4.3", None),
+        ("no.such.feature", 1, "4.3", "4.3-IV0 has no feature no.such.feature"),
+        ("no.such.feature", 0, "4.3", None),
+        ("streams.version", 1, "4.1", "4.1-IV1 has no feature streams.version"),
+        ("streams.version", 1, "4.2-IV0", None),
+        ("share.version", 1, "4.0", "4.0-IV3 has no feature share.version"),
+        ("share.version", 1, "4.1", None),
+        ("group.version", 1, "3.9", "3.9-IV0 has no feature group.version"),
+        ("transaction.version", 2, "4.0-IV0", None),
+        ("transaction.version", 3, "4.3", "4.3-IV0 has transaction.version up to 2"),
+        ("kraft.version", 1, "3.8", "3.8-IV0 has no feature kraft.version"),
+        ("kraft.version", 1, "3.9", None),
+    ],
+)
+def test_a_feature_is_judged_by_what_the_target_supports(
+    name: str, level: int, target: str, reason: str | None, tmp_path: Path
+) -> None:
+    log = _log_with(tmp_path / "00000000000000000000.log", name, level)
+
+    assert _reasons(log, target) == ([] if reason is None else [reason])
+
+
+@pytest.mark.parametrize(
+    ("level", "target", "reason"),
+    [
+        (1, "3.8", "3.8-IV0 has no feature kraft.version"),
+        (1, "3.9", None),
+        (0, "3.3", None),
+        (2, "4.3", "4.3-IV0 has kraft.version up to 1"),
+    ],
+)
+def test_kraft_version_among_control_records(level: int, target: str, reason: str | None, tmp_path: Path) -> None:
+    log = tmp_path / "00000000000000000000.log"
+    record = encode_control(KRaftVersionRecord(kraft_version=level))
+    log.write_bytes(build_control_batch(base_offset=Offset(0), epoch=Epoch(1), timestamp_ms=0, records=[record]))
+
+    assert _reasons(log, target) == ([] if reason is None else [reason])
+
+
+def test_features_of_a_release_are_kafkas() -> None:
+    """As the published jars of each release answer."""
+    of_4_0 = {"kraft.version", "group.version", "transaction.version", "eligible.leader.replicas.version"}
+    known = {
+        20: set[str](),
+        21: {"kraft.version"},
+        25: of_4_0,
+        27: of_4_0 | {"share.version"},
+        29: of_4_0 | {"share.version", "streams.version"},
+        30: of_4_0 | {"share.version", "streams.version"},
+    }
+    for level, names in known.items():
+        assert supported_features(level).keys() == names, metadata_version(level)
+    assert {name for name, highest in supported_features(30).items() if highest != 1} == {"transaction.version"}
+
+
+@pytest.mark.parametrize("depth", [Depth.RECORDS, Depth.REPLAY])
+def test_an_unknown_feature_is_found_at_each_depth_that_decodes(depth: Depth, clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    planted = next(damage for damage in VALUE_DAMAGE if damage.name == "feature_level_too_high").plant(cluster)
+    (node,) = find_sources([cluster.node(planted.node_id or 0)]).nodes
+
+    (found,) = verify_log(node, depth=depth).findings
+
+    assert (found.kind, found.file, found.offset) == (planted.kind, str(planted.file), planted.offset)

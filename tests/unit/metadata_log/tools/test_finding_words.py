@@ -1,0 +1,51 @@
+"""Places that findings name in words are the right ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from metadata_log.batch import batch_records, iter_batches
+from metadata_log.ids import TopicId, parse_topic_id
+from metadata_log.records import RemoveTopicRecord, TopicRecord, decode_record
+from metadata_log.tools.check import check_paths
+from tests.support.damage import append, copy_cluster
+
+GONE = parse_topic_id("0Voj9lgKQY-gQFbG4oNRbw")
+"""`basic`: the id of a payments-73 that was deleted."""
+
+
+def given_and_removed(path: Path, topic_id: TopicId) -> tuple[int, int]:
+    """The offsets of a topic's first and last record in a log."""
+    data, given, removed = path.read_bytes(), -1, -1
+    for position, header in iter_batches(data):
+        for raw in () if header.is_control else batch_records(data, header, position):
+            record = decode_record(raw.value or b"")
+            if isinstance(record, TopicRecord) and record.topic_id == topic_id:
+                given = int(raw.offset)
+            elif isinstance(record, RemoveTopicRecord) and record.topic_id == topic_id:
+                removed = int(raw.offset)
+    return given, removed
+
+
+def test_an_id_that_is_given_again_was_given_by_its_topic_record(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    given, removed = given_and_removed(cluster.segment(2), GONE)
+    assert 0 <= given < removed
+    append(cluster.segment(2), [TopicRecord(name="new", topic_id=GONE)])
+    append(cluster.segment(2), [RemoveTopicRecord(topic_id=GONE)])
+
+    found = {one.kind: one.meaning for one in check_paths([cluster.node(2)]).findings}
+
+    assert found["topic_id_reused"] == f"topic 'new' is given an id that 'payments-73' was given at offset {given}"
+    assert found["change_after_removal"].endswith(f"topic 'payments-73', which was removed at offset {removed}")
+
+
+def test_before_a_logs_first_record_there_is_no_epoch(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    path = cluster.metadata(2) / "leader-epoch-checkpoint"
+    version, count, *lines = path.read_text().splitlines()
+    path.write_text("".join(f"{line}\n" for line in (version, int(count) + 1, "0 150", *lines)))
+
+    (found,) = [one for one in check_paths([cluster.node(2)]).findings if one.file == str(path)]
+
+    assert found.meaning == "it says that epoch 0 began at offset 150; the log has no epoch there"

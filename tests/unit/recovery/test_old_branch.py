@@ -1,0 +1,141 @@
+"""A quorum that was repaired, and the disks of its old majority who held more: that was committed, or may have been."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.tools.contents import EpochSpan
+from quorum.cli.recover_show import show_inspection
+from quorum.recovery.conflicts import common_end, joined_end
+from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.errors import RefusedError
+from quorum.recovery.inspect import Inspection, inspect_copies
+from quorum.recovery.kept_elsewhere import left_by_repairs
+from quorum.recovery.places import find_place
+from quorum.recovery.standalone import propose_standalone
+from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
+from quorum.recovery.survey import excess
+from quorum.recovery.truncate import propose_truncate
+from quorum.recovery.verify import verify_directories
+from tests.support.repairs import load, repair, request
+
+
+def forget_audits(files: SimulatedFiles, root: str) -> None:
+    for name in files.listdir(root):
+        path = f"{root}/{name}"
+        if files.is_dir(path):
+            forget_audits(files, path)
+        else:
+            files.unlink(path)
+    files.fsync_dir(root)
+
+
+def repaired(scenario: str, lagging: int, to: int) -> SimulatedFiles:
+    """Of voters 1, 2 and 3 one has fetched up to `to`, and is the only voter now; no audit file tells of either."""
+    files = SimulatedFiles()
+    for node in (1, 2, 3):
+        load(f"{scenario}/node-{node}/data", files, f"/n{node}")
+    own, accepted = f"/n{lagging}", request(accept_data_loss=True)
+    repair(files, lambda files: propose_truncate(files, own, [], to, accepted), own)
+    if scenario == "static-3.9":
+        alone = [parse_static_voter(f"{lagging}@new:9093")]
+        repair(files, lambda files: propose_static_voters(files, [own], [], alone, accepted), own)
+    else:
+        repair(files, lambda files: propose_standalone(files, own, [], accepted), own)
+    forget_audits(files, f"{own}.recovery")
+    return files
+
+
+def losses(found: Inspection, node_id: int) -> dict[str, tuple[int, str]]:
+    """What a repair of this node's copy loses of the others', by what it says: from where on, and what of it was."""
+    (way,) = (way for way in found.plan.repairs if way.on.startswith(f"node {node_id} "))
+    return {one.label.split(" (")[0]: (one.start, one.committed) for one in way.lost}
+
+
+@pytest.mark.parametrize(("scenario", "lagging", "to"), [("basic", 1, 56), ("static-3.9", 1, 30)])
+def test_what_the_old_majority_held_was_committed(scenario: str, lagging: int, to: int) -> None:
+    files = repaired(scenario, lagging, to)
+    found = inspect_copies(files, ["/n1", "/n2", "/n3"])
+    for start, committed in losses(found, lagging).values():
+        assert start == to
+        assert committed in ("was", "partly")
+
+
+@pytest.mark.parametrize(("scenario", "to", "cut"), [("basic", 56, 59), ("static-3.9", 30, 35)])
+@pytest.mark.parametrize("others", [("/n1", "/n3"), ("/n1",)])
+def test_it_is_not_cut_as_if_it_had_never_been(scenario: str, to: int, cut: int, others: tuple[str, ...]) -> None:
+    files = repaired(scenario, 1, to)
+    with pytest.raises(RefusedError, match=r"this would lose .*(committed|may have been)"):
+        propose_truncate(files, "/n2", list(others), cut, request())
+    accepted = propose_truncate(files, "/n2", list(others), cut, request(accept_data_loss=True))
+    assert {part.committed for part in accepted.loses} <= {"was", "may"}
+
+
+def test_without_the_rest_of_the_old_voters_it_may_have_been() -> None:
+    found = inspect_copies(repaired("basic", 1, 56), ["/n1", "/n2"])
+    assert set(losses(found, 1).values()) == {(56, "may")}
+
+
+def test_metadata_is_not_said_to_be_all_there(capsys: pytest.CaptureFixture[str]) -> None:
+    files = repaired("basic", 1, 56)
+    found = inspect_copies(files, ["/n1", "/n2", "/n3"])
+    assert "no metadata is lost" not in found.plan.situation
+    assert "But metadata is lost, or may be: a repair left behind offsets 56 to 96 on node" in found.plan.situation
+    show_inspection(found)
+    assert "of the repaired log" in capsys.readouterr().out
+    assert verify_directories(files, ["/n1", "/n2", "/n3"]).problems
+
+
+def test_a_repair_that_left_nothing_behind_loses_nothing() -> None:
+    files = SimulatedFiles()
+    for node in (1, 2):
+        load(f"basic/node-{node}/data", files, f"/n{node}")
+    repair(files, lambda files: propose_standalone(files, "/n2", [], request()), "/n2")
+    forget_audits(files, "/n2.recovery")
+    assert "no metadata is lost" in inspect_copies(files, ["/n1", "/n2"]).plan.situation
+
+
+def grown(copy: Copy, start: int, *epochs: tuple[int, int]) -> Copy:
+    """The same as it would go on: from `start` on, each epoch up to its end."""
+    begins = [start, *(end for _, end in epochs)]
+    spans = tuple(
+        EpochSpan(epoch=epoch, start_offset=begin, end_offset=end)
+        for begin, (epoch, end) in zip(begins, epochs, strict=False)
+    )
+    last = OffsetAndEpoch(offset=Offset(epochs[-1][1]), epoch=Epoch(epochs[-1][0]))
+    return msgspec.structs.replace(copy, start_offset=start, spans=spans, end=last)
+
+
+def test_logs_that_do_not_overlap_join_where_a_third_shows_it() -> None:
+    files = repaired("basic", 1, 56)
+    old, new = (read_copy(files, find_place(files, path)) for path in ("/n2", "/n1"))
+    whole = grown(new, 0, (1, 56), (1001, 300))
+    late = grown(new, 200, (1001, 300))
+    assert common_end(late, old) == old.end.offset
+    assert joined_end([whole, late, old], late, old) == 56
+    assert joined_end([late, old], late, old) is None
+    assert joined_end([late, old], old, late) is None
+
+
+def test_logs_that_do_not_overlap_are_one_where_nothing_says_otherwise() -> None:
+    """A follower that was away while the others' logs were trimmed."""
+    files = repaired("basic", 1, 56)
+    old, new = (read_copy(files, find_place(files, path)) for path in ("/n2", "/n1"))
+    late = grown(new, 200, (7, 300))
+    assert joined_end([late, old], late, old) == old.end.offset
+    ours = grown(new, 0, (1, 150), (7, 300))
+    assert joined_end([ours, late, old], late, old) == old.end.offset
+
+
+def test_what_nothing_joins_may_be_lost() -> None:
+    files = repaired("basic", 1, 56)
+    known = inspect_copies(files, ["/n1", "/n2"]).survey
+    old, new = (next(copy for copy in known.copies if copy.node_id == node) for node in (2, 1))
+    late = grown(new, 200, (1001, 300))
+    apart = msgspec.structs.replace(known, copies=(late, old))
+    (lost,) = excess(files, apart, late)
+    assert (lost.start, lost.end, lost.committed, lost.is_uncompared) == (0, int(old.end.offset), "may", True)
+    assert left_by_repairs(apart, [lost]) == [str(lost)]

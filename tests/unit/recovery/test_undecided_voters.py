@@ -1,0 +1,152 @@
+"""A change of the voters that is not proven to be committed: the voters before it may have gone on without it."""
+
+from __future__ import annotations
+
+import pytest
+
+from metadata_log.batch import build_control_batch
+from metadata_log.ids import NodeId
+from metadata_log.records import encode_control
+from metadata_log.simulated_files import SimulatedFiles
+from quorum.recovery.copies import read_copy
+from quorum.recovery.errors import RefusedError
+from quorum.recovery.inspect import inspect_copies, read_copies
+from quorum.recovery.places import find_place
+from quorum.recovery.standalone import propose_standalone
+from quorum.recovery.survey import Survey, survey
+from quorum.recovery.truncate import propose_truncate
+from quorum.recovery.verify import verify_directories
+from tests.support.repairs import load, repair, request
+
+
+def cluster(scenario: str, *nodes: int) -> SimulatedFiles:
+    files = SimulatedFiles()
+    for node in nodes:
+        load(f"{scenario}/node-{node}/data", files, f"/n{node}")
+    return files
+
+
+def remove_voter(files: SimulatedFiles, log_dir: str, node_id: int) -> int:
+    """Append the removal, as a leader does that nobody fetches from any more; give its offset."""
+    copy = read_copy(files, find_place(files, log_dir))
+    assert copy.voters is not None
+    assert node_id in copy.voters
+    batch = build_control_batch(
+        base_offset=copy.end.offset,
+        epoch=copy.end.epoch,
+        timestamp_ms=copy.last_timestamp_ms,
+        records=[encode_control(copy.voters.without(NodeId(node_id)).to_record())],
+    )
+    handle = files.open(f"{log_dir}/__cluster_metadata-0/{copy.segments[-1].name}")
+    handle.pwrite(batch, handle.size())
+    handle.fdatasync()
+    return int(copy.end.offset)
+
+
+def seen(files: SimulatedFiles, *paths: str) -> Survey:
+    return survey(read_copies(files, paths))
+
+
+def cut_at(files: SimulatedFiles, log_dir: str, offset: int) -> None:
+    """As if the node had stopped there; without a trace of what it held."""
+    accepted = request(accept_data_loss=True)
+    repair(files, lambda files: propose_truncate(files, log_dir, [], offset, accepted), log_dir)
+    _forget_audit(files, f"{log_dir}.recovery")
+
+
+def _forget_audit(files: SimulatedFiles, root: str) -> None:
+    for name in files.listdir(root):
+        path = f"{root}/{name}"
+        if files.is_dir(path):
+            _forget_audit(files, path)
+        else:
+            files.unlink(path)
+    files.fsync_dir(root)
+
+
+def test_the_voters_before_a_removal_may_have_committed_without_its_holder() -> None:
+    files = cluster("basic", 1)
+    before = seen(files, "/n1")
+    remove_voter(files, "/n1", 3)
+    known = seen(files, "/n1")
+    assert [int(voter.node_id) for voter in known.voters] == [1, 2]
+    assert [int(voter.node_id) for voter in known.voters_before] == [1, 2, 3]
+    assert known.absent_voters == before.absent_voters == (2, 3)
+    assert known.unheard_voters == (2, 3)
+    assert known.majority_is_absent
+    assert (known.bounds, known.bounds_left) == (before.bounds, before.bounds_left)
+    assert known.bounds.upper is None
+
+
+def test_its_holder_is_told_what_it_may_lose_and_who_must_not_start() -> None:
+    files = cluster("basic", 1)
+    remove_voter(files, "/n1", 3)
+    found = inspect_copies(files, ["/n1"])
+    assert "No majority of the voters is here and sound" in found.plan.situation
+    assert "the last change of the voters, to 1, 2, is not proven to be committed" in found.plan.situation
+    assert found.plan.repairs[0].may_lose is not None
+    assert "voters 2, 3" in found.plan.repairs[0].may_lose
+    assert f"past offset {found.survey.bounds.lower} where this log may have parted" in found.plan.repairs[0].may_lose
+    said = request(all_missing=False, missing=frozenset({2, 11, 12}))
+    with pytest.raises(RefusedError, match="there is no copy here of node 3, which may hold"):
+        propose_standalone(files, "/n1", [], said)
+    ahead = propose_standalone(files, "/n1", [], request())
+    assert ahead.may_lose == found.plan.repairs[0].may_lose
+    assert any(warning.startswith("controllers 2, 3 must never start again") for warning in ahead.warnings)
+    assert any("not proven to be committed" in warning for warning in ahead.warnings)
+
+
+def test_after_the_repair_its_own_voters_are_in_force_and_what_it_may_have_lost_is_said() -> None:
+    files = cluster("basic", 1)
+    remove_voter(files, "/n1", 3)
+    repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
+    assert seen(files, "/n1").voters_before == ()
+    assert verify_directories(files, ["/n1"]).is_sound
+    situation = inspect_copies(files, ["/n1"]).plan.situation
+    assert "may have lost" in situation
+    assert "no metadata is lost" not in situation
+
+
+def test_the_holders_majority_of_two_is_none_of_three() -> None:
+    files = cluster("basic", 1, 2)
+    at = remove_voter(files, "/n1", 3)
+    cut_at(files, "/n2", 50)
+    known = seen(files, "/n1", "/n2")
+    assert known.has_majority([copy for copy in known.copies if copy.node_id in (1, 2)])
+    assert not known.has_majority([copy for copy in known.copies if copy.node_id == 1])
+    assert known.bounds.lower <= 50
+    assert known.bounds.upper == at + 1  # by the three voters before, 1 and 3 may have had all of it
+
+
+def test_a_removal_that_a_majority_of_the_new_voters_holds_is_in_force() -> None:
+    files = cluster("basic", 1, 2)
+    one, two = (read_copy(files, find_place(files, path)) for path in ("/n1", "/n2"))
+    shorter = min(int(one.end.offset), int(two.end.offset))
+    for path, copy in (("/n1", one), ("/n2", two)):
+        if copy.end.offset > shorter:
+            cut_at(files, path, shorter)
+    for path in ("/n1", "/n2"):
+        remove_voter(files, path, 3)
+    known = seen(files, "/n1", "/n2")
+    assert known.voters_before == ()
+    assert known.undecided is None
+    assert 3 not in known.absent_voters
+    assert not known.majority_is_absent
+
+
+def test_whom_only_an_undecided_record_added_and_who_was_there_are_both_asked_for() -> None:
+    files = cluster("dynamic-voters", 1, 4)
+    for path in ("/n1", "/n4"):
+        cut_at(files, path, 54)
+    known = seen(files, "/n1", "/n4")
+    assert known.voters_before
+    assert known.majority_is_absent
+    assert inspect_copies(files, ["/n1", "/n4"]).plan.repairs[0].may_lose is not None
+
+
+def test_who_lags_behind_a_change_of_the_voters_is_not_told_to_repair_again() -> None:
+    files = cluster("basic", 1, 2)
+    remove_voter(files, "/n1", 3)
+    said = "\n".join(verify_directories(files, ["/n1", "/n2"]).problems)
+    assert "other voters" not in said
+    assert "repair" not in said
