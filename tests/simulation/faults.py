@@ -15,7 +15,15 @@ from metadata_log.directory import METADATA_DIRECTORY
 from tests.simulation.clock import TRUE_RATE
 from tests.simulation.cluster import Cluster
 from tests.simulation.fault_names import FAULTS, LEADER_FAULTS, SNAPSHOT_FAULTS, VOTER_FAULTS, VOTER_PLANS
-from tests.simulation.faults_leader import depose, hand_over, late_proof, rot_ahead, rot_checkpoint, slow_leaders_disk
+from tests.simulation.faults_leader import (
+    depose,
+    hand_over,
+    late_proof,
+    may_rot,
+    rot_ahead,
+    rot_checkpoint,
+    slow_leaders_disk,
+)
 from tests.simulation.faults_rivals import old_tail, rival_leaders
 from tests.simulation.faults_voters import change_unheard, early_change, replaced_and_counted, two_changes
 from tests.simulation.node import DATA, Node
@@ -200,8 +208,7 @@ def _bit_rot(cluster: Cluster, pick: Pick) -> None:
     """A bit of a committed batch flips, on a minority's disks at most, and not in a log's last batch, where nobody can
     tell it from a torn write."""
     node = cluster.voters[pick.of(len(cluster.voters))]
-    rotten = sum(1 for other in cluster.voters if other.is_rotten)
-    if rotten >= (len(cluster.voters) - 1) // 2 or node.is_rotten:
+    if not may_rot(cluster, node):
         return
     places = node.durable.places_before(cluster.checkers.committed.end)
     if not places:
@@ -256,8 +263,7 @@ def _snapshot_rot(cluster: Cluster, pick: Pick) -> None:
     """A bit of the newest checkpoint flips, on a minority's disks at most. Its process is started anew: it must go by
     its log, or refuse the checkpoint by name; or it goes on: it must give it to nobody, and take another one."""
     node = cluster.voters[pick.of(len(cluster.voters))]
-    rotten = sum(1 for other in cluster.voters if other.is_rotten)
-    if rotten >= (len(cluster.voters) - 1) // 2 or node.is_rotten:
+    if not may_rot(cluster, node):
         return
     if rot_checkpoint(node, pick.of(1 << 16), pick.of(8)) and pick.of(2):
         _end(node, power=False)

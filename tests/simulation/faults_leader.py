@@ -116,6 +116,12 @@ def slow_leaders_disk(cluster: Cluster, bits: int) -> None:
     cluster.world.after((20, 100, 600)[bits // 6 % 3] * US_PER_MS, end)
 
 
+def may_rot(cluster: Cluster, node: Node) -> bool:
+    """Whether a voter's files may rot now: they are sound, and with it the rotten ones are a minority."""
+    rotten = sum(1 for other in cluster.voters if other.is_rotten)
+    return not node.is_rotten and rotten < (len(cluster.voters) - 1) // 2
+
+
 def rot_checkpoint(node: Node, at: int, bit: int) -> bool:
     """A bit of a node's newest checkpoint flips; whether it has one that stands for any of the log."""
     directory = f"/data/{METADATA_DIRECTORY}"
@@ -133,8 +139,7 @@ def rot_ahead(cluster: Cluster, bits: int) -> None:
     the log, or in the checkpoint from which the follower would have to begin."""
     leader = cluster.active
     followers = [node for node in cluster.voters if node is not leader and node.is_up]
-    rotten = sum(1 for node in cluster.voters if node.is_rotten)
-    if leader is None or len(followers) < 2 or rotten >= (len(cluster.voters) - 1) // 2:
+    if leader is None or len(followers) < 2 or not may_rot(cluster, leader):
         return
     behind = followers[bits % len(followers)]
     others = [node.node_id for node in cluster.nodes if node is not behind]
@@ -144,7 +149,7 @@ def rot_ahead(cluster: Cluster, bits: int) -> None:
 
     def rot() -> None:
         cluster.network.cut.difference_update(pairs)
-        if cluster.is_peaceful or cluster.active is not leader or leader.is_rotten:
+        if cluster.is_peaceful or cluster.active is not leader or not may_rot(cluster, leader):
             return
         if leader.executor.log.start_offset > end and rot_checkpoint(leader, bits, bits % 8):
             return
