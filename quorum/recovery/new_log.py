@@ -55,6 +55,12 @@ def opening_batch(
     )
 
 
+def is_just_opened(copy: Copy) -> bool:
+    """Whether the copy's log ends with such a batch: a repair made it, and nothing has started from it since."""
+    records = 1 if copy.kraft_version == 0 else 2  # LeaderChange, and voters
+    return copy.repair is not None and copy.repair.offset + records == copy.end.offset
+
+
 def kept_log(copy: Copy, present: frozenset[str], *, in_place: bool) -> Iterator[FileChange]:
     """Segments and checkpoints of the copy's safe part, as changes to a directory that holds the files `present`.
 
@@ -96,6 +102,19 @@ def _whole(copy: Copy, found: CheckpointFile) -> Content:
     return Content(source=f"{copy.place.metadata}/{found.name}", size=found.size)
 
 
+def whole_log(
+    source: Copy, batch: bytes | None, present: frozenset[str], *, in_place: bool, epoch: int, state: QuorumState
+) -> Iterator[FileChange]:
+    """The log of `source` and `batch` behind it, in place of what a directory has; None: it ends with that already."""
+    if not in_place:
+        yield from removed_log(present)
+    yield from kept_log(source, present, in_place=in_place)
+    if batch is None:
+        yield from _fitting_files(epochs_of(source), present, state=state)
+    else:
+        yield from new_epoch_files(source, batch, present, epoch=epoch, state=state)
+
+
 def new_epoch_files(
     copy: Copy, batch: bytes, present: frozenset[str], *, epoch: int, state: QuorumState
 ) -> Iterator[FileChange]:
@@ -103,7 +122,11 @@ def new_epoch_files(
     base = int(copy.end.offset)
     yield FileChange(name=_inside(segment_file(base)), content=Content(data=batch))
     yield from (_removed(name) for name in _indexes_of(base) if name in present)
-    history = epochs_of(copy).assign(Epoch(epoch), Offset(base))
+    yield from _fitting_files(epochs_of(copy).assign(Epoch(epoch), Offset(base)), present, state=state)
+
+
+def _fitting_files(history: EpochHistory, present: frozenset[str], *, state: QuorumState) -> Iterator[FileChange]:
+    """The small files beside a log with that history of epochs."""
     yield FileChange(name=_inside(EPOCH_FILE), content=Content(data=format_epochs(history)))
     yield FileChange(name=_inside(QUORUM_STATE_FILE), content=Content(data=format_quorum_state(state)))
     if PARTITION_METADATA_FILE not in present:

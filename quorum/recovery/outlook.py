@@ -37,7 +37,11 @@ from quorum.recovery.told import told_repairs
 
 
 class Outlook(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known, what is kept, and what that means."""
+    """What is known, what is kept, and what that means.
+
+    Attributes:
+        epoch: in which the kept log goes on; `is_begun`: it does so already, and nothing is appended.
+    """
 
     known: Survey
     kept: Copy
@@ -46,6 +50,7 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
     may_lose: str | None
     asked: tuple[Answer, ...]
     notes: tuple[str, ...] = ()
+    is_begun: bool = False
 
     def facts(self, voters: VoterSet | None = None) -> dict[str, object]:
         """For the audit file."""
@@ -58,6 +63,10 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
             epoch=self.epoch,
             voters=voters,
         )
+
+    def lacks(self, copy: Copy) -> bool:
+        """Whether a directory that is to get the log has not just got it."""
+        return not self.is_begun or copy.rank != self.kept.rank
 
     def others(self, staying: Sequence[int]) -> list[int]:
         """Nodes that vote so far, and are not among those."""
@@ -76,20 +85,24 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
         end = self.kept.end
         changed = [rewrite.log_dir for rewrite in rewrites]
         left = left_behind(self.known, self.kept, changed=changed)
-        epoch = (
-            f"epoch {self.epoch} begins at offset {end.offset} with that (the greatest known epoch is "
-            f"{self.known.greatest_epoch}{', of what can be read' if self.known.lost_votes else ''})"
-        )
         return Proposal(
             action=action,
             rewrites=rewrites,
-            says=(*says, epoch),
+            says=(*says, self._epoch_line()),
             keeps=f"everything up to offset {end.offset} of epoch {end.epoch}",
             loses=self.lost,
             may_lose=self.may_lose,
             warnings=(*warnings, *map(warning_of, left), *silence(self.asked), *self.notes),
             steps=(check_result(changed), *set_aside(left), *steps),
             asked=self.asked,
+        )
+
+    def _epoch_line(self) -> str:
+        if self.is_begun:
+            return f"nothing is appended: epoch {self.epoch} has begun with that, and no copy knows of a greater one"
+        return (
+            f"epoch {self.epoch} begins at offset {self.kept.end.offset} with that (the greatest known epoch is "
+            f"{self.known.greatest_epoch}{', of what can be read' if self.known.lost_votes else ''})"
         )
 
 
@@ -102,10 +115,12 @@ def look_ahead(
     instead: str,
     writes: Sequence[Endpoint],
     makes: Sequence[str] = (),
+    is_begun: bool = False,
 ) -> Outlook:
     """What going on from `kept` means, once nothing forbids it. `instead`: what to do where it would lose something.
 
     `writes`: where the voters are to be, by this repair. `makes`: log directories that are no copy, but changed.
+    `is_begun`: `kept` is what this repair made of it, and others are to get it.
 
     Raises:
         RefusedError: a controller runs, copies are not here, or a loss is not accepted.
@@ -121,7 +136,7 @@ def look_ahead(
     refuse_other_repair(known, kept, request)
     lost = (*excess(files, known, kept), *shortfalls(known))
     refuse_loss([found for found in lost if found.says_something], request, instead)
-    epoch = new_epoch(known, request.epoch_gap)
+    epoch = int(kept.end.epoch) if is_begun else new_epoch(known, request.epoch_gap)
     return Outlook(
         known=known,
         kept=kept,
@@ -136,6 +151,7 @@ def look_ahead(
             *rivals.unread,
             *clone_notes(known, writes),
         ),
+        is_begun=is_begun,
     )
 
 

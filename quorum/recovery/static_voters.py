@@ -9,7 +9,7 @@ A Kafka of 3.9 or older refuses to start where `quorum-state` names other voters
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -18,11 +18,11 @@ from metadata_log.files import Files
 from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
 from quorum.recovery.addresses import refuse_no_host
 from quorum.recovery.advice import Step, never_again, rejoin, start_line
-from quorum.recovery.changes import FileChange, Rewrite
+from quorum.recovery.changes import Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.homes import Home, take_home
-from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, removed_log, unvoted
+from quorum.recovery.new_log import merged, opening_batch, unvoted, whole_log
 from quorum.recovery.outlook import Outlook, look_ahead
 from quorum.recovery.request import Proposal, Request, files_in
 from quorum.recovery.targets import read_targets
@@ -85,7 +85,8 @@ def propose_static_voters(
         )
     instead = "Bring that copy's log here first (kraft recover inspect)"
     writes = [voter.endpoint for voter in named]
-    ahead = look_ahead(files, known, source, request, instead=instead, writes=writes)
+    is_begun = found.is_begun and set(source.static_voters) == set(ids)
+    ahead = look_ahead(files, known, source, request, instead=instead, writes=writes, is_begun=is_begun)
     return _proposal(files, ahead, owned, named, request)
 
 
@@ -120,14 +121,25 @@ def _proposal(
         now_ms=request.now_ms,
     )
     before = list(source.static_voters)
+    state = unvoted(ahead.epoch, kraft_version=0, static_voters=ids)
     rewrites = tuple(
         Rewrite(
             action="static-voters",
             log_dir=copy.place.log_dir,
-            changes=merged(_changes(files, copy, source, batch, ahead.epoch, ids)),
+            changes=merged(
+                whole_log(
+                    source,
+                    None if ahead.is_begun else batch,
+                    files_in(files, copy.place.log_dir),
+                    in_place=copy is source,
+                    epoch=ahead.epoch,
+                    state=state,
+                )
+            ),
             facts={**ahead.facts(), "static_voters_before": before, "static_voters_after": ids},
         )
         for copy in owned
+        if ahead.lacks(copy)
     )
     gone = ahead.others(ids)
     return ahead.proposal(
@@ -175,17 +187,6 @@ def config_step(named: Sequence[StaticVoter]) -> Step:
         text="In the configuration of every node, controllers and brokers alike",
         commands=(f"{VOTERS_KEY}={','.join(map(str, named))}",),
     )
-
-
-def _changes(
-    files: Files, target: Copy, source: Copy, batch: bytes, epoch: int, ids: Sequence[int]
-) -> Iterator[FileChange]:
-    present = files_in(files, target.place.log_dir)
-    if target is not source:
-        yield from removed_log(present)
-    yield from kept_log(source, present, in_place=target is source)
-    state = unvoted(epoch, kraft_version=0, static_voters=ids)
-    yield from new_epoch_files(source, batch, present, epoch=epoch, state=state)
 
 
 def config_problems(properties: Mapping[str, str], named: Sequence[StaticVoter], path: str) -> list[str]:

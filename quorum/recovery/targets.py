@@ -16,6 +16,7 @@ from quorum.recovery.copies import Copy, read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import read_copies
 from quorum.recovery.journal import refuse_pending
+from quorum.recovery.new_log import is_just_opened
 from quorum.recovery.places import Place, find_target
 from quorum.recovery.request import (
     files_in,
@@ -35,6 +36,11 @@ class Targets(msgspec.Struct, frozen=True, kw_only=True):
     known: Survey
     owned: tuple[Copy, ...]
     source: Copy
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether a run of a repair of all of them made the source, and was ended before it came to the others."""
+        return is_just_opened(self.source) and self.known.greatest_epoch == self.source.end.epoch
 
 
 def read_target(files: Files, target: str, copies: Sequence[str]) -> tuple[Survey, Copy]:

@@ -4,6 +4,7 @@ Decides: what the new set is, which log all of them get, and when that may be do
 
 Every voter of the new set must have its directory here: one that kept its old log would hold the old set, and could
 elect and commit with others of that set. All get the same bytes, those of the best of their logs and one batch more.
+Where a run was ended between two directories, the next one gives the others what the first of them got.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, InvalidVoterError, Voter, VoterSet
 from quorum.recovery.addresses import refuse_no_host
 from quorum.recovery.advice import Step, command, contact, is_ours, never_again, rejoin, start_line
-from quorum.recovery.changes import FileChange, Rewrite
+from quorum.recovery.changes import Rewrite
 from quorum.recovery.clones import of_the_clone
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.homes import homes_of, take_home
-from quorum.recovery.new_log import kept_log, merged, new_epoch_files, opening_batch, removed_log, unvoted
+from quorum.recovery.new_log import merged, opening_batch, unvoted, whole_log
 from quorum.recovery.outlook import Outlook, look_ahead
 from quorum.recovery.request import Proposal, Request, files_in, refuse_second_quorum
 from quorum.recovery.targets import read_targets
@@ -95,7 +96,8 @@ def propose_voters(
         raise AlreadyDoneError("these voters are already in all the directories: there is nothing to change")
     instead = "Bring that copy's log here first (kraft recover inspect)"
     writes = [at for voter in voters for at in voter.endpoints]
-    ahead = look_ahead(files, known, source, request, instead=instead, writes=writes)
+    is_begun = found.is_begun and source.voters == voters
+    ahead = look_ahead(files, known, source, request, instead=instead, writes=writes, is_begun=is_begun)
     return _proposal(files, ahead, owned, voters, request)
 
 
@@ -165,14 +167,25 @@ def _proposal(files: Files, ahead: Outlook, owned: Sequence[Copy], voters: Voter
     source, ids = ahead.kept, [int(node_id) for node_id in voters.node_ids]
     leader_id = source.node_id if source.node_id is not None else ids[0]
     batch = opening_batch(source, epoch=ahead.epoch, leader_id=leader_id, voters=voters, now_ms=request.now_ms)
+    left = [copy for copy in owned if ahead.lacks(copy)]
+    state = unvoted(ahead.epoch, kraft_version=1)
     rewrites = tuple(
         Rewrite(
             action="voters",
             log_dir=copy.place.log_dir,
-            changes=merged(_changes(files, copy, source, batch, ahead.epoch)),
+            changes=merged(
+                whole_log(
+                    source,
+                    None if ahead.is_begun else batch,
+                    files_in(files, copy.place.log_dir),
+                    in_place=copy is source,
+                    epoch=ahead.epoch,
+                    state=state,
+                )
+            ),
             facts=ahead.facts(voters),
         )
-        for copy in owned
+        for copy in left
     )
     gone = ahead.others(ids)
     ours = is_ours(voters)
@@ -183,9 +196,7 @@ def _proposal(files: Files, ahead: Outlook, owned: Sequence[Copy], voters: Voter
         says=[
             f"voters become {', '.join(map(str, voters))}",
             *_changed(source.voters or VoterSet(), voters),
-            f"the log of {source.label}, the best of them, goes into all {len(owned)} directories"
-            if len(owned) > 1
-            else f"the log of {source.label} goes on with that",
+            _where_to(source, owned, left),
         ],
         warnings=_warnings(gone),
         steps=[
@@ -195,6 +206,15 @@ def _proposal(files: Files, ahead: Outlook, owned: Sequence[Copy], voters: Voter
             ),
         ],
     )
+
+
+def _where_to(source: Copy, owned: Sequence[Copy], left: Sequence[Copy]) -> str:
+    if source not in left:
+        names = ", ".join(copy.place.log_dir for copy in left)
+        return f"{source.label} has these voters already, by the same command: its log goes into {names}, too"
+    if len(owned) > 1:
+        return f"the log of {source.label}, the best of them, goes into all {len(owned)} directories"
+    return f"the log of {source.label} goes on with that"
 
 
 def _changed(before: VoterSet, after: VoterSet) -> Iterator[str]:
@@ -240,12 +260,3 @@ def _start_all(owned: Sequence[Copy], voters: VoterSet, ours: bool) -> list[Step
             ),
         ),
     ]
-
-
-def _changes(files: Files, target: Copy, source: Copy, batch: bytes, epoch: int) -> Iterator[FileChange]:
-    present = files_in(files, target.place.log_dir)
-    state = unvoted(epoch, kraft_version=1)
-    if target is not source:
-        yield from removed_log(present)
-    yield from kept_log(source, present, in_place=target is source)
-    yield from new_epoch_files(source, batch, present, epoch=epoch, state=state)

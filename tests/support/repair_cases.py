@@ -13,9 +13,11 @@ from metadata_log.ids import DirectoryId
 from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.cluster_id import propose_cluster_id
+from quorum.recovery.copies import read_copy
 from quorum.recovery.drop_snapshot import propose_drop_snapshot
 from quorum.recovery.from_broker import NewController, propose_from_broker
 from quorum.recovery.journal import JOURNAL_FILE, pending, work_root_of
+from quorum.recovery.places import find_place
 from quorum.recovery.rebuild_indexes import propose_rebuild_indexes
 from quorum.recovery.request import Proposal
 from quorum.recovery.standalone import propose_standalone
@@ -191,10 +193,13 @@ def undo(files: Files) -> Proposal:
 
 
 def check_one_quorum(files: SimulatedFiles) -> None:
-    """All directories hold the same log, end and votes, and would elect a leader."""
+    """All directories hold the same log, end and votes, and would elect a leader; by one repair, whoever ended it."""
     found = verify_directories(files, THREE)
     assert found.is_sound, found
     assert len({(one.epoch, one.end_offset, one.voters) for one in found.directories}) == 1
+    copies = [read_copy(files, find_place(files, path)) for path in THREE]
+    repairs = {sum(election.is_repairs for election in copy.elections) for copy in copies}
+    assert repairs == {2 if copies[0].kraft_version == 0 else 1}, "the static voters began with one"
     assert len({files.content(f"{path}/__cluster_metadata-0/quorum-state") for path in THREE}) == 1
 
 
