@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer.main import get_command
 
+from quorum.cli.output import begin_answer
 from quorum.cli.reader import ReaderGone
 
 _HELP: Final = """A KRaft quorum whose metadata log is Apache Kafka's own, byte for byte.
@@ -51,6 +52,7 @@ def call(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]]) -> N
     gc.disable()  # what imports and the building of commands make stays: no need to look through it again and again
     command = get_command(build_app(arguments, commands))
     gc.enable()
+    begin_answer()
     command(list(arguments), prog_name="kraft")
 
 

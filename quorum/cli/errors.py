@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import sys
-from typing import Final
+from typing import Final, NamedTuple
 
 from metadata_log.errors import MetadataLogError, WrongUseError
 from metadata_log.ids import InvalidIdError
@@ -39,37 +39,46 @@ def say(message: str) -> None:
         print(message, file=sys.stderr)
 
 
-def exit_code_of(error: Exception) -> int | None:
-    """Tell the user of `error` and return the exit status; None when it is a bug of ours and wants its traceback."""
+class Told(NamedTuple):
+    """What the user is told of an error."""
+
+    sentence: str
+    exit_code: int
+
+
+def told_of(error: Exception) -> Told | None:
+    """What the user is told; None when it is a bug of ours and wants its traceback."""
     if isinstance(error, CliError):
-        say(f"kraft: {error}")
-        return error.exit_code
+        return Told(str(error), error.exit_code)
     if isinstance(error, InvalidIdError | WrongUseError):
-        say(f"kraft: {error}")
-        return WRONG_USE
+        return Told(str(error), WRONG_USE)
     if isinstance(error, MetadataLogError) or _is_client_error(error):
-        say(f"kraft: {error}")
-        return FAILED
+        return Told(str(error), FAILED)
     if isinstance(error, PermissionError):
-        say(f"kraft: {error.filename}: {error.strerror}: run this as the user that the node runs as")
-        return WRONG_USE
+        return Told(f"{error.filename}: {error.strerror}: run this as the user that the node runs as", WRONG_USE)
     if isinstance(error, OSError):
         return _of_the_system(error)
     return None
 
 
-def _of_the_system(error: OSError) -> int:
+def _of_the_system(error: OSError) -> Told:
     """Of a file that cannot be read or written. Writes to standard output are the only ones that name none."""
     if error.errno in _NO_ROOM:
         where = error.filename or "standard output, which is not whole"
-        say(f"kraft: {where}: {error.strerror}: make room there or name another place, and run this again")
-        return WRONG_USE
+        return Told(f"{where}: {error.strerror}: make room there or name another place, and run this again", WRONG_USE)
     where = f"{error.filename}: " if error.filename else "standard output: " if error.errno == errno.EBADF else ""
     if error.errno == errno.EROFS:
-        say(f"kraft: {where}{error.strerror}: name another place, or mount it for writing")
-        return WRONG_USE
-    say(f"kraft: {where}{error.strerror or error}")
-    return WRONG_USE if error.errno in _NO_SUCH_PLACE else FAILED
+        return Told(f"{where}{error.strerror}: name another place, or mount it for writing", WRONG_USE)
+    return Told(f"{where}{error.strerror or error}", WRONG_USE if error.errno in _NO_SUCH_PLACE else FAILED)
+
+
+def exit_code_of(error: Exception) -> int | None:
+    """Tell the user of `error` and return the exit status; None when it is a bug of ours and wants its traceback."""
+    told = told_of(error)
+    if told is None:
+        return None
+    say(f"kraft: {told.sentence}")
+    return told.exit_code
 
 
 def _is_client_error(error: Exception) -> bool:

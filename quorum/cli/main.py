@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from quorum.cli.reader import ReaderGone
@@ -38,6 +39,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "analyze": ("quorum.cli.analyze", "Check exported logs for consistency with Spark."),
 }
 
+_JSON_ASKED: Final = frozenset({"-o=json", "-ojson", "--output=json"})
+
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out one command. Exit status: 0; 1 (it failed, or found something); 2 (wrong use); 130 (Ctrl-C).
@@ -55,15 +58,20 @@ def run(arguments: Sequence[str]) -> int:
         _forget_output()
         return 141
     except Exception as error:
-        from quorum.cli.errors import exit_code_of  # noqa: PLC0415
+        from quorum.cli.errors import say, told_of  # noqa: PLC0415
 
-        code = exit_code_of(error)
-        if code is None:
+        told = told_of(error)
+        if told is None:
             raise
+        say(f"kraft: {told.sentence}")
         cause = error.__cause__ or error
         if isinstance(cause, OSError) and cause.filename is None:
             _forget_output()
-        return code
+        elif _wants_json(arguments):
+            from quorum.cli.output import show_failure  # noqa: PLC0415
+
+            show_failure(told.sentence)
+        return told.exit_code
 
 
 def _carry_out(arguments: Sequence[str]) -> int:
@@ -77,6 +85,13 @@ def _carry_out(arguments: Sequence[str]) -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     return 0
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    """Whether one JSON value is the answer. `log dump` gives a stream of batches, and says of each what is wrong."""
+    words = [word.lower() for word in arguments]
+    said = [f"{name}={value}" for name, value in pairwise(words)] + words
+    return words[:2] != ["log", "dump"] and not _JSON_ASKED.isdisjoint(said)
 
 
 def _forget_output() -> None:

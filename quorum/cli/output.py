@@ -19,6 +19,15 @@ _PIPE_WIDTH: Final = 140
 """In a pipe there is no width to ask for, and a folded table is hard to search in."""
 
 
+class _Answer:
+    """Of the command that runs in this process: whether a JSON value was printed."""
+
+    is_begun = False
+
+
+_answer: Final = _Answer()
+
+
 class OutputFormat(enum.StrEnum):
     """What `-o` takes."""
 
@@ -83,7 +92,19 @@ def object_lines(fields: Mapping[str, object]) -> list[str]:
 
 def show_json(value: object) -> None:
     """Print `value` as JSON: indented on a terminal, on one line in a pipe."""
+    _answer.is_begun = True
     print(_json(value, indent=2 if sys.stdout.isatty() else None))
+
+
+def begin_answer() -> None:
+    """A command begins: it has printed no JSON value yet."""
+    _answer.is_begun = False
+
+
+def show_failure(sentence: str) -> None:
+    """Print `{"error": sentence}` in place of the JSON value that could not be given; nothing, if one was printed."""
+    if not _answer.is_begun:
+        show_json({"error": sentence})
 
 
 def show_json_line(value: object) -> None:

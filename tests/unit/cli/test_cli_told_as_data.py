@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from quorum.cli import findings, output
+from quorum.cli.errors import CliError
 from quorum.cli.main import run
 from tests.support.fixture_files import FIXTURES
 
@@ -56,3 +58,33 @@ def test_of_an_offset_that_the_log_does_not_have(capsys: pytest.CaptureFixture[s
 
     (line,) = json.loads(capsys.readouterr().out)
     assert "has no state at offset 9999" in line["problem"]
+
+
+@pytest.mark.parametrize("words", [["-o", "json"], ["-ojson"], ["--output", "JSON"], ["--output=json"]])
+def test_why_there_is_no_answer(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (["check", str(tmp_path / "none")], ["recover", "standalone", "--dir", str(tmp_path)]):
+        assert run([*command, *words]) in (1, 2)
+        captured = capsys.readouterr()
+        assert captured.err == f"kraft: {json.loads(captured.out)['error']}\n"
+
+
+@pytest.mark.parametrize("words", [[], ["-o", "table"], ["-o", "jsonl"]])
+def test_nothing_is_told_as_data_that_was_not_asked_for(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", str(tmp_path / "none"), *words]) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_no_second_value_comes_behind_an_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def show_and_fail(value: object) -> None:
+        output.show_json(value)
+        raise CliError("too late")
+
+    monkeypatch.setattr(findings, "show_json", show_and_fail)
+    assert run(["log", "verify", str(NODE), "-o", "json"]) == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == []
+    assert captured.err == "kraft: too late\n"
