@@ -22,6 +22,7 @@ from quorum.recovery.plan import Plan, make_plan
 from quorum.recovery.rivals import heed_rivals, rivals_of
 from quorum.recovery.running import running_voters
 from quorum.recovery.survey import Survey, survey
+from quorum.recovery.undo import with_undoable
 
 
 class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,7 +124,7 @@ def inspect_copies(files: Files, paths: Sequence[str]) -> Inspection:
         MetadataLogError, OSError: there is none to judge; of one path, what is wrong with it.
     """
     reading = read_each(files, paths)
-    known = survey(reading.copies)
+    known = with_undoable(files, survey(reading.copies))
     if reading.interrupted:
         first = of_interruptions(reading.interrupted, paths)
         plan = Plan(is_whole=False, situation=first.situation, repairs=(), steps=first.steps)

@@ -11,10 +11,11 @@ import msgspec
 
 from metadata_log.ids import ReplicaKey
 from metadata_log.voters import majority_of
-from quorum.recovery.advice import Step, command, undo_line
+from quorum.recovery.advice import Step, command
 from quorum.recovery.copies import Copy
 from quorum.recovery.electorate import is_among
 from quorum.recovery.let_go import Accepted, LetGo
+from quorum.recovery.obstacles import undo_lines
 from quorum.recovery.old_branch import repair_beside
 from quorum.recovery.once_held import holds, is_last, let_go_by
 from quorum.recovery.survey import Excess, Survey
@@ -153,12 +154,12 @@ def keep_first(known: Survey) -> list[Step]:
     others = [one for one in found if one.holders and one not in risky and not is_fetched_again(known, one)]
     if others:
         names = ", ".join(dict.fromkeys(copy.label for one in others for copy in one.holders))
-        undo = dict.fromkeys(undo_line(one.copy.place.log_dir) for one in others)
+        undo = dict.fromkeys(undo_lines(known, (one.copy for one in others)))
+        back = " Is that to go on after all, take the repair back instead, and inspect all once more" if undo else ""
         steps.append(
             Step(
                 text=f"Keep a copy of {names} for good before it starts, or is moved away: nothing else here holds "
-                "what was let go. Is that to go on after all, and has nothing started from the repair, take the repair "
-                "back instead, and inspect all once more",
+                f"what was let go.{back}",
                 commands=tuple(undo),
             )
         )
@@ -184,12 +185,12 @@ def _take_back(known: Survey, risky: Sequence[Gone]) -> Iterator[Step]:
     dirs = [copy.place.log_dir for copy in known.copies]
     names = ", ".join(dict.fromkeys(one.copy.label for one in risky))
     holders = ", ".join(dict.fromkeys(copy.label for one in risky for copy in one.holders))
+    lines = dict.fromkeys(undo_lines(known, (one.copy for one in risky)))
+    look = command("kraft", "recover", "inspect", *dirs)
     yield Step(
-        text=f"Start none of {names}: what they forgot, {holders} still has, and a leader that they elect would not. "
-        "Take the loss back there, the latest repair first, and inspect all once more",
-        commands=(
-            *dict.fromkeys(undo_line(one.copy.place.log_dir) for one in risky),
-            command("kraft", "recover", "inspect", *dirs),
-        ),
+        text=f"Start none of {names}: what they forgot, {holders} still has, and a leader that they elect would not."
+        f"{' Take the loss back there, the latest repair first, and inspect all once more' if lines else ''}",
+        commands=(*lines, look) if lines else (),
     )
-    yield Step(text=f"Or, where that cannot be taken back, go on from {holders} in a new epoch, as follows")
+    other = "Or, where that cannot be taken back, go on" if lines else "That cannot be taken back: go on"
+    yield Step(text=f"{other} from {holders} in a new epoch, as follows")

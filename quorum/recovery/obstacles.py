@@ -6,7 +6,7 @@ other, a repair that some directories have and others have not. Must not know: w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -143,22 +143,37 @@ def _rivalry(known: Survey, found: Sequence[Conflict]) -> Obstacle:
     """Of two repairs each made a quorum of its own."""
     ours = [one for one in found if one.repairs is not None]
     copies = [copy for copy in known.copies if any(copy in one.copies for one in ours)]
-    kept, others = copies[0], copies[1:]
+    kept = next((copy for copy in copies if copy.place.log_dir not in known.undoable), copies[0])
+    others = [copy for copy in copies if copy is not kept]
+    stuck = [copy.label for copy in others if copy.place.log_dir not in known.undoable]
     return Obstacle(
         situation=f"Several repairs were done where one must be: {'; '.join(map(str, ours))}. Each has made a quorum "
         f"of its own: start none of {', '.join(copy.label for copy in copies)} until all but one are undone.",
         steps=(
             Step(
                 text="Choose the one that stays: that which nodes run with by now; where nothing has started from any, "
-                f"that of {kept.label}, the longest"
+                f"that of {kept.label}"
             ),
-            Step(
-                text="Take all others back. These commands do, if that one is to stay",
-                commands=tuple(undo_line(copy.place.log_dir) for copy in others),
-            ),
+            *_take_back(undo_lines(known, others), "Take all others back. These commands do, if that one is to stay"),
+            *_never_again(stuck),
             _look_again(copy.place.log_dir for copy in known.copies),
         ),
     )
+
+
+def _take_back(lines: tuple[str, ...], text: str) -> Iterator[Step]:
+    if lines:
+        yield Step(text=text, commands=lines)
+
+
+def _never_again(labels: Sequence[str]) -> Iterator[Step]:
+    """About repairs that cannot be taken back."""
+    if labels:
+        yield Step(
+            text=f"A node has run on {', '.join(labels)} since its repair, or its backup is gone: undo would be "
+            "refused. Unless it is the one that stays, move that directory away, start nothing from it again, and let "
+            "its node join the others from an empty one"
+        )
 
 
 def _half_done(files: Files, known: Survey, done: Copy, behind: tuple[Copy, ...]) -> Obstacle:
@@ -169,7 +184,7 @@ def _half_done(files: Files, known: Survey, done: Copy, behind: tuple[Copy, ...]
         "undone there. Start none of them: they would go on with different voters.",
         steps=(
             Step(text="Run the repair again on all its directories", commands=_said_by(files, done)),
-            Step(text="Or take it back wherever it was done", commands=undo_lines(known, done)),
+            *_take_back(undo_lines(known, with_repair(known, done)), "Or take it back wherever it was done"),
         ),
     )
 
@@ -181,10 +196,14 @@ def _said_by(files: Files, done: Copy) -> tuple[str, ...]:
     return next((((again(one, log_dir)),) for one in reversed(records) if one.facts.get("new_epoch") == begun), ())
 
 
-def undo_lines(known: Survey, done: Copy) -> tuple[str, ...]:
-    """The commands that take a half done repair back, wherever its batch is."""
-    repaired = [copy for copy in known.copies if copy.repair == done.repair and elects(known, copy)]
-    return tuple(undo_line(copy.place.log_dir) for copy in (repaired or [done]))
+def undo_lines(known: Survey, copies: Iterable[Copy]) -> tuple[str, ...]:
+    """The commands that take the last repairs of these back, where that would be done."""
+    return tuple(undo_line(copy.place.log_dir) for copy in copies if copy.place.log_dir in known.undoable)
+
+
+def with_repair(known: Survey, done: Copy) -> list[Copy]:
+    """All that have the batch of the repair of `done`, where it elects; itself, where none does."""
+    return [copy for copy in known.copies if copy.repair == done.repair and elects(known, copy)] or [done]
 
 
 def old_voters(known: Survey) -> list[Step]:
@@ -194,11 +213,12 @@ def old_voters(known: Survey) -> list[Step]:
         return []
     done, behind = half
     names = ", ".join(copy.label for copy in behind)
+    lines = undo_lines(known, with_repair(known, done))
     return [
         Step(
             text=f"Never start {names} from these directories: they hold the voters from before the repair of "
-            f"{done.label}, and would elect by those. Is it they who are to go on, and has nothing started from that "
-            "repair, take it back instead, and inspect all once more",
-            commands=undo_lines(known, done),
+            f"{done.label}, and would elect by those."
+            f"{' Is it they who are to go on, take that back instead, and inspect all once more' if lines else ''}",
+            commands=lines,
         )
     ]

@@ -34,6 +34,7 @@ from quorum.recovery.request import (
 from quorum.recovery.rivals import refuse_rivals, rivals_of
 from quorum.recovery.survey import Excess, Survey, excess, shortfalls, with_told
 from quorum.recovery.told import told_repairs
+from quorum.recovery.undo import with_undoable
 
 
 class Outlook(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +134,7 @@ def look_ahead(
     refuse_rivals(files, rivals, accept_data_loss=request.accept_data_loss)
     known = msgspec.structs.replace(known, told=(*known.told, *rivals.repairs))
     refuse_lost_votes(known, request)
-    refuse_other_repair(known, kept, request)
+    refuse_other_repair(with_undoable(files, known), kept, request)
     lost = (*excess(files, known, kept), *shortfalls(known))
     refuse_loss([found for found in lost if found.says_something], request, instead)
     epoch = int(kept.end.epoch) if is_begun else new_epoch(known, request.epoch_gap)

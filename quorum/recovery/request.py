@@ -312,11 +312,14 @@ def refuse_other_repair(known: Survey, kept: Copy, request: Request) -> None:
         done = copy.repair
         if request.accept_data_loss or done is None or common_end(kept, copy) > done.offset:
             continue
+        log_dir = copy.place.log_dir
+        back = ""
+        if log_dir in known.undoable:
+            back = f"or take its repair back, while nothing has started from it ({undo_line(log_dir)}); "
         raise RefusedError(
             f"{copy.label} was repaired already: epoch {done.epoch} begins there at offset {done.offset}, and "
             f"{kept.label} has nothing of that. Two repairs of one cluster make two quorums. Go on with {copy.label}; "
-            f"or take its repair back, while nothing has started from it ({undo_line(copy.place.log_dir)}); or, if "
-            "nothing ever starts from it again, say --accept-data-loss"
+            f"{back}or, if nothing ever starts from it again, say --accept-data-loss"
         )
 
 

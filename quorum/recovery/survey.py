@@ -103,6 +103,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         conflicts, uncompared: pairs that contradict each other, or of which nothing shows that they are of one log.
         told: repairs that audit files tell of, and no copy here has anything of.
         silent: voters' copies that do not speak for them.
+        undoable: log directories of which the last repair would be taken back, see `undo.with_undoable`.
     """
 
     copies: tuple[Copy, ...]
@@ -117,6 +118,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     told: tuple[Told, ...] = ()
     uncompared: tuple[Uncompared, ...] = ()
     silent: tuple[Silent, ...] = ()
+    undoable: frozenset[str] = frozenset()
 
     @property
     def best(self) -> Copy:

@@ -35,6 +35,7 @@ from quorum.recovery.journal import (
 )
 from quorum.recovery.places import find_place
 from quorum.recovery.request import Proposal
+from quorum.recovery.survey import Survey
 
 UNDO: Final = "undo"
 TOGETHER: Final = "log_dirs"
@@ -87,6 +88,12 @@ def is_undoable(files: Files, log_dir: str, root: str | None = None, work_dir: s
     except (MetadataLogError, OSError):
         return False
     return work_dir is None or any(rewrite.undoes == work_dir for rewrite in proposal.rewrites)
+
+
+def with_undoable(files: Files, known: Survey) -> Survey:
+    """The same, with the directories whose last repair would be taken back."""
+    dirs = [copy.place.log_dir for copy in known.copies]
+    return msgspec.structs.replace(known, undoable=frozenset(path for path in dirs if is_undoable(files, path)))
 
 
 def _foreseen(files: Files, record: Record, work_root: str) -> Proposal:

@@ -26,10 +26,10 @@ from quorum.recovery.homes import homes_of, take_home
 from quorum.recovery.inspect import Unjudged, read_each
 from quorum.recovery.journal import again, pending
 from quorum.recovery.kept_elsewhere import danger, elsewhere, endangered, gone, is_fetched_again
-from quorum.recovery.obstacles import undo_lines
+from quorum.recovery.obstacles import undo_lines, with_repair
 from quorum.recovery.plan import fault_of
 from quorum.recovery.survey import Survey, survey
-from quorum.recovery.undo import is_undoable
+from quorum.recovery.undo import with_undoable
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
     """
     reading = read_each(files, paths)
     copies = reading.copies
-    known = survey(copies)
+    known = with_undoable(files, survey(copies))
     found = tuple(_verified(files, known, copy) for copy in copies)
     half = unreached(known)
     verification = Verification(
@@ -176,7 +176,7 @@ def _together(files: Files, known: Survey) -> Iterator[str]:
     risky = endangered(known)
     if risky:
         dirs = dict.fromkeys(one.copy.place.log_dir for one in risky)
-        lines = "; ".join(undo_line(path) for path in dirs if is_undoable(files, path))
+        lines = "; ".join(undo_line(path) for path in dirs if path in known.undoable)
         back = f" before. This takes the loss back: {lines}" if lines else " of them, and see kraft recover inspect"
         yield f"{danger(known, risky).removesuffix('.')}; start none{back}"
     yield from (f"{one}: start nothing from it as it is, and see kraft recover inspect" for one in known.silent)
@@ -205,9 +205,7 @@ def _reached(files: Files, known: Survey) -> Iterator[str]:
     if half is not None:
         done, behind = half
         yield from _left_alone(known, done, behind)
-        yield from _half_done(
-            files, known, done, [copy for copy in behind if _goes_on(known, done, copy) is None], ends
-        )
+        yield from _half_done(known, done, [copy for copy in behind if _goes_on(known, done, copy) is None], ends)
     electing = [copy for copy in known.copies if elects(known, copy)]
     first = next((copy for copy in electing if copy.voters is not None), None)
     if first is not None:
@@ -240,17 +238,17 @@ def _left_alone(known: Survey, done: Copy, behind: Sequence[Copy]) -> Iterator[s
             )
 
 
-def _half_done(files: Files, known: Survey, done: Copy, behind: Sequence[Copy], ends: str) -> Iterator[str]:
+def _half_done(known: Survey, done: Copy, behind: Sequence[Copy], ends: str) -> Iterator[str]:
     if not behind:
         return
     begun = -1 if done.repair is None else int(done.repair.epoch)
     names = ", ".join(copy.label for copy in behind)
     what = f"the repair that began epoch {begun} on {done.label} has not reached {names}, or was undone there"
-    lines = undo_lines(known, done)
-    if done.audited.accepted and not is_undoable(files, done.place.log_dir):
+    lines = undo_lines(known, with_repair(known, done))
+    if done.audited.accepted and not lines:
         yield (
             f"{what}; and since a node has run there, or its backup is gone, it cannot be taken back: never start "
             f"{names} as it is, with the voters of before; format it anew, and let it join those that go on"
         )
         return
-    yield f"{what}: {ends}. This undoes it: {'; '.join(lines)}"
+    yield f"{what}: {ends}{'. This undoes it: ' if lines else ''}{'; '.join(lines)}"

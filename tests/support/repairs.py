@@ -121,7 +121,10 @@ def repair(files: Files, propose: Propose, *log_dirs: str) -> list[Record]:
         raise
     for rewrite in proposal.rewrites:
         files.mkdirs(rewrite.log_dir)
-        records.append(carry_out(files, rewrite, author=AUTHOR, work_root=work_root_of(rewrite.log_dir)))
+        root = work_root_of(rewrite.log_dir)
+        before = len(files.listdir(root)) if files.exists(root) else 0
+        author = msgspec.structs.replace(AUTHOR, now_ms=NOW_MS + before)  # no two repairs of one directory in one ms
+        records.append(carry_out(files, rewrite, author=author, work_root=root))
     return records
 
 

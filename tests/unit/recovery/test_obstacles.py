@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,23 @@ def test_two_survivors_that_were_both_repaired_are_two_repairs(
     capsys.readouterr()
     assert run(again) == 0
     assert "two repairs" not in capsys.readouterr().out
+
+
+def test_of_two_repairs_that_stays_on_which_a_node_has_run(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    """Undo would be refused there; and where it is refused for both, it is not advised."""
+    paths = [Bench(bench.clusters, bench.root / f"host{node}").node("basic", node) for node in (1, 2)]
+    nodes = list(enumerate(paths, 1))
+    for path in paths:
+        alone(path)
+    for ran, left in ((paths[0], [paths[1]]), (paths[1], [])):
+        shutil.rmtree(f"{ran}.recovery")
+        said = said_of(capsys, 1, "inspect", *paths)
+        undone = [words[3] for words in commands_in(said) if words[:2] == ["recover", "undo"]]
+        assert undone == [str(path) for path in left]
+        if left:
+            assert f"nothing has started from any, that of node 1 ({ran})" in said
+    stuck = [f"A node has run on node {n} ({path}) since its repair, or its backup is gone" for n, path in nodes]
+    assert sum(one in said for one in stuck) == 1, "the other one stays"
 
 
 def test_one_repair_of_several_directories_is_no_two(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:

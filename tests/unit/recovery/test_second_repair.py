@@ -12,7 +12,7 @@ from metadata_log.ids import DirectoryId
 from metadata_log.records import encode_control
 from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint
-from quorum.recovery.carry_out import carry_out
+from quorum.recovery.carry_out import carry_out, remove_tree
 from quorum.recovery.copies import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.from_broker import NewController, propose_from_broker
@@ -110,6 +110,13 @@ def test_a_survivor_beside_one_that_was_repaired_is_refused_and_names_it() -> No
     files = repaired_first()
     says = r"node 1 \(/n1\) was repaired already: epoch 1001 .*node 2 \(/n2\) has nothing of that.*kraft recover undo"
     with pytest.raises(RefusedError, match=says):
+        propose_standalone(files, "/n2", ["/n1"], request())
+
+
+def test_no_undo_is_named_where_it_would_be_refused() -> None:
+    files = repaired_first()
+    remove_tree(files, work_root_of("/n1"))
+    with pytest.raises(RefusedError, match=r"Go on with node 1 \(/n1\); or, if nothing ever starts from it again"):
         propose_standalone(files, "/n2", ["/n1"], request())
 
 
