@@ -21,7 +21,7 @@ from metadata_log.tools.contents import EpochSpan, voter_keys
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.scan import Damage, Fault
 from metadata_log.tools.verify_batch import foreign_fields, record_fault
-from metadata_log.tools.verify_voter_steps import voters_step_fault
+from metadata_log.tools.verify_voter_steps import voter_addresses_fault, voter_ids_fault, voters_step_fault
 from metadata_log.tools.walk import Quiet, Seen
 from metadata_log.voters import majority_of
 
@@ -342,13 +342,11 @@ class ChainCheck:
     def _on_voters(self, record: VotersRecord, batch: LocatedBatch, offset: int, *, is_repairs: bool) -> None:
         """A set of voters. `kraft recover` puts one that it wants in place of any, as `is_repairs` says."""
         voters = voter_keys(record)
-        ids = [voter.node_id for voter in voters]
-        if not voters:
-            self._found("impossible_record", f"VotersRecord at offset {offset} leaves nobody to vote", batch, offset)
-        elif len(set(ids)) != len(ids):
-            twice = next(node_id for node_id in ids if ids.count(node_id) > 1)
-            self._found("impossible_record", f"VotersRecord at offset {offset} names node {twice} twice", batch, offset)
-        else:
+        no_set = voter_ids_fault(voters)
+        wrong = no_set or voter_addresses_fault(record)
+        if wrong is not None:
+            self._found("impossible_record", f"VotersRecord at offset {offset} {wrong}", batch, offset)
+        if no_set is None:
             if self.kraft_version == 0:
                 what = f"VotersRecord at offset {offset}, but kraft.version is 0: its voters are static (KIP-853)"
                 self._found("impossible_record", what, batch, offset)

@@ -1,6 +1,6 @@
-"""Whether one set of voters may follow another in a log.
+"""Whether a log may name such a set of voters, and whether one set may follow another.
 
-Decides: how many of them may change at a time. Must not know: files, batches, and who wrote a set.
+Decides: what a set must have, and how many voters may change at a time. Must not know: files, batches, who wrote a set.
 
 Source: KIP-853. A leader adds or removes one voter, waits until that is committed, and only then takes the next: with
 two at once a majority of the old set and one of the new need not share a voter, so that both could elect. A disk that
@@ -12,7 +12,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metadata_log.ids import ReplicaKey, id_text
+from metadata_log.records import VotersRecord
 from metadata_log.tools.agreement import join_names
+
+
+def voter_ids_fault(voters: Sequence[ReplicaKey]) -> str | None:
+    """Why this is no set of voters at all, as the end of a sentence about its record."""
+    if not voters:
+        return "leaves nobody to vote"
+    ids = [voter.node_id for voter in voters]
+    twice = next((node_id for node_id in ids if ids.count(node_id) > 1), None)
+    return None if twice is None else f"names node {twice} twice"
+
+
+def voter_addresses_fault(record: VotersRecord) -> str | None:
+    """Which voters nobody could reach: a leader adds none without its own listener's address (KIP-853)."""
+    silent = [str(voter.voter_id) for voter in record.voters if not voter.endpoints]
+    return f"names no address of node {join_names(silent)}: no other voter can reach it" if silent else None
 
 
 def voters_step_fault(before: Sequence[ReplicaKey], after: Sequence[ReplicaKey]) -> str | None:

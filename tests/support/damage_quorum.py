@@ -122,6 +122,18 @@ def _at_once(change: Change, *also: str) -> Callable[[Cluster], Planted]:
     return plant
 
 
+def _impossible(change: Change) -> Callable[[Cluster], Planted]:
+    def plant(cluster: Cluster) -> Planted:
+        path = cluster.segment(3)
+        offset, position = with_voters(path, change)
+        return Planted("impossible_record", 3, path, offset, position)
+
+    return plant
+
+
+without_address = of_voters(lambda voters: (*voters[:2], msgspec.structs.replace(voters[2], endpoints=())))
+
+
 def _at_once_after_checkpoint(cluster: Cluster) -> Planted:
     path = cluster.segment(2, 320)
     offset, position = with_voters(path, only_voter_1, told_in=cluster.metadata(2) / SENT_CHECKPOINT)
@@ -168,5 +180,6 @@ QUORUM_DAMAGE = [
     Damage("voters_added_at_once", "basic", _at_once(with_two_more, "voter_absent")),
     Damage("voter_replaced_at_once", "basic", _at_once(_9_for_3, "voter_absent")),
     Damage("voter_disk_replaced_at_once", "basic", _at_once(in_other_directory, "not_the_voter")),
+    Damage("voter_without_address", "basic", _impossible(without_address)),
     Damage("voters_removed_after_checkpoint", "failovers", _at_once_after_checkpoint),
 ]
