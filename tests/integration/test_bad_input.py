@@ -16,6 +16,7 @@ import pytest
 
 from kraft.v1 import quorum_pb2, quorum_pb2_grpc
 from metadata_log.batch import build_batch, iter_batches
+from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.offsets import Epoch, Offset
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
@@ -86,7 +87,9 @@ def _fetch(cluster_id: str, topic_id: bytes = METADATA_TOPIC_ID) -> quorum_pb2.F
 
 
 def _epoch(node: Node) -> int:
-    return read_history(node.metadata_dir).quorum_state.leader_epoch
+    """0 before the node has stood for election at all: it answers requests from its start on."""
+    history = read_history(node.metadata_dir)
+    return history.quorum_state.leader_epoch if (node.metadata_dir / QUORUM_STATE_FILE).exists() else 0
 
 
 def test_requests_of_another_cluster_are_refused(node: Node, quorum: quorum_pb2_grpc.QuorumStub) -> None:
