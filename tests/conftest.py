@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 import tests.support.environment  # noqa: F401  (before whatever imports gRPC)
 from quorum.cli.demo import cluster
+from tests.support.clusters import unpack_clusters
 from tests.support.fresh_seed import fresh_seed
 from tests.support.kill_run import KillRun, run_kills
 
@@ -28,6 +30,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-machine")
 """How fast a property is tried says what else the machine does, nothing of the property."""
+
+
+@pytest.fixture(scope="session")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All nodes of all scenarios of real clusters: read only, copy what is to be changed."""
+    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,17 +9,11 @@ from pathlib import Path
 import pytest
 
 from quorum.cli.main import run
-from tests.support.clusters import unpack_clusters
 from tests.support.damage import Cluster, copy_cluster, place_of
 from tests.support.damage_log import batch_missing, flip_in_record
 from tests.support.damage_voters import change_controls, in_other_directory, without_voter_2
 
 _FIELDS = {"kind", "severity", "node_id", "file", "position", "offset", "epoch", "topic_id", "meaning", "advice"}
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
 
 
 @pytest.fixture

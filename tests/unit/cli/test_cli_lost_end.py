@@ -10,13 +10,7 @@ import pytest
 from metadata_log.tools.check import check_paths
 from metadata_log.tools.manifest import read_manifest
 from quorum.cli.main import run
-from tests.support.clusters import unpack_clusters
 from tests.support.damage import Cluster, copy_cluster, split, write
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
 
 
 @pytest.fixture

@@ -12,16 +12,15 @@ from metadata_log.batch import build_batch
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import FeatureLevelRecord, PartitionRecord, encode_record
 from quorum.cli.main import run
-from tests.support.clusters import unpack_clusters
 from tests.support.records import full_record
 
 NODE = 1
 ALL = (1, 2, 3, 11, 12)
 
 
-@pytest.fixture(scope="module")
-def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters")) / "upgrade-path"
+@pytest.fixture
+def upgraded(clusters: Path) -> Path:
+    return clusters / "upgrade-path"
 
 
 def _summary(out: str) -> dict[tuple[str, str, str], tuple[int, int]]:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from quorum.cli.main import run
-from tests.support.clusters import unpack_clusters
 from tests.support.damage import Cluster, copy_cluster, with_bytes
 from tests.support.left_behind import GONE, checkpoint_with
 
@@ -17,8 +16,8 @@ _HIT = 2
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Cluster:
-    return copy_cluster(unpack_clusters(tmp_path / "clusters") / "basic", tmp_path / "basic")
+def cluster(clusters: Path, tmp_path: Path) -> Cluster:
+    return copy_cluster(clusters / "basic", tmp_path / "basic")
 
 
 def a_directory(path: Path) -> str:
@@ -57,8 +56,10 @@ def test_the_others_are_hashed(
     assert None not in others
 
 
-def test_that_the_others_differ_is_said_besides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster = copy_cluster(unpack_clusters(tmp_path / "clusters") / "stray", tmp_path / "stray")
+def test_that_the_others_differ_is_said_besides(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = copy_cluster(clusters / "stray", tmp_path / "stray")
     checkpoint_with(cluster.metadata(1), GONE)
     newest = max(cluster.metadata(3).glob("*.log"))
     fault = a_directory(newest)

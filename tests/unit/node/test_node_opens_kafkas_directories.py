@@ -22,16 +22,11 @@ from quorum.raft.config import RaftConfig
 from quorum.raft.inputs import Clock, Start
 from quorum.raft.machine import RaftMachine
 from quorum.raft.transitions import Role
-from tests.support.clusters import SCENARIOS, node_directories, unpack_clusters
+from tests.support.clusters import SCENARIOS, node_directories
 
 ORACLES = Path(__file__).parents[2] / "fixtures"
 _BATCH = re.compile(r"^baseOffset: \d+ lastOffset: (\d+) .*?partitionLeaderEpoch: (\d+) ", re.MULTILINE)
 _VOTERS = re.compile(r"KRaftVoters (\{.*\})$", re.MULTILINE)
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
 
 
 def _controllers(root: Path) -> list[Path]:

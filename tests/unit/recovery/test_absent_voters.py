@@ -10,18 +10,7 @@ from typing import Any
 import pytest
 
 from quorum.cli.main import run
-from tests.support.clusters import unpack_clusters
 from tests.support.misuses import Bench, flipped, last_segment
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
-
-
-@pytest.fixture
-def bench(clusters: Path, tmp_path: Path) -> Bench:
-    return Bench(clusters, tmp_path)
 
 
 def first_step(capsys: pytest.CaptureFixture[str], *dirs: Path) -> str:

@@ -9,20 +9,9 @@ from typing import Any
 import pytest
 
 from quorum.cli.main import run
-from tests.support.clusters import unpack_clusters
 from tests.support.misuses import CLUSTER, NO_WAIT, OTHER_CLUSTER, Bench
 
 OWN = "CONTROLLER://127.0.0.1:29109"
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
-
-
-@pytest.fixture
-def bench(clusters: Path, tmp_path: Path) -> Bench:
-    return Bench(clusters, tmp_path)
 
 
 def recover(capsys: pytest.CaptureFixture[str], *words: object) -> str:

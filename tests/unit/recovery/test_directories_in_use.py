@@ -17,21 +17,10 @@ from quorum.cli.main import run
 from quorum.recovery.copies import read_copy
 from quorum.recovery.inspect import inspect_copies
 from quorum.recovery.places import find_place
-from tests.support.clusters import unpack_clusters
 from tests.support.misuses import Bench, last_segment
 from tests.support.other_process import held_by_another
 
 CONCLUDED = ("never committed", "ower it off", "set back", "from-broker", "reached 9", "None", "loses", "undo")
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
-
-
-@pytest.fixture
-def bench(clusters: Path, tmp_path: Path) -> Bench:
-    return Bench(clusters, tmp_path)
 
 
 def grow(log_dir: Path, offset: int, *records: MetadataRecord) -> None:

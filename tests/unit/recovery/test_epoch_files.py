@@ -10,13 +10,7 @@ from typing import Any
 import pytest
 
 from quorum.cli.main import run
-from tests.support.clusters import unpack_clusters
 from tests.support.misuses import Bench, appended, metadata, newer_record
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
 
 
 def inspected(capsys: pytest.CaptureFixture[str], status: int, *dirs: Path) -> Any:

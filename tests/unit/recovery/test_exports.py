@@ -12,18 +12,7 @@ from metadata_log.os_files import OsFiles
 from metadata_log.tools.export import export_replica
 from quorum.cli.main import run
 from quorum.recovery.inspect import inspect_copies
-from tests.support.clusters import unpack_clusters
 from tests.support.misuses import CLUSTER, HERE, NO_WAIT, Bench, exported, flipped, last_segment, metadata
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
-
-
-@pytest.fixture
-def bench(clusters: Path, tmp_path: Path) -> Bench:
-    return Bench(clusters, tmp_path)
 
 
 def test_an_export_says_whose_log_it_is_and_counts_as_a_copy_but_not_as_a_voter(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import grpc
 import pytest
@@ -14,7 +13,6 @@ from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
 from quorum.cli.main import run
 from quorum.cli.recover_probe import asker
 from quorum.recovery.liveness import Heard
-from tests.support.clusters import unpack_clusters
 from tests.support.misuses import CLUSTER, Bench, contents
 
 
@@ -42,9 +40,9 @@ def port() -> Iterator[int]:
 
 
 def test_a_leader_of_ours_is_heard_at_an_address_without_a_listeners_name(
-    port: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    port: int, bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    node = Bench(unpack_clusters(tmp_path / "clusters"), tmp_path).node("basic", 1)
+    node = bench.node("basic", 1)
     before = contents(node)
     words = ["recover", "standalone", "--dir", str(node), "--missing", "rest", "--apply"]
     assert run([*words, "--bootstrap-controller", f"127.0.0.1:{port}"]) == 1

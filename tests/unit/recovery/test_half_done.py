@@ -23,15 +23,9 @@ from quorum.recovery.request import Proposal
 from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
 from quorum.recovery.undo import propose_undo
 from quorum.recovery.verify import verify_directories
-from tests.support.clusters import unpack_clusters
 from tests.support.misuses import NO_WAIT, Bench
 from tests.support.repair_cases import THREE, move_voters, three_voters
 from tests.support.repairs import AUTHOR, load, repair, request, written_out
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
 
 
 def test_a_repair_that_reached_one_of_three_is_no_quorum() -> None:

@@ -10,19 +10,8 @@ from pathlib import Path
 import pytest
 
 from quorum.cli.main import run
-from tests.support.clusters import unpack_clusters
 from tests.support.misuses import CLUSTER, OTHER_CLUSTER, Bench, empty, foreign, last_segment, metadata, with_meta
 from tests.support.readers import as_nobody, open_root
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
-
-
-@pytest.fixture
-def bench(clusters: Path, tmp_path: Path) -> Bench:
-    return Bench(clusters, tmp_path)
 
 
 def inspected(capsys: pytest.CaptureFixture[str], *paths: Path, status: int = 1) -> str:

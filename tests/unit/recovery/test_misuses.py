@@ -8,18 +8,12 @@ from pathlib import Path
 import pytest
 
 from quorum.cli.main import run
-from tests.support.clusters import unpack_clusters
 from tests.support.misuses import NO_WAIT, Bench, Case, contents
 from tests.support.misuses_of_files import FILES_MISUSES
 from tests.support.misuses_of_members import MEMBERS_MISUSES
 from tests.support.misuses_of_survivor import SURVIVOR_MISUSES
 
 CASES = (*SURVIVOR_MISUSES, *MEMBERS_MISUSES, *FILES_MISUSES)
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

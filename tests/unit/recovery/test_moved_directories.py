@@ -17,15 +17,9 @@ from quorum.cli.main import run
 from quorum.recovery.carry_out import finish
 from quorum.recovery.errors import RecoveryError
 from quorum.recovery.journal import JOURNAL_FILE
-from tests.support.clusters import unpack_clusters
 from tests.support.misuses import NO_WAIT, OTHER_CLUSTER, Bench, contents
 from tests.support.repair_cases import interrupted_on_disk, standalone, torn_survivor
 from tests.support.repairs import leftovers, repair, tree
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
 
 
 def apply_to(path: Path) -> int:

@@ -8,17 +8,11 @@ from pathlib import Path
 import pytest
 
 from quorum.cli.main import run
-from tests.support.clusters import unpack_clusters
 from tests.support.misuses import CLUSTER, HERE, NO_WAIT, Bench, formatted
 from tests.support.readers import NOBODY, as_nobody, open_root
 
 KAFKA, OTHER = 12345, 12346
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
 
 
 def read_only(bench: Bench, uid: int | None = None) -> Path:

@@ -11,18 +11,7 @@ import pytest
 
 from quorum.cli.main import run
 from quorum.recovery.journal import JOURNAL_FILE
-from tests.support.clusters import unpack_clusters
 from tests.support.misuses import NO_WAIT, Bench, edited, interrupted, metadata
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
-
-
-@pytest.fixture
-def bench(clusters: Path, tmp_path: Path) -> Bench:
-    return Bench(clusters, tmp_path)
 
 
 def said_of(capsys: pytest.CaptureFixture[str], status: int, *words: object) -> str:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clusters import unpack_clusters
 from tests.support.misuses import NO_WAIT, Bench, contents
 
 pytestmark = [
@@ -19,11 +18,6 @@ pytestmark = [
         os.geteuid() != 0 or shutil.which("unshare") is None, reason="only root mounts, in a namespace of its own"
     ),
 ]
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
 
 
 def said_with(mounts: str, *words: object) -> str:

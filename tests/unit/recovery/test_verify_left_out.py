@@ -8,19 +8,8 @@ from pathlib import Path
 import pytest
 
 from quorum.cli.main import run
-from tests.support.clusters import unpack_clusters
 from tests.support.misuses import Bench, empty, foreign, last_segment
 from tests.support.readers import as_nobody, open_root
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
-
-
-@pytest.fixture
-def bench(clusters: Path, tmp_path: Path) -> Bench:
-    return Bench(clusters, tmp_path)
 
 
 def verified(capsys: pytest.CaptureFixture[str], *paths: Path) -> str:

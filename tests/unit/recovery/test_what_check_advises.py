@@ -10,14 +10,8 @@ from pathlib import Path
 import pytest
 
 from quorum.cli.main import run
-from tests.support.clusters import unpack_clusters
 from tests.support.kafka.runbook import RUNBOOKS
 from tests.support.misuses import NO_WAIT, Bench, flipped, last_segment, metadata
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
 
 
 def wrong_epochs(node: Path) -> None:

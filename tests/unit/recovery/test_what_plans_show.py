@@ -22,19 +22,8 @@ from quorum.recovery.copies import read_copy
 from quorum.recovery.places import find_place
 from quorum.recovery.survey import survey
 from quorum.recovery.voters import parse_named_voter, propose_voters
-from tests.support.clusters import unpack_clusters
 from tests.support.misuses import NO_WAIT, Bench, flipped, last_segment, metadata
 from tests.support.repairs import load, repair, request
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
-
-
-@pytest.fixture
-def bench(clusters: Path, tmp_path: Path) -> Bench:
-    return Bench(clusters, tmp_path)
 
 
 def recover(capsys: pytest.CaptureFixture[str], *words: object, fails: bool = False) -> str:

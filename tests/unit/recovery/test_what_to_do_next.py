@@ -4,24 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 from quorum.cli.main import run
-from tests.support.clusters import unpack_clusters
 from tests.support.kafka.runbook import RUNBOOKS
 from tests.support.misuses import CLUSTER, NO_WAIT, OTHER_CLUSTER, Bench, last_segment
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
-
-
-@pytest.fixture
-def bench(clusters: Path, tmp_path: Path) -> Bench:
-    return Bench(clusters, tmp_path)
 
 
 def recover(capsys: pytest.CaptureFixture[str], *words: object, fails: bool = False) -> str:

@@ -15,13 +15,7 @@ import pytest
 from metadata_log.directory_lock import DirectoryLock
 from metadata_log.os_files import OsFiles
 from quorum.cli.main import run
-from tests.support.clusters import unpack_clusters
 from tests.support.misuses import CLUSTER, NO_WAIT, OTHER_CLUSTER, Bench, contents, from_broker, interrupted
-
-
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack_clusters(tmp_path_factory.mktemp("clusters"))
 
 
 def test_a_directory_in_use_is_refused_also_in_a_dry_run(
