@@ -16,7 +16,8 @@ from metadata_log.files import Files
 from metadata_log.ids import InvalidIdError, parse_id
 from quorum.recovery.advice import Step, command
 from quorum.recovery.changes import Content, FileChange, Rewrite
-from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.copies import Copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal import refuse_pending
 from quorum.recovery.liveness import Answer, Heard, silence

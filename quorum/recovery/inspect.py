@@ -13,7 +13,8 @@ import msgspec
 from metadata_log.errors import MetadataLogError
 from metadata_log.files import Files
 from quorum.recovery.advice import Step
-from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.copies import Copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.journal import again
 from quorum.recovery.obstacles import Interruption, interruption, of_interruptions

@@ -18,8 +18,9 @@ from metadata_log.segment import LocatedBatch, SegmentIndex, segment_file
 from metadata_log.tools.scan import scan
 from quorum.recovery.advice import check_and_start, cut_line
 from quorum.recovery.changes import Content, FileChange, Rewrite
-from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.copies import Copy
 from quorum.recovery.copy_parts import SegmentPart
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.facts import facts_of
 from quorum.recovery.journal import refuse_pending

@@ -12,7 +12,8 @@ import msgspec
 
 from metadata_log.files import Files
 from metadata_log.segment import segment_bases
-from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.copies import Copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import read_copies
 from quorum.recovery.journal import refuse_pending

@@ -18,7 +18,8 @@ from metadata_log.segment import segment_file
 from quorum.recovery.advice import Step, check_and_start
 from quorum.recovery.changes import Content, FileChange, Rewrite
 from quorum.recovery.conflicts import joined_end
-from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.copies import Copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.cut_parts import cut_parts, forgets, steps_of_a_voter, why_not
 from quorum.recovery.electing import elects
 from quorum.recovery.errors import RefusedError

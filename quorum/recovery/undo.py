@@ -16,7 +16,7 @@ from metadata_log.errors import MetadataLogError
 from metadata_log.files import Files
 from quorum.recovery.advice import command, undo_line
 from quorum.recovery.changes import Content, FileChange, Rewrite, sha256_of
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.journal import (
     BACKUP_DIRECTORY,

@@ -12,7 +12,8 @@ from metadata_log.os_files import OsFiles
 from metadata_log.tools.hashes import hash_logs
 from quorum.cli.demo.cluster import LOOPBACK, Cluster, Node, wait_until
 from quorum.cli.main import run
-from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.copies import Copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.places import find_place
 from tests.support.standalone import create, leader_id, listed, start
 

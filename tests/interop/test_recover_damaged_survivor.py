@@ -12,7 +12,7 @@ from metadata_log.os_files import OsFiles
 from metadata_log.segment import LocatedBatch, segment_file
 from metadata_log.tools.scan import scan
 from quorum.cli.main import run
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.places import find_place
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.goes_on import check_it_goes_on, destroy, flip

@@ -12,7 +12,8 @@ from metadata_log.tools.hashes import hash_logs
 from quorum.cli.demo.cluster import wait_until
 from quorum.cli.main import run
 from quorum.recovery.conflicts import common_end
-from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.copies import Copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.places import find_place
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.goes_on import destroy

@@ -12,7 +12,7 @@ import pytest
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.check import check_paths
 from quorum.cli.demo.cluster import free_ports
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.places import find_place
 from tests.support.kafka.cluster import KafkaNode
 from tests.support.kafka.goes_on import check_it_goes_on, check_logs_are_equal, check_they_are_equal, destroy, flip

@@ -13,7 +13,7 @@ from metadata_log.ids import DirectoryId
 from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.cluster_id import propose_cluster_id
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.drop_snapshot import propose_drop_snapshot
 from quorum.recovery.from_broker import NewController, propose_from_broker
 from quorum.recovery.journal import JOURNAL_FILE, pending, work_root_of

@@ -13,7 +13,7 @@ import msgspec
 
 from metadata_log.os_files import OsFiles
 from quorum.cli.demo.cluster import wait_until
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.places import find_place
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 

@@ -14,7 +14,7 @@ from metadata_log.offsets import Epoch, Offset
 from metadata_log.os_files import OsFiles
 from metadata_log.records import MetadataRecord, NoOpRecord, TopicRecord, encode_record
 from quorum.cli.main import run
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.inspect import inspect_copies
 from quorum.recovery.places import find_place
 from tests.support.misuses import Bench, last_segment

@@ -10,7 +10,8 @@ from metadata_log.epoch_file import EPOCH_FILE
 from metadata_log.files import read_file
 from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.tools.scan import Damage, scan
-from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.copies import Copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.epochs import new_epoch
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import Inspection, inspect_copies

@@ -15,7 +15,7 @@ from quorum.cli.main import run
 from quorum.cli.output import OutputFormat
 from quorum.cli.recover_show import show_verification
 from quorum.recovery.carry_out import carry_out, remove_tree
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.inspect import inspect_copies
 from quorum.recovery.journal import work_root_of
 from quorum.recovery.places import find_place

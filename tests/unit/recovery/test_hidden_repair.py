@@ -18,8 +18,9 @@ from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.snapshot import CheckpointTimes, build_checkpoint, checkpoint_name
 from quorum.cli.recover_show import show_inspection
 from quorum.recovery.conflicts import joined_end
-from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.copies import Copy
 from quorum.recovery.copy_parts import CheckpointFile
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import inspect_copies
 from quorum.recovery.let_go import Accepted, Audited

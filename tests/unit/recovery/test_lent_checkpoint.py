@@ -6,7 +6,7 @@ import shlex
 
 from metadata_log.files import read_file
 from metadata_log.simulated_files import SimulatedFiles
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.inspect import Inspection, inspect_copies
 from quorum.recovery.lent_checkpoint import lender
 from quorum.recovery.places import find_place

@@ -12,7 +12,7 @@ from metadata_log.records import LeaderChangeMessage, encode_control
 from metadata_log.records.control import LeaderChangeVoter
 from metadata_log.simulated_files import SimulatedFiles
 from quorum.recovery.carry_out import remove_tree
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import Inspection, inspect_copies
 from quorum.recovery.journal import audits, save_audit, work_root_of

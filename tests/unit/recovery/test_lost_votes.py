@@ -7,7 +7,7 @@ import re
 import pytest
 
 from metadata_log.simulated_files import SimulatedFiles
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import inspect_copies
 from quorum.recovery.places import find_place

@@ -10,7 +10,8 @@ from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.tools.contents import EpochSpan
 from quorum.cli.recover_show import show_inspection
 from quorum.recovery.conflicts import common_end, joined_end
-from quorum.recovery.copies import Copy, read_copy
+from quorum.recovery.copies import Copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import Inspection, inspect_copies
 from quorum.recovery.kept_elsewhere import left_by_repairs

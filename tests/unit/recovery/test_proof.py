@@ -7,7 +7,7 @@ import pytest
 from metadata_log.ids import DirectoryId
 from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.from_broker import NewController, propose_from_broker
 from quorum.recovery.inspect import inspect_copies

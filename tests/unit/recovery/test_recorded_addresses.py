@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quorum.cli.demo.cluster import free_ports
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.places import find_place
 from quorum.recovery.survey import survey
 from tests.support.repairs import load

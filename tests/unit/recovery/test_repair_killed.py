@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from metadata_log.os_files import OsFiles
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.journal import pending
 from quorum.recovery.places import find_place
 from quorum.recovery.plan import fault_of

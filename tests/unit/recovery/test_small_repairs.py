@@ -10,7 +10,7 @@ from metadata_log.files import read_file
 from metadata_log.quorum_state import read_quorum_state, write_quorum_state
 from metadata_log.voters import Endpoint
 from quorum.recovery.cluster_id import propose_cluster_id
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import AlreadyDoneError
 from quorum.recovery.liveness import Answer, Heard
 from quorum.recovery.places import find_place

@@ -18,7 +18,7 @@ from quorum.cli.main import run
 from quorum.cli.recover_files import file_lines
 from quorum.recovery.advice import check_and_start, rejoin
 from quorum.recovery.changes import Content, FileChange, Rewrite
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.places import find_place
 from quorum.recovery.survey import survey
 from quorum.recovery.voters import parse_named_voter, propose_voters

@@ -15,7 +15,7 @@ from metadata_log.records import LeaderChangeMessage, MetadataRecord, TopicRecor
 from metadata_log.records.control import LeaderChangeVoter
 from metadata_log.simulated_files import SimulatedFiles
 from quorum.cli.main import run
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import Inspection, inspect_copies
 from quorum.recovery.places import find_place

@@ -8,7 +8,7 @@ from metadata_log.segment import LocatedBatch
 from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.tools.scan import scan
 from quorum.cli.recover_show import inspection_data
-from quorum.recovery.copies import read_copy
+from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.drop_snapshot import propose_drop_snapshot
 from quorum.recovery.inspect import inspect_copies
 from quorum.recovery.places import find_place
