@@ -89,6 +89,16 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         return int(self.end.epoch), int(self.end.offset)
 
     @property
+    def is_damaged(self) -> bool:
+        """Whether its log is damaged: the safe part ends before more than an unfinished write."""
+        return self.stop is not None and not self.stop.is_torn
+
+    @property
+    def held_more(self) -> bool:
+        """Whether its log shows, or what stands beside it, that it held more than the safe part."""
+        return self.is_damaged or self.short is not None
+
+    @property
     def voters(self) -> VoterSet | None:
         """The latest voter set in it, committed or not; None at kraft.version 0."""
         record = None if self.state is None else self.state.quorum.voters

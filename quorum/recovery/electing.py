@@ -26,8 +26,7 @@ def elects_once_cut(known: Survey, copy: Copy) -> bool:
     whole = [
         one
         for one in known.copies
-        if one is not copy and one.state is not None and one.short is None and (one.stop is None or one.stop.is_torn)
-        if known.speaks(one)
+        if one is not copy and one.state is not None and not one.held_more and known.speaks(one)
     ]
     return bool(whole) and known.is_voter(copy) and known.has_majority([copy, *whole])
 

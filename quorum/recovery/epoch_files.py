@@ -26,7 +26,7 @@ def rebuild_epochs(known: Survey) -> list[Step]:
             commands=(_line(known, copy),),
         )
         for copy in known.copies
-        if copy.place.identity is not None and not copy.short and (copy.stop is None or copy.stop.is_torn)
+        if copy.place.identity is not None and not copy.held_more
         for found in unread_epochs(copy)
     ]
 

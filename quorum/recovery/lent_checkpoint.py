@@ -17,8 +17,7 @@ from quorum.recovery.survey import Survey
 
 def lender(known: Survey, copy: Copy) -> tuple[Copy, CheckpointFile] | None:
     """The copy with the newest checkpoint that `copy` goes on from; None where it needs none, or none fits."""
-    is_cut = copy.stop is not None and not copy.stop.is_torn
-    if copy.state is not None or copy.is_newer or is_cut or copy.short is not None or copy.place.manifest is not None:
+    if copy.state is not None or copy.is_newer or copy.held_more or copy.place.manifest is not None:
         return None
     found = [
         (other, other.origin)

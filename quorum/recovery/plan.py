@@ -124,7 +124,7 @@ def fault_of(copy: Copy) -> str | None:
         return "it is an export, which no node starts from" + (f"; {copy.stop}" if copy.stop is not None else "")
     if copy.place.identity is None:
         return copy.place.complaint
-    if copy.stop is not None and not copy.stop.is_torn:
+    if copy.is_damaged:
         return f"it is damaged: {copy.stop}" + (f"; {copy.short}" if copy.short is not None else "")
     strange = next((f"{found.path}: {found.why}" for found in copy.unread if found.is_topic), None)
     wrong = strange or copy.short or copy.problem or copy.quorum_problem
@@ -149,7 +149,7 @@ def usable(copy: Copy) -> str | None:
         return f"{copy.problem}"
     if copy.state is None:
         return f"its metadata cannot be told: {copy.problem}"
-    if copy.place.manifest is not None and copy.stop is not None and not copy.stop.is_torn:
+    if copy.place.manifest is not None and copy.is_damaged:
         return f"it is damaged at {copy.stop}, and in an export nothing is mended: name the directory it was made of"
     if copy.image is None or copy.image.features.metadata_version is None:
         return "it holds no metadata yet"

@@ -64,7 +64,7 @@ def _and(ids: Sequence[int]) -> str:
 
 def _cut_first(known: Survey, chosen: Copy) -> list[Step]:
     """No repair passes over damage in the middle of a log without a word."""
-    if chosen.stop is None or chosen.stop.is_torn:
+    if not chosen.is_damaged:
         return []
     line = f"{cut_line(known, chosen)} --accept-data-loss"
     return [

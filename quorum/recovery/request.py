@@ -199,7 +199,7 @@ def unlisted(known: Survey) -> tuple[str, ...]:
     hiding = [
         f"{copy.label} from offset {copy.end.offset} on"
         for copy in known.copies
-        if copy.stop is not None and not copy.stop.is_torn and known.told_by.end.offset <= copy.end.offset
+        if copy.is_damaged and known.told_by.end.offset <= copy.end.offset
     ]
     if not hiding:
         return ()
@@ -239,18 +239,17 @@ def refuse_damaged(known: Survey, copy: Copy) -> None:
     Raises:
         RefusedError: naming the place, and the command.
     """
-    stop = copy.stop
-    if stop is not None and not stop.is_torn:
+    if copy.is_damaged:
         if copy.place.manifest is not None:
             refuse_unusable(copy)
         if copy.end.offset == 0:
             raise RefusedError(
-                f"{copy.label} is damaged at {stop}, and nothing sound stands before that. Take another copy (kraft "
-                "recover inspect)"
+                f"{copy.label} is damaged at {copy.stop}, and nothing sound stands before that. Take another copy "
+                "(kraft recover inspect)"
             )
         raise RefusedError(
-            f"{copy.label} is damaged at {stop}{''.join(f'; {said}' for said in unlisted(known))}. Take another copy "
-            "(kraft recover inspect), or drop all from there on first: "
+            f"{copy.label} is damaged at {copy.stop}{''.join(f'; {said}' for said in unlisted(known))}. Take another "
+            "copy (kraft recover inspect), or drop all from there on first: "
             f"{cut_line(known, copy)} --accept-data-loss"
         )
 

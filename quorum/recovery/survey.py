@@ -184,8 +184,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(sorted({node_id for voters in self.voter_sets for node_id in self._unheard(voters)}))
 
     def _unheard(self, voters: Sequence[ReplicaKey]) -> list[int]:
-        whole = [copy for copy in self.copies if (copy.stop is None or copy.stop.is_torn) and copy.short is None]
-        told = [copy for copy in whole if self.speaks(copy)]
+        told = [copy for copy in self.copies if not copy.held_more and self.speaks(copy)]
         return [int(one.node_id) for one in voters if not any(votes_as(copy, one) for copy in told)]
 
     @property
@@ -330,8 +329,7 @@ def shortfalls(known: Survey) -> list[Excess]:
     for copy in known.copies:
         follows = [other for other in known.copies if joined_end(known.copies, copy, other) == copy.end.offset]
         start = max(int(other.end.offset) for other in (copy, *follows))
-        is_proven = copy.short is not None or (copy.stop is not None and not copy.stop.is_torn)
-        if copy.proved_end > start and is_proven:
+        if copy.proved_end > start and copy.held_more:
             found.append(
                 Excess(
                     label=copy.label,
