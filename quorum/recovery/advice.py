@@ -76,9 +76,19 @@ def new_controller_words(known: Survey) -> list[object]:
     node_id: object = ids[0] if ids else "N"
     lost = None if voters is None else next((one for one in voters if one.key.node_id == node_id), voters.voters[0])
     names = [CONTROLLER_LISTENER] if lost is None else [endpoint.name for endpoint in lost.endpoints]
+    return ["--dir", "NEW_DATA_DIR", "--node-id", node_id, *endpoint_words(names)]
+
+
+def endpoint_words(listeners: Sequence[str]) -> list[str]:
+    """`--endpoint` for each of these listeners, by name, at an address that is to be filled in."""
     ports = {GRPC_LISTENER: "GRPC-PORT"}
-    endpoints = [word for name in names for word in ("--endpoint", f"{name}://HOST:{ports.get(name, 'PORT')}")]
-    return ["--dir", "NEW_DATA_DIR", "--node-id", node_id, *endpoints]
+    return [word for name in listeners for word in ("--endpoint", f"{name}://HOST:{ports.get(name, 'PORT')}")]
+
+
+def inspect_line(known: Survey) -> str:
+    """The command that looks at all of them once more."""
+    dirs = sorted((-1 if copy.node_id is None else copy.node_id, copy.place.log_dir) for copy in known.copies)
+    return command("kraft", "recover", "inspect", *(log_dir for _, log_dir in dirs))
 
 
 def start_line(*, ours: bool) -> str:

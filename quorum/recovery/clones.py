@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
-from quorum.recovery.advice import Step, command
+from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
+from quorum.recovery.advice import Step, endpoint_words, inspect_line
 from quorum.recovery.copies import Copy
 from quorum.recovery.let_go import Cloned
 from quorum.recovery.survey import Survey
@@ -58,7 +58,7 @@ def fence_of_clone(known: Survey, clone: Cloned) -> Step:
     )
 
 
-def own_address(known: Survey, chosen: Copy) -> list[object]:
+def own_address(known: Survey, chosen: Copy) -> list[str]:
     """`--endpoint` for a clone that becomes the only voter, and for one whose own log names it no voter."""
     if chosen.voters is None:
         return []
@@ -66,9 +66,7 @@ def own_address(known: Survey, chosen: Copy) -> list[object]:
     if is_named and clone_of(known) is None:
         return []
     own = next((one for one in chosen.voters if one.key.node_id == chosen.node_id), chosen.voters.voters[0])
-    names = [endpoint.name for endpoint in own.endpoints] or [CONTROLLER_LISTENER]
-    ports = {GRPC_LISTENER: "GRPC-PORT"}
-    return [word for name in names for word in ("--endpoint", f"{name}://HOST:{ports.get(name, 'PORT')}")]
+    return endpoint_words([endpoint.name for endpoint in own.endpoints] or [CONTROLLER_LISTENER])
 
 
 def moved_clone(known: Survey) -> str | None:
@@ -87,11 +85,9 @@ def addresses_of_first(known: Survey) -> Iterator[str]:
     """A sentence against a start: whoever starts from a clone's log as it is looks for the first cluster's voters."""
     told, clone = told_of_clone(known), clone_of(known)
     if clone is not None and known.told_by.voters is not None:
-        dirs = sorted((copy.node_id or 0, copy.place.log_dir) for copy in known.copies)
-        line = command("kraft", "recover", "inspect", *(log_dir for _, log_dir in dirs))
         yield (
-            f"{told.strip()} Write addresses of its own into it before anything starts; {line} says how. Only where "
-            "the clone has a network of its own with the same addresses, it starts as it is"
+            f"{told.strip()} Write addresses of its own into it before anything starts; {inspect_line(known)} says "
+            "how. Only where the clone has a network of its own with the same addresses, it starts as it is"
         )
 
 

@@ -88,10 +88,15 @@ def _old_id(identities: Sequence[MetaProperties], copies: Sequence[Copy], new_id
     return old[0]
 
 
+def _voting(copies: Sequence[Copy]) -> list[Copy]:
+    """Those that vote by their own logs."""
+    return [copy for copy in copies if survey([copy]).is_voter(copy)]
+
+
 def _addresses(copies: Sequence[Copy]) -> Iterator[str]:
     """A sentence about controllers' logs: they name voters, and those are the old cluster's. A broker's log only
     follows: it gets from its leader who votes."""
-    voting = [copy.label for copy in copies if survey([copy]).is_voter(copy)]
+    voting = [copy.label for copy in _voting(copies)]
     if not voting:
         return
     if not any(copy.voters is not None for copy in copies):
@@ -110,7 +115,7 @@ def _addresses(copies: Sequence[Copy]) -> Iterator[str]:
 def _steps(copies: Sequence[Copy], *, is_a_clone: bool) -> Iterator[Step]:
     whole = "clone" if is_a_clone else "cluster"
     yield Step(text=f"Do the same with every other log directory of the {whole}, brokers' too, before anything starts")
-    voting = [copy.place.log_dir for copy in copies if survey([copy]).is_voter(copy)]
+    voting = [copy.place.log_dir for copy in _voting(copies)]
     yield Step(
         text="After the last of them, and before anything starts: bring copies of the other nodes' metadata logs to a "
         "controller's host, and inspect all. That says how they get a quorum at addresses of their own",

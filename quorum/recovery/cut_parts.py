@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from metadata_log.files import Files
-from quorum.recovery.advice import Step, command, undo_line
+from quorum.recovery.advice import Step, command, inspect_line, undo_line
 from quorum.recovery.alone import alone_line
 from quorum.recovery.conflicts import joined_end
 from quorum.recovery.copies import Copy
-from quorum.recovery.electing import elects_once_cut, inspect_line
+from quorum.recovery.electing import elects_once_cut
 from quorum.recovery.old_branch import bounds_of
 from quorum.recovery.survey import Excess, Survey, cut_off, superseded
 

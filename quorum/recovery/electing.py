@@ -5,7 +5,6 @@ Decides: which those are. Must not know: what is done about them.
 
 from __future__ import annotations
 
-from quorum.recovery.advice import command
 from quorum.recovery.copies import Copy
 from quorum.recovery.electorate import is_among
 from quorum.recovery.survey import Survey
@@ -29,12 +28,6 @@ def elects_once_cut(known: Survey, copy: Copy) -> bool:
         if one is not copy and one.state is not None and not one.held_more and known.speaks(one)
     ]
     return bool(whole) and known.is_voter(copy) and known.has_majority([copy, *whole])
-
-
-def inspect_line(known: Survey) -> str:
-    """The command that looks at all of them once more."""
-    dirs = sorted((-1 if copy.node_id is None else copy.node_id, copy.place.log_dir) for copy in known.copies)
-    return command("kraft", "recover", "inspect", *(log_dir for _, log_dir in dirs))
 
 
 def unreached(known: Survey) -> tuple[Copy, tuple[Copy, ...]] | None:

@@ -16,6 +16,7 @@ from quorum.recovery.advice import (
     command,
     copy_words,
     cut_line,
+    inspect_line,
     is_ours,
     new_controller_words,
     start_line,
@@ -23,7 +24,7 @@ from quorum.recovery.advice import (
 from quorum.recovery.alone import alone_line
 from quorum.recovery.clones import clone_of, fence_of_clone
 from quorum.recovery.copies import Copy
-from quorum.recovery.electing import elects_once_cut, inspect_line
+from quorum.recovery.electing import elects_once_cut
 from quorum.recovery.followers import left_behind, set_aside
 from quorum.recovery.survey import Excess, Survey
 
