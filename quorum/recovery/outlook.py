@@ -6,13 +6,15 @@ Decides: the new epoch, and the words for it. Must not know: whose directory is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import msgspec
 
+from metadata_log.directory import QuorumState
 from metadata_log.files import Files
 from metadata_log.voters import Endpoint, VoterSet
 from quorum.recovery.advice import Step, check_result
-from quorum.recovery.changes import Rewrite
+from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.clones import clone_notes
 from quorum.recovery.copies import Copy
 from quorum.recovery.epochs import new_epoch
@@ -20,10 +22,12 @@ from quorum.recovery.facts import facts_of
 from quorum.recovery.followers import left_behind, set_aside, warning_of
 from quorum.recovery.journal import work_root_of
 from quorum.recovery.liveness import Answer, silence
+from quorum.recovery.new_log import merged, whole_log
 from quorum.recovery.plan import may_lose
 from quorum.recovery.request import (
     Proposal,
     Request,
+    files_in,
     refuse_loss,
     refuse_lost_votes,
     refuse_other_repair,
@@ -34,7 +38,7 @@ from quorum.recovery.request import (
 from quorum.recovery.rivals import refuse_rivals, rivals_of
 from quorum.recovery.survey import Excess, Survey, excess, shortfalls, with_told
 from quorum.recovery.told import told_repairs
-from quorum.recovery.undo import with_undoable
+from quorum.recovery.undo import is_undoable
 
 
 class Outlook(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +68,18 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
             epoch=self.epoch,
             voters=voters,
         )
+
+    def log_into(self, files: Files, copy: Copy, batch: bytes, state: QuorumState) -> tuple[FileChange, ...]:
+        """What makes the directory of `copy` hold the kept log, and `batch` behind it unless it has begun with that."""
+        changes = whole_log(
+            self.kept,
+            None if self.is_begun else batch,
+            files_in(files, copy.place.log_dir),
+            in_place=copy is self.kept,
+            epoch=self.epoch,
+            state=state,
+        )
+        return merged(changes)
 
     def lacks(self, copy: Copy) -> bool:
         """Whether a directory that is to get the log has not just got it."""
@@ -134,7 +150,7 @@ def look_ahead(
     refuse_rivals(files, rivals, accept_data_loss=request.accept_data_loss)
     known = msgspec.structs.replace(known, told=(*known.told, *rivals.repairs))
     refuse_lost_votes(known, request)
-    refuse_other_repair(with_undoable(files, known), kept, request)
+    refuse_other_repair(known, kept, request, partial(is_undoable, files))
     lost = (*excess(files, known, kept), *shortfalls(known))
     refuse_loss([found for found in lost if found.says_something], request, instead)
     epoch = int(kept.end.epoch) if is_begun else new_epoch(known, request.epoch_gap)

@@ -301,8 +301,10 @@ def _ids(copies: Sequence[Copy]) -> str:
     return ", ".join(str(copy.node_id) for copy in copies)
 
 
-def refuse_other_repair(known: Survey, kept: Copy, request: Request) -> None:
+def refuse_other_repair(known: Survey, kept: Copy, request: Request, is_undoable: Callable[[str], bool]) -> None:
     """Another copy was repaired, and `kept` has nothing of that: a quorum that begins from each makes two.
+
+    `is_undoable`: whether the last repair of a log directory would be taken back.
 
     Raises:
         RefusedError: naming that copy, unless the user lets it go.
@@ -313,7 +315,7 @@ def refuse_other_repair(known: Survey, kept: Copy, request: Request) -> None:
             continue
         log_dir = copy.place.log_dir
         back = ""
-        if log_dir in known.undoable:
+        if is_undoable(log_dir):
             back = f"or take its repair back, while nothing has started from it ({undo_line(log_dir)}); "
         raise RefusedError(
             f"{copy.label} was repaired already: epoch {done.epoch} begins there at offset {done.offset}, and "

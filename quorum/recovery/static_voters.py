@@ -22,9 +22,9 @@ from quorum.recovery.changes import Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.homes import Home, take_home
-from quorum.recovery.new_log import merged, opening_batch, unvoted, whole_log
+from quorum.recovery.new_log import opening_batch, unvoted
 from quorum.recovery.outlook import Outlook, look_ahead
-from quorum.recovery.request import Proposal, Request, files_in
+from quorum.recovery.request import Proposal, Request
 from quorum.recovery.targets import read_targets
 
 VOTERS_KEY = "controller.quorum.voters"
@@ -126,16 +126,7 @@ def _proposal(
         Rewrite(
             action="static-voters",
             log_dir=copy.place.log_dir,
-            changes=merged(
-                whole_log(
-                    source,
-                    None if ahead.is_begun else batch,
-                    files_in(files, copy.place.log_dir),
-                    in_place=copy is source,
-                    epoch=ahead.epoch,
-                    state=state,
-                )
-            ),
+            changes=ahead.log_into(files, copy, batch, state),
             facts={**ahead.facts(), "static_voters_before": before, "static_voters_after": ids},
         )
         for copy in owned

@@ -25,9 +25,9 @@ from quorum.recovery.clones import of_the_clone
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.homes import homes_of, take_home
-from quorum.recovery.new_log import merged, opening_batch, unvoted, whole_log
+from quorum.recovery.new_log import opening_batch, unvoted
 from quorum.recovery.outlook import Outlook, look_ahead
-from quorum.recovery.request import Proposal, Request, files_in, refuse_second_quorum
+from quorum.recovery.request import Proposal, Request, refuse_second_quorum
 from quorum.recovery.targets import read_targets
 
 _SET: Final = re.compile(
@@ -173,16 +173,7 @@ def _proposal(files: Files, ahead: Outlook, owned: Sequence[Copy], voters: Voter
         Rewrite(
             action="voters",
             log_dir=copy.place.log_dir,
-            changes=merged(
-                whole_log(
-                    source,
-                    None if ahead.is_begun else batch,
-                    files_in(files, copy.place.log_dir),
-                    in_place=copy is source,
-                    epoch=ahead.epoch,
-                    state=state,
-                )
-            ),
+            changes=ahead.log_into(files, copy, batch, state),
             facts=ahead.facts(voters),
         )
         for copy in left
