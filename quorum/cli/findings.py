@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from quorum.cli.errors import FAILED
-from quorum.cli.output import RowFormat, show_json, show_json_line, shown
+from quorum.cli.output import RowFormat, as_asked, show_json, show_json_line, shown
 
 if TYPE_CHECKING:
     from metadata_log.tools.findings import Finding
@@ -30,6 +30,7 @@ FindingOutput = Annotated[
         "--output",
         help="table for people; json: one list; jsonl: a finding a line.",
         case_sensitive=False,
+        callback=as_asked,
     ),
 ]
 

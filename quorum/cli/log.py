@@ -13,7 +13,7 @@ import typer
 from quorum.cli import dump, log_diff, log_hash, timeline, verify
 from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.extras import needs_analysis
-from quorum.cli.output import show_json
+from quorum.cli.output import as_asked, show_json
 
 if TYPE_CHECKING:
     from metadata_log.tools.decoded import Decoded
@@ -56,6 +56,7 @@ def export(
             "-o",
             "--output",
             help="table or json: say what was copied; jsonl, parquet: add decoded tables of batches and records too.",
+            callback=as_asked,
         ),
     ] = ExportFormat.TABLE,
 ) -> None:

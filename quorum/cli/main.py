@@ -10,7 +10,6 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Final
 
 from quorum.cli.reader import ReaderGone
@@ -39,8 +38,6 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "analyze": ("quorum.cli.analyze", "Check exported logs for consistency with Spark."),
 }
 
-_JSON_ASKED: Final = frozenset({"-o=json", "-ojson", "--output=json"})
-
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out one command. Exit status: 0; 1 (it failed, or found something); 2 (wrong use); 130 (Ctrl-C).
@@ -67,7 +64,7 @@ def run(arguments: Sequence[str]) -> int:
         cause = error.__cause__ or error
         if isinstance(cause, OSError) and cause.filename is None:
             _forget_output()
-        elif _wants_json(arguments):
+        else:
             from quorum.cli.output import show_failure  # noqa: PLC0415
 
             show_failure(told.sentence)
@@ -85,13 +82,6 @@ def _carry_out(arguments: Sequence[str]) -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     return 0
-
-
-def _wants_json(arguments: Sequence[str]) -> bool:
-    """Whether one JSON value is the answer. `log dump` gives a stream of batches, and says of each what is wrong."""
-    words = [word.lower() for word in arguments]
-    said = [f"{name}={value}" for name, value in pairwise(words)] + words
-    return words[:2] != ["log", "dump"] and not _JSON_ASKED.isdisjoint(said)
 
 
 def _forget_output() -> None:

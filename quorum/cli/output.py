@@ -7,7 +7,7 @@ import io
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
@@ -20,12 +20,22 @@ _PIPE_WIDTH: Final = 140
 
 
 class _Answer:
-    """Of the command that runs in this process: whether a JSON value was printed."""
+    """Of the command that runs in this process: whether one JSON value was asked for, and whether one was printed."""
 
+    is_json = False
     is_begun = False
 
 
 _answer: Final = _Answer()
+
+
+_Format = TypeVar("_Format", bound=enum.StrEnum)
+
+
+def as_asked(form: _Format) -> _Format:
+    """What `-o` asks for; remembered, so that a command that cannot answer says so in that form."""
+    _answer.is_json = form.value == OutputFormat.JSON.value
+    return form
 
 
 class OutputFormat(enum.StrEnum):
@@ -36,7 +46,10 @@ class OutputFormat(enum.StrEnum):
 
 
 Output = Annotated[
-    OutputFormat, typer.Option("-o", "--output", help="table for people, json for programs.", case_sensitive=False)
+    OutputFormat,
+    typer.Option(
+        "-o", "--output", help="table for people, json for programs.", case_sensitive=False, callback=as_asked
+    ),
 ]
 
 
@@ -50,7 +63,13 @@ class RowFormat(enum.StrEnum):
 
 RowOutput = Annotated[
     RowFormat,
-    typer.Option("-o", "--output", help="table for people; json: one value; jsonl: one a line.", case_sensitive=False),
+    typer.Option(
+        "-o",
+        "--output",
+        help="table for people; json: one value; jsonl: one a line.",
+        case_sensitive=False,
+        callback=as_asked,
+    ),
 ]
 
 
@@ -97,13 +116,13 @@ def show_json(value: object) -> None:
 
 
 def begin_answer() -> None:
-    """A command begins: it has printed no JSON value yet."""
-    _answer.is_begun = False
+    """A command begins: nothing was asked for or printed yet."""
+    _answer.is_json = _answer.is_begun = False
 
 
 def show_failure(sentence: str) -> None:
-    """Print `{"error": sentence}` in place of the JSON value that could not be given; nothing, if one was printed."""
-    if not _answer.is_begun:
+    """Print `{"error": sentence}` in place of the JSON value that was asked for; nothing, if one was printed."""
+    if _answer.is_json and not _answer.is_begun:
         show_json({"error": sentence})
 
 
