@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
-import grpc
 import msgspec
 
 from kraft.v1 import agent_pb2, agent_pb2_grpc
 from metadata_log.ids import NodeId, TopicId, Uuid, id_text
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from quorum.client.addresses import check_address
-from quorum.client.errors import ClientError, UnavailableError, WrongListenerError
-from quorum.transport.channel import open_channel
-from quorum.transport.misdirected import right_address
+from quorum.client.errors import ClientError
+from quorum.client.one_node import channel_to
 
 RUNNING: Final = "running"
 """The phase of an agent that is registered and not fenced."""
@@ -98,19 +96,13 @@ async def describe_agent(address: str, timeout_s: float) -> AgentStatus:
         NotAnAgentError: it is something else.
         WrongListenerError: it is a controller's CONTROLLER listener.
     """
-    channel = open_channel(check_address(address))
-    stub: agent_pb2_grpc.AgentAsyncStub = agent_pb2_grpc.AgentStub(channel)
-    try:
+    async with channel_to(check_address(address), _not_an_agent) as channel:
+        stub: agent_pb2_grpc.AgentAsyncStub = agent_pb2_grpc.AgentStub(channel)
         return _status_from(await stub.Describe(agent_pb2.DescribeAgentRequest(), timeout=timeout_s))
-    except grpc.aio.AioRpcError as error:
-        right = right_address(error.details())
-        if right is not None:
-            raise WrongListenerError(address, right) from error
-        if error.code() is grpc.StatusCode.UNIMPLEMENTED:
-            raise NotAnAgentError(f"{address} is no broker agent: name the GRPC listener of one") from error
-        raise UnavailableError(f"{address}: {error.details() or error.code().name}") from error
-    finally:
-        await channel.close(None)
+
+
+async def _not_an_agent(address: str) -> NotAnAgentError:
+    return NotAnAgentError(f"{address} is no broker agent: name the GRPC listener of one")
 
 
 def _status_from(message: agent_pb2.DescribeAgentResponse) -> AgentStatus:

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import grpc
-
 from kraft.v1 import controller_pb2_grpc
 from metadata_log.offsets import Offset
-from quorum.client.errors import UnavailableError, WrongListenerError, refused
+from quorum.client.errors import refused
 from quorum.client.names import check_resolvable
 from quorum.client.not_a_controller import not_a_controller
+from quorum.client.one_node import channel_to
 from quorum.errors import Error
-from quorum.transport.channel import open_channel
 from quorum.transport.convert.calls import kind_of, request_to, response_from
-from quorum.transport.convert.common import BadMessage
-from quorum.transport.misdirected import right_address
 
 
 async def ask_one(address: str, request: object, at_least_offset: Offset, timeout_s: float) -> object:
@@ -31,23 +27,11 @@ async def ask_one(address: str, request: object, at_least_offset: Offset, timeou
         RefusedError: it refuses the request as a whole.
     """
     await check_resolvable(address)
-    channel = open_channel(address)
-    stub: Any = controller_pb2_grpc.ControllerStub(channel)
     kind = kind_of(request)
-    try:
+    async with channel_to(address, not_a_controller) as channel:
+        stub: Any = controller_pb2_grpc.ControllerStub(channel)
         ask = getattr(stub, kind.request.__name__)
         answer = response_from(kind, await ask(request_to(request, at_least_offset), timeout=timeout_s))
-    except grpc.aio.AioRpcError as error:
-        right = right_address(error.details())
-        if right is not None:
-            raise WrongListenerError(address, right) from error
-        if error.code() is grpc.StatusCode.UNIMPLEMENTED:
-            raise await not_a_controller(address) from error
-        raise UnavailableError(f"{address}: {error.details() or error.code().name}") from error
-    except BadMessage as bad:
-        raise UnavailableError(f"{address}: the answer cannot be understood: {bad.why}") from bad
-    finally:
-        await channel.close(None)
     if answer.error is not Error.NONE:
         raise refused(answer.error, answer.message, f"{kind.request.__name__} at {address}")
     return answer.response

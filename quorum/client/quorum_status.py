@@ -9,27 +9,25 @@ import asyncio
 from collections.abc import Iterable
 from typing import Final
 
-import grpc
 import msgspec
 
 from kraft.v1 import quorum_pb2, quorum_pb2_grpc
 from metadata_log.ids import NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
-from quorum.client.errors import UnavailableError, WrongListenerError, refused
+from quorum.client.errors import UnavailableError, refused
 from quorum.client.names import check_resolvable
 from quorum.client.not_a_controller import not_a_controller
+from quorum.client.one_node import channel_to
 from quorum.errors import Error
-from quorum.transport.channel import grpc_address, open_channel
+from quorum.transport.channel import grpc_address
 from quorum.transport.convert.common import (
-    BadMessage,
     directory_id_from,
     endpoints_from,
     error_from,
     topic_id_from,
 )
 from quorum.transport.convert.partitions import only_partition
-from quorum.transport.misdirected import right_address
 
 _LEADER_GRACE_S: Final = 0.2
 """How long others may take once a leader has answered: a frozen one must not hold up the answer."""
@@ -82,22 +80,9 @@ async def describe_at(address: str, timeout_s: float) -> QuorumStatus:
         RefusedError: it refuses.
     """
     await check_resolvable(address)
-    channel = open_channel(address)
-    stub: quorum_pb2_grpc.QuorumAsyncStub = quorum_pb2_grpc.QuorumStub(channel)
-    try:
-        answer = await stub.DescribeQuorum(quorum_pb2.DescribeQuorumRequest(), timeout=timeout_s)
-        return _status_from(answer)
-    except grpc.aio.AioRpcError as error:
-        right = right_address(error.details())
-        if right is not None:
-            raise WrongListenerError(address, right) from error
-        if error.code() is grpc.StatusCode.UNIMPLEMENTED:
-            raise await not_a_controller(address) from error
-        raise UnavailableError(f"{address}: {error.details() or error.code().name}") from error
-    except BadMessage as bad:
-        raise UnavailableError(f"{address}: the answer cannot be understood: {bad.why}") from bad
-    finally:
-        await channel.close(None)
+    async with channel_to(address, not_a_controller) as channel:
+        stub: quorum_pb2_grpc.QuorumAsyncStub = quorum_pb2_grpc.QuorumStub(channel)
+        return _status_from(await stub.DescribeQuorum(quorum_pb2.DescribeQuorumRequest(), timeout=timeout_s))
 
 
 async def describe_best(addresses: Iterable[str], timeout_s: float) -> QuorumStatus:

@@ -1,0 +1,42 @@
+"""A channel to one node for one question, and what is raised where no answer comes of it.
+
+Decides: the errors. Must not know: what is asked, and of what kind the node has to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import grpc
+
+from quorum.client.errors import ClientError, UnavailableError, WrongListenerError
+from quorum.transport.channel import open_channel
+from quorum.transport.convert.common import BadMessage
+from quorum.transport.misdirected import right_address
+
+
+@asynccontextmanager
+async def channel_to(
+    address: str, other_kind: Callable[[str], Awaitable[ClientError]]
+) -> AsyncIterator[grpc.aio.Channel]:
+    """The channel, closed at the end. `other_kind`: the error where what answers knows no such question.
+
+    Raises:
+        UnavailableError: the node does not answer, or nothing that can be understood.
+        WrongListenerError: the address is a CONTROLLER listener's.
+    """
+    channel = open_channel(address)
+    try:
+        yield channel
+    except grpc.aio.AioRpcError as error:
+        right = right_address(error.details())
+        if right is not None:
+            raise WrongListenerError(address, right) from error
+        if error.code() is grpc.StatusCode.UNIMPLEMENTED:
+            raise await other_kind(address) from error
+        raise UnavailableError(f"{address}: {error.details() or error.code().name}") from error
+    except BadMessage as bad:
+        raise UnavailableError(f"{address}: the answer cannot be understood: {bad.why}") from bad
+    finally:
+        await channel.close(None)
