@@ -46,7 +46,7 @@ def check_hashes(view: QuorumView, parted: frozenset[int], common_end: int) -> I
     """
     judge = Judge(view.views, len(view.voters), view.bounds)
     blamed: set[int] = set()
-    for offset in sorted({offset for replica in view.replicas for offset in replica.report.hashes} | _ends(view)):
+    for offset in sorted({offset for replica in view.replicas for offset in replica.report.probed} | _ends(view)):
         hashes = _hashes_at(view, offset, parted if offset > common_end else frozenset())
         by_hash: dict[str, set[int]] = {}
         for index, held in hashes.items():
@@ -87,8 +87,11 @@ def _hashes_at(view: QuorumView, offset: int, left_out: frozenset[int]) -> dict[
         )
         if checkpoint is not None and checkpoint.image is not None:
             found[index] = (metadata_hash(checkpoint.image) or _UNWRITABLE, checkpoint.path)
-        elif offset in replica.report.hashes:
-            found[index] = (replica.report.hashes[offset], None)
+            continue
+        probed = replica.report.probed.get(offset)
+        of_log = None if probed is None else metadata_hash(probed)
+        if of_log is not None:
+            found[index] = (of_log, None)
     return found
 
 

@@ -34,7 +34,6 @@ from metadata_log.tools.verify_chain import ChainCheck
 from metadata_log.tools.verify_checkpoint import CheckpointReport, unread_checkpoint, verify_checkpoint
 from metadata_log.tools.verify_depth import Depth
 from metadata_log.tools.verify_records import RecordRules
-from metadata_log.tools.verify_report import metadata_hash
 from metadata_log.tools.walk import Marks
 
 _NO_STOP: Final = 1 << 62
@@ -47,8 +46,7 @@ class PassedCheckpoints:
 
     Args:
         names: of all files in the directory.
-        probes: offsets at which `hashes` is to have the metadata's, `probed` that, and `times` the time of the batch
-            before.
+        probes: offsets at which `probed` is to have the metadata, and `times` the time of the batch before.
     """
 
     def __init__(
@@ -81,7 +79,6 @@ class PassedCheckpoints:
         self._first_time = self._last_time = -1
         self._last_end = -1
         self.reports: dict[str, CheckpointReport] = {}
-        self.hashes: dict[int, str] = {}
         self.probed: dict[int, MetadataImage] = {}
         self.times: dict[int, int] = {}
         """By offset, the time (ms) of the batch that ends there."""
@@ -118,9 +115,8 @@ class PassedCheckpoints:
                     self._add("checkpoint_disagrees", report, f"it ends at offset {end}, within a batch of the log")
         if until in self._probes and not self._rules.in_transaction:
             image = self._rules.image
-            found = None if image is None else metadata_hash(image)
-            if image is not None and found is not None:
-                self.hashes[until], self.probed[until] = found, image
+            if image is not None:
+                self.probed[until] = image
         self._next_stop = min((stop for stop in {*self._ends, *self._probes} if stop > until), default=_NO_STOP)
 
     def finish(self) -> None:

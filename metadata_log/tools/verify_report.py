@@ -40,8 +40,8 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
         is_sound: nothing is wrong with bytes and order of its batches.
         is_unread: a segment could not be read, so that nobody knows how far the log goes.
         times: of the batches that end where a checkpoint does, in ms, by that offset.
-        hashes: of the metadata that replay gives, at those of the offsets asked for that it has.
-        probed: that metadata; the images share nearly all that they hold.
+        probed: the metadata that replay gives, at those of the offsets asked for that it has; the images share nearly
+            all that they hold.
     """
 
     directory: str
@@ -64,7 +64,6 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
     proved_end: int
     is_sound: bool
     is_unread: bool = False
-    hashes: dict[int, str]
     probed: dict[int, MetadataImage]
     times: dict[int, int]
     segments: tuple[str, ...]
