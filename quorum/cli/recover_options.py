@@ -203,11 +203,12 @@ def request_of(
 
 def _addresses(text: str | None) -> tuple[Endpoint, ...]:
     from metadata_log.voters import CONTROLLER_LISTENER, Endpoint  # noqa: PLC0415
+    from quorum.recovery.addresses import is_resolvable  # noqa: PLC0415
 
     found: list[Endpoint] = []
     for word in (text or "").split(","):
         match = _ADDRESS.fullmatch(word.strip())
-        if word.strip() and match is None:
+        if word.strip() and (match is None or not is_resolvable(match["host"].strip("[]"))):
             raise wrong_use(f"--bootstrap-controller {word.strip()!r} is no HOST:PORT")
         if match is not None:
             found.append(Endpoint(name=CONTROLLER_LISTENER, host=match["host"].strip("[]"), port=int(match["port"])))

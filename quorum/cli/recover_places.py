@@ -11,6 +11,7 @@ from pathlib import Path
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
 from metadata_log.files import Files
+from quorum.cli.recover_options import author
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.journal import JOURNAL_FILE, work_root_of
 
@@ -19,10 +20,27 @@ def refuse_places(files: Files, targets: Sequence[Path], work: Path | None) -> N
     """Before anything is done or locked.
 
     Raises:
-        RefusedError: two targets are one directory; or `work` lies in a log directory.
+        RefusedError: two targets are one directory; a path is no UTF-8; or `work` lies in a log directory.
     """
+    _refuse_no_text([author().command, *map(os.path.realpath, targets)])
     _refuse_twice(targets)
     _refuse_within(files, work)
+
+
+def _refuse_no_text(texts: Sequence[str]) -> None:
+    """The audit file tells of directories by their paths, in JSON.
+
+    Raises:
+        RefusedError: a path is no UTF-8.
+    """
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise RefusedError(
+                f"{text}: a path in it is no UTF-8, so that no audit file could tell of it: rename the directory, or "
+                "repair a copy of it at another path"
+            ) from error
 
 
 def _refuse_twice(targets: Sequence[Path]) -> None:

@@ -69,6 +69,8 @@ def _ask(endpoint: Endpoint, timeout_s: float) -> Answer | None:
         with socket.create_connection((endpoint.host, endpoint.port), timeout_s) as connection:
             connection.settimeout(timeout_s)
             return None if endpoint.name == GRPC_LISTENER else _ask_kafka(connection, address)
+    except UnicodeError:  # a log names it
+        return Answer(address=address, heard=Heard.NOBODY, said=f"{endpoint.host!r} is no name of a host")
     except OSError as error:
         said = error.strerror or str(error) or "no answer"
         is_silent = not isinstance(error, ConnectionRefusedError)

@@ -11,11 +11,15 @@ from quorum.recovery.errors import RefusedError
 
 
 def refuse_no_host(said: str, host: str) -> None:
-    """A host that says `every address of this machine`, as a listener may, or nothing.
+    """A host that says `every address of this machine`, as a listener may, or nothing; or that no resolver takes.
 
     Raises:
         RefusedError: it is such a one; `said`: the option as the user wrote it.
     """
+    if host and not is_resolvable(host):
+        raise RefusedError(
+            f"{said}: {host!r} is no name of a host: it has an empty part, or one of more than 63 characters"
+        )
     if not _is_no_host(host):
         return
     named = host or "an empty host"
@@ -23,6 +27,15 @@ def refuse_no_host(said: str, host: str) -> None:
         f"{said}: {named} means every address of the machine that listens, and nobody else can reach it there; name "
         "the host or the address at which the others find this controller"
     )
+
+
+def is_resolvable(host: str) -> bool:
+    """Whether a resolver can be asked for it: Python encodes the parts of a name first, and stops at some."""
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        return False
+    return True
 
 
 def _is_no_host(host: str) -> bool:

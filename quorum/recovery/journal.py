@@ -260,7 +260,7 @@ def is_undecided(files: Files, work_dir: str) -> bool:
 
 def mark_of(log_dir: str) -> str:
     """Ends the names of a log directory's work directories: several may share a root."""
-    return f"-{hashlib.sha256(log_dir.encode()).hexdigest()[:8]}"
+    return f"-{hashlib.sha256(os.fsencode(log_dir)).hexdigest()[:8]}"
 
 
 def work_root_of(log_dir: str, chosen: str | None = None) -> str:

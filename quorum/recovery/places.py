@@ -68,10 +68,14 @@ def find_place(files: Files, path: str) -> Place:
 
     Raises:
         RefusedError: it is none, or holds several.
+        OSError: it cannot be read; whether it exists is not known where its parent is closed.
     """
     path = os.path.normpath(path)
     if not files.exists(path):
-        raise RefusedError(f"{path} does not exist: give a log directory, an entry of log.dirs")
+        try:
+            files.listdir(path)
+        except FileNotFoundError as error:
+            raise RefusedError(f"{path} does not exist: give a log directory, an entry of log.dirs") from error
     if not files.is_dir(path):
         raise RefusedError(f"{path} is a file: give the log directory that it lies in, an entry of log.dirs")
     found = _place_at(files, path)

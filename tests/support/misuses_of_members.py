@@ -18,6 +18,7 @@ from tests.support.misuses import (
     lonely_copy,
     made_from_broker,
     only_voter,
+    standalone,
     voters,
 )
 
@@ -134,6 +135,17 @@ MEMBERS_MISUSES: Final = (
     Case("a voter that is none", lambda b: voters(b, "one@a:1"), r"write id@host:port"),
     Case("a voter everywhere", lambda b: voters(b, "1@0.0.0.0:1"), r"'1@0\.0\.0\.0:1': 0\.0\.0\.0 means every address"),
     Case("a voter everywhere by IPv6", lambda b: voters(b, "1@[::]:1"), r":: means every address.*name the host"),
+    Case("a voter at no name of a host", lambda b: voters(b, "1@a..b:1"), r"'a\.\.b' is no name of a host"),
+    Case(
+        "a listener at no name of a host",
+        lambda b: standalone(b, b.node("basic", 1), "--endpoint", f"CONTROLLER://{'a' * 64}:1"),
+        r"is no name of a host: it has an empty part, or one of more than 63 characters",
+    ),
+    Case(
+        "a controller at no name of a host",
+        lambda b: standalone(b, b.node("basic", 1), "--bootstrap-controller", "c1:9093,.b:9093"),
+        r"--bootstrap-controller '\.b:9093' is no HOST:PORT",
+    ),
     Case("a voter nowhere", lambda b: voters(b, "1@:1"), r"an empty host means every address"),
     Case(
         "a static voter everywhere",

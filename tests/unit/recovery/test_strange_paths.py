@@ -1,0 +1,79 @@
+"""Paths that are no text, or lie where nobody may look."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from metadata_log.os_files import OsFiles
+from metadata_log.voters import Endpoint
+from quorum.cli.recover_probe import asker
+from quorum.recovery.inspect import inspect_copies
+from quorum.recovery.liveness import Heard
+from tests.support.misuses import Bench, contents
+
+
+class ClosedParent(OsFiles):
+    """The operating system, to somebody who may not look into one directory."""
+
+    def __init__(self, closed: Path) -> None:
+        self._closed = str(closed)
+
+    def exists(self, path: str) -> bool:
+        return not path.startswith(f"{self._closed}/") and super().exists(path)
+
+    def listdir(self, path: str) -> list[str]:
+        if path.startswith(f"{self._closed}/"):
+            raise PermissionError(13, "Permission denied", path)
+        return super().listdir(path)
+
+
+@pytest.fixture
+def not_text(bench: Bench) -> Path:
+    """A node's directory by a name that is no UTF-8."""
+    node = bench.node("failovers", 1)
+    strange = Path(os.fsdecode(os.fsencode(bench.root) + b"/nu\xff"))
+    shutil.copytree(node, strange)
+    return strange
+
+
+def test_what_lies_behind_a_closed_door_is_not_said_to_be_gone(bench: Bench) -> None:
+    open_one, closed = bench.node("failovers", 1), bench.root / "closed"
+    shutil.copytree(bench.clusters / "failovers" / "node-2", closed)
+    found = inspect_copies(ClosedParent(closed), [str(open_one), str(closed / "data")])
+    (left_out,) = found.unjudged
+    assert "cannot be read (Permission denied)" in left_out.problem
+    assert found.plan.steps[0].text.startswith("Before any repair, mend what keeps")
+
+
+def _said(*words: str) -> tuple[int, bytes]:
+    """Of a process: the streams of this one take text alone."""
+    done = subprocess.run(
+        [sys.executable, "-m", "quorum.cli.main", "recover", *words], capture_output=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_path_that_is_no_text_is_inspected_and_not_repaired(not_text: Path, bench: Bench) -> None:
+    status, said = _said("inspect", str(not_text))
+    assert status == 1
+    assert b"standalone --dir" in said
+    link = bench.root / "link"
+    link.symlink_to(not_text)
+    before = contents(bench.root)
+    for path in (not_text, link):
+        status, said = _said("standalone", "--missing", "rest", "--timeout", "0.2", "--apply", "--dir", str(path))
+        assert status == 1
+        assert b"a path in it is no UTF-8, so that no audit file could tell of it" in said
+    assert contents(bench.root) == before
+
+
+def test_a_name_of_a_log_that_is_no_hosts_answers_nothing() -> None:
+    (answer,) = asker(0.2)([Endpoint(name="CONTROLLER", host="a..b", port=9093)])
+    assert answer.heard is Heard.NOBODY
+    assert answer.said == "'a..b' is no name of a host"
