@@ -36,7 +36,7 @@ class QuorumState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         data_version: 0 or 1.
         cluster_id: version 0 only, where Kafka leaves it empty.
         applied_offset: version 0 only, always 0.
-        current_voters: version 0 only: the static voters' ids; None is written as null.
+        current_voters: version 0 only: the static voters' ids.
     """
 
     leader_id: int = NO_LEADER
@@ -45,7 +45,7 @@ class QuorumState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     data_version: int = 1
     cluster_id: str = ""
     applied_offset: int = 0
-    current_voters: tuple[NodeId, ...] | None = ()
+    current_voters: tuple[NodeId, ...] = ()
 
 
 def format_quorum_state(state: QuorumState) -> bytes:
@@ -53,14 +53,13 @@ def format_quorum_state(state: QuorumState) -> bytes:
     voted_id = _NO_VOTE if state.voted_key is None else state.voted_key.node_id
     content: dict[str, Any]
     if state.data_version == 0:
-        voters = state.current_voters
         content = {
             "clusterId": state.cluster_id,
             "leaderId": state.leader_id,
             "leaderEpoch": state.leader_epoch,
             "votedId": voted_id,
             "appliedOffset": state.applied_offset,
-            "currentVoters": None if voters is None else [{"voterId": voter} for voter in voters],
+            "currentVoters": [{"voterId": voter} for voter in state.current_voters],
         }
     else:
         directory = ZERO_DIRECTORY_ID if state.voted_key is None else state.voted_key.directory_id
@@ -81,24 +80,34 @@ def parse_quorum_state(data: bytes, path: str) -> QuorumState:
         NewerFileError: it is of a version that we do not know.
     """
     try:
-        content = json.loads(data)
+        content = json.loads(data.decode())
         version = _int(content["data_version"])
         if version > 1:
             raise NewerFileError(path, f"data_version {version!r} is not known: it was written by newer software")
         if version not in (0, 1):
             raise ValueError(version)
-        voters = content.get("currentVoters", [])
-        return QuorumState(
+        state = QuorumState(
             leader_id=_int(content["leaderId"]),
             leader_epoch=Epoch(_int(content["leaderEpoch"])),
             voted_key=_voted_key(content, version),
             data_version=version,
-            cluster_id=_text(content.get("clusterId") or ""),
-            applied_offset=_int(content.get("appliedOffset", 0), bits=64),
-            current_voters=None if voters is None else tuple(NodeId(_int(voter["voterId"])) for voter in voters),
         )
+        return state if version == 1 else _with_static_voters(state, content)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, InvalidIdError) as error:
         raise CorruptFileError(path, f"it is no quorum state: {_fault(error)}. {VOTE_ADVICE}") from error
+
+
+def _with_static_voters(state: QuorumState, content: dict[str, Any]) -> QuorumState:
+    """With the fields that version 0 alone has; Kafka reads no file that lacks one."""
+    voters = content["currentVoters"]
+    if not isinstance(voters, list):
+        raise TypeError(voters)
+    return msgspec.structs.replace(
+        state,
+        cluster_id=_text(content["clusterId"]),
+        applied_offset=_int(content["appliedOffset"], bits=64),
+        current_voters=tuple(NodeId(_int(voter["voterId"])) for voter in voters),
+    )
 
 
 def _int(value: object, bits: int = 32) -> int:
@@ -135,9 +144,9 @@ def _fault(error: Exception) -> str:
 
 def _voted_key(content: dict[str, Any], version: int) -> ReplicaKey | None:
     voted_id = _int(content["votedId"])
+    directory = ZERO_DIRECTORY_ID if version == 0 else parse_directory_id(_text(content["votedDirectoryId"]))
     if voted_id < 0:
         return None
-    directory = ZERO_DIRECTORY_ID if version == 0 else parse_directory_id(content["votedDirectoryId"])
     return ReplicaKey(node_id=NodeId(voted_id), directory_id=directory)
 
 

@@ -130,7 +130,7 @@ class Verification:
             (found for found in self._checkpoints.reports.values() if found.is_whole and found.end is not None),
             key=lambda found: (found.end.offset, found.end.epoch) if found.end is not None else (-1, -1),
         )
-        static = () if state is None else state.current_voters or ()
+        static = () if state is None else state.current_voters
         return LogReport(
             directory=self._directory,
             findings=sort_findings(self._sink.findings),

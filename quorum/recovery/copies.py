@@ -120,7 +120,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         state, manifest = self.quorum_state, self.place.manifest
         if manifest is not None and self.kraft_version == 0:
             return tuple(voter.node_id for voter in manifest.voters)
-        return () if state is None else tuple(int(voter) for voter in state.current_voters or ())
+        return () if state is None else tuple(map(int, state.current_voters))
 
     @property
     def extent(self) -> ReplicaExtent:

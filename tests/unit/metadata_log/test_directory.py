@@ -179,6 +179,25 @@ def test_a_number_of_another_type_is_an_error(field: str, value: object) -> None
         parse_quorum_state(json.dumps(changed).encode(), "there")
 
 
+@pytest.mark.parametrize("field", sorted(_VERSION_0))
+def test_a_field_that_is_gone_is_an_error(field: str) -> None:
+    content = {name: value for name, value in _VERSION_0.items() if name != field}
+    with pytest.raises(CorruptFileError, match=f"it lacks {field}"):
+        parse_quorum_state(json.dumps(content).encode(), "there")
+
+
+@pytest.mark.parametrize("directory", [None, "x", "", 7, [], {}])
+def test_a_directory_id_is_one_also_where_nobody_was_voted_for(directory: object) -> None:
+    content = {"leaderId": 1, "leaderEpoch": 1, "votedId": -1, "votedDirectoryId": directory, "data_version": 1}
+    with pytest.raises(CorruptFileError, match=r"^there: "):
+        parse_quorum_state(json.dumps(content).encode(), "there")
+
+
+def test_a_byte_order_mark_is_no_json() -> None:
+    with pytest.raises(CorruptFileError, match=r"no JSON from its byte 0 on"):
+        parse_quorum_state(b"\xef\xbb\xbf" + json.dumps(_VERSION_0).encode(), "there")
+
+
 @pytest.mark.parametrize("value", [1 << 31, -(1 << 40)])
 def test_an_epoch_is_of_32_bits(value: int) -> None:
     with pytest.raises(CorruptFileError, match=r"^there: "):

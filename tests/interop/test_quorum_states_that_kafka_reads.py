@@ -1,0 +1,68 @@
+"""What Kafka 4.3 reads as a quorum-state, and what it refuses, we do, too.
+
+But for a `data_version` that is no whole number: Kafka takes it for 0, or cuts its fraction off, and we for damage.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from metadata_log.errors import CorruptFileError
+from metadata_log.quorum_state import parse_quorum_state
+from tests.support.kafka.jars import class_path, kafka_jars
+
+pytestmark = pytest.mark.campaign
+
+_READER: Final = Path(__file__).parents[1] / "support" / "kafka" / "ReadQuorumStates.java"
+_GONE: Final = object()
+_VERSION_0: Final[dict[str, Any]] = {
+    "clusterId": "", "leaderId": 1, "leaderEpoch": 3, "votedId": -1, "appliedOffset": 0,
+    "currentVoters": [{"voterId": 1}], "data_version": 0,
+}  # fmt: skip
+_VERSION_1: Final[dict[str, Any]] = {
+    "leaderId": 1, "leaderEpoch": 3, "votedId": -1, "votedDirectoryId": "AAAAAAAAAAAAAAAAAAAAAA", "data_version": 1,
+}  # fmt: skip
+_VALUES: Final = (_GONE, None, [], {}, "x", "", 7, True, 1.5, 1 << 40)
+
+
+def states() -> dict[str, bytes]:
+    """Each field of both versions gone, and with values of all kinds; and other beginnings."""
+    found = {}
+    for whole in (_VERSION_0, _VERSION_1):
+        version = whole["data_version"]
+        text = json.dumps(whole).encode()
+        found |= {f"{version}-whole": text, f"{version}-bom": b"\xef\xbb\xbf" + text}
+        for field in whole:
+            for number, value in enumerate(_VALUES):
+                changed = {name: kept for name, kept in whole.items() if name != field}
+                changed |= {} if value is _GONE else {field: value}
+                found[f"{version}-{field}-{number}"] = json.dumps(changed).encode()
+    return found
+
+
+def reads(data: bytes) -> bool:
+    try:
+        parse_quorum_state(data, "there")
+    except CorruptFileError:
+        return False
+    return True
+
+
+def test_both_read_the_same_files(tmp_path: Path) -> None:
+    written = states()
+    for name, data in written.items():
+        (tmp_path / name).write_bytes(data)
+    words = ["java", "-cp", class_path(kafka_jars("4.3.0")), str(_READER), str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    theirs = dict(line.split(" ") for line in done.stdout.splitlines())
+    ours = {name: "read" if reads(data) else "refused" for name, data in written.items()}
+    assert theirs.keys() == ours.keys()
+    differing = {name: ours[name] for name, verdict in theirs.items() if ours[name] != verdict}
+    assert {name: verdict for name, verdict in differing.items() if "data_version" not in name} == {}
+    assert set(differing.values()) == {"refused"}
+    assert {"read", "refused"} == set(theirs.values())
