@@ -141,7 +141,8 @@ class _Reader:
                 self._start, self._end = base, base
             elif self._is_open and base != self._end:
                 what = f"this segment begins at {base}, where {self._end} is due"
-                self._stop_at(path, 0, what, is_torn=size == 0)
+                # An empty one further on was begun once the log had come to there, and Kafka does not start beside it.
+                self._stop_at(path, 0, what, is_torn=size == 0 and base < self._end)
             for found in scan(handle):
                 if isinstance(found, Damage):
                     self._on_damage(found, path)

@@ -330,6 +330,8 @@ def shortfalls(known: Survey) -> list[Excess]:
         follows = [other for other in known.copies if joined_end(known.copies, copy, other) == copy.end.offset]
         start = max(int(other.end.offset) for other in (copy, *follows))
         if copy.proved_end > start and copy.held_more:
+            has_bytes = any(part.size > part.safe_size for part in copy.segments)
+            follows_it = "sound batches follow" if has_bytes else "an empty segment follows"
             found.append(
                 Excess(
                     label=copy.label,
@@ -339,7 +341,7 @@ def shortfalls(known: Survey) -> list[Excess]:
                     records={},
                     topics=(),
                     committed=judged_by(bounds_of(known.copies, known.bounds, copy), start, copy.proved_end),
-                    proof=copy.short or f"sound batches follow the damage at {copy.stop}",
+                    proof=copy.short or f"{follows_it} the damage at {copy.stop}",
                 )
             )
     return found

@@ -168,3 +168,25 @@ def test_damage_in_the_middle_of_the_only_copy_is_cut_first_and_what_followed_is
     repair(files, lambda _: proposal, "/data")
     repair(files, lambda files: propose_standalone(files, "/data", [], request()), "/data")
     assert verify_directories(files, ["/data"]).is_sound
+
+
+def with_empty_segment(*nodes: int) -> SimulatedFiles:
+    """Node 1's log ends at 326, and it has a segment that begins at 330."""
+    files = cluster("failovers", *nodes)
+    files.open("/n1/__cluster_metadata-0/00000000000000000330.log", create=True).fdatasync()
+    files.fsync_dir("/n1/__cluster_metadata-0")
+    return files
+
+
+def test_an_empty_segment_behind_a_gap_is_no_unfinished_write() -> None:
+    """Kafka names a segment by the log's end: what was before it is lost, and no node starts from there."""
+    files = with_empty_segment(1, 2)
+    plan = inspect_copies(files, ["/n1", "/n2"]).plan
+    assert not plan.is_whole
+    assert "No majority of the voters is here and sound" in plan.situation
+    (lost,) = {text for repair in plan.repairs for text in repair.loses}
+    assert "offsets 326 to 330 on node 1 (/n1): this log reached 330 (an empty segment follows the damage at" in lost
+    with pytest.raises(RefusedError, match="nothing proves that it was never committed"):
+        propose_truncate(files, "/n1", [], 326, request())
+    whole = propose_truncate(with_empty_segment(1, 2, 3), "/n1", ["/n2", "/n3"], 326, request())
+    assert any("no majority of the voters holds anything from offset 326 on" in said for said in whole.says)
