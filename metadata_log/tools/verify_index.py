@@ -184,7 +184,8 @@ class IndexCheck:
         end, reach = (end_offset, end_position), 0
         if self._index is not None and not self._index.is_open and self._impossible_index(end) is None:
             reach = self._offsets[-1] + 1 if self._offsets and not self._index.is_misread else 0
-        if self._time_index is not None and not self._time_index.is_open and self._impossible_time(end) is None:
+        is_time_told = self._impossible_time(end) is None and not self._is_of_no_later_batch()
+        if self._time_index is not None and not self._time_index.is_open and is_time_told:
             reach = max(
                 reach, self._time_offsets[-1] + 1 if self._time_offsets and not self._time_index.is_misread else 0
             )
@@ -195,6 +196,15 @@ class IndexCheck:
 
     def _impossible_time(self, end: tuple[int, int]) -> int | None:
         return _impossible(self._time_offsets, None, self._times, end)
+
+    def _is_of_no_later_batch(self) -> bool:
+        """Whether the last entry of a closed time index has the greatest time of the segment's batches.
+
+        Kafka notes where the greatest time so far was reached first, as it closes the file, too: of a batch behind the
+        log's end it would be a later one. So it is the entry's offset that is wrong.
+        """
+        is_closed = self._time_index is not None and not self._time_index.is_open and bool(self._times)
+        return is_closed and not self._is_broken and self._times[-1] == self._max_timestamp
 
     def _claims(self, end_offset: int, end_position: int) -> Iterator[Claim]:
         """That the log once went on past its end, by the last entry of each file; rubbish proves nothing."""
@@ -214,6 +224,12 @@ class IndexCheck:
             if wrong is not None:
                 what = f"entry {wrong} ({self._times[wrong]}, {self._time_offsets[wrong]}) is of no log that ends"
                 self._wrong(time_index, wrong, self._time_offsets[wrong], f"{what} at {end_offset}")
+            elif self._is_of_no_later_batch():
+                what = (
+                    f"entry {len(self._times) - 1} says that the time {self._times[-1]} was reached at offset "
+                    f"{self._time_offsets[-1]}; the log ends at {end_offset}, and has it before that"
+                )
+                self._wrong(time_index, len(self._times) - 1, self._time_offsets[-1], what)
             elif not time_index.is_misread:
                 yield Claim(
                     file=time_index.path,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.check import check_paths
 from metadata_log.tools.export import export_replica
@@ -87,6 +89,20 @@ def test_what_is_left_of_a_truncation_in_an_open_index_is_a_note(clusters: Path,
     assert found == [("index_remnant", "note")]
     path.write_bytes(entry)
     assert "log_cut" in {one.kind for one in check_paths([cluster.node(3)]).findings}, "it was closed with the log"
+
+
+@pytest.mark.parametrize("bit", range(7, 24))
+def test_a_flipped_bit_of_a_closed_time_index_is_no_proof_that_a_log_was_cut(
+    bit: int, clusters: Path, tmp_path: Path
+) -> None:
+    """Of its last entry's offset: the time in it is that of a batch which is there."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.metadata(2) / f"{0:020d}.timeindex"
+    data = bytearray(path.read_bytes())
+    data[-1 - bit // 8] ^= 1 << bit % 8
+    path.write_bytes(data)
+    (found,) = check_paths([cluster.node(node) for node in (1, 2, 3)]).findings
+    assert (found.kind, found.file, found.position) == ("index_wrong", str(path), len(data) - 12)
 
 
 def test_a_truncation_that_was_interrupted_is_a_warning_and_damage_is_not(clusters: Path, tmp_path: Path) -> None:
