@@ -20,7 +20,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.directory_lock import DirectoryLock
+from metadata_log.directory_lock import LOCK_FILE, DirectoryLock
 from metadata_log.errors import MetadataLogError
 from metadata_log.ids import id_text
 from metadata_log.json_files import decode_json
@@ -231,4 +231,13 @@ def _locked(log_dirs: set[Path]) -> Iterator[None]:
     with ExitStack() as stack:
         for log_dir in sorted(log_dirs):
             stack.callback(DirectoryLock(OsFiles(), str(log_dir)).release)
+            stack.callback(_give_to_owner, log_dir)
         yield
+
+
+def _give_to_owner(log_dir: Path) -> None:
+    """What root has made in a log directory belongs to its owner: a broker that cannot open its lock does not start."""
+    owner = log_dir.stat()
+    for path in (log_dir / LOCK_FILE, log_dir / JOURNAL_FILE):
+        if os.geteuid() == 0 and path.exists() and path.stat().st_uid == 0:
+            os.chown(path, owner.st_uid, owner.st_gid)

@@ -16,21 +16,7 @@ from quorum.cli.recover_probe import asker
 from quorum.recovery.inspect import inspect_copies
 from quorum.recovery.liveness import Heard
 from tests.support.misuses import Bench, contents
-
-
-class ClosedParent(OsFiles):
-    """The operating system, to somebody who may not look into one directory."""
-
-    def __init__(self, closed: Path) -> None:
-        self._closed = str(closed)
-
-    def exists(self, path: str) -> bool:
-        return not path.startswith(f"{self._closed}/") and super().exists(path)
-
-    def listdir(self, path: str) -> list[str]:
-        if path.startswith(f"{self._closed}/"):
-            raise PermissionError(13, "Permission denied", path)
-        return super().listdir(path)
+from tests.support.readers import as_nobody, open_root
 
 
 @pytest.fixture
@@ -42,10 +28,16 @@ def not_text(bench: Bench) -> Path:
     return strange
 
 
-def test_what_lies_behind_a_closed_door_is_not_said_to_be_gone(bench: Bench) -> None:
-    open_one, closed = bench.node("failovers", 1), bench.root / "closed"
-    shutil.copytree(bench.clusters / "failovers" / "node-2", closed)
-    found = inspect_copies(ClosedParent(closed), [str(open_one), str(closed / "data")])
+def test_what_lies_behind_a_closed_door_is_not_said_to_be_gone(clusters: Path) -> None:
+    with open_root() as root:
+        for node in (1, 2):
+            shutil.copytree(clusters / "failovers" / f"node-{node}", root / f"node-{node}")
+        paths = [str(root / f"node-{node}" / "data") for node in (1, 2)]
+        inspect_copies(OsFiles(), paths)
+        (root / "node-2").chmod(0o700 if os.geteuid() == 0 else 0)
+        with as_nobody():
+            found = inspect_copies(OsFiles(), paths)
+        (root / "node-2").chmod(0o700)
     (left_out,) = found.unjudged
     assert "cannot be read (Permission denied)" in left_out.problem
     assert found.plan.steps[0].text.startswith("Before any repair, mend what keeps")

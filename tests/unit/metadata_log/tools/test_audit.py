@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from broker_agent import storage
-from metadata_log.directory_lock import DirectoryLock
+from metadata_log.directory_lock import LOCK_FILE, DirectoryLock
 from metadata_log.errors import DirectoryLockedError
 from metadata_log.ids import parse_topic_id
 from metadata_log.os_files import OsFiles
@@ -20,6 +21,7 @@ from metadata_log.tools.sources import SourceError
 from quorum.cli.main import run
 from tests.support.damage import copy_cluster, other_bytes, quiet_batch, split, write
 from tests.support.fixture_files import FIXTURES
+from tests.support.readers import NOBODY
 
 STRAY = FIXTURES / "stray"
 FACTS = json.loads((STRAY / "scenario.json").read_text())["facts"]["what_became_of_broker_13"]
@@ -90,6 +92,16 @@ def test_what_is_moved_is_moved_back_as_it_was(disk: Path) -> None:
     assert len(undo([disk], now_ms=2)) == len(names) - len(kept)
     assert contents(disk) == before
     assert undo([disk], now_ms=3) == []
+
+
+def test_what_is_made_in_a_log_directory_is_its_owners(disk: Path) -> None:
+    """Root quarantines for a broker that runs as another user, and has to open its lock."""
+    if os.geteuid() == 0:
+        os.chown(disk, NOBODY, NOBODY)
+    for act in (lambda: moved(audit([disk], [IMAGE])), lambda: undo([disk], now_ms=2)):
+        act()
+        for name in (LOCK_FILE, JOURNAL_FILE):
+            assert (disk / name).stat().st_uid == disk.stat().st_uid
 
 
 def test_in_a_copy_the_copy_is_moved_back_and_the_broker_keeps_what_it_has(disk: Path, tmp_path: Path) -> None:
