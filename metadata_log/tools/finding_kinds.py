@@ -122,6 +122,7 @@ _ALL: Final = [
         ("leader_outside_replicas", _E, "a partition leader that is no replica", advice.WRITER),
         ("leader_outside_isr", _E, "a partition leader that is not in the ISR", advice.WRITER),
         ("replica_repeated", _E, "a broker that is a replica twice", advice.WRITER),
+        ("elr_repeated", _E, "an eligible leader that stands there twice", advice.WRITER),
         ("elr_outside_replicas", _E, "eligible leaders that are no replicas, or in the ISR", advice.WRITER),
         ("reassignment_outside_replicas", _E, "replicas that come or go, and are none", advice.WRITER),
         ("no_replicas", _E, "a partition without replicas", advice.WRITER),

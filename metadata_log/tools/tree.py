@@ -6,7 +6,7 @@ compared must be equal: a quota for a default entity is shown under the names of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -175,10 +175,15 @@ def _resource(resource: ConfigResource) -> str:
 
 def _acl(acl: AclEntry) -> str:
     return (
-        f"StandardAcl[resourceType={_RESOURCES[acl.resource_type]}, resourceName={acl.resource_name}, "
-        f"patternType={_PATTERNS[acl.pattern_type]}, principal={acl.principal}, host={acl.host}, "
-        f"operation={_OPERATIONS[acl.operation]}, permissionType={_PERMISSIONS[acl.permission_type]}]"
+        f"StandardAcl[resourceType={_word(_RESOURCES, acl.resource_type)}, resourceName={acl.resource_name}, "
+        f"patternType={_word(_PATTERNS, acl.pattern_type)}, principal={acl.principal}, host={acl.host}, "
+        f"operation={_word(_OPERATIONS, acl.operation)}, permissionType={_word(_PERMISSIONS, acl.permission_type)}]"
     )
+
+
+def _word(words: Sequence[str], code: int) -> str:
+    """As Kafka reads a code: what it does not have is unknown."""
+    return words[code] if 0 <= code < len(words) else words[0]
 
 
 def _token(token: DelegationToken) -> str:

@@ -1,12 +1,17 @@
-"""Whether an access control entry may follow those before it.
+"""Whether an access control entry says what one may, and may follow those before it.
 
-Decides: which ids and entries are there already. Must not know: how records are replayed, and where they stand.
+Decides: which codes there are, and which ids and entries are there already. Must not know: how records are replayed,
+and where they stand.
 
 Source: Kafka's AclControlManager gives each entry a random id that none has, and adds no entry that is there under
-another; the authorizer of every broker and controller stops at either (AclCache.addAcl), and keeps what it had.
+another; the authorizer of every broker and controller stops at either (AclCache.addAcl), and keeps what it had. It
+refuses what only filters name (ANY, MATCH) and what no code of Kafka's stands for (validateNewAcl); replay takes such a
+code for UNKNOWN. Codes: AclOperation, ResourceType, PatternType and AclPermissionType of Kafka 4.3.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 import msgspec
 
@@ -17,6 +22,34 @@ from metadata_log.records import AccessControlEntryRecord, RemoveAccessControlEn
 from metadata_log.tools.verify_values import KindAndFault
 
 _NULL_ID = Uuid(bytes(16))
+
+_LAST_OPERATION: Final = 15
+_LAST_RESOURCE_TYPE: Final = 7
+_LAST_PATTERN_TYPE: Final = 4
+_LAST_PERMISSION_TYPE: Final = 3
+_FIRST: Final = 2
+"""Of operations, resource types and permissions: before it are UNKNOWN and ANY."""
+_FIRST_PATTERN_TYPE: Final = 3
+"""LITERAL: before it is MATCH, too."""
+
+
+def entry_fault(record: AccessControlEntryRecord, *, may_be_unknown: bool) -> str | None:
+    """What is wrong with what an entry says. `may_be_unknown`: it may come from ZooKeeper, which was not asked for all
+    that controllers ask for; no code but Kafka's came from there either."""
+    codes = (
+        ("resource type", record.resource_type, _FIRST, _LAST_RESOURCE_TYPE),
+        ("pattern type", record.pattern_type, _FIRST_PATTERN_TYPE, _LAST_PATTERN_TYPE),
+        ("operation", record.operation, _FIRST, _LAST_OPERATION),
+        ("permission", record.permission_type, _FIRST, _LAST_PERMISSION_TYPE),
+    )
+    for what, code, first, last in codes:
+        if not (0 if may_be_unknown else first) <= code <= last:
+            return f"an entry of {what} {code}, where entries have {first} to {last}: it is no such entry to anybody"
+    if may_be_unknown:
+        return None
+    if ":" not in record.principal:
+        return f"an entry of principal {record.principal!r}, which has no colon behind its type: authorizers fail at it"
+    return None if record.resource_name else "an entry of a resource without a name"
 
 
 class _Known(msgspec.Struct):

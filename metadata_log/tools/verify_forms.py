@@ -12,11 +12,20 @@ import msgspec
 
 from metadata_log.errors import MalformedRecordError, UnknownRecordError
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, TopicId, id_text
-from metadata_log.records import FeatureLevelRecord, PartitionRecord, TopicRecord, decode_record
+from metadata_log.records import (
+    AccessControlEntryRecord,
+    FeatureLevelRecord,
+    PartitionRecord,
+    RegisterControllerRecord,
+    TopicRecord,
+    decode_record,
+)
 from metadata_log.records.feature_levels import unknown_feature
 from metadata_log.tools.finding_sink import FindingSink
+from metadata_log.tools.verify_acls import entry_fault
 from metadata_log.tools.verify_partitions import broken_rules
 from metadata_log.tools.verify_place import Place
+from metadata_log.tools.verify_values import controller_fault
 from metadata_log.topic_names import name_fault
 
 
@@ -27,6 +36,7 @@ class _Assignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     isr: tuple[int, ...]
     leader: int
     elr: tuple[int, ...]
+    last_known_elr: tuple[int, ...]
     removing: tuple[int, ...]
     adding: tuple[int, ...]
 
@@ -54,6 +64,8 @@ class RecordForms:
                     self._judge(record, offset, place)  # type: ignore[arg-type]
                 elif kind is FeatureLevelRecord:
                     self._judge_feature(record, offset, place)  # type: ignore[arg-type]
+                elif kind is AccessControlEntryRecord or kind is RegisterControllerRecord:
+                    self._judge_values(record, offset, place)  # type: ignore[arg-type]
             offset += 1
 
     def _judge(self, record: PartitionRecord | TopicRecord, offset: int, place: Place) -> None:
@@ -73,6 +85,7 @@ class RecordForms:
             isr=record.isr,
             leader=record.leader,
             elr=record.eligible_leader_replicas or (),
+            last_known_elr=record.last_known_elr or (),
             removing=record.removing_replicas,
             adding=record.adding_replicas,
         )
@@ -84,6 +97,16 @@ class RecordForms:
         fault = unknown_feature(record)
         if fault is not None:
             self._add("unknown_feature_level", f"FeatureLevelRecord at offset {offset}: {fault}", offset, place)
+
+    def _judge_values(
+        self, record: AccessControlEntryRecord | RegisterControllerRecord, offset: int, place: Place
+    ) -> None:
+        if isinstance(record, RegisterControllerRecord):
+            fault = controller_fault(record)
+        else:
+            fault = entry_fault(record, may_be_unknown=True)
+        if fault is not None:
+            self._add("strange_value", f"{type(record).__name__} at offset {offset}: {fault}", offset, place)
 
     def _add(self, kind: str, meaning: str, offset: int, place: Place, topic_id: TopicId | None = None) -> None:
         self._sink.add(

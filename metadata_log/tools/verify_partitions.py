@@ -26,6 +26,8 @@ class Assignment(Protocol):
     @property
     def elr(self) -> tuple[int, ...]: ...
     @property
+    def last_known_elr(self) -> tuple[int, ...]: ...
+    @property
     def removing(self) -> tuple[int, ...]: ...
     @property
     def adding(self) -> tuple[int, ...]: ...
@@ -35,7 +37,7 @@ def broken_rules(partition: Assignment) -> dict[str, str]:
     """The finding kinds of the rules that it breaks, each with what it has instead, in words."""
     replicas, isr, leader = partition.replicas, partition.isr, partition.leader
     moving = partition.removing or partition.adding
-    is_plain = not partition.elr and not moving
+    is_plain = not partition.elr and not partition.last_known_elr and not moving
     if is_plain and leader in isr and (isr is replicas or isr == replicas) and not _has_twice(replicas):
         return {}
     broken: dict[str, str] = {}
@@ -43,6 +45,9 @@ def broken_rules(partition: Assignment) -> dict[str, str]:
         broken["no_replicas"] = "no replicas"
     if _has_twice(replicas) or _has_twice(isr):
         broken["replica_repeated"] = f"the replicas {_names(replicas)} and the ISR {_names(isr)}"
+    if _has_twice(partition.elr) or _has_twice(partition.last_known_elr):
+        named = f"{_names(partition.elr)}, and as the last known ones {_names(partition.last_known_elr)}"
+        broken["elr_repeated"] = f"as eligible leaders {named}"
     odd = [broker for broker in (*partition.removing, *partition.adding) if broker not in replicas]
     if odd:
         broken["reassignment_outside_replicas"] = f"{_names(odd)} coming or going, but the replicas {_names(replicas)}"

@@ -20,18 +20,20 @@ from metadata_log.records import (
     MetadataRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
+    RegisterControllerRecord,
     RemoveAccessControlEntryRecord,
     UserScramCredentialRecord,
     ZkMigrationStateRecord,
 )
 from metadata_log.records.feature_levels import unknown_feature
 from metadata_log.tools.left_configs import GoneConfigs
-from metadata_log.tools.verify_acls import AclRules
+from metadata_log.tools.verify_acls import AclRules, entry_fault
 from metadata_log.tools.verify_place import Place
 from metadata_log.tools.verify_topics import AddFinding, TopicRules
 from metadata_log.tools.verify_values import (
     broker_fault,
     config_fault,
+    controller_fault,
     credential_fault,
     producer_fault,
     quota_fault,
@@ -84,9 +86,7 @@ class RecordValues:
             offsets = None if place.offsets_are_own else range(place.base_offset, offset + 1)
             broken = broker_fault(record, cluster, offsets)
         elif isinstance(record, AccessControlEntryRecord):
-            broken = self._acls.on_entry(record)
-            if self._topics.is_migrated:  # before 3.6 a migration that a leader did not end began anew
-                broken = None
+            broken = self._on_entry(record)
         elif isinstance(record, RemoveAccessControlEntryRecord):
             self._acls.on_removal(record)
             return
@@ -100,6 +100,13 @@ class RecordValues:
             broken = None if strange is None else ("strange_value", strange)
         if broken is not None:
             self._add(broken[0], f"{type(record).__name__} at offset {offset}: {broken[1]}", offset, place)
+
+    def _on_entry(self, record: AccessControlEntryRecord) -> tuple[str, str] | None:
+        broken = self._acls.on_entry(record)
+        if self._topics.is_migrated:  # before 3.6 a migration that a leader did not end began anew
+            broken = None
+        fault = entry_fault(record, may_be_unknown=self._topics.is_migrated)
+        return broken if broken is not None or fault is None else ("strange_value", fault)
 
     def _on_migration(self, record: ZkMigrationStateRecord) -> tuple[str, str] | None:
         state = record.zk_migration_state
@@ -121,4 +128,4 @@ class RecordValues:
             return quota_fault(record)
         if isinstance(record, DelegationTokenRecord):
             return token_fault(record)
-        return None
+        return controller_fault(record) if isinstance(record, RegisterControllerRecord) else None

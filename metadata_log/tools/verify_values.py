@@ -23,6 +23,7 @@ from metadata_log.records import (
     DelegationTokenRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
+    RegisterControllerRecord,
     UserScramCredentialRecord,
 )
 from metadata_log.scram import FEWEST_ITERATIONS, KEY_SIZES
@@ -72,6 +73,8 @@ def broker_fault(
                 f"broker {broker_id} registers with epoch {epoch}, which is not the record's offset as it usually is"
             )
             return "broker_epoch_not_offset", fault
+        if broker_id < 0:
+            return "strange_value", f"a broker registers with id {broker_id}"
     named = record.log_dirs or ()
     if isinstance(record, RegisterBrokerRecord) and len(set(named)) != len(named):
         twice = next(directory for directory in named if named.count(directory) > 1)
@@ -82,6 +85,11 @@ def broker_fault(
             fault = f"broker {broker_id} names directory {id_text(directory)}, which is broker {owner}'s"
             return "impossible_record", f"{fault}: a controller stops at it"
     return None
+
+
+def controller_fault(record: RegisterControllerRecord) -> str | None:
+    """What is wrong with a controller's registration by itself: it registers with its node.id, which is 0 at least."""
+    return f"a controller registers with id {record.controller_id}" if record.controller_id < 0 else None
 
 
 def _owner(directory: DirectoryId, broker_id: int, cluster: ClusterImage) -> int | None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from metadata_log.batch import batch_values, iter_batches
-from metadata_log.ids import DirectoryId, TopicId, Uuid
+from metadata_log.ids import DirectoryId, NodeId, TopicId, Uuid
 from metadata_log.records import (
     AbortTransactionRecord,
     AccessControlEntryRecord,
@@ -18,6 +18,7 @@ from metadata_log.records import (
     MetadataRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
+    RegisterControllerRecord,
     RemoveAccessControlEntryRecord,
     RemoveTopicRecord,
     TopicRecord,
@@ -31,17 +32,28 @@ from tests.support.damage_records import LEADER, appended, broker_record, partit
 _ID, _OTHER_ID = Uuid(b"an entry's id..."), Uuid(b"another entry's.")
 
 
-def entry(acl_id: Uuid = _ID, host: str = "*") -> AccessControlEntryRecord:
+def entry(acl_id: Uuid = _ID, **fields: object) -> AccessControlEntryRecord:
     """A sound one, but for what is given."""
-    return AccessControlEntryRecord(
-        id=acl_id,
-        resource_type=2,
-        resource_name="orders",
-        pattern_type=3,
-        principal="User:alice",
-        host=host,
-        operation=3,
-        permission_type=3,
+    sound = {
+        "resource_type": 2,
+        "resource_name": "orders",
+        "pattern_type": 3,
+        "principal": "User:alice",
+        "host": "*",
+        "operation": 3,
+        "permission_type": 3,
+    }
+    return AccessControlEntryRecord(id=acl_id, **(sound | fields))  # type: ignore[arg-type]
+
+
+def controller(node_id: int) -> RegisterControllerRecord:
+    """A registration."""
+    return RegisterControllerRecord(
+        controller_id=NodeId(node_id),
+        incarnation_id=Uuid(b"an incarnation.."),
+        zk_migration_ready=False,
+        end_points=(),
+        features=(),
     )
 
 
@@ -116,6 +128,17 @@ def topics(*names: str) -> list[MetadataRecord]:
 
 
 SOUND_RECORDS |= {
+    "entries_of_all_codes": [
+        *(entry(Uuid(b"an operation: %02d" % code), operation=code) for code in range(2, 16)),
+        *(entry(Uuid(b"a resource: %04d" % code), resource_type=code, host="10.0.0.1") for code in range(2, 8)),
+        entry(Uuid(b"a prefix's entry"), pattern_type=4),
+        entry(Uuid(b"a denying entry!"), permission_type=2),
+    ],
+    "entries_from_zookeeper": [
+        ZkMigrationStateRecord(zk_migration_state=2),
+        entry(principal="", operation=0, resource_name=""),
+    ],
+    "controller_0": [controller(0)],
     "credentials": [credential(), credential(mechanism=2, stored_key=bytes(64), server_key=bytes(64))],
     "quotas": [quota("user", "client-id"), quota("ip"), quota("user", value=math.nan)],
     "token_at_its_maximum": [token(2000)],
@@ -136,12 +159,32 @@ _STRANGE: dict[str, Callable[[Cluster], Sequence[MetadataRecord]]] = {
     "quota_of_no_type": lambda c: [quota("user", "planet")],
     "quota_of_nobody": lambda c: [quota()],
     "token_beyond_its_maximum": lambda c: [token(2001)],
+    "acl_of_no_operation": lambda c: [entry(operation=-2)],
+    "acl_of_a_later_operation": lambda c: [entry(operation=16)],
+    "acl_of_any_operation": lambda c: [entry(operation=1)],
+    "acl_of_no_resource_type": lambda c: [entry(resource_type=99)],
+    "acl_of_any_resource_type": lambda c: [entry(resource_type=1)],
+    "acl_of_any_pattern": lambda c: [entry(pattern_type=1)],
+    "acl_of_matching_pattern": lambda c: [entry(pattern_type=2)],
+    "acl_of_no_permission": lambda c: [entry(permission_type=0)],
+    "acl_of_any_permission": lambda c: [entry(permission_type=1)],
+    "acl_of_nobody": lambda c: [entry(principal="")],
+    "acl_of_no_type": lambda c: [entry(principal="alice")],
+    "acl_of_no_name": lambda c: [entry(resource_name="")],
+    "controller_negative": lambda c: [controller(-2)],
+    "broker_negative": lambda c: [broker_record(-2, _LOG_END)],
     "directory_named_twice": lambda c: [broker_record(77, _LOG_END, (DirectoryId(b"the same direct."),) * 2)],
 }
 ACCESS_DAMAGE = [
     *(appended(name, "strange_value", records) for name, records in _STRANGE.items()),
     appended("migration_of_no_state", "impossible_record", lambda c: [ZkMigrationStateRecord(zk_migration_state=99)]),
     appended("topic_names_collide", "topic_name_collides", lambda c: topics("col.a", "col_a"), index=2),
+    appended(
+        "acl_of_no_operation_from_zookeeper",
+        "strange_value",
+        lambda c: [ZkMigrationStateRecord(zk_migration_state=2), entry(operation=-2)],
+        index=1,
+    ),
     appended("acl_id_null", "acl_id_null", lambda c: [entry(Uuid(bytes(16)))]),
     appended("acl_id_twice", "acl_id_reused", lambda c: [entry(), entry(host="10.0.0.1")], index=1),
     appended("acl_twice", "acl_id_reused", lambda c: [entry(), entry()], index=1),

@@ -279,6 +279,8 @@ VALUE_DAMAGE = [
     appended("no_replicas", "no_replicas", made_topic(replicas=(), isr=(), leader=-1), index=1),
     appended("adding_outside", "reassignment_outside_replicas", made_topic(adding_replicas=(13,)), index=1),
     appended("isr_twice", "replica_repeated", made_topic(isr=(11, 11)), index=1),
+    appended("elr_twice", "elr_repeated", made_topic(isr=(11,), eligible_leader_replicas=(12, 12)), index=1),
+    appended("last_known_elr_twice", "elr_repeated", made_topic(isr=(11,), last_known_elr=(12, 12)), index=1),
     appended("partition_negative", "impossible_record", made_topic(partition_id=-3), index=1),
     appended("partition_epoch_negative", "impossible_record", made_topic(partition_epoch=-7), index=1),
     Damage("vote_for_other_directory", "basic", _voted("ZGlyZWN0b3J5LWlkLTAwMQ")),

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.image import ImageBuilder, MetadataImage
 from metadata_log.tools.tree import image_tree, tree_lines
+from tests.support.damage_access import entry
 from tests.support.image_logs import FIXTURES, final_image
 
 # Of 4.3, and printed once the whole log was read (Kafka's shell may print before).
@@ -28,3 +30,13 @@ def test_the_tree_is_what_kafkas_shell_prints(node: str) -> None:
 
 def _log(node: str) -> Path:
     return FIXTURES / node / "data" / "__cluster_metadata-0"
+
+
+def test_codes_that_kafka_does_not_have_are_unknown() -> None:
+    builder = ImageBuilder(MetadataImage.empty())
+    builder.apply(entry(operation=-2, resource_type=99, pattern_type=5, permission_type=4), 0)
+
+    (line,) = [line for line in tree_lines(image_tree(builder.build(1, 1, 0))["acls"]) if "StandardAcl" in line]
+
+    assert "[resourceType=UNKNOWN, resourceName=orders, patternType=UNKNOWN, principal=User:alice, " in line
+    assert line.endswith("operation=UNKNOWN, permissionType=UNKNOWN]")

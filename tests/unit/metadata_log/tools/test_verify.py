@@ -19,12 +19,15 @@ from metadata_log.tools.walk import Marks, Quiet, walk
 from tests.support.clusters import node_directories
 from tests.support.damage import Damage as PlantedDamage
 from tests.support.damage import copy_cluster, split, with_bytes, with_epoch, write
+from tests.support.damage_access import ACCESS_DAMAGE
 from tests.support.damage_records import RECORD_DAMAGE
 
 NOOP = b"\x01\x14\x00\x00"
 _BY_ITSELF = {
     *("null_id", "sentinel_id", "isr_outside", "leader_outside", "leader_not_in_isr", "replica_twice", "elr_outside"),
     *("future_type", "future_version", "cut_value", "no_frame"),
+    *("acl_of_no_operation", "acl_of_a_later_operation", "acl_of_no_resource_type", "controller_negative"),
+    *("acl_of_no_operation_from_zookeeper",),
 }
 """The planted records that are wrong whatever came before them."""
 
@@ -66,7 +69,7 @@ def test_without_records_the_rest_is_the_same(clusters: Path) -> None:
             )
 
 
-@pytest.mark.parametrize("damage", RECORD_DAMAGE, ids=lambda damage: damage.name)
+@pytest.mark.parametrize("damage", [*RECORD_DAMAGE, *ACCESS_DAMAGE], ids=lambda damage: damage.name)
 def test_a_record_is_judged_by_itself_or_by_those_before_it(
     damage: PlantedDamage, clusters: Path, tmp_path: Path
 ) -> None:
