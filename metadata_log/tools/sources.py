@@ -209,7 +209,10 @@ def _data_file(path: Path) -> Path:
 
 def _nodes_at(path: Path, depth: int, unread: list[Unread], bare: list[Path]) -> Iterator[NodeSource]:
     """The node that `path` is, or those below it, the highest level that has any; what cannot be read is `unread`,
-    and what has a node's name among them, and nothing of one, `bare`."""
+    and what has a node's name among them, and nothing of one, `bare`.
+
+    A link may lead to a node, but is not searched for nodes below it: it may lead above `path`, and to all there is.
+    """
     try:
         own = _node_of(path)
     except OSError:
@@ -234,7 +237,7 @@ def _nodes_at(path: Path, depth: int, unread: list[Unread], bare: list[Path]) ->
     peers = {node.path: node.node_id for node in nodes if node.node_id is not None}
     bare += [child for child in below if id_among_peers(child, peers) is not None]
     if not nodes and depth > 0:
-        for child in below:
+        for child in (one for one in below if not one.is_symlink()):
             yield from _nodes_at(child, depth - 1, unread, bare)
 
 
