@@ -20,7 +20,7 @@ MOVE_OUT: Final = (
 )
 RESTORE: Final = (
     "keep the directory as evidence, stop this replica, and let it fetch the log anew into an empty directory from a "
-    "quorum whose other replicas are sound"
+    "quorum whose other replicas are sound; where there is none, kraft recover inspect says what of this can be kept"
 )
 DROP_CHECKPOINT: Final = (
     "kraft recover drop-snapshot takes it away while the node is stopped, where an older whole checkpoint and the log "

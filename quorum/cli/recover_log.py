@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 TRUNCATE_EXAMPLES = (
     "Examples:  kraft recover truncate --dir DATA --to 49 --copy c2/data --copy c3/data --missing 11,12    "
-    "kraft recover truncate --dir DATA --to 49 --missing rest --accept-data-loss --apply"
+    "kraft recover truncate --dir DATA --to 49 --missing rest --accept-data-loss --apply    "
+    "kraft recover truncate --dir DATA --before 244 --missing rest --apply"
 )
 DROP_SNAPSHOT_EXAMPLES = "Example:  kraft recover drop-snapshot --dir DATA --missing rest --apply"
 REBUILD_INDEXES_EXAMPLES = "Example:  kraft recover rebuild-indexes --dir DATA --apply"
@@ -47,20 +48,37 @@ CLUSTER_ID_EXAMPLES = (
 @partial(with_shared_options, without=("accept_lost_vote", "epoch_gap"))
 def truncate(
     directory: Directory,
-    to: Annotated[int, typer.Option("--to", min=0, help="The offset at which the log is to end (exclusive).")],
+    to: Annotated[
+        int | None, typer.Option("--to", min=0, help="The offset at which the log is to end (exclusive).")
+    ] = None,
+    before: Annotated[
+        int | None,
+        typer.Option(
+            "--before",
+            min=1,
+            help="Instead of --to: the offset at which the log is to begin, where damage stands before that and a "
+            "whole checkpoint ends there.",
+        ),
+    ] = None,
     *,
     shared: Shared,
 ) -> None:
-    """Cut a log at an offset: a torn or damaged tail, or records that were never committed.
+    """Cut a log at an offset: a torn or damaged tail, records that were never committed, or a damaged beginning.
 
-    It must be proven that nothing committed goes: by the copies of a majority of the voters, or since what is cut is an
-    unfinished write; else --accept-data-loss. Without --apply nothing is changed.
+    It must be proven that nothing committed goes: by the copies of a majority of the voters, since what is cut is an
+    unfinished write, or since a checkpoint holds it; else --accept-data-loss. Without --apply nothing is changed.
     """
+    if (to is None) == (before is None):
+        raise typer.BadParameter("say where: --to OFFSET drops what comes after, --before OFFSET what stands before")
     target = single(directory)
 
     def propose(files: Files) -> Proposal:
+        from quorum.recovery.trim import propose_trim  # noqa: PLC0415
         from quorum.recovery.truncate import propose_truncate  # noqa: PLC0415
 
+        if before is not None:
+            return propose_trim(files, text_of(target), shared.copies, before, shared.request)
+        assert to is not None
         return propose_truncate(files, text_of(target), shared.copies, to, shared.request)
 
     shared.run("truncate", propose, [target])

@@ -17,10 +17,11 @@ from quorum.cli.output import OutputFormat, print_table, show_json
 from quorum.recovery.advice import Step
 from quorum.recovery.copies import Copy
 from quorum.recovery.drop_snapshot import beside_whole
+from quorum.recovery.faults import fault_of
 from quorum.recovery.inspect import Inspection
 from quorum.recovery.kept_elsewhere import gone
 from quorum.recovery.old_branch import repair_beside
-from quorum.recovery.plan import Plan, fault_of
+from quorum.recovery.plan import Plan
 from quorum.recovery.request import unlisted
 from quorum.recovery.running import use_of
 from quorum.recovery.survey import Survey

@@ -18,6 +18,6 @@ def batches_from(files: Files, copy: Copy, start: int) -> Iterator[LocatedBatch]
     """The safe batches that end after `start`, in order."""
     for part in copy.segments:
         with closing(files.open(f"{copy.place.metadata}/{part.name}", read_only=True)) as handle:
-            for found in scan(handle, 0, part.safe_size):
+            for found in scan(handle, part.skipped, part.safe_size):
                 if isinstance(found, LocatedBatch) and found.header.next_offset > start:
                     yield found

@@ -17,10 +17,11 @@ _CHUNK_BYTES: Final = 1 << 20
 
 
 class Content(msgspec.Struct, frozen=True, kw_only=True):
-    """New bytes of a file: the first `size` bytes of the file at `source`, where there is one, and then `data`."""
+    """New bytes of a file: where there is a `source`, `size` bytes of that file from `start` on; and then `data`."""
 
     data: bytes = b""
     source: str | None = None
+    start: int = 0
     size: int = 0
 
 
@@ -45,16 +46,16 @@ class Rewrite(msgspec.Struct, frozen=True, kw_only=True):
     unmakes: tuple[str, ...] = ()
 
 
-def chunks(files: Files, path: str, size: int | None = None) -> Iterator[bytes]:
-    """The bytes of a file, or its first `size`.
+def chunks(files: Files, path: str, size: int | None = None, *, start: int = 0) -> Iterator[bytes]:
+    """The bytes of a file from `start` on, or `size` of them.
 
     Raises:
         OSError: it cannot be read, or is shorter.
     """
     handle = files.open(path, read_only=True)
     try:
-        end = handle.size() if size is None else size
-        position = 0
+        end = handle.size() if size is None else start + size
+        position = start
         while position < end:
             data = handle.pread(min(_CHUNK_BYTES, end - position), position)
             if not data:
@@ -68,7 +69,7 @@ def chunks(files: Files, path: str, size: int | None = None) -> Iterator[bytes]:
 def pieces(files: Files, content: Content) -> Iterator[bytes]:
     """The bytes that a content stands for."""
     if content.source is not None:
-        yield from chunks(files, content.source, content.size)
+        yield from chunks(files, content.source, content.size, start=content.start)
     if content.data:
         yield content.data
 

@@ -27,10 +27,11 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     """What one copy amounts to.
 
     Attributes:
-        start_offset: of its first segment.
+        start_offset: of its safe part.
         end: of the safe part: offset and the epoch of the record before it; -1 for the epoch where there is none.
         spans: the epochs of the safe part of its segments.
         origin: the checkpoint that its metadata begins with; None: offset 0.
+        passed_over: damage before `start_offset`, in what `origin` holds: the safe part begins behind it.
         state: the metadata and the quorum at `end`; None: it cannot be told, and `problem` says why.
         is_newer: `problem` is a record of newer software.
         quorum_problem, unread: why quorum-state, and which files beside the log, say nothing usable.
@@ -53,6 +54,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     segments: tuple[SegmentPart, ...]
     spans: tuple[EpochSpan, ...]
     stop: Stop | None
+    passed_over: Stop | None
     checkpoints: tuple[CheckpointFile, ...]
     origin: CheckpointFile | None
     state: State | None

@@ -55,11 +55,17 @@ def opens_repair(batch: LocatedBatch) -> bool:
 
 
 class SegmentPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A segment: `safe_size` of its `size` bytes belong to the safe part."""
+    """A segment of `size` bytes: of the first `safe_size` all but the first `skipped` belong to the safe part."""
 
     base: int
     size: int
     safe_size: int
+    skipped: int = 0
+
+    @property
+    def kept_size(self) -> int:
+        """How many of its bytes belong to the safe part."""
+        return self.safe_size - self.skipped
 
     @property
     def name(self) -> str:

@@ -4,7 +4,8 @@ Decides: where a copy stops being usable, and from which checkpoint its metadata
 copies. Reads only, and as of one moment: a running node's may be read as well.
 
 Safe is the part that goes on from its beginning, or from a whole checkpoint, without a gap or damage, whose epochs do
-not fall, and begin with their leaders' records.
+not fall, and begin with their leaders' records. Damage in what a whole checkpoint holds is passed over where the log
+goes on soundly from that checkpoint's end.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ class _Reader:
         self._parts: list[SegmentPart] = []
         self._spans: list[EpochSpan] = []
         self._stop: Stop | None = None
+        self._passed_over: Stop | None = None
         self._is_cut = False
         self._start: int | None = None
         self._end = 0
@@ -136,9 +138,9 @@ class _Reader:
         path = f"{self._place.metadata}/{segment_file(base)}"
         with closing(self._files.open(path, read_only=True)) as handle:
             size = handle.size()
-            safe_size = 0
+            safe_size = skipped = 0
             if self._start is None:
-                self._start, self._end = base, base
+                self._begin_at(base, path)
             elif self._is_open and base != self._end:
                 what = f"this segment begins at {base}, where {self._end} is due"
                 # An empty one further on was begun once the log had come to there, and Kafka does not start beside it.
@@ -146,9 +148,60 @@ class _Reader:
             for found in scan(handle):
                 if isinstance(found, Damage):
                     self._on_damage(found, path)
+                    continue
+                end = found.position + found.header.size_in_bytes
+                if self._resumes_after(found):
+                    skipped = safe_size = end
+                elif self._resumes_with(found, path):
+                    skipped = found.position
+                    safe_size = end if self._takes(found, path) else skipped
                 elif self._takes(found, path):
-                    safe_size = found.position + found.header.size_in_bytes
-        self._parts.append(SegmentPart(base=base, size=size, safe_size=safe_size))
+                    safe_size = end
+        self._parts.append(SegmentPart(base=base, size=size, safe_size=safe_size, skipped=skipped))
+
+    def _begin_at(self, base: int, path: str) -> None:
+        """The first segment: at the checkpoint's end or before it, unless segments between are gone."""
+        origin = self._origin
+        self._start = self._end = base
+        if origin is None or base <= origin.end.offset:
+            return
+        if any(found.problem is not None and found.end.offset >= base for found in self._checkpoints):
+            return  # what it begins with is a damaged checkpoint: nothing between is gone
+        self._start = self._end = int(origin.end.offset)
+        self._stop_at(path, 0, f"this segment begins at {base}, where {self._end} is due", is_torn=False)
+
+    def _resumes_after(self, found: LocatedBatch) -> bool:
+        """Whether the log, damaged before, has come to the end of the checkpoint with this batch."""
+        origin, header = self._stopped_before, found.header
+        if origin is None or (header.next_offset, header.partition_leader_epoch) != (origin.offset, origin.epoch):
+            return False
+        self._resume(origin)
+        return True
+
+    def _resumes_with(self, found: LocatedBatch, path: str) -> bool:
+        """Whether this batch goes on from the end of the checkpoint, in a log that is damaged before."""
+        origin = self._stopped_before
+        if origin is None or stop_before(found, path, int(origin.offset), int(origin.epoch), self._false_starts):
+            return False
+        self._resume(origin)
+        return True
+
+    @property
+    def _stopped_before(self) -> OffsetAndEpoch | None:
+        """The end of the checkpoint, where the safe part has stopped in what that holds."""
+        if self._origin is None or self._stop is None or self._stop.offset >= self._origin.end.offset:
+            return None
+        return self._origin.end
+
+    def _resume(self, origin: OffsetAndEpoch) -> None:
+        self._passed_over, self._stop, self._behind = self._stop, None, NamedNodes()
+        self._drop_parts()
+        self._start, self._end, self._epoch = int(origin.offset), int(origin.offset), int(origin.epoch)
+
+    def _drop_parts(self) -> None:
+        """All segments so far lie before the safe part."""
+        self._spans, self._sums, self._began = [], BatchSums(), 0
+        self._parts = [msgspec.structs.replace(part, safe_size=0, skipped=0) for part in self._parts]
 
     @property
     def _is_open(self) -> bool:
@@ -242,8 +295,8 @@ class _Reader:
         origin = self._origin
         if origin is not None and origin.end.offset >= self._end:
             if origin.end.offset > self._end:
-                self._start, self._spans, self._sums = int(origin.end.offset), [], BatchSums()
-                self._parts = [msgspec.structs.replace(part, safe_size=0) for part in self._parts]
+                self._start = int(origin.end.offset)
+                self._drop_parts()
             self._end, self._epoch = int(origin.end.offset), int(origin.end.epoch)
         if self._until is not None and self._until != self._end:
             raise RefusedError(
@@ -262,6 +315,7 @@ class _Reader:
             segments=tuple(self._parts),
             spans=tuple(self._spans),
             stop=reach.judged(self._stop),
+            passed_over=self._passed_over,
             checkpoints=tuple(self._looked_at(found, reach.suspects) for found in self._checkpoints),
             origin=self._origin,
             state=self._state,

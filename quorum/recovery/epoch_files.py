@@ -26,7 +26,7 @@ def rebuild_epochs(known: Survey) -> list[Step]:
             commands=(_line(known, copy),),
         )
         for copy in known.copies
-        if copy.place.identity is not None and not copy.held_more
+        if copy.place.identity is not None and not copy.held_more and copy.passed_over is None
         for found in unread_epochs(copy)
     ]
 

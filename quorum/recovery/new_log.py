@@ -3,7 +3,8 @@
 Decides: which files that takes and what they say. Must not know: why, and how they are written.
 
 No existing segment is written to: what is new begins a segment of its own. One that ends in a torn write, zeros or
-damage is cut (a copy of its safe part replaces it), since Kafka would drop every later segment.
+damage is cut (a copy of its safe part replaces it), since Kafka would drop every later segment. So is one that begins
+with damage in what a checkpoint holds: what follows the checkpoint's end becomes the first segment.
 """
 
 from __future__ import annotations
@@ -67,12 +68,11 @@ def kept_log(copy: Copy, present: frozenset[str], *, in_place: bool) -> Iterator
     `in_place`: that directory is the copy's own, and what is as it should be is no change.
     """
     for part in copy.segments:
-        if part.safe_size == 0:
-            if in_place:
-                yield _removed(part.name)
-        elif not in_place or part.safe_size < part.size:
+        if in_place and (part.kept_size == 0 or part.skipped):
+            yield _removed(part.name)
+        if part.kept_size and (not in_place or part.kept_size < part.size):
             yield _segment(copy, part)
-    cut = [part for part in copy.segments if part.safe_size < part.size]
+    cut = [part for part in copy.segments if part.kept_size < part.size]
     if copy.short is not None:
         cut += copy.segments[-1:]
     if in_place:
@@ -80,7 +80,8 @@ def kept_log(copy: Copy, present: frozenset[str], *, in_place: bool) -> Iterator
     for part in cut:
         yield from (_removed(name) for name in _indexes_of(part.base) if in_place and name in present)
     for found in copy.checkpoints:
-        if in_place and (found.problem is not None or found.end.offset > copy.end.offset):
+        is_before = copy.passed_over is not None and found.end.offset < copy.start_offset
+        if in_place and (found.problem is not None or is_before or found.end.offset > copy.end.offset):
             yield _removed(found.name)
     if not in_place and copy.origin is not None:
         yield FileChange(name=_inside(copy.origin.name), content=_whole(copy, copy.origin))
@@ -95,7 +96,9 @@ def _proves_more(name: str, present: frozenset[str], end: int) -> bool:
 
 def _segment(copy: Copy, part: SegmentPart) -> FileChange:
     source = f"{copy.place.metadata}/{part.name}"
-    return FileChange(name=_inside(part.name), content=Content(source=source, size=part.safe_size))
+    base = copy.start_offset if part.skipped else part.base
+    content = Content(source=source, start=part.skipped, size=part.kept_size)
+    return FileChange(name=_inside(segment_file(base)), content=content)
 
 
 def _whole(copy: Copy, found: CheckpointFile) -> Content:

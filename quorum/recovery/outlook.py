@@ -105,7 +105,7 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
         return Proposal(
             action=action,
             rewrites=rewrites,
-            says=(*says, self._epoch_line()),
+            says=(*says, *self._begins_later(), self._epoch_line()),
             keeps=f"everything up to offset {end.offset} of epoch {end.epoch}",
             loses=self.lost,
             may_lose=self.may_lose,
@@ -113,6 +113,13 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
             steps=(check_result(changed), *set_aside(left), *steps),
             asked=self.asked,
         )
+
+    def _begins_later(self) -> Iterator[str]:
+        if self.kept.passed_over is not None and self.kept.origin is not None:
+            yield (
+                f"what stands before offset {self.kept.start_offset} goes, it is damaged at {self.kept.passed_over}; "
+                f"{self.kept.origin.name} holds all that it said"
+            )
 
     def _epoch_line(self) -> str:
         if self.is_begun:

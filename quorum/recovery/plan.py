@@ -23,7 +23,8 @@ from quorum.recovery.advice import (
 from quorum.recovery.beside import Unread
 from quorum.recovery.clones import clone_of, moved_clone, told_of_clone
 from quorum.recovery.copies import Copy
-from quorum.recovery.epoch_files import rebuild_epochs, unread_epochs
+from quorum.recovery.epoch_files import rebuild_epochs
+from quorum.recovery.faults import fault_of, lasting_fault, mend_first, mends
 from quorum.recovery.followers import left_behind, set_aside
 from quorum.recovery.kept_elsewhere import danger, endangered, keep_first, left_by_repairs, not_whole
 from quorum.recovery.lent_checkpoint import borrow, or_lent
@@ -92,9 +93,9 @@ def sound_voters(known: Survey) -> list[Copy]:
 
 
 def whole_voters(known: Survey) -> list[Copy]:
-    """Voters' copies that a node starts from, at most without a file that it makes anew; of those of which nothing
-    shows that they are of one log, the best's."""
-    whole = [copy for copy in known.copies if known.is_voter(copy) and _lasting_fault(copy) is None]
+    """Voters' copies that a node starts from, at most without a file that it makes anew or once mended on its own; of
+    those of which nothing shows that they are of one log, the best's."""
+    whole = [copy for copy in known.copies if known.is_voter(copy) and lasting_fault(copy) is None]
     return [copy for copy in whole if is_comparable(whole[0], copy)]
 
 
@@ -116,31 +117,6 @@ def lacking(known: Survey, voters: Sequence[Copy]) -> str | None:
         f"{known.bounds_left.lower} was committed ({known.bounds_left.because}): they were set back to older copies, "
         "or copied before the others. Started as they are, they go on without that."
     )
-
-
-def fault_of(copy: Copy) -> str | None:
-    """Why a node would not start from this copy as it is, or not without loss; None where it would."""
-    if copy.place.manifest is not None:
-        return "it is an export, which no node starts from" + (f"; {copy.stop}" if copy.stop is not None else "")
-    if copy.place.identity is None:
-        return copy.place.complaint
-    if copy.is_damaged:
-        return f"it is damaged: {copy.stop}" + (f"; {copy.short}" if copy.short is not None else "")
-    strange = next((f"{found.path}: {found.why}" for found in copy.unread if found.is_topic), None)
-    wrong = strange or copy.short or copy.problem or copy.quorum_problem
-    if wrong is not None:
-        return wrong
-    newest = copy.checkpoints[0] if copy.checkpoints else None
-    if newest is not None and newest.problem is not None:
-        return f"its newest checkpoint is damaged: {newest.problem}"
-    return next((f"{found.path}: {found.why}" for found in unread_epochs(copy)), None)
-
-
-def _lasting_fault(copy: Copy) -> str | None:
-    """The same, but for a file that goes and is made anew, or that the log tells anew."""
-    mended = unread_epochs(copy)
-    lasting = tuple(found for found in copy.unread if not found.is_made_anew and found not in mended)
-    return fault_of(msgspec.structs.replace(copy, unread=lasting))
 
 
 def usable(copy: Copy) -> str | None:
@@ -223,24 +199,21 @@ def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]
     else:
         situation += f": {_ALL_THERE}" if best.end.offset > 0 else f". {_NOTHING_YET}"
     situation += told_of_silent(known) + told_of_clone(known)
-    faulty = [copy for copy in known.copies if known.speaks(copy) and _lasting_fault(copy) is not None]
+    faulty = [copy for copy in known.copies if known.speaks(copy) and lasting_fault(copy) is not None]
     as_they_are = [copy for copy in sound if fault_of(copy) is None]
-    mended = [copy for copy in faulty if _lacks_a_checkpoint_only(copy)]
-    able = [copy for copy in known.copies if copy in sound or copy in mended]
-    names = ", ".join(str(copy.node_id) for copy in able)
-    steps = [*old_voters(known), *set_aside(left_behind(known, best, adds_voters=False)), *map(_drop, mended)]
+    steps = [*old_voters(known), *set_aside(left_behind(known, best, adds_voters=False)), *mend_first(sound)]
     steps += _move_away(sound)
-    move, is_clone, waits = _move(known, able), clone_of(known) is not None, len(as_they_are) < len(sound)
+    move, is_clone, waits = _move(known, sound), clone_of(known) is not None, len(as_they_are) < len(sound)
     steps += move if is_clone else []
-    if len(able) == 1:
+    if len(sound) == 1:
         start = f"Then start controller {names}" if waits else f"Start controller {names} as it is"
         start += ": it leads by itself"
-    elif mended or waits or (is_clone and move):
+    elif waits or (is_clone and move):
         start = f"Then start controllers {names}: they elect a leader by themselves"
     else:
         start = f"Start controllers {names} as they are: they elect a leader by themselves"
     steps.append(Step(text=start))
-    steps += [*kept_out(known), *(_replace(copy) for copy in faulty if copy not in mended)]
+    steps += [*kept_out(known), *map(_replace, faulty)]
     steps += [
         Step(
             text=f"{copy.label} contradicts the voters, who hold the same: it never starts from that log again. Move "
@@ -288,22 +261,6 @@ def _move(known: Survey, sound: list[Copy]) -> list[Step]:
     return [Step(text=text, commands=lines)]
 
 
-def _lacks_a_checkpoint_only(copy: Copy) -> bool:
-    """Whether a damaged checkpoint alone keeps its node from starting, and older ones and the log say the same."""
-    whole = tuple(found for found in copy.checkpoints if found.problem is None)
-    return _lasting_fault(msgspec.structs.replace(copy, checkpoints=whole)) is None
-
-
-def _drop(copy: Copy) -> Step:
-    """Before anything starts: once a leader answers, nothing offline is done to a voter any more."""
-    line = command("kraft", "recover", "drop-snapshot", "--dir", copy.place.log_dir, "--missing", "rest", "--apply")
-    return Step(
-        text=f"{copy.label} does not start: {fault_of(copy)}. Before any controller starts, since this is refused "
-        "once a leader answers",
-        commands=(line,),
-    )
-
-
 def _move_away(copies: Iterable[Copy]) -> list[Step]:
     """About files that keep nodes from starting, and that nothing goes with."""
     return [
@@ -349,7 +306,7 @@ def _majority_lost(known: Survey, repairs: tuple[Repair, ...], lack: str | None 
         situation = f"No majority of the voters is here and sound: of {size} voters {needed} are needed{absent}"
     situation += told_of_silent(known) + (f" And {known.undecided}." if known.undecided is not None else "")
     situation += told_of_clone(known)
-    fit = [] if lack is not None or endangered(known) else sound_voters(known)
+    fit = [] if lack is not None or endangered(known) else [copy for copy in sound_voters(known) if not mends(copy)]
     first = before_repair(known, fit, asks_brokers=bool(known.absent_brokers) or chosen is None)
     first += _move_away(copy for copy in known.copies if copy in fit or (chosen is not None and copy is chosen[0]))
     first += kept_out(known, None if chosen is None else chosen[0])

@@ -23,6 +23,7 @@ from quorum.recovery.copy_parts import SegmentPart
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.facts import facts_of
+from quorum.recovery.faults import trim_line
 from quorum.recovery.journal import refuse_pending
 from quorum.recovery.new_log import epochs_of
 from quorum.recovery.places import find_target
@@ -45,6 +46,8 @@ def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
     refuse_newer_files(own)
     known = survey([own])
     refuse_damaged(known, own)
+    if own.passed_over is not None:
+        raise RefusedError(f"{own.label} is damaged at {own.passed_over}. First: {trim_line(own)}")
     if own.stop is not None:
         raise RefusedError(f"{own.label} ends in a torn write. First: {cut_line(known, own)}")
     if own.short is not None:

@@ -18,6 +18,7 @@ from quorum.recovery.conflicts import LEAST_GAP, common_end
 from quorum.recovery.copies import Copy
 from quorum.recovery.electing import unreached
 from quorum.recovery.errors import RefusedError
+from quorum.recovery.faults import mends
 from quorum.recovery.liveness import ONE_NODE, Answer, refuse_live
 from quorum.recovery.places import Place
 from quorum.recovery.plan import lacking, sound_voters, usable
@@ -270,7 +271,9 @@ def refuse_majority(known: Survey) -> None:
 
 def _first(sound: Sequence[Copy]) -> str:
     spare = [f"{found.path} ({found.why})" for copy in sound for found in copy.unread if found.is_made_anew]
-    return f"move {', '.join(spare)} away, which is made anew, " if spare else ""
+    lines = [line for copy in sound for line in mends(copy)]
+    moves = f"move {', '.join(spare)} away, which is made anew, " if spare else ""
+    return moves + (f"mend what keeps them from starting ({'; '.join(lines)}), " if lines else "")
 
 
 def refuse_second_quorum(known: Survey, changed: Sequence[Copy]) -> None:

@@ -24,6 +24,7 @@ from quorum.recovery.cut_parts import cut_parts, forgets, steps_of_a_voter, why_
 from quorum.recovery.electing import elects
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.facts import facts_of
+from quorum.recovery.faults import trim_line
 from quorum.recovery.followers import left_behind, set_aside
 from quorum.recovery.liveness import Answer, silence
 from quorum.recovery.new_log import epochs_of, kept_log, merged
@@ -41,6 +42,11 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
         OSError: something cannot be read.
     """
     known, own = read_target(files, target, copies)
+    if to == own.end.offset and own.passed_over is not None and own.stop is None and own.short is None:
+        raise RefusedError(
+            f"{own.label} is damaged at its beginning, in what its checkpoint holds, and its end is sound: "
+            f"{trim_line(own)}"
+        )
     if to > own.end.offset or (to == own.end.offset and own.stop is None and own.short is None):
         beyond = "its safe part ends" if own.stop is not None else "it ends"
         raise RefusedError(
@@ -163,7 +169,8 @@ def _proposal(
         rewrites=(rewrite,),
         says=(
             _found(own),
-            f"changes: it ends at offset {to} then, in epoch {kept.end.epoch}, and all after that is cut",
+            f"changes: it ends at offset {to} then, in epoch {kept.end.epoch}, and all after that is cut"
+            f"{_and_before(kept)}",
             *(() if proof is None else (f"proof: {proof}",)),
         ),
         keeps=f"everything up to offset {to} of epoch {kept.end.epoch}, and the node's vote: no new epoch begins",
@@ -183,11 +190,19 @@ def _proposal(
 
 def _found(own: Copy) -> str:
     """What there is before anything is cut."""
-    wrong = [] if own.stop is None else [f"it was damaged at {own.stop}"]
+    stops = [stop for stop in (own.passed_over, own.stop) if stop is not None]
+    wrong = [f"it was damaged at {stop}" for stop in stops]
     wrong += [] if own.short is None else [own.short]
     return "; ".join(
         [f"found: the log of {own.label} ends at offset {own.end.offset} of epoch {own.end.epoch}", *wrong]
     )
+
+
+def _and_before(kept: Copy) -> str:
+    """What goes besides, and is not lost."""
+    if kept.passed_over is None or kept.origin is None:
+        return ""
+    return f"; so is what stood before offset {kept.start_offset}, which {kept.origin.name} holds"
 
 
 def _if_it_leads(step: Step) -> Step:
@@ -197,7 +212,7 @@ def _if_it_leads(step: Step) -> Step:
 def _changes(kept: Copy, present: frozenset[str]) -> Iterator[FileChange]:
     base = int(kept.end.offset)
     yield from kept_log(kept, present, in_place=True)
-    if not any(part.safe_size for part in kept.segments):
+    if not any(part.kept_size for part in kept.segments):
         yield FileChange(name=f"{METADATA_DIRECTORY}/{segment_file(base)}", content=Content())
     data = format_epochs(epochs_of(kept))
     yield FileChange(name=f"{METADATA_DIRECTORY}/{EPOCH_FILE}", content=Content(data=data))

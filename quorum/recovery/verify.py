@@ -22,12 +22,12 @@ from quorum.recovery.advice import Step, bring_back, is_ours, undo_line
 from quorum.recovery.clones import addresses_of_first, told_of_clone
 from quorum.recovery.copies import Copy
 from quorum.recovery.electing import elects, unreached
+from quorum.recovery.faults import fault_of
 from quorum.recovery.homes import homes_of, take_home
 from quorum.recovery.inspect import Unjudged, read_each
 from quorum.recovery.journal import again, pending
 from quorum.recovery.kept_elsewhere import danger, elsewhere, endangered, gone, is_fetched_again
 from quorum.recovery.obstacles import undo_lines, with_repair
-from quorum.recovery.plan import fault_of
 from quorum.recovery.survey import Survey, survey
 from quorum.recovery.undo import with_undoable
 
@@ -153,7 +153,7 @@ def _problems(files: Files, known: Survey, copy: Copy) -> Iterator[str]:
 
 
 def _vote_problems(known: Survey, copy: Copy) -> Iterator[str]:
-    voters, identity = copy.voters, copy.place.identity
+    voters, identity = known.told_by.voters or copy.voters, copy.place.identity
     if voters is None or identity is None or known.is_voter(copy):
         return
     named = voters.get(identity.node_id)

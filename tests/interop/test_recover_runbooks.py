@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from metadata_log.os_files import OsFiles
+from metadata_log.segment import segment_file
 from metadata_log.tools.check import check_paths
 from quorum.cli.demo.cluster import free_ports
 from quorum.recovery.copy_reader import read_copy
@@ -87,6 +88,7 @@ def test_corrupt_log(lost: LostCluster, tmp_path: Path) -> None:
         torn, broken, _ = cluster.controllers
         end = tear_the_end(torn)
         flip(max(broken.metadata_dir.glob("*.checkpoint")))
+        begin = damage_the_beginning(broken)
         (cluster.nodes[3].metadata_dir / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
         identity = (broken.log_dir / "meta.properties").read_text()
         directory_id = next(line for line in identity.splitlines() if line.startswith("directory.id=")).split("=")[1]
@@ -95,8 +97,10 @@ def test_corrupt_log(lost: LostCluster, tmp_path: Path) -> None:
         mending, starts, replacing = blocks[:starting], blocks[starting : starting + 3], blocks[starting + 3]
         player = Player(cluster)
         for block in mending:
-            player.run(block, changes={"OFFSET": str(end)})
+            player.run(block, changes={"OFFSET": str(end), "BEGIN": str(begin)})
         assert "torn_tail" in player.output
+        assert f"holds all that stood before offset {begin}" in player.output
+        assert min(path.name for path in broken.metadata_dir.glob("*.log")) == segment_file(begin)
         check_undo(player, mending[-1])
         for block in starts:
             player.run(block)
@@ -105,6 +109,16 @@ def test_corrupt_log(lost: LostCluster, tmp_path: Path) -> None:
         player.run(replacing, changes={"DIRECTORY_ID": directory_id})
         cluster.end()
         check_they_are_equal(cluster.controllers)
+
+
+def damage_the_beginning(node: KafkaNode) -> int:
+    """Break the first batch of a log that two whole checkpoints hold; where the older of them ends."""
+    older = sorted(node.metadata_dir.glob("*.checkpoint"))[-2]
+    log = min(node.metadata_dir.glob("*.log"))
+    data = bytearray(log.read_bytes())
+    data[70] ^= 1
+    log.write_bytes(data)
+    return int(older.name[:20])
 
 
 def check_undo(player: Player, block: Block) -> None:

@@ -14,9 +14,9 @@ from quorum.recovery.copies import Copy
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.epochs import new_epoch
 from quorum.recovery.errors import RefusedError
+from quorum.recovery.faults import fault_of
 from quorum.recovery.inspect import Inspection, inspect_copies
 from quorum.recovery.places import find_place
-from quorum.recovery.plan import fault_of
 from quorum.recovery.rebuild_indexes import propose_rebuild_indexes
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.verify import verify_directories

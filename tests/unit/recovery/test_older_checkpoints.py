@@ -11,8 +11,8 @@ from metadata_log.simulated_files import SimulatedFiles
 from quorum.cli.main import run
 from quorum.recovery.drop_snapshot import propose_drop_snapshot
 from quorum.recovery.errors import AlreadyDoneError
+from quorum.recovery.faults import fault_of
 from quorum.recovery.inspect import inspect_copies
-from quorum.recovery.plan import fault_of
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.verify import verify_directories
 from tests.support.repairs import load, repair, request, written_out

@@ -9,10 +9,10 @@ from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
+from quorum.recovery.faults import fault_of
 from quorum.recovery.from_broker import NewController, propose_from_broker
 from quorum.recovery.inspect import inspect_copies
 from quorum.recovery.places import find_place
-from quorum.recovery.plan import fault_of
 from quorum.recovery.rebuild_indexes import propose_rebuild_indexes
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.truncate import propose_truncate

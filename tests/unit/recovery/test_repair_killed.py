@@ -16,9 +16,9 @@ import pytest
 
 from metadata_log.os_files import OsFiles
 from quorum.recovery.copy_reader import read_copy
+from quorum.recovery.faults import fault_of
 from quorum.recovery.journal import pending
 from quorum.recovery.places import find_place
-from quorum.recovery.plan import fault_of
 from quorum.recovery.verify import verify_directories
 from tests.support.fresh_seed import fresh_seed
 from tests.support.killed_repair import KILLED, status_of
