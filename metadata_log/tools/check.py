@@ -16,7 +16,6 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.errors import CorruptFileError
 from metadata_log.tools.advice_places import with_places
 from metadata_log.tools.alien_logs import without_aliens
 from metadata_log.tools.bounds import CommittedBounds
@@ -30,9 +29,10 @@ from metadata_log.tools.check_strange import check_strange
 from metadata_log.tools.check_times import check_times
 from metadata_log.tools.check_votes import check_votes
 from metadata_log.tools.diff import diff_and_odd, own_findings
-from metadata_log.tools.findings import Finding, finding, sort_findings
+from metadata_log.tools.findings import Finding, sort_findings
 from metadata_log.tools.partition_directories import HeldPartitions, list_partitions
 from metadata_log.tools.quorum_view import QuorumView, Replica, absent_voters, view_quorum
+from metadata_log.tools.readable import finding_of, only_readable
 from metadata_log.tools.second_look import with_second_look
 from metadata_log.tools.sources import NodeSource, Sources, find_sources
 from metadata_log.tools.verify import directory_signature, verify_file, verify_log
@@ -78,9 +78,9 @@ def check_paths(paths: Sequence[Path]) -> CheckReport:
         OSError, CorruptFileError: nothing of it can be read.
     """
     for _ in range(_TRIES):
-        sources, unread = _readable(find_sources(paths, past_unreadable=True))
+        sources = only_readable(find_sources(paths, past_unreadable=True, with_bare=True))
         before = _signatures(sources)
-        report = _check(sources, unread)
+        report = _check(sources)
         if report.is_sound or _signatures(sources) == before:
             break
     return report
@@ -90,32 +90,8 @@ def _signatures(sources: Sources) -> list[object]:
     return [directory_signature(node.metadata) for node in sources.nodes if node.metadata is not None]
 
 
-def _readable(sources: Sources) -> tuple[Sources, list[Finding]]:
-    """What can be read of what was found, and a finding for each node, or metadata log, that cannot."""
-    found = [_unread(one.path, one.error, one.node_id) for one in sources.unread]
-    nodes: list[NodeSource] = []
-    for node in sources.nodes:
-        try:
-            if node.metadata is not None:
-                directory_signature(node.metadata)
-        except OSError as error:
-            found.append(_unread(node.metadata or node.path, error, node.node_id))
-        else:
-            nodes.append(node)
-    return msgspec.structs.replace(sources, nodes=tuple(nodes)), found
-
-
-def _unread(path: Path, error: OSError | CorruptFileError, node_id: int | None) -> Finding:
-    left = "all else is judged without it"
-    if isinstance(error, CorruptFileError):
-        return finding("corrupt_file", f"{error.what}; {left}", node_id=node_id, file=error.path)
-    at = "" if error.filename in (None, str(path)) else f" ({error.filename})"
-    return finding(
-        "unreadable_file", f"it cannot be read: {error.strerror or error}{at}; {left}", node_id=node_id, file=str(path)
-    )
-
-
-def _check(sources: Sources, unread: Sequence[Finding]) -> CheckReport:
+def _check(sources: Sources) -> CheckReport:
+    unread = [finding_of(one) for one in sources.unread]
     probes = probes_of(sources.nodes) if len(sources.nodes) > 1 else frozenset[int]()
     held = list_partitions(sources.nodes)
     logs = [(node, verify_log(node, probes=probes)) for node in sources.nodes if node.metadata is not None]

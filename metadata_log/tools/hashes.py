@@ -26,7 +26,8 @@ from metadata_log.tools.history import (
     past_removals,
 )
 from metadata_log.tools.left_configs import loose_configs, without
-from metadata_log.tools.sources import SourceError, find_sources
+from metadata_log.tools.readable import readable_sources, why_unread
+from metadata_log.tools.sources import SourceError, Sources, find_sources
 
 _T = TypeVar("_T")
 
@@ -57,32 +58,33 @@ def histories(paths: Sequence[Path]) -> list[tuple[str, LogHistory]]:
     Raises:
         SourceError, HistoryError: one is none.
     """
-    return [(label, opened()) for label, _, opened in _places(paths)]
+    return [(label, opened()) for label, _, opened in _places(paths, find_sources(paths))]
 
 
 def histories_and_problems(paths: Sequence[Path]) -> tuple[list[tuple[str, LogHistory]], list[HashLine]]:
-    """The same, where of several logs one may be none: a line for it says why.
+    """The same, where of several logs one may be none, or closed: a line for it says why.
 
     Raises:
         SourceError: no path leads to a log.
         HistoryError: the only one is none.
+        OSError, CorruptFileError: none can be read.
     """
-    places = _places(paths)
+    sources = readable_sources(paths)
+    places = _places(paths, sources)
     found: list[tuple[str, LogHistory]] = []
-    problems: list[HashLine] = []
+    problems = [HashLine(source=one.label, path=str(one.path), problem=why_unread(one.error)) for one in sources.unread]
     for label, path, opened in places:
         try:
             found.append((label, opened()))
         except HistoryError as error:
-            if len(places) == 1:
+            if len(places) + len(sources.unread) == 1:
                 raise
             problems.append(HashLine(source=label, path=str(path), problem=str(error)))
     return found, problems
 
 
-def _places(paths: Sequence[Path]) -> list[tuple[str, Path, Callable[[], LogHistory]]]:
+def _places(paths: Sequence[Path], sources: Sources) -> list[tuple[str, Path, Callable[[], LogHistory]]]:
     """What each log and file is called, where it is, and how it is opened."""
-    sources = find_sources(paths)
     found: list[tuple[str, Path, Callable[[], LogHistory]]] = [
         (node.label, node.metadata, partial(open_history, node.metadata))
         for node in sources.nodes

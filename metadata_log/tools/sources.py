@@ -50,6 +50,11 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True):
     error: OSError | CorruptFileError
     node_id: int | None = None
 
+    @property
+    def label(self) -> str:
+        """How it is called in sentences."""
+        return str(self.path) if self.node_id is None else f"node {self.node_id}"
+
 
 class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
     """One node's files, or one copy of its metadata log.
@@ -96,13 +101,13 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     parents: tuple[Path, ...] = ()
 
 
-def find_sources(paths: Iterable[Path], *, past_unreadable: bool = False) -> Sources:
+def find_sources(paths: Iterable[Path], *, past_unreadable: bool = False, with_bare: bool = False) -> Sources:
     """The nodes at these paths by their ids, those without one last, and the files in their order.
 
     A node's disks that are named one by one are joined.
 
-    `past_unreadable`: nodes that cannot be read are `unread`, and directories that hold nothing of a node, named or by
-    their names among nodes, are nodes without anything; as long as anything can be read.
+    As long as anything can be read, `past_unreadable`: nodes that cannot be are `unread`; `with_bare`: directories that
+    hold nothing of a node, named or by their names among nodes, are nodes without anything.
 
     Raises:
         SourceError: there is no such path, or nothing of the kind is there.
@@ -111,15 +116,15 @@ def find_sources(paths: Iterable[Path], *, past_unreadable: bool = False) -> Sou
     """
     search = _Search()
     for path in paths:
-        search.look_at(path, among_nodes=past_unreadable)
+        search.look_at(path, among_nodes=with_bare)
     nodes, files, unread, bare = search.nodes, search.files, search.unread, search.bare
-    is_left = past_unreadable and bool(nodes or files)
-    if bare and not is_left:
+    is_left = bool(nodes or files)
+    if bare and not (with_bare and is_left):
         raise SourceError(
             f"{bare[0]} holds no metadata log: give a segment, a {METADATA_DIRECTORY}, a log directory, a node's "
             "directory that holds such, or an export"
         )
-    if unread and not is_left:
+    if unread and not (past_unreadable and is_left):
         raise unread[0].error
     joined, lost = _told_by_path(_joined([*nodes, *map(_bare, dict.fromkeys(bare))]), unread)
     return Sources(

@@ -120,27 +120,39 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
 
 def _unreadable(paths: list[Path], level: int) -> tuple[list[_Found], list[str]]:
     """The records that software at this level could not read, and what cannot be looked at."""
-    from metadata_log.tools.feature_check import unreadable_records  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.hashes import histories  # noqa: PLC0415
+    from metadata_log.tools.hashes import histories_and_problems  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.readable import why_unread  # noqa: PLC0415
 
     rows: list[_Found] = []
-    missed: list[str] = []
-    for label, history in histories(paths):
-        cluster = _cluster_of(history)
-        checkpoints = {path for _, path in history.checkpoints}
-        for path in [path for _, path in (*history.segments, *history.checkpoints)]:
-            is_checkpoint = path in checkpoints
-            rows += [
-                _Found(
-                    row={"source": label, "file": path.name, **msgspec.to_builtins(one)},
-                    place=(cluster, path.name if is_checkpoint else None, one),
-                    in_checkpoint=is_checkpoint,
-                )
-                for one in unreadable_records(_sound(path, missed), level)
-            ]
+    found, problems = histories_and_problems(paths)
+    missed = [f"{one.source} is left out: {one.problem}" for one in problems]
+    for label, history in found:
+        try:
+            rows += _of_history(label, history, level, missed)
+        except OSError as error:
+            if len(found) + len(problems) == 1:
+                raise
+            missed.append(f"{label} is not read to its end: {why_unread(error)}")
+            continue
         missed += _not_seen(history)
         missed += [f"{history.path}: {lost.meaning}" for lost in what_is_lost(history).findings]
     return rows, missed
+
+
+def _of_history(label: str, history: LogHistory, level: int, missed: list[str]) -> Iterator[_Found]:
+    """Those of one log and its checkpoints; what is damaged is told."""
+    from metadata_log.tools.feature_check import unreadable_records  # noqa: PLC0415  (not needed for help)
+
+    cluster = _cluster_of(history)
+    checkpoints = {path for _, path in history.checkpoints}
+    for path in [path for _, path in (*history.segments, *history.checkpoints)]:
+        is_checkpoint = path in checkpoints
+        for one in unreadable_records(_sound(path, missed), level):
+            yield _Found(
+                row={"source": label, "file": path.name, **msgspec.to_builtins(one)},
+                place=(cluster, path.name if is_checkpoint else None, one),
+                in_checkpoint=is_checkpoint,
+            )
 
 
 def _cluster_of(history: LogHistory) -> str | None:

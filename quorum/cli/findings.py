@@ -36,15 +36,15 @@ FindingOutput = Annotated[
 
 
 def sources_of(paths: Sequence[Path]) -> Sources:
-    """The nodes and files that are meant.
+    """The nodes and files that are meant and can be read, and those that cannot.
 
     Raises:
         SourceError: a path leads to none.
-        OSError: it cannot be read.
+        OSError, CorruptFileError: none can be read.
     """
-    from metadata_log.tools.sources import find_sources  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.readable import readable_sources  # noqa: PLC0415  (not needed for help)
 
-    return find_sources(paths)
+    return readable_sources(paths)
 
 
 def check_one_cluster(nodes: Sequence[NodeSource]) -> None:

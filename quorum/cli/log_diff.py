@@ -40,12 +40,15 @@ def run(
     """
     from metadata_log.tools.diff import diff_logs, with_own_findings  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.quorum_view import view_quorum  # noqa: PLC0415
+    from metadata_log.tools.readable import finding_of  # noqa: PLC0415
     from metadata_log.tools.second_look import with_second_look  # noqa: PLC0415
     from metadata_log.tools.verify import Depth, verify_log  # noqa: PLC0415
 
     sources = sources_of(paths)
     check_one_cluster(sources.nodes)
     nodes = [node for node in sources.nodes if node.metadata is not None]
+    if len(nodes) < 2 and sources.unread:
+        raise sources.unread[0].error
     if len(nodes) < 2 or sources.files:
         raise wrong_use(
             "it takes two logs to compare: name the directories of two or more nodes (not single files; the same log "
@@ -54,6 +57,8 @@ def run(
     read = partial(verify_log, depth=Depth.BYTES)
     view = with_second_look(view_quorum([(node, read(node)) for node in nodes]), read)
     report = with_own_findings(diff_logs(view), view)
+    closed = tuple(map(finding_of, sources.unread))
+    report = msgspec.structs.replace(report, findings=(*closed, *report.findings))
     if output is RowFormat.JSON:
         show_json(msgspec.to_builtins(report))
     elif output is RowFormat.JSONL:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -16,7 +16,7 @@ from metadata_log.directory import (
     read_meta_properties,
     read_quorum_state,
 )
-from metadata_log.errors import MetadataLogError
+from metadata_log.errors import CorruptFileError, MetadataLogError
 from metadata_log.format import LogDirectory, format_directory
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, id_text, parse_id
 from metadata_log.os_files import OsFiles
@@ -30,6 +30,9 @@ from quorum.cli.output import RowFormat, RowOutput, show_rows
 from quorum.node.config import NodeConfig, load_config
 from quorum.node.properties import PropertiesError, parse_properties
 from quorum.node.system_ports import SystemEntropy
+
+if TYPE_CHECKING:
+    from metadata_log.tools.sources import Unread
 
 app = typer.Typer(no_args_is_help=True)
 app.command("audit", epilog=audit.EPILOG)(audit.run)
@@ -242,20 +245,40 @@ def _rows_of_config(config: Path) -> list[dict[str, object]]:
 
 
 def _rows_of(directories: list[Path]) -> list[dict[str, object]]:
-    from metadata_log.tools.sources import SourceError, find_sources  # noqa: PLC0415  (only when it is asked for)
+    from metadata_log.tools.sources import (  # noqa: PLC0415  (only when it is asked for)
+        SourceError,
+        Sources,
+        Unread,
+        find_sources,
+    )
 
     disks: list[str] = []
+    closed: list[Unread] = []
     for directory in directories:
         if not directory.exists():
             raise wrong_use(f"{directory} does not exist")
         if not directory.is_dir():
             raise wrong_use(f"{directory} is no directory: give log directories, or what holds them")
         try:
-            nodes = find_sources([directory]).nodes
+            sources = find_sources([directory], past_unreadable=True)
         except SourceError:
-            nodes = ()
-        disks += [str(disk.path) for node in nodes for disk in node.log_directories] or [str(directory)]
-    return sorted(map(_describe, dict.fromkeys(disks)), key=_by_number)
+            sources = Sources()
+        except (OSError, CorruptFileError) as error:
+            if len(directories) == 1:
+                raise
+            sources = Sources(unread=(Unread(path=directory, error=error),))
+        closed += sources.unread
+        found = [str(disk.path) for node in sources.nodes for disk in node.log_directories]
+        disks += found or ([] if sources.unread else [str(directory)])
+    rows = [*map(_describe, dict.fromkeys(disks)), *map(_closed, closed)]
+    return sorted(rows, key=_by_number)
+
+
+def _closed(one: Unread) -> dict[str, object]:
+    """The row of what cannot be looked into."""
+    from metadata_log.tools.readable import why_unread  # noqa: PLC0415  (only when it is asked for)
+
+    return _row(str(one.path)) | {"node_id": one.node_id, "problem": why_unread(one.error)}
 
 
 def _by_number(row: dict[str, object]) -> tuple[bool, int]:
@@ -264,12 +287,16 @@ def _by_number(row: dict[str, object]) -> tuple[bool, int]:
     return not isinstance(node_id, int), node_id if isinstance(node_id, int) else 0
 
 
-def _describe(path: str, node_id: int | None = None) -> dict[str, object]:
-    files = OsFiles()
+def _row(path: str) -> dict[str, object]:
     row: dict[str, object] = dict.fromkeys(
         ("cluster_id", "node_id", "directory_id", "log", "epoch", "leader_id", "voted_for", "checkpoint", "problem")
     )
-    row, metadata = {"directory": path, **row}, f"{path}/{METADATA_DIRECTORY}"
+    return {"directory": path, **row}
+
+
+def _describe(path: str, node_id: int | None = None) -> dict[str, object]:
+    files = OsFiles()
+    row, metadata = _row(path), f"{path}/{METADATA_DIRECTORY}"
     try:
         if not files.exists(f"{path}/{META_PROPERTIES_FILE}"):
             row["problem"] = _unformatted(files, path)

@@ -90,6 +90,7 @@ def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str
         open_history,
         past_removals,
     )
+    from metadata_log.tools.readable import why_unread  # noqa: PLC0415
 
     sources = sources_of(paths)
     check_one_cluster(sources.nodes)
@@ -97,7 +98,7 @@ def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str
     places = [(open_history, node.metadata) for node in sources.nodes if node.metadata is not None]
     places += [(file_history, file) for file in sources.files]
     found: list[Timeline] = []
-    problems: list[str] = []
+    problems = [f"{one.path} is left out: {why_unread(one.error)}" for one in sources.unread]
     is_short = False
     for opened, place in places:
         try:
@@ -109,9 +110,10 @@ def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str
                 found.append(told)
                 problems += damaged
         except (HistoryError, RemovedMeanwhileError, OSError) as error:
-            if len(places) == 1:
+            if len(places) + len(sources.unread) == 1:
                 raise
-            problems.append(f"{place} is left out: {error}")
+            why = why_unread(error) if isinstance(error, OSError) else str(error)
+            problems.append(f"{place} is left out: {why}")
     if not found and not problems:
         raise wrong_use(f"{', '.join(map(str, paths))}: a checkpoint does not say when: give segments")
     return found, problems, is_short

@@ -11,6 +11,10 @@ from quorum.cli.errors import wrong_use
 from quorum.cli.findings import FindingFormat, FindingOutput, counted, exit_with, show_findings, sources_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from metadata_log.tools.findings import Finding
+    from metadata_log.tools.sources import NodeSource
     from metadata_log.tools.verify import LogReport
 
 EPILOG: Final = (
@@ -56,8 +60,8 @@ def run(
     only and takes no lock: it may be used on the directory of a running node. Exit status 0: nothing is wrong. 1:
     something was found. 2: there is no log to check.
     """
+    from metadata_log.tools.readable import finding_of  # noqa: PLC0415
     from metadata_log.tools.verify import Depth, verify_file, verify_log  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.verify_voters import VotersLog, among_replicas  # noqa: PLC0415
 
     if quick and replay:
         raise wrong_use("--quick and --replay exclude each other: --quick does not look at records")
@@ -68,15 +72,23 @@ def run(
         raise wrong_use(f"{named} holds no metadata log: it may be another disk of a node that has one")
     depth = Depth.BYTES if quick else Depth.REPLAY if replay else Depth.RECORDS
     reports = [verify_log(node, depth=depth) for node in nodes]
+    besides = _of_replicas(nodes, reports)
+    reports += [verify_file(path, depth=depth) for path in sources.files]
+    found = [*map(finding_of, sources.unread), *(finding for report in reports for finding in report.findings)]
+    found += besides
+    show_findings(output, found, f"{_looked_at(reports, len(sources.files))} {_LEFT_OUT[depth.name]}".rstrip())
+    exit_with(found)
+
+
+def _of_replicas(nodes: Sequence[NodeSource], reports: Sequence[LogReport]) -> list[Finding]:
+    """What is found in a log of each node only because of the others of its cluster."""
+    from metadata_log.tools.verify_voters import VotersLog, among_replicas  # noqa: PLC0415  (not needed for help)
+
     clusters: dict[str | None, list[VotersLog]] = {}
     for node, report in zip(nodes, reports, strict=True):
         log = VotersLog(label=node.label, node_id=node.node_id, report=report)
         clusters.setdefault(None if node.identity is None else node.identity.cluster_id, []).append(log)
-    reports += [verify_file(path, depth=depth) for path in sources.files]
-    found = [finding for report in reports for finding in report.findings]
-    found += [finding for logs in clusters.values() for finding in among_replicas(logs)]
-    show_findings(output, found, f"{_looked_at(reports, len(sources.files))} {_LEFT_OUT[depth.name]}".rstrip())
-    exit_with(found)
+    return [finding for logs in clusters.values() for finding in among_replicas(logs)]
 
 
 def _looked_at(reports: list[LogReport], files: int) -> str:
