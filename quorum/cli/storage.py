@@ -5,34 +5,22 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
-from metadata_log.directory import (
-    META_PROPERTIES_FILE,
-    METADATA_DIRECTORY,
-    QUORUM_STATE_FILE,
-    read_meta_properties,
-    read_quorum_state,
-)
-from metadata_log.errors import CorruptFileError, MetadataLogError
 from metadata_log.format import LogDirectory, format_directory
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, id_text, parse_id
 from metadata_log.os_files import OsFiles
 from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL, UnknownLevelError, metadata_version
 from metadata_log.records.levels import parse_metadata_version as parse_release
-from metadata_log.snapshot import newest_checkpoint
 from metadata_log.voters import InvalidVoterError, Voter, VoterSet, parse_voters
 from quorum.cli import audit
 from quorum.cli.errors import FAILED, wrong_use
 from quorum.cli.output import RowFormat, RowOutput, show_rows
+from quorum.cli.storage_rows import rows_of, rows_of_config
 from quorum.node.config import NodeConfig, load_config
-from quorum.node.properties import PropertiesError, parse_properties
 from quorum.node.system_ports import SystemEntropy
-
-if TYPE_CHECKING:
-    from metadata_log.tools.sources import Unread
 
 app = typer.Typer(no_args_is_help=True)
 app.command("audit", epilog=audit.EPILOG)(audit.run)
@@ -214,146 +202,9 @@ def info(
     """
     if (config is None) == (not directories):
         raise wrong_use("give log directories, or --config with a node's .properties file")
-    rows = _rows_of_config(config) if config is not None else _rows_of(directories or [])
+    rows = rows_of_config(config) if config is not None else rows_of(directories or [])
     show_rows(
         output, ("directory", "cluster_id", "node_id", "directory_id", "log", "epoch", "checkpoint", "problem"), rows
     )
     if any(row["problem"] for row in rows):
         raise typer.Exit(FAILED)
-
-
-def _rows_of_config(config: Path) -> list[dict[str, object]]:
-    """What a node's file names, ours or Kafka's own: only the keys are looked at that say where its directories are.
-
-    Raises:
-        CliError: it names no node, or no directory.
-    """
-    try:
-        found = parse_properties(config.read_text(encoding="utf-8"), source=str(config))
-    except (PropertiesError, UnicodeDecodeError) as error:
-        raise wrong_use(f"--config {config}: {error}") from error
-    node_id = found.get("node.id") or found.get("broker.id") or ""
-    if not node_id.isdecimal():
-        raise wrong_use(f"--config {config}: node.id={node_id} is no node's id: name the .properties file of a node")
-    listed = found.get("log.dirs") or found.get("log.dir") or ""
-    disks = [path.strip() for path in listed.split(",") if path.strip()]
-    metadata = found.get("metadata.log.dir", "").strip()
-    paths = list(dict.fromkeys([*disks, *([metadata] if metadata else [])]))
-    if not paths:
-        raise wrong_use(f"--config {config}: it has neither log.dirs nor metadata.log.dir")
-    return [_describe(path, int(node_id)) for path in paths]
-
-
-def _rows_of(directories: list[Path]) -> list[dict[str, object]]:
-    from metadata_log.tools.sources import (  # noqa: PLC0415  (only when it is asked for)
-        SourceError,
-        Sources,
-        Unread,
-        find_sources,
-    )
-
-    disks: list[str] = []
-    closed: list[Unread] = []
-    for directory in directories:
-        if not directory.exists():
-            raise wrong_use(f"{directory} does not exist")
-        if not directory.is_dir():
-            raise wrong_use(f"{directory} is no directory: give log directories, or what holds them")
-        try:
-            sources = find_sources([directory], past_unreadable=True)
-        except SourceError:
-            sources = Sources()
-        except (OSError, CorruptFileError) as error:
-            if len(directories) == 1:
-                raise
-            sources = Sources(unread=(Unread(path=directory, error=error),))
-        closed += sources.unread
-        found = [str(disk.path) for node in sources.nodes for disk in node.log_directories]
-        disks += found or ([] if sources.unread else [str(directory)])
-    rows = [*map(_describe, dict.fromkeys(disks)), *map(_closed, closed)]
-    return sorted(rows, key=_by_number)
-
-
-def _closed(one: Unread) -> dict[str, object]:
-    """The row of what cannot be looked into."""
-    from metadata_log.tools.readable import why_unread  # noqa: PLC0415  (only when it is asked for)
-
-    return _row(str(one.path)) | {"node_id": one.node_id, "problem": why_unread(one.error)}
-
-
-def _by_number(row: dict[str, object]) -> tuple[bool, int]:
-    """By the node, 2 before 10; what says none comes last."""
-    node_id = row["node_id"]
-    return not isinstance(node_id, int), node_id if isinstance(node_id, int) else 0
-
-
-def _row(path: str) -> dict[str, object]:
-    row: dict[str, object] = dict.fromkeys(
-        ("cluster_id", "node_id", "directory_id", "log", "epoch", "leader_id", "voted_for", "checkpoint", "problem")
-    )
-    return {"directory": path, **row}
-
-
-def _describe(path: str, node_id: int | None = None) -> dict[str, object]:
-    files = OsFiles()
-    row, metadata = _row(path), f"{path}/{METADATA_DIRECTORY}"
-    try:
-        if not files.exists(f"{path}/{META_PROPERTIES_FILE}"):
-            row["problem"] = _unformatted(files, path)
-        else:
-            found = read_meta_properties(files, path)
-            row |= {
-                "cluster_id": found.cluster_id,
-                "node_id": found.node_id,
-                "directory_id": None if found.directory_id is None else id_text(found.directory_id),
-            }
-            if node_id is not None:
-                found.check_own(path, node_id=node_id)
-        if files.exists(metadata):
-            row |= _describe_log(files, metadata)
-    except (MetadataLogError, OSError) as error:
-        row["problem"] = _sentence(error) if row["problem"] is None else f"{row['problem']}; {_sentence(error)}"
-    return row
-
-
-def _sentence(error: MetadataLogError | OSError) -> str:
-    """What is wrong, and with what file, in words."""
-    if isinstance(error, OSError) and error.filename is not None:
-        more = ": run this as the user that the node runs as" if isinstance(error, PermissionError) else ""
-        return f"{error.filename}: {error.strerror}{more}"
-    return str(error)
-
-
-def _unformatted(files: OsFiles, path: str) -> str:
-    """Why a directory has no meta.properties, and what to do."""
-    from metadata_log.tools.disks import is_brokers_disk  # noqa: PLC0415  (only when it is asked for)
-
-    if not files.exists(path):
-        return "it does not exist: kraft storage format"
-    metadata = f"{path}/{METADATA_DIRECTORY}"
-    if files.exists(metadata) and _was_written(files.listdir(metadata)):
-        return (
-            f"it has no {META_PROPERTIES_FILE}, though a metadata log is there: restore that file, and do not "
-            "format it (kraft check with its peers says whose it is)"
-        )
-    if files.is_dir(path) and is_brokers_disk(files, path):
-        return f"it has no {META_PROPERTIES_FILE}, and a broker's partitions are or were there: look where it went"
-    return "it is not formatted: kraft storage format"
-
-
-def _was_written(names: list[str]) -> bool:
-    """Whether a node ran on a metadata directory: formatting alone leaves it with a checkpoint of offset 0."""
-    return QUORUM_STATE_FILE in names or any(_SEGMENT.fullmatch(name) for name in names)
-
-
-def _describe_log(files: OsFiles, metadata: str) -> dict[str, object]:
-    segments = [name for name in files.listdir(metadata) if _SEGMENT.fullmatch(name)]
-    state, checkpoint = read_quorum_state(files, metadata), newest_checkpoint(files, metadata)
-    size = sum(Path(metadata, name).stat().st_size for name in segments)
-    return {
-        "log": f"{len(segments)} segment{'s' * (len(segments) != 1)}, {size} bytes",
-        "epoch": None if state is None else state.leader_epoch,
-        "leader_id": None if state is None else state.leader_id,
-        "voted_for": None if state is None or state.voted_key is None else str(state.voted_key),
-        "checkpoint": None if checkpoint is None else str(checkpoint),
-    }

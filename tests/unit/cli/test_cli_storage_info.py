@@ -58,3 +58,38 @@ def test_what_formatting_left_half_done_is_to_be_formatted(disk: Path, capsys: C
             child.unlink()
 
     assert _info(capsys, disk)["problem"] == "it is not formatted: kraft storage format"
+
+
+@pytest.mark.parametrize("name", [METADATA_DIRECTORY, "copied", "."])
+def test_a_metadata_directory_is_no_log_directory(
+    name: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copied away from what says whose it is, under its own name or another, it is not to be formatted."""
+    place = tmp_path / ("copied" if name == "." else name)
+    shutil.copytree(FIXTURES / "basic" / "node-1" / "data" / METADATA_DIRECTORY, place)
+    monkeypatch.chdir(place)
+
+    row = _info(capsys, Path() if name == "." else place)
+
+    assert row["problem"].startswith("it is a metadata directory")
+    assert "kraft log dump" in row["problem"]
+    assert "storage format" not in row["problem"]
+    assert (row["epoch"], row["node_id"]) == (1, None)
+    assert row["log"].startswith("1 segment, ")
+
+
+def test_a_metadata_directory_in_its_place_is_its_log_directorys(tmp_path: Path, capsys: Capture) -> None:
+    assert run(["storage", "info", str(FIXTURES / "basic/node-1/data" / METADATA_DIRECTORY), "-o", "json"]) == 0
+
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["node_id"], row["problem"]) == (1, None)
+
+
+def test_an_export_is_no_log_directory(tmp_path: Path, capsys: Capture) -> None:
+    assert run(["log", "export", str(FIXTURES / "basic/node-1"), str(tmp_path / "export")]) == 0
+    capsys.readouterr()
+
+    row = _info(capsys, tmp_path / "export")
+
+    assert row["problem"].startswith("it is an export")
+    assert (row["node_id"], row["directory"]) == (1, str(tmp_path / "export"))

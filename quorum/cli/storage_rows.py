@@ -1,0 +1,203 @@
+"""What `kraft storage info` shows: a row for each log directory, and what is wrong with it.
+
+Decides: what of a directory is told. Must not know: how rows are shown.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from metadata_log.directory import (
+    META_PROPERTIES_FILE,
+    METADATA_DIRECTORY,
+    QUORUM_STATE_FILE,
+    MetaProperties,
+    read_meta_properties,
+    read_quorum_state,
+)
+from metadata_log.errors import CorruptFileError, MetadataLogError
+from metadata_log.ids import id_text
+from metadata_log.os_files import OsFiles
+from metadata_log.snapshot import newest_checkpoint
+from quorum.cli.errors import wrong_use
+from quorum.node.properties import PropertiesError, parse_properties
+
+if TYPE_CHECKING:
+    from metadata_log.tools.sources import NodeSource, Unread
+
+_SEGMENT: Final = re.compile(r"\d{20}\.log")
+
+
+def rows_of_config(config: Path) -> list[dict[str, object]]:
+    """What a node's file names, ours or Kafka's own: only the keys are looked at that say where its directories are.
+
+    Raises:
+        CliError: it names no node, or no directory.
+    """
+    try:
+        found = parse_properties(config.read_text(encoding="utf-8"), source=str(config))
+    except (PropertiesError, UnicodeDecodeError) as error:
+        raise wrong_use(f"--config {config}: {error}") from error
+    node_id = found.get("node.id") or found.get("broker.id") or ""
+    if not node_id.isdecimal():
+        raise wrong_use(f"--config {config}: node.id={node_id} is no node's id: name the .properties file of a node")
+    listed = found.get("log.dirs") or found.get("log.dir") or ""
+    disks = [path.strip() for path in listed.split(",") if path.strip()]
+    metadata = found.get("metadata.log.dir", "").strip()
+    paths = list(dict.fromkeys([*disks, *([metadata] if metadata else [])]))
+    if not paths:
+        raise wrong_use(f"--config {config}: it has neither log.dirs nor metadata.log.dir")
+    return [_describe(path, int(node_id)) for path in paths]
+
+
+def rows_of(directories: list[Path]) -> list[dict[str, object]]:
+    from metadata_log.tools.sources import (  # noqa: PLC0415  (only when it is asked for)
+        SourceError,
+        Sources,
+        Unread,
+        find_sources,
+    )
+
+    disks: list[str] = []
+    closed: list[Unread] = []
+    rows: list[dict[str, object]] = []
+    for directory in directories:
+        if not directory.exists():
+            raise wrong_use(f"{directory} does not exist")
+        if not directory.is_dir():
+            raise wrong_use(f"{directory} is no directory: give log directories, or what holds them")
+        try:
+            sources = find_sources([directory], past_unreadable=True)
+        except SourceError:
+            sources = Sources()
+        except (OSError, CorruptFileError) as error:
+            if len(directories) == 1:
+                raise
+            sources = Sources(unread=(Unread(path=directory, error=error),))
+        closed += sources.unread
+        logs = [node for node in sources.nodes if _is_bare_log(node, directory)]
+        rows += map(_of_bare_log, logs)
+        found = [str(disk.path) for node in sources.nodes if node not in logs for disk in node.log_directories]
+        disks += found or ([] if sources.unread or logs else [str(directory)])
+    return sorted([*map(_describe, dict.fromkeys(disks)), *map(_closed, closed), *rows], key=_by_number)
+
+
+def _is_bare_log(node: NodeSource, named: Path) -> bool:
+    """Whether it is an export, or a metadata directory that was named without what says whose it is."""
+    from metadata_log.tools.manifest import is_export  # noqa: PLC0415  (only when it is asked for)
+
+    if node.metadata is None:
+        return False
+    if node.metadata == node.path and is_export(node.path):
+        return True
+    is_named = node.metadata.resolve() == named.resolve()
+    return not node.log_directories or (is_named and node.identity is None)
+
+
+def _of_bare_log(node: NodeSource) -> dict[str, object]:
+    """The row of a metadata log by itself, which is no log directory and is not to be made one."""
+
+    path, identity = str(node.metadata), node.identity
+    row, look = _row(path), "kraft log dump shows its records, kraft log verify checks it"
+    if identity is None:
+        row["problem"] = (
+            f"it is a metadata directory ({METADATA_DIRECTORY}), and no log directory: name the log directory that it "
+            f"is in, which has a {META_PROPERTIES_FILE}; {look}"
+        )
+    else:
+        row |= _identity(identity) | {"problem": f"it is an export, and no log directory: {look}"}
+    try:
+        return row | _describe_log(OsFiles(), path)
+    except (MetadataLogError, OSError) as error:
+        return row | {"problem": f"{row['problem']}; {_sentence(error)}"}
+
+
+def _identity(found: MetaProperties) -> dict[str, object]:
+    return {
+        "cluster_id": found.cluster_id,
+        "node_id": found.node_id,
+        "directory_id": None if found.directory_id is None else id_text(found.directory_id),
+    }
+
+
+def _closed(one: Unread) -> dict[str, object]:
+    """The row of what cannot be looked into."""
+    from metadata_log.tools.readable import why_unread  # noqa: PLC0415  (only when it is asked for)
+
+    return _row(str(one.path)) | {"node_id": one.node_id, "problem": why_unread(one.error)}
+
+
+def _by_number(row: dict[str, object]) -> tuple[bool, int]:
+    """By the node, 2 before 10; what says none comes last."""
+    node_id = row["node_id"]
+    return not isinstance(node_id, int), node_id if isinstance(node_id, int) else 0
+
+
+def _row(path: str) -> dict[str, object]:
+    row: dict[str, object] = dict.fromkeys(
+        ("cluster_id", "node_id", "directory_id", "log", "epoch", "leader_id", "voted_for", "checkpoint", "problem")
+    )
+    return {"directory": path, **row}
+
+
+def _describe(path: str, node_id: int | None = None) -> dict[str, object]:
+    files = OsFiles()
+    row, metadata = _row(path), f"{path}/{METADATA_DIRECTORY}"
+    try:
+        if not files.exists(f"{path}/{META_PROPERTIES_FILE}"):
+            row["problem"] = _unformatted(files, path)
+        else:
+            found = read_meta_properties(files, path)
+            row |= _identity(found)
+            if node_id is not None:
+                found.check_own(path, node_id=node_id)
+        if files.exists(metadata):
+            row |= _describe_log(files, metadata)
+    except (MetadataLogError, OSError) as error:
+        row["problem"] = _sentence(error) if row["problem"] is None else f"{row['problem']}; {_sentence(error)}"
+    return row
+
+
+def _sentence(error: MetadataLogError | OSError) -> str:
+    """What is wrong, and with what file, in words."""
+    if isinstance(error, OSError) and error.filename is not None:
+        more = ": run this as the user that the node runs as" if isinstance(error, PermissionError) else ""
+        return f"{error.filename}: {error.strerror}{more}"
+    return str(error)
+
+
+def _unformatted(files: OsFiles, path: str) -> str:
+    """Why a directory has no meta.properties, and what to do."""
+    from metadata_log.tools.disks import is_brokers_disk  # noqa: PLC0415  (only when it is asked for)
+
+    if not files.exists(path):
+        return "it does not exist: kraft storage format"
+    metadata = f"{path}/{METADATA_DIRECTORY}"
+    if files.exists(metadata) and _was_written(files.listdir(metadata)):
+        return (
+            f"it has no {META_PROPERTIES_FILE}, though a metadata log is there: restore that file, and do not "
+            "format it (kraft check with its peers says whose it is)"
+        )
+    if files.is_dir(path) and is_brokers_disk(files, path):
+        return f"it has no {META_PROPERTIES_FILE}, and a broker's partitions are or were there: look where it went"
+    return "it is not formatted: kraft storage format"
+
+
+def _was_written(names: list[str]) -> bool:
+    """Whether a node ran on a metadata directory: formatting alone leaves it with a checkpoint of offset 0."""
+    return QUORUM_STATE_FILE in names or any(_SEGMENT.fullmatch(name) for name in names)
+
+
+def _describe_log(files: OsFiles, metadata: str) -> dict[str, object]:
+    segments = [name for name in files.listdir(metadata) if _SEGMENT.fullmatch(name)]
+    state, checkpoint = read_quorum_state(files, metadata), newest_checkpoint(files, metadata)
+    size = sum(Path(metadata, name).stat().st_size for name in segments)
+    return {
+        "log": f"{len(segments)} segment{'s' * (len(segments) != 1)}, {size} bytes",
+        "epoch": None if state is None else state.leader_epoch,
+        "leader_id": None if state is None else state.leader_id,
+        "voted_for": None if state is None or state.voted_key is None else str(state.voted_key),
+        "checkpoint": None if checkpoint is None else str(checkpoint),
+    }
