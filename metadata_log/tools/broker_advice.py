@@ -16,7 +16,6 @@ import msgspec
 
 from metadata_log.ids import ReplicaKey
 from metadata_log.os_files import OsFiles
-from metadata_log.quorum_state import VOTE_ADVICE
 from metadata_log.tools.disks import is_brokers_disk
 from metadata_log.tools.finding_advice import KEEP_PROOF, MAY_VOTE_TWICE, RESTORE, RESTORE_VOTES
 from metadata_log.tools.findings import Finding
@@ -66,7 +65,6 @@ def advised(
 
 
 def _for_broker(found: Finding) -> Finding:
-    found = msgspec.structs.replace(found, meaning=found.meaning.replace(f". {VOTE_ADVICE}", ""))
     return _replaced(found, _OF_BROKERS)
 
 

@@ -188,9 +188,12 @@ VOTERS_AT_ONCE: Final = (
     "purpose, writes them with an epoch of its own that nobody voted for, and is not meant here"
 )
 RESTORE_VOTES: Final = (
-    "do not start this replica, and do not empty its directory: its vote and epoch are in this file, and without them "
-    "it may vote twice. Restore the file from a backup of this directory; if a newer version wrote it, use software of "
-    "that version; else look at the other replicas first (kraft log diff, kraft recover inspect)"
+    "do not start this replica without this file: its vote and epoch are in it, and it may vote twice. Restore the "
+    "file from a backup of this directory; if a newer version wrote it, use software of that version. Where neither is "
+    "to be had, look at the other replicas first (kraft log diff, kraft recover inspect); if a majority of them is "
+    "sound, move this directory aside, whole, and replace the voter by one with a new directory id (kraft quorum "
+    "remove-controller, then add-controller), or with static voters let it start with an empty log only while all of "
+    "the others run"
 )
 MAY_VOTE_TWICE: Final = "do not start this replica: it may vote twice"
 ACL: Final = (

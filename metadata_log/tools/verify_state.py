@@ -24,6 +24,7 @@ from metadata_log.errors import CorruptFileError
 from metadata_log.files import Files, read_file
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.offsets import Epoch, Offset
+from metadata_log.quorum_state import VOTE_ADVICE
 from metadata_log.recovered_epochs import was_being_cut
 from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.finding_advice import RESTORE_VOTES
@@ -60,7 +61,8 @@ _ADVICE: Final = {QUORUM_STATE_FILE: RESTORE_VOTES, EPOCH_FILE: _REBUILD_EPOCHS}
 def add_unusable(sink: FindingSink, path: str, error: CorruptFileError | OSError) -> None:
     """A small file that says nothing usable, or cannot be read at all."""
     if isinstance(error, CorruptFileError):
-        sink.add("corrupt_file", error.what, file=path, advice=_ADVICE.get(path.rsplit("/", 1)[-1]))
+        what = error.what.removesuffix(f". {VOTE_ADVICE}")  # the finding's own advice says what to do
+        sink.add("corrupt_file", what, file=path, advice=_ADVICE.get(path.rsplit("/", 1)[-1]))
     else:
         sink.add("unreadable_file", f"it cannot be read: {error.strerror or error}", file=path)
 
@@ -81,7 +83,8 @@ def check_epoch_file(
     path = f"{directory}/{EPOCH_FILE}"
     if not files.exists(path):
         if log.spans and not _is_export(files, directory):
-            sink.add("missing_file", f"there is no {EPOCH_FILE} beside a log with epochs", file=path)
+            what = f"there is no {EPOCH_FILE} beside a log with epochs"
+            sink.add("missing_file", what, file=path, advice=_REBUILD_EPOCHS)
         return
     try:
         known = parse_epochs(read_file(files, path), path)

@@ -352,6 +352,19 @@ def test_a_small_file_is_to_be_restored_not_its_directory_emptied(
     assert "do not start" in found.advice
     assert "estore" in found.advice
     assert "anew" not in found.advice
+    assert "Never remove it" not in found.meaning
+    assert not ("do not empty" in found.advice and "empty log" in found.advice)
+
+
+def test_epochs_that_are_gone_are_made_anew(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.disk(2) / "__cluster_metadata-0" / "leader-epoch-checkpoint"
+    path.unlink()
+
+    (found,) = check_paths([cluster.root]).findings
+
+    assert (found.kind, found.file) == ("missing_file", str(path))
+    assert "kraft recover rebuild-indexes" in found.advice
 
 
 def test_a_line_of_a_topic_that_was_made_again_proves_no_directory(clusters: Path, tmp_path: Path) -> None:
