@@ -11,14 +11,18 @@ from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
+import msgspec
+
 from metadata_log.errors import MetadataLogError, WrongUseError
 from metadata_log.image import ImageChanges
 from metadata_log.tools.history import LogHistory, State
 from metadata_log.tools.shell_globs import expanded
 from metadata_log.tools.shell_tree import (
+    Change,
     LazyDirectory,
     NoSuchPathError,
     changed_lines,
+    changes_between,
     difference,
     leaves,
     node_at,
@@ -59,6 +63,25 @@ class Exit(Exception):
     """The user wants to leave."""
 
 
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """What changed between two states, and the offsets asked for at which none ends."""
+
+    from_end: int
+    to_end: int
+    missed: tuple[int, ...]
+    changes: tuple[Change, ...]
+
+
+class Moment(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of what is at a path: `what` is begins (so it is where the log begins), created, changed or removed."""
+
+    end_offset: int
+    epoch: int
+    time_ms: int
+    what: str
+    changes: tuple[Change, ...]
+
+
 class Shell:
     """One user's session. `run` answers a line; nothing is read before the first that needs it."""
 
@@ -83,7 +106,7 @@ class Shell:
     @property
     def end(self) -> int:
         """Exclusive offset that we look at."""
-        return self._here().end
+        return self.here().end
 
     def run(self, line: str) -> Iterator[str]:
         """What a line answers, line by line; nothing for an empty one.
@@ -93,11 +116,7 @@ class Shell:
             MetadataLogError: the files cannot be read.
             Exit: the user wants to leave.
         """
-        try:
-            words = shlex.split(line, comments=True)
-        except ValueError as error:
-            raise ShellUseError(f"{line!r}: {error}") from error
-        return self.call(words)
+        return self.call(words_of(line))
 
     def call(self, words: list[str]) -> Iterator[str]:
         """`run` of words that are already apart."""
@@ -118,8 +137,8 @@ class Shell:
             return [f"{name} " for name in sorted(MANUAL) if name.startswith(word)]
         directory, slash, start = word.rpartition("/")
         try:
-            node = self._node(directory + slash or ".")
-        except NoSuchPathError:
+            node = self.node(directory + slash or ".")
+        except ShellError:
             return []
         if isinstance(node, str):
             return []
@@ -128,28 +147,37 @@ class Shell:
         ends = ["/" if of_directories or not isinstance(node[name], str) else " " for name in found]
         return [f"{directory}{slash}{name}{end}" for name, end in zip(found, ends, strict=True)]
 
-    def _here(self) -> View:
+    def here(self) -> View:
+        """What we look at."""
         if self._view is None:
             self._view = view_at(self._history)
         return self._view
 
     def _tree_root(self) -> Mapping[str, Node]:
         if self._root is None:
-            self._root = shell_tree(self._here(), self._version)
+            self._root = shell_tree(self.here(), self._version)
         return self._root
 
-    def _paths(self, words: list[str]) -> list[str]:
+    def paths(self, words: list[str]) -> list[str]:
         """What the words mean: patterns stand for the paths that fit."""
         return [path for word in words for path in expanded(self._tree_root(), word, self._place)]
 
     def _only_path(self, word: str) -> str:
-        paths = self._paths([word])
+        paths = self.paths([word])
         if len(paths) > 1:
             raise ShellUseError(f"{word} fits {len(paths)} paths ({paths[0]}, {paths[1]}...): name one")
         return paths[0]
 
-    def _node(self, path: str) -> Node:
-        return node_at(self._tree_root(), parts_of(path, self._place))
+    def node(self, path: str) -> Node:
+        """What is at a path.
+
+        Raises:
+            ShellError: nothing is.
+        """
+        try:
+            return node_at(self._tree_root(), parts_of(path, self._place))
+        except NoSuchPathError as error:
+            raise ShellError(str(error)) from error
 
     def _go(self, view: View) -> None:
         self._view, self._root = view, None
@@ -178,12 +206,12 @@ class Shell:
             self._go(view)
             if wanted is not None and view.end != wanted:
                 yield f"no state ends at offset {wanted}: this is the one before it"
-        end = self._here().image.offset_and_epoch
-        yield f"offset {end.offset}, epoch {end.epoch}, {time_text(self._here().image.last_contained_timestamp_ms)}"
+        end = self.here().image.offset_and_epoch
+        yield f"offset {end.offset}, epoch {end.epoch}, {time_text(self.here().image.last_contained_timestamp_ms)}"
 
     def _ls(self, words: list[str]) -> Iterator[str]:
-        paths = self._paths(words or ["."])
-        nodes = [(path, self._node(path)) for path in paths]
+        paths = self.paths(words or ["."])
+        nodes = [(path, self.node(path)) for path in paths]
         for path, node in nodes:
             if isinstance(node, str):
                 yield path if len(paths) > 1 else parts_of(path, self._place)[-1]
@@ -196,15 +224,15 @@ class Shell:
     def _cat(self, words: list[str]) -> Iterator[str]:
         if not words:
             raise ShellUseError("cat takes paths: cat /image/features/metadataVersion")
-        for path in self._paths(words):
-            node = self._node(path)
+        for path in self.paths(words):
+            node = self.node(path)
             if not isinstance(node, str):
                 raise ShellError(f"{path} is a directory: tree {path} prints all of it")
             yield node
 
     def _cd(self, words: list[str]) -> Iterator[str]:
         path = self._only_path(words[0]) if words else "/"
-        if isinstance(self._node(path), str):
+        if isinstance(self.node(path), str):
             raise ShellError(f"{path} is a file")
         self._place = parts_of(path, self._place)
         yield from ()
@@ -215,33 +243,43 @@ class Shell:
         yield self.place
 
     def _tree(self, words: list[str]) -> Iterator[str]:
-        for path in self._paths(words or ["."]):
-            yield from tree_lines(self._node(path))
+        for path in self.paths(words or ["."]):
+            yield from tree_lines(self.node(path))
 
     def _find(self, words: list[str]) -> Iterator[str]:
         if len(words) > 2:
             raise ShellUseError("find takes a path and a pattern")
         pattern = words[1] if len(words) > 1 else None
-        for path in self._paths(words[:1] or ["."]):
-            for found in paths_below(self._node(path), path):
+        for path in self.paths(words[:1] or ["."]):
+            for found in paths_below(self.node(path), path):
                 if pattern is None or fnmatchcase(found.rpartition("/")[2], pattern):
                     yield found
 
     def _hash(self, words: list[str]) -> Iterator[str]:
         if words:
             raise ShellUseError("hash takes nothing: it is of the offset that `at` went to")
-        yield f"{self._here().hash}  offset {self.end}"
+        yield f"{self.here().hash}  offset {self.end}"
 
-    def _diff(self, words: list[str]) -> Iterator[str]:
+    def difference(self, words: list[str]) -> Difference:
+        """What `diff` of these words answers."""
         if len(words) != 2:
             raise ShellUseError("diff takes two offsets or times: diff 120 end")
         wanted = [self._offset(word) for word in words]
         one, other = (View(state) for state in self._around(*wanted))
-        ends = (one.end, other.end)
-        missed = [offset for offset, end in zip(wanted, ends, strict=True) if offset not in (None, end)]
-        note = f"; no state ends at {' and '.join(map(str, missed))}: states end where a batch does" if missed else ""
-        yield f"offset {one.end} (-) and offset {other.end} (+){note}"
-        yield from difference(one, other, self._version)
+        missed = [offset for offset, end in zip(wanted, (one.end, other.end), strict=True) if offset not in (None, end)]
+        return Difference(
+            from_end=one.end,
+            to_end=other.end,
+            missed=tuple(offset for offset in missed if offset is not None),
+            changes=difference(one, other, self._version),
+        )
+
+    def _diff(self, words: list[str]) -> Iterator[str]:
+        found = self.difference(words)
+        missed = " and ".join(map(str, found.missed))
+        note = f"; no state ends at {missed}: states end where a batch does" if missed else ""
+        yield f"offset {found.from_end} (-) and offset {found.to_end} (+){note}"
+        yield from changed_lines(found.changes)
 
     def _around(self, one: int | None, other: int | None) -> tuple[State, State]:
         """The states at two offsets; the nearest that have all between them where an offset lies within a batch."""
@@ -251,7 +289,8 @@ class Shell:
             return self._history.state_at(one), self._history.state_from(other)
         return self._history.state_from(one), self._history.state_at(other)
 
-    def _changes(self, words: list[str]) -> Iterator[str]:
+    def moments(self, words: list[str]) -> Iterator[Moment]:
+        """What `history` of these words answers, as it is found."""
         if len(words) != 1:
             raise ShellUseError("history takes one path: history /topics/by-name/orders")
         parts = parts_of(words[0], self._place)
@@ -259,18 +298,28 @@ class Shell:
         before = self._leaves(state, parts)
         ever = bool(before)
         if before:
-            yield f"offset {state.end}, where this log begins:"
-            yield from (f"  {line}" for line in changed_lines({}, before))
+            yield _moment({}, before, state, "begins")
         for later in self._history.states(state, self.end):
             if _may_differ(state, later):
                 after = self._leaves(later, parts)
-                yield from _change(before, after, later)
+                if after != before:
+                    what = "created" if not before else "removed" if not after else "changed"
+                    yield _moment(before, after, later, what)
                 before, ever = after, ever or bool(after)
             state = later
         if not ever:
             raise ShellError(
                 f"there never was anything at {words[0]} from offset {self._history.start_offset} to {self.end}"
             )
+
+    def _changes(self, words: list[str]) -> Iterator[str]:
+        for moment in self.moments(words):
+            if moment.what == "begins":
+                yield f"offset {moment.end_offset}, where this log begins:"
+            else:
+                when = f"epoch {moment.epoch}, {time_text(moment.time_ms)}"
+                yield f"up to offset {moment.end_offset}, {when}: {moment.what}"
+            yield from (f"  {line}" for line in changed_lines(moment.changes))
 
     def _leaves(self, state: State, parts: tuple[str, ...]) -> dict[str, str]:
         try:
@@ -293,14 +342,28 @@ class Shell:
         raise Exit
 
 
+def words_of(line: str) -> list[str]:
+    """A line, word by word.
+
+    Raises:
+        ShellUseError: a quotation is not closed.
+    """
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError as error:
+        raise ShellUseError(f"{line!r}: {error}") from error
+
+
 def _may_differ(one: State, other: State) -> bool:
     return one.quorum is not other.quorum or other.replayer.changes != ImageChanges()
 
 
-def _change(before: dict[str, str], after: dict[str, str], state: State) -> Iterator[str]:
-    if before == after:
-        return
-    what = "created" if not before else "removed" if not after else "changed"
+def _moment(before: dict[str, str], after: dict[str, str], state: State, what: str) -> Moment:
     end = state.image.offset_and_epoch
-    yield f"up to offset {end.offset}, epoch {end.epoch}, {time_text(state.image.last_contained_timestamp_ms)}: {what}"
-    yield from (f"  {line}" for line in changed_lines(before, after))
+    return Moment(
+        end_offset=int(end.offset) if what != "begins" else state.end,
+        epoch=int(end.epoch),
+        time_ms=state.image.last_contained_timestamp_ms,
+        what=what,
+        changes=changes_between(before, after),
+    )

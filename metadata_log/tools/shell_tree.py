@@ -5,7 +5,7 @@ Decides: which paths there are. Must not know: commands, and where the view come
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -143,17 +143,33 @@ def leaves(node: Node, path: str) -> dict[str, str]:
     return found
 
 
-def changed_lines(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
-    """What is gone (-) and what is there instead (+), by path."""
-    for path in sorted(before.keys() | after.keys()):
-        if before.get(path) != after.get(path):
-            if path in before:
-                yield f"- {path}: {before[path]}"
-            if path in after:
-                yield f"+ {path}: {after[path]}"
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """The text of a file at a path, before and after; None where it is not there."""
+
+    path: str
+    before: str | None
+    after: str | None
 
 
-def difference(one: View, other: View, version: str) -> Iterator[str]:
+def changes_between(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Change, ...]:
+    """What differs, by path."""
+    return tuple(
+        Change(path=path, before=before.get(path), after=after.get(path))
+        for path in sorted(before.keys() | after.keys())
+        if before.get(path) != after.get(path)
+    )
+
+
+def changed_lines(changes: Iterable[Change]) -> Iterator[str]:
+    """What is gone (-) and what is there instead (+)."""
+    for change in changes:
+        if change.before is not None:
+            yield f"- {change.path}: {change.before}"
+        if change.after is not None:
+            yield f"+ {change.path}: {change.after}"
+
+
+def difference(one: View, other: View, version: str) -> tuple[Change, ...]:
     """In what two views differ, by path; only the topics that differ are looked into."""
     before, after = one.whole.topics.by_id, other.whole.topics.by_id
     sides: list[dict[str, str]] = []
@@ -166,4 +182,4 @@ def difference(one: View, other: View, version: str) -> Iterator[str]:
             if theirs.get(topic_id) != topic:
                 found |= leaves(topic_node(topic), f"/image/topics/byId/{id_text(topic_id)} ({topic.name})")
         sides.append(found)
-    yield from changed_lines(sides[0], sides[1])
+    return changes_between(sides[0], sides[1])

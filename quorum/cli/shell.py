@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from quorum.cli.errors import FAILED, say
+from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.history import an_earlier_offset_may_help, only_history, say_what_is_lost
+from quorum.cli.output import Output, OutputFormat, show_json
 
 if TYPE_CHECKING:
     from metadata_log.tools.shell import Shell
 
 EPILOG: Final = (
     "Examples:  kraft shell /var/lib/kafka/data    kraft shell node-1 -c 'history /topics/by-name/orders'    "
-    "kraft shell node-1 --at 300 tree /image/topics    kraft shell node-1 diff 100 end"
+    "kraft shell node-1 --at 300 tree /image/topics    kraft shell node-1 diff 100 end    "
+    "kraft shell node-1 ls /image/topics/byName -o json"
 )
 
 
@@ -32,17 +34,21 @@ def run(
         list[str] | None, typer.Option("-c", "--command", help="A command to answer; may be repeated.")
     ] = None,
     at: Annotated[str | None, typer.Option("--at", help="Begin at this offset (exclusive) or time.")] = None,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Walk through all that a metadata log says, at any moment that it still holds: help lists the commands.
 
     The paths are those of Kafka's metadata shell (/image/topics/byName/...), and shorter ones (/topics/by-name/...).
     Reads only and takes no lock: it may be used on the directory of a running node. Exit status, of a single command: 1
     where nothing is at a path, the log is damaged, or (without --at) it has lost its end; 2 where there is no such
-    command, or no log.
+    command, or no log. -o json answers one command: at, cat, diff, find, hash, history, ls or tree.
     """
+    if output is OutputFormat.JSON and bool(words) + len(commands or ()) != 1:
+        raise wrong_use("-o json answers one command: kraft shell DIR ls /image -o json")
     from importlib.metadata import version  # noqa: PLC0415  (50 ms)
 
-    from metadata_log.tools.shell import Exit, Shell  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.shell import Exit, Shell, words_of  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.shell_answers import answer  # noqa: PLC0415
 
     history = only_history(path)
     is_short = say_what_is_lost(history)
@@ -52,7 +58,9 @@ def run(
             *notes, where = shell.call(["at", at])
             for note in notes:
                 say(f"kraft: --at {at}: {note}: {where}")
-        if not words and not commands:
+        if output is OutputFormat.JSON:
+            show_json(answer(shell, words or words_of((commands or [""])[0])))
+        elif not words and not commands:
             _talk(shell)
         else:
             with contextlib.suppress(Exit):

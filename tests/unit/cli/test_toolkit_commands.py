@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -257,6 +258,37 @@ def test_a_broken_quorum_state_is_told_in_our_words(tmp_path: Path, capsys: pyte
         said = capsys.readouterr().out
         assert f"{state}: it is no quorum state: {what}. Never remove it" in said
         assert "Error" not in said
+
+
+def test_the_shell_answers_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+    def asked(*words: str) -> Any:
+        assert run(["shell", str(BASIC / "node-3"), *words, "-o", "json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    (listed,) = asked("ls", "/image/topics/byName")
+    assert listed["path"] == "/image/topics/byName"
+    name = listed["names"][0]
+    (told,) = asked("cat", f"/image/topics/byName/{name}/id")
+    assert told == {"path": f"/image/topics/byName/{name}/id", "text": told["text"]}
+    (grown,) = asked("tree", f"/image/topics/byName/{name}")
+    assert grown["tree"]["id"] == told["text"]
+    assert f"/image/topics/byName/{name}/id" in asked("find", "/image/topics/byName")
+    assert asked("hash")["end_offset"] == asked("-c", "at")["end_offset"] == 96
+    moments = asked("history", f"/topics/by-name/{name}")
+    assert moments[0]["what"] == "created"
+    assert moments[0]["changes"][0]["before"] is None
+    parted = asked("diff", str(moments[0]["end_offset"] - 1), str(moments[0]["end_offset"]))
+    assert parted["to_offset"] == moments[0]["end_offset"]
+    assert told["text"] in {change["after"] for change in parted["changes"]}
+
+
+@pytest.mark.parametrize("words", [(), ("-c", "pwd", "-c", "ls"), ("pwd",), ("-c", "'ls")])
+def test_what_the_shell_has_no_data_for_is_wrong_use(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["shell", str(BASIC / "node-3"), *words, "-o", "json"]) == 2
+
+    assert set(json.loads(capsys.readouterr().out)) == {"error"}
 
 
 def test_the_shell_answers_one_command(capsys: pytest.CaptureFixture[str]) -> None:
