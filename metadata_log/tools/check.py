@@ -31,7 +31,7 @@ from metadata_log.tools.check_votes import check_votes
 from metadata_log.tools.diff import diff_and_odd, own_findings
 from metadata_log.tools.findings import Finding, sort_findings
 from metadata_log.tools.partition_directories import HeldPartitions, list_partitions
-from metadata_log.tools.quorum_view import QuorumView, Replica, absent_voters, view_quorum
+from metadata_log.tools.quorum_view import QuorumView, Replica, absent_voters, nothing_in_common, view_quorum
 from metadata_log.tools.readable import finding_of, only_readable
 from metadata_log.tools.second_look import with_second_look
 from metadata_log.tools.sources import NodeSource, Sources, find_sources
@@ -109,7 +109,9 @@ def _check(sources: Sources) -> CheckReport:
     found += check_times(view)
     found += check_votes(view)
     found += check_leaders(view)
+    found += nothing_in_common(view, with_any=True)
     found += absent_voters(view, sources.parents, [one.node_id for one in (*unread, *aliens)])
+    is_tie = diff.bounds.lower < view.bounds.lower
     view, proved = check_proof(sources.nodes, held, view, newest_image(view, odd))
     found += _besides(proved, found)
     image = newest_image(view, odd)
@@ -126,7 +128,7 @@ def _check(sources: Sources) -> CheckReport:
         unread=sum(one.node_id is not None for one in unread),
         files=tuple(map(str, sources.files)),
         voters=tuple(map(str, view.voters)),
-        bounds=diff.bounds,
+        bounds=diff.bounds if is_tie else view.bounds,
         findings=sort_findings(with_places(dict.fromkeys(found), sources.nodes)),
     )
 

@@ -245,12 +245,18 @@ def short_logs(view: QuorumView) -> Iterator[Finding]:
             )
 
 
-def nothing_in_common(view: QuorumView) -> Iterator[Finding]:
-    """Replicas whose log ends before another's begins: of these two nothing can be compared, so nothing differs."""
+def nothing_in_common(view: QuorumView, *, with_any: bool = False) -> Iterator[Finding]:
+    """Replicas whose log ends before another's begins: of these two nothing can be compared, so nothing differs.
+
+    `with_any`: only those that share an offset with no other at all.
+    """
     for replica in view.replicas:
-        end = replica.report.end_offset
-        later = [other for other in view.replicas if other.report.start_offset >= end > replica.report.start_offset]
+        start, end = replica.report.start_offset, replica.report.end_offset
+        later = [other for other in view.replicas if other.report.start_offset >= end > start]
         if not later or replica.report.is_unread:
+            continue
+        others = (other.report for other in view.replicas if other is not replica)
+        if with_any and any(max(start, other.start_offset) < min(end, other.end_offset) for other in others):
             continue
         begins = join_names([f"{other.label} (from {other.report.start_offset} on)" for other in later])
         yield finding(

@@ -323,7 +323,7 @@ def behind_a_checkpoint(cluster: Cluster) -> Planted:
     last = max(cluster.metadata(2).glob("*.log"))
     end = int(place_of(last, -1)[1].next_offset)
     shutil.rmtree(cluster.root / "lagging-follower")
-    return Planted("log_behind_checkpoint", 2, last, end)
+    return Planted("log_behind_checkpoint", 2, last, end, also=frozenset({"nothing_in_common"}))
 
 
 LOG_DAMAGE = [

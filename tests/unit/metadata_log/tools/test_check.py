@@ -82,7 +82,8 @@ def test_a_voter_behind_what_it_did_is_a_warning(clusters: Path) -> None:
 
     report = check_paths([failovers / "node-1", failovers / "lagging-follower/node-2", failovers / "node-3"])
 
-    (found,) = report.findings
+    found, note = report.findings
+    assert (note.kind, note.node_id, note.severity) == ("nothing_in_common", 2, Severity.NOTE)
     assert (found.kind, found.severity, found.node_id, found.epoch) == ("voter_set_back", Severity.WARNING, 2, 8)
     assert "which led it" in found.meaning
     assert "copied before that" in found.meaning

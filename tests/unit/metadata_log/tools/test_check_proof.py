@@ -56,6 +56,7 @@ def test_partitions_that_were_added_prove_what_a_majority_lost(
     ]
     assert "has orders-3-4 of topic id" in found[0].meaning
     assert "it was given at offset 61" in found[0].meaning
+    assert check_paths([cluster.root]).bounds.lower == PARTITIONS_ADDED + 2
 
 
 def test_partitions_beyond_every_log_are_kept(clusters: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.tools.check import check_paths
 from metadata_log.tools.diff import DiffReport, diff_logs
 from metadata_log.tools.findings import Severity
 from metadata_log.tools.quorum_view import view_quorum
@@ -65,6 +66,7 @@ def test_logs_that_share_no_offset_are_not_said_to_agree(
     assert "No two of them overlap: nothing could be compared." in printed
     assert "They hold the same" not in printed
     assert _diff(cluster.node(11), cluster.node(2), cluster.node(12)).findings == (found,)
+    assert found in check_paths([cluster.node(11), cluster.node(2)]).findings
 
 
 def test_other_bytes_are_charged_to_the_minority(clusters: Path, tmp_path: Path) -> None:
