@@ -12,17 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-import msgspec
-
-from metadata_log.errors import InvariantViolation, MalformedRecordError, UnknownRecordError
-from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, NodeId, TopicId, id_text
+from metadata_log.errors import MalformedRecordError, UnknownRecordError
+from metadata_log.ids import NodeId, TopicId, id_text
 from metadata_log.image import ImageBuilder, MetadataImage, ReplayError
 from metadata_log.records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     BrokerRegistrationChangeRecord,
     EndTransactionRecord,
-    FeatureLevelRecord,
     FenceBrokerRecord,
     MetadataRecord,
     NoOpRecord,
@@ -33,15 +30,13 @@ from metadata_log.records import (
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
     decode_record,
-    write_version,
 )
-from metadata_log.records.levels import FEATURE_NAME
 from metadata_log.tools.finding_sink import FindingSink
-from metadata_log.tools.verify_names import NameCollisions
+from metadata_log.tools.verify_levels import LevelRules
 from metadata_log.tools.verify_place import Place
 from metadata_log.tools.verify_record_values import RecordValues
+from metadata_log.tools.verify_topic_ids import TopicIds
 from metadata_log.tools.verify_topics import OffsetAndRecord, TopicRules
-from metadata_log.topic_names import name_fault
 
 _TRANSACTION_RECORDS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
 _OF_A_TOPIC: Final = (PartitionRecord, PartitionChangeRecord, RemoveTopicRecord)
@@ -53,18 +48,6 @@ _OF_A_BROKER: Final = (
 )
 
 
-class KnownTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A topic as its TopicRecord made it; `where` says in words where, `offset` in the log (-1: in a checkpoint).
-
-    `removed`: in words, where it was removed, if that is known.
-    """
-
-    name: str
-    where: str
-    offset: int = -1
-    removed: str = ""
-
-
 class RecordRules:
     """Takes the data batches of one log, or of one checkpoint, in order. `start` gives what stood before them."""
 
@@ -72,22 +55,16 @@ class RecordRules:
         self._sink = sink
         self._topics = TopicRules(self._add)
         self._values = RecordValues(self._add, self._topics)
-        self._collisions = NameCollisions()
+        self._ids = TopicIds(self._add)
+        self._levels = LevelRules(sink)
         self.gone, self.loose = self._values.gone, self._values.loose
         self._image = MetadataImage.empty()
-        self._before: tuple[MetadataImage, dict[TopicId, KnownTopic], dict[TopicId, KnownTopic]] | None = None
+        self._before: MetadataImage | None = None
+        """What is published, while a transaction is open."""
         self._transaction_at = -1
         self._transaction_place: Place | None = None
         self._abandoned_in = -1
         """The last epoch that was found to go on within a transaction of an earlier one."""
-        self._level: int | None = None
-        self._level_from = ""
-        """Where that is said, in words."""
-        self._highest: dict[type[MetadataRecord], int] = {}
-        """By type, the highest version that may be written at the level."""
-        self._live: dict[TopicId, KnownTopic] = {}
-        self._removed: dict[TopicId, KnownTopic] = {}
-        self._names: dict[str, TopicId] = {}
         self.is_trusted = False
         """Whether all that was before is known."""
         self.is_complete = False
@@ -98,18 +75,12 @@ class RecordRules:
         """Go on from `image`, the empty one or a checkpoint's, which is found at `where`."""
         self._image = image
         self._before = None
-        self._level, self._level_from = image.features.metadata_version, where
-        self._highest = {}
-        topics = image.topics.by_id
-        if not self.is_trusted:
-            self._removed.update((topic_id, topic) for topic_id, topic in self._live.items() if topic_id not in topics)
-        self._live = {topic_id: KnownTopic(name=topic.name, where=where) for topic_id, topic in topics.items()}
-        self._names = {topic.name: topic_id for topic_id, topic in topics.items()}
+        self._levels.start(image.features.metadata_version, where)
+        self._ids.start(image, where, is_gap=not self.is_trusted)
         self.is_trusted = True
         self.is_complete = is_complete
         self._topics.start(image)
         self._values.start(image)
-        self._collisions.forget()
 
     def distrust(self) -> None:
         """Records are missing from here on: judge only the form of the others, until `start`."""
@@ -120,7 +91,7 @@ class RecordRules:
         """The published image; None where what was before is not known."""
         if not self.is_trusted:
             return None
-        return self._image if self._before is None else self._before[0]
+        return self._image if self._before is None else self._before
 
     @property
     def in_transaction(self) -> bool:
@@ -145,26 +116,26 @@ class RecordRules:
 
     def was_ever(self, topic_id: TopicId) -> bool:
         """Whether any record seen gave a topic this id."""
-        return topic_id in self._live or topic_id in self._removed
+        return self._ids.known(topic_id) is not None
 
     def was_name_removed(self, name: str) -> bool:
         """Whether a topic of this name was removed."""
-        return any(topic.name == name for topic in self._removed.values())
+        return any(topic.name == name for topic in self._ids.removed())
 
     def given_at(self, topic_id: TopicId) -> int | None:
         """The offset of the record that gave a topic this id; -1 where a checkpoint has it; None: none did."""
-        topic = self._live.get(topic_id) or self._removed.get(topic_id)
+        topic = self._ids.known(topic_id)
         return None if topic is None else topic.offset
 
     def name_of(self, topic_id: TopicId) -> str | None:
         """The name of the topic that was given this id."""
-        topic = self._live.get(topic_id) or self._removed.get(topic_id)
+        topic = self._ids.known(topic_id)
         return None if topic is None else topic.name
 
     def given_to(self, topic_id: TopicId, name: str, partition: int, broker_id: NodeId | None) -> int | None:
         """The offset of the record that gave this broker, if any, this partition of the topic; where nothing says
         more, of the one that gave the topic its id; -1: it was given before a checkpoint, if at all; None: none did."""
-        topic = self._live.get(topic_id) or self._removed.get(topic_id)
+        topic = self._ids.known(topic_id)
         if topic is None or topic.name != name:
             return None if topic is None else topic.offset
         key = topic_id, partition
@@ -190,7 +161,7 @@ class RecordRules:
                 self.distrust()
             else:
                 if type(record) is not NoOpRecord:
-                    self._check_level(record, value, offset, place)
+                    self._levels.on_record(record, value, offset, place, is_trusted=self.is_trusted)
                     decoded.append((offset, record))
             offset += 1
         self.records += offset - base_offset
@@ -210,40 +181,6 @@ class RecordRules:
             offset=offset,
             epoch=place.epoch,
             topic_id=None if topic_id is None else id_text(topic_id),
-        )
-
-    def _check_level(self, record: MetadataRecord, value: bytes, offset: int, place: Place) -> None:
-        if type(record) is FeatureLevelRecord and record.name == FEATURE_NAME:
-            self._level, self._level_from = record.feature_level, f"{place.file} at offset {offset}"
-            self._highest = {}
-        if self._level is None or not self.is_trusted:
-            return
-        highest = self._highest.get(type(record))
-        if highest is None:
-            try:
-                highest = write_version(type(record), self._level)
-            except InvariantViolation as violation:
-                self._above_level(f"the record at offset {offset}: {violation}", offset, place)
-                return
-            self._highest[type(record)] = highest
-        if value[2] > highest:
-            name = type(record).__name__
-            meaning = (
-                f"the {name} at offset {offset} is of version {value[2]}, but at metadata.version {self._level} none "
-                f"above {highest} may be written"
-            )
-            self._above_level(meaning, offset, place)
-
-    def _above_level(self, meaning: str, offset: int, place: Place) -> None:
-        """One finding for all that one level forbids: it may be the level that is wrong, and not so many records."""
-        self._sink.add(
-            "record_above_level",
-            f"{meaning} (the level is from {self._level_from})",
-            group=(self._level, self._level_from),
-            file=place.file,
-            position=place.position,
-            offset=offset,
-            epoch=place.epoch,
         )
 
     def _replay(self, decoded: list[OffsetAndRecord], place: Place) -> None:
@@ -309,67 +246,13 @@ class RecordRules:
     def _may_follow(self, record: MetadataRecord, offset: int, place: Place) -> bool:
         """Whether the record may be replayed; what is wrong about topics and their ids is found here."""
         if isinstance(record, TopicRecord):
-            return self._on_topic(record, offset, place)
+            return self._ids.on_topic(record, offset, place, is_migrated=self._topics.is_migrated)
         if isinstance(record, _OF_A_TOPIC):
-            return self._on_use(record, offset, place)
-        self._values.on_record(record, offset, place, self._names, self._image.cluster)
-        return True
-
-    def _on_topic(self, record: TopicRecord, offset: int, place: Place) -> bool:
-        topic_id, name = record.topic_id, record.name
-        earlier = self._live.get(topic_id) or self._removed.get(topic_id)
-        named = self._names.get(name)
-        where = place.file if place.offsets_are_own else f"offset {offset}"
-        if topic_id == ZERO_TOPIC_ID:
-            self._add("topic_id_null", f"topic {name!r} is given the null id", offset, place, topic_id)
-        elif topic_id == METADATA_TOPIC_ID:
-            meaning = f"topic {name!r} is given the sentinel id of the metadata topic"
-            self._add("topic_id_sentinel", meaning, offset, place, topic_id)
-        elif earlier is not None:
-            meaning = f"topic {name!r} is given an id that {earlier.name!r} was given at {earlier.where}"
-            self._add("topic_id_reused", meaning, offset, place, topic_id)
-        elif named is not None:
-            meaning = f"topic {name!r} is created again, though its id {id_text(named)} was not removed"
-            self._add("topic_name_reused", meaning, offset, place, topic_id)
-        else:
-            why = name_fault(name)
-            if why is not None:
-                self._add("topic_name_invalid", f"the name of a topic: {why}", offset, place, topic_id)
-            self._check_collision(name, topic_id, offset, place)
-            at = -1 if place.offsets_are_own else offset
-            self._live[topic_id] = KnownTopic(name=name, where=where, offset=at)
-            self._names[name] = topic_id
-            return True
-        return False
-
-    def _check_collision(self, name: str, topic_id: TopicId, offset: int, place: Place) -> None:
-        """In a log alone: what a checkpoint has may be older than the rule, or come from ZooKeeper."""
-        if place.offsets_are_own or self._topics.is_migrated:
-            return
-        other = self._collisions.other(name, self._names)
-        if other is not None:
-            meaning = f"topic {name!r} is created beside {other!r}, which metrics take for the same"
-            self._add("topic_name_collides", meaning, offset, place, topic_id)
-
-    def _on_use(
-        self, record: PartitionRecord | PartitionChangeRecord | RemoveTopicRecord, offset: int, place: Place
-    ) -> bool:
-        topic_id, what = record.topic_id, type(record).__name__
-        topic = self._live.get(topic_id)
-        if topic is None:
-            removed = self._removed.get(topic_id)
-            if removed is None:
-                meaning = f"{what} names a topic id that no topic was given"
-                self._add("unknown_topic", meaning, offset, place, topic_id)
-            else:
-                meaning = f"{what} names topic {removed.name!r}, which was removed{removed.removed}"
-                self._add("change_after_removal", meaning, offset, place, topic_id)
-            return False
-        if isinstance(record, RemoveTopicRecord):
-            del self._live[topic_id]
-            self._names.pop(topic.name, None)
-            self.gone.on_removal(topic.name, self._image.configs.of_topic(topic.name))
-            self._removed[topic_id] = msgspec.structs.replace(topic, removed=f" at offset {offset}")
+            topic = self._ids.on_use(record, offset, place)
+            if topic is not None and isinstance(record, RemoveTopicRecord):
+                self.gone.on_removal(topic.name, self._image.configs.of_topic(topic.name))
+            return topic is not None
+        self._values.on_record(record, offset, place, self._ids.names, self._image.cluster)
         return True
 
     def _on_transaction(self, image: MetadataImage, record: MetadataRecord, offset: int, place: Place) -> MetadataImage:
@@ -379,20 +262,18 @@ class RecordRules:
                 meaning = f"{name} at offset {offset}, though the transaction of offset {self._transaction_at} is open"
                 self._add("transaction_broken", meaning, offset, place)
                 return image
-            self._before = (image, dict(self._live), dict(self._removed))
+            self._before = image
+            self._ids.begin()
             self._values.begin()
             self._transaction_at, self._transaction_place = offset, place
             return image
         if self._before is None:
             self._add("transaction_broken", f"{name} at offset {offset}, but no transaction is open", offset, place)
             return image
-        before, live, removed = self._before
-        self._before = None
+        before, self._before = self._before, None
         if isinstance(record, EndTransactionRecord):
             return image
         self._topics.forget()
         self._values.abort()
-        self._collisions.forget()
-        self._live, self._removed = live, removed
-        self._names = {topic.name: topic_id for topic_id, topic in live.items()}
+        self._ids.abort()
         return before
