@@ -25,7 +25,7 @@ from quorum.cli.running import (
 if TYPE_CHECKING:
     from quorum.client.agent_status import AgentLogDir, AgentStatus
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft agent start -c agent.properties")
 
 _PARTITION_COLUMNS: Final = ("Directory", "TopicId", "Leader", "LeaderEpoch")
 _STAGED_COLUMNS: Final = ("Staged", "RemovedAt")

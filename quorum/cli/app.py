@@ -109,6 +109,7 @@ def _told_apart(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _spell_out(app: typer.Typer) -> None:
     """Give each command its whole first sentence in the list of commands, and its examples a line each."""
+    app.info.epilog = _a_line_each(app.info.epilog)
     for info in app.registered_commands:
         info.epilog = _a_line_each(info.epilog)
         info.short_help = info.short_help or _first_paragraph(info.callback)

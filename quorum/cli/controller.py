@@ -14,7 +14,7 @@ from quorum.cli.running import (
     use_one_poller,
 )
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft controller start -c node.properties")
 
 
 @app.command(epilog="Example:  kraft controller start --config /etc/kraft/controller.properties")

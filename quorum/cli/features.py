@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from metadata_log.tools.history import LogHistory
     from quorum.client.client import Client
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft features check /var/lib/kafka/data --target 3.9")
 
 _COLUMNS: Final = ("source", "file", "offset", "type", "version", "reason")
 _SUMMARY: Final = ("type", "version", "records", "in_checkpoints", "first_offset", "reason")

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from metadata_log.tools.decoded import Decoded
     from metadata_log.tools.manifest import Manifest
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(
+    no_args_is_help=True,
+    epilog="Examples:  kraft log verify /var/lib/kafka/data    "
+    "kraft log dump /var/lib/kafka/data --topic orders    "
+    "kraft log diff node-1 node-2 node-3",
+)
 
 app.command("dump", epilog=dump.EPILOG)(dump.run)
 app.command("verify", epilog=verify.EPILOG)(verify.run)

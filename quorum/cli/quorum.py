@@ -18,7 +18,7 @@ from quorum.cli.seconds import a_time
 if TYPE_CHECKING:
     from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft quorum describe --bootstrap-controller localhost:9094")
 
 REPLICATION_COLUMNS: Final = (
     "NodeId", "DirectoryId", "LogEndOffset", "Lag", "LastFetchTimestamp", "LastCaughtUpTimestamp", "Status",

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from quorum.recovery.request import Proposal
     from quorum.recovery.verify import Verification
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(
+    no_args_is_help=True,
+    epilog="Example:  kraft recover inspect /var/lib/kafka/data copies/controller-2 copies/broker-11",
+)
 
 
 @app.command(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from metadata_log.tools.history import LogHistory, State
     from metadata_log.tools.restore import Restored
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft snapshot save /var/lib/kafka/data cluster.backup")
 
 _File = Annotated[Path, typer.Argument(help="The backup.")]
 

@@ -22,7 +22,11 @@ from quorum.cli.storage_rows import rows_of, rows_of_config
 from quorum.node.config import NodeConfig, load_config
 from quorum.node.system_ports import SystemEntropy
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(
+    no_args_is_help=True,
+    epilog="Examples:  kraft storage info /var/lib/kafka/data    "
+    "kraft storage audit /var/lib/kafka/data --image CONTROLLER",
+)
 app.command("audit", epilog=audit.EPILOG)(audit.run)
 
 _DEFAULT_RELEASE: Final = metadata_version(LATEST_PRODUCTION).name

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from quorum.client.client import Client
     from quorum.controller.requests import CreatableTopicResult, DescribedPartition, DescribedTopic
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft topics list --bootstrap-controller localhost:9094")
 
 _PARTITION_COLUMNS: Final = ("Partition", "Leader", "Replicas", "Isr", "Elr", "LastKnownElr", "Offline")
 _EVERY: Final = re.compile("")

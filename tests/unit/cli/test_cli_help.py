@@ -71,6 +71,15 @@ def test_every_command_explains_itself_by_example(words: str, capsys: pytest.Cap
     assert any(f"kraft {words}" in line for line in examples)
 
 
+@pytest.mark.parametrize("group", sorted({words.split()[0] for words in _COMMANDS if " " in words}))
+def test_every_group_of_commands_shows_one_of_them(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([group, "--help"]) == 0
+    _, *examples = capsys.readouterr().out.partition("  Example")[2].splitlines()
+    assert examples
+    commands = {words for words in _COMMANDS if words.startswith(f"{group} ")}
+    assert all(" ".join(line.split()[1:3]) in commands for line in examples)
+
+
 @pytest.mark.parametrize("words", ["", *COMMANDS, "topics create", "log export", "agent describe"])
 def test_help_imports_nothing_heavy(words: str) -> None:
     code = (
