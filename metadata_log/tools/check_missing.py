@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from metadata_log.ids import id_text
+from metadata_log.image import PartitionImage
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.disks import is_brokers_disk
 from metadata_log.tools.due_partitions import own_log
 from metadata_log.tools.finding_advice import QUARANTINED
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Finding, Severity
+from metadata_log.tools.lost_everywhere import Absent, TopicAndPartition, absent_partitions, lost_everywhere
 from metadata_log.tools.manifest import is_export
 from metadata_log.tools.partition_directories import HeldPartitions
 from metadata_log.tools.quarantine import JOURNAL_FILE, Move, QuarantineError, moved_away
@@ -30,9 +32,11 @@ from metadata_log.tools.times import time_text
 
 def check_missing(held: HeldPartitions, view: QuorumView, odd: frozenset[int]) -> Iterator[Finding]:
     """A finding for each directory that is gone; `odd` replicas' logs go another way, and tell nothing."""
+    absent: list[tuple[TopicAndPartition, Absent]] = []
     for index, replica in enumerate(view.replicas):
         if index not in odd and replica.report.is_sound and _has_partitions(held, replica.source):
-            yield from _of_broker(held, replica)
+            yield from _of_broker(held, replica, absent)
+    yield from lost_everywhere(absent)
 
 
 def _has_partitions(held: HeldPartitions, node: NodeSource) -> bool:
@@ -44,7 +48,10 @@ def _has_partitions(held: HeldPartitions, node: NodeSource) -> bool:
     )
 
 
-def _of_broker(held: HeldPartitions, replica: Replica) -> Iterator[Finding]:
+def _of_broker(
+    held: HeldPartitions, replica: Replica, absent: list[tuple[TopicAndPartition, Absent]]
+) -> Iterator[Finding]:
+    """What this broker must have and has not; `absent` takes what it has not, and need not by itself."""
     sink = FindingSink(replica.source.node_id)
     own = own_log(replica, sink)
     if own is None:
@@ -52,16 +59,19 @@ def _of_broker(held: HeldPartitions, replica: Replica) -> Iterator[Finding]:
     listed = [one for disk in replica.source.log_directories for one in held.get(disk.path, ()) if one.is_in_use]
     present = {(one.facts.topic_name, one.facts.partition) for one in listed}
     quarantined = _quarantined(own.disks.values(), sink)
+    missing: dict[TopicAndPartition, tuple[str, PartitionImage]] = {}
     for topic_id, topic in own.now.topics.by_id.items():
         for partition in topic.partitions:
             if (topic.name, partition.partition_id) in present or own.broker_id not in partition.replicas:
                 continue
             due = own.due(topic_id, topic.name, partition)
-            if due is None:
-                continue
             name = f"{topic.name}-{partition.partition_id}"
             if any((other.path / name).exists() for other in own.disks.values()):
                 continue  # made since they were listed
+            if due is None:
+                if name not in quarantined:
+                    missing[topic_id, partition.partition_id] = topic.name, partition
+                continue
             what = (
                 f"{name} is not there, nor on another disk of the broker: the log has the broker as its replica in "
                 f"directory {id_text(own.assigned(partition))}, {due.because}"
@@ -71,6 +81,7 @@ def _of_broker(held: HeldPartitions, replica: Replica) -> Iterator[Finding]:
                 sink.add("partition_missing", what, file=file, topic_id=id_text(topic_id))
             else:
                 _add_quarantined(sink, away, file, id_text(topic_id))
+    absent += absent_partitions(own, missing, listed)
     yield from sink.findings
 
 
