@@ -23,7 +23,7 @@ from quorum.cli.output import OutputFormat, show_json
 from quorum.cli.recover_files import file_lines
 from quorum.cli.recover_options import author
 from quorum.cli.recover_owner import NewOwner, give_audits, give_to_owner, owner_of_new
-from quorum.cli.recover_places import refuse_places, work_root
+from quorum.cli.recover_places import refuse_places, with_warnings_of_places, work_root
 from quorum.cli.recover_show import step_lines
 from quorum.recovery.advice import undo_line
 from quorum.recovery.carry_out import carry_out, clear_away, remedy
@@ -83,7 +83,7 @@ def run_repair(
         proposal = proposal if owner is None else owner.told(proposal)
         changes = _changes(files, proposal, work)
         if not apply:
-            show_proposal(output, proposal, changes)
+            show_proposal(output, with_warnings_of_places(proposal, work), changes)
             return
         records = _carry_out(files, proposal, made, work, held, owner)
     _tell_what_was_done(output, proposal, changes, finished, records)

@@ -7,23 +7,23 @@ from __future__ import annotations
 
 from ipaddress import IPv6Address, ip_address
 
-from quorum.recovery.errors import RefusedError
+from quorum.recovery.errors import WrongOptionError
 
 
 def refuse_no_host(said: str, host: str) -> None:
     """A host that says `every address of this machine`, as a listener may, or nothing; or that no resolver takes.
 
     Raises:
-        RefusedError: it is such a one; `said`: the option as the user wrote it.
+        WrongOptionError: it is such a one; `said`: the option as the user wrote it.
     """
     if host and not is_resolvable(host):
-        raise RefusedError(
+        raise WrongOptionError(
             f"{said}: {host!r} is no name of a host: it has an empty part, or one of more than 63 characters"
         )
     if not _is_no_host(host):
         return
     named = host or "an empty host"
-    raise RefusedError(
+    raise WrongOptionError(
         f"{said}: {named} means every address of the machine that listens, and nobody else can reach it there; name "
         "the host or the address at which the others find this controller"
     )

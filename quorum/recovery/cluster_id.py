@@ -18,7 +18,7 @@ from quorum.recovery.advice import Step, command
 from quorum.recovery.changes import Content, FileChange, Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.errors import AlreadyDoneError, RefusedError, WrongOptionError
 from quorum.recovery.journal import refuse_pending
 from quorum.recovery.liveness import Answer, Heard, silence
 from quorum.recovery.places import Place, find_target
@@ -43,7 +43,7 @@ def propose_cluster_id(
     places = [find_target(files, path) for path in targets]
     identities = [_identity(files, place) for place in places]
     if len({os.path.realpath(place.log_dir) for place in places}) < len(places):
-        raise RefusedError("a directory is named twice: name each once")
+        raise WrongOptionError("a directory is named twice: name each once")
     copies = [read_copy(files, place) for place in places if files.exists(place.metadata)]
     old = _old_id(identities, copies, new_id, is_a_clone=is_a_clone)
     asked = _refuse_live(copies, old, request, is_a_clone=is_a_clone)
@@ -142,9 +142,9 @@ def _check_id(text: str) -> None:
     make = "make one with `kraft storage random-uuid`"
     try:
         if not any(parse_id(text)):
-            raise RefusedError(f"--to {text}: all its bytes are zero, which stands for no id; {make}")
+            raise WrongOptionError(f"--to {text}: all its bytes are zero, which stands for no id; {make}")
     except InvalidIdError as error:
-        raise RefusedError(f"--to: {error}; {make}") from error
+        raise WrongOptionError(f"--to: {error}; {make}") from error
 
 
 def _identity(files: Files, place: Place) -> MetaProperties:

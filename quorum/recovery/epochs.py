@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from quorum.recovery.conflicts import LEAST_GAP
-from quorum.recovery.errors import RefusedError
+from quorum.recovery.errors import RefusedError, WrongOptionError
 from quorum.recovery.survey import Survey
 
 MAX_EPOCH: Final = (1 << 31) - 1
@@ -18,10 +18,10 @@ def check_gap(gap: int) -> None:
     """Let a distance pass that leads above all other epochs.
 
     Raises:
-        RefusedError: it is too short.
+        WrongOptionError: it is too short.
     """
     if gap < LEAST_GAP:
-        raise RefusedError(
+        raise WrongOptionError(
             f"--epoch-gap {gap}: once the repaired log is trimmed, a shorter distance looks as elections do, so give "
             f"{LEAST_GAP} or more, or leave the option out"
         )
@@ -31,12 +31,22 @@ def new_epoch(known: Survey, gap: int) -> int:
     """The epoch in which a repair writes: above every one that any copy knows of.
 
     Raises:
-        RefusedError: `gap` is too short, or epochs run out.
+        WrongOptionError: `gap` is too short, or leads past the last epoch.
+        RefusedError: epochs run out.
     """
     check_gap(gap)
-    if known.greatest_epoch + gap > MAX_EPOCH - 1:
+    room = MAX_EPOCH - 1 - known.greatest_epoch
+    if room < LEAST_GAP:
+        holders = ", ".join(copy.label for copy in known.copies if copy.greatest_epoch == known.greatest_epoch)
         raise RefusedError(
-            f"--epoch-gap {gap}: epoch {known.greatest_epoch} + {gap} is more than an epoch can be ({MAX_EPOCH}): "
-            "give less"
+            f"epoch {known.greatest_epoch}{f' of {holders}' if holders else ''} leaves no room for a new one: epochs "
+            f"end at {MAX_EPOCH}, and no cluster comes there by elections. Look for a file that was changed (its "
+            "quorum-state, compare with the epochs of its log: kraft log timeline), and restore that from a backup, or "
+            "leave the copy out"
+        )
+    if gap > room:
+        raise WrongOptionError(
+            f"--epoch-gap {gap}: epoch {known.greatest_epoch} + {gap} is more than an epoch can be ({MAX_EPOCH}): give "
+            f"{room} at most"
         )
     return known.greatest_epoch + gap

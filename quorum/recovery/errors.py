@@ -5,7 +5,7 @@ Decides: nothing. Each message says what was wrong and what to do.
 
 from __future__ import annotations
 
-from metadata_log.errors import MetadataLogError
+from metadata_log.errors import MetadataLogError, WrongUseError
 
 
 class RecoveryError(MetadataLogError):
@@ -14,6 +14,10 @@ class RecoveryError(MetadataLogError):
 
 class RefusedError(RecoveryError):
     """A repair that is not done, since it might destroy something: nothing was changed."""
+
+
+class WrongOptionError(RefusedError, WrongUseError):
+    """A repair that is not done for how it was asked for, whatever the directories hold."""
 
 
 class AlreadyDoneError(RefusedError):

@@ -18,7 +18,7 @@ from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
 from metadata_log.segment import segment_bases
 from metadata_log.tools.disks import is_topics_partition
 from metadata_log.tools.manifest import MANIFEST_FILE, Manifest, parse_manifest
-from quorum.recovery.errors import RefusedError
+from quorum.recovery.errors import RefusedError, WrongOptionError
 
 HELD_SUFFIX: Final = ".recover-held"
 """Of meta.properties while a repair is under way: nothing starts on the directory meanwhile."""
@@ -67,7 +67,7 @@ def find_place(files: Files, path: str) -> Place:
     """The log directory that `path` is, holds, or lies in.
 
     Raises:
-        RefusedError: it is none, or holds several.
+        WrongOptionError: it is none, or holds several.
         OSError: it cannot be read; whether it exists is not known where its parent is closed.
     """
     path = os.path.normpath(path)
@@ -75,9 +75,9 @@ def find_place(files: Files, path: str) -> Place:
         try:
             files.listdir(path)
         except FileNotFoundError as error:
-            raise RefusedError(f"{path} does not exist: give a log directory, an entry of log.dirs") from error
+            raise WrongOptionError(f"{path} does not exist: give a log directory, an entry of log.dirs") from error
     if not files.is_dir(path):
-        raise RefusedError(f"{path} is a file: give the log directory that it lies in, an entry of log.dirs")
+        raise WrongOptionError(f"{path} is a file: give the log directory that it lies in, an entry of log.dirs")
     found = _place_at(files, path)
     if found is not None:
         return found
@@ -91,8 +91,8 @@ def find_place(files: Files, path: str) -> Place:
         return holding[0]
     if len(holding) > 1:
         names = ", ".join(place.log_dir for place in holding)
-        raise RefusedError(f"{path} holds several log directories ({names}): name the one that is meant")
-    raise RefusedError(
+        raise WrongOptionError(f"{path} holds several log directories ({names}): name the one that is meant")
+    raise WrongOptionError(
         f"{path} holds no metadata log: give the log directory that holds {METADATA_DIRECTORY}, in Kafka's "
         "configuration metadata.log.dir or the first of log.dirs"
     )

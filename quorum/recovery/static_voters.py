@@ -20,7 +20,7 @@ from quorum.recovery.addresses import refuse_no_host
 from quorum.recovery.advice import Step, never_again, rejoin, start_line
 from quorum.recovery.changes import Rewrite
 from quorum.recovery.copies import Copy
-from quorum.recovery.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.errors import AlreadyDoneError, RefusedError, WrongOptionError
 from quorum.recovery.homes import Home, take_home
 from quorum.recovery.new_log import opening_batch, unvoted
 from quorum.recovery.outlook import Outlook, look_ahead
@@ -56,7 +56,7 @@ def parse_static_voter(text: str) -> StaticVoter:
     """
     match = _STATIC.fullmatch(text.strip())
     if match is None or not 0 < int(match["port"]) < 1 << 16:
-        raise RefusedError(f"{text!r} is no static voter: write id@host:port")
+        raise WrongOptionError(f"{text!r} is no static voter: write id@host:port")
     refuse_no_host(f"{text!r}", match["host"].strip("[]"))
     return StaticVoter(node_id=int(match["id"]), address=f"{match['host']}:{int(match['port'])}")
 
@@ -94,7 +94,7 @@ def _check_members(owned: Sequence[Copy], named: Sequence[StaticVoter]) -> list[
     ids = [voter.node_id for voter in named]
     twice = next((node_id for node_id in ids if ids.count(node_id) > 1), None)
     if twice is not None:
-        raise RefusedError(f"--set names node {twice} twice: each once")
+        raise WrongOptionError(f"--set names node {twice} twice: each once")
     nodes = [copy.node_id for copy in owned]
     for copy in owned:
         if copy.node_id not in ids:

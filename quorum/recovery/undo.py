@@ -17,7 +17,7 @@ from metadata_log.files import Files
 from quorum.recovery.advice import command, undo_line
 from quorum.recovery.changes import Content, FileChange, Rewrite, sha256_of
 from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.errors import RefusedError
+from quorum.recovery.errors import RefusedError, WrongOptionError
 from quorum.recovery.journal import (
     BACKUP_DIRECTORY,
     DONE,
@@ -49,7 +49,7 @@ def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:
         RefusedError: there is none, a node has run since, or the backup is damaged.
     """
     if not files.exists(log_dir):
-        raise RefusedError(f"{log_dir} does not exist: give the log directory that was repaired")
+        raise WrongOptionError(f"{log_dir} does not exist: give the log directory that was repaired")
     waiting = pending(files, log_dir)
     if waiting is not None and waiting.undoes is None:
         return _foreseen(files, msgspec.structs.replace(waiting, log_dir=log_dir), work_root)

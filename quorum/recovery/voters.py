@@ -23,7 +23,7 @@ from quorum.recovery.advice import Step, command, contact, is_ours, never_again,
 from quorum.recovery.changes import Rewrite
 from quorum.recovery.clones import of_the_clone
 from quorum.recovery.copies import Copy
-from quorum.recovery.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.errors import AlreadyDoneError, RefusedError, WrongOptionError
 from quorum.recovery.homes import homes_of, take_home
 from quorum.recovery.new_log import opening_batch, unvoted
 from quorum.recovery.outlook import Outlook, look_ahead
@@ -50,20 +50,20 @@ def parse_named_voter(text: str) -> NamedVoter:
     """A voter written `id@host:port[/grpc-port][:directory-id]`.
 
     Raises:
-        RefusedError: it is none.
+        WrongOptionError: it is none.
     """
     match = _SET.fullmatch(text.strip())
     if match is None:
-        raise RefusedError(f"--set {text!r}: write id@host:port, id@host:port/grpc-port, and perhaps :directory-id")
+        raise WrongOptionError(f"--set {text!r}: write id@host:port, id@host:port/grpc-port, and perhaps :directory-id")
     refuse_no_host(f"--set {text!r}", match["host"].strip("[]"))
     ports = [int(match["port"]), *([int(match["grpc"])] if match["grpc"] else [])]
     for port in ports:
         if not 0 < port < 1 << 16:
-            raise RefusedError(f"--set {text!r}: {port} is not a port")
+            raise WrongOptionError(f"--set {text!r}: {port} is not a port")
     try:
         directory_id = None if match["directory"] is None else parse_directory_id(match["directory"])
     except InvalidIdError as error:
-        raise RefusedError(f"--set {text!r}: {error}") from error
+        raise WrongOptionError(f"--set {text!r}: {error}") from error
     return NamedVoter(
         node_id=int(match["id"]),
         host=match["host"].strip("[]"),
@@ -108,11 +108,13 @@ def _new_set(source: Copy, owned: Sequence[Copy], named: Sequence[NamedVoter]) -
     try:
         voters = VoterSet.of(_voter(before, owned, one, listener) for one in named)
     except InvalidVoterError as error:
-        raise RefusedError(f"--set: {error}") from error
+        raise WrongOptionError(f"--set: {error}") from error
     where = [(at.host, at.port) for voter in voters for at in voter.endpoints]
     twice = next((at for at in where if where.count(at) > 1), None)
     if twice is not None:
-        raise RefusedError(f"--set: {twice[0]}:{twice[1]} is named twice: each voter listens at an address of its own")
+        raise WrongOptionError(
+            f"--set: {twice[0]}:{twice[1]} is named twice: each voter listens at an address of its own"
+        )
     return voters
 
 

@@ -177,7 +177,7 @@ SURVIVOR_MISUSES: Final = (
     Case(
         "too wide an epoch gap",
         lambda b: standalone(b, b.node("basic", 1), "--epoch-gap", 2147483646),
-        r"more than an epoch can be \(2147483647\): give less",
+        r"more than an epoch can be \(2147483647\): give 2147483645 at most",
     ),
     Case(
         "an endpoint that is none",

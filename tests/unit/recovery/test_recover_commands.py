@@ -196,9 +196,52 @@ def test_a_directory_that_is_named_twice_is_not_said_to_be_in_use(
     (node / ".lock").touch()
     words = ["--set", "1@host1:9093", "--set", "2@host2:9093", "--set", "3@host3:9093", "--missing", "rest", *NO_WAIT]
 
-    assert run(["recover", "voters", "--dir", str(node), "--dir", f"{node}/../{node.name}", *words]) == 1
+    assert run(["recover", "voters", "--dir", str(node), "--dir", f"{node}/../{node.name}", *words]) == 2
 
     assert capsys.readouterr().err == "kraft: a directory is named twice: name each once\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("standalone", "--dir", "NONE", "--missing", "rest"),
+        ("standalone", "--dir", "NODE", "--missing", "some"),
+        ("standalone", "--dir", "NODE", "--missing", "rest", "--epoch-gap", "1"),
+        ("standalone", "--dir", "NODE", "--missing", "rest", "--work", "NODE/backup"),
+        ("standalone", "--dir", "NODE/meta.properties", "--missing", "rest"),
+        ("voters", "--dir", "NODE", "--set", "nobody", "--missing", "rest"),
+        ("voters", "--dir", "NODE", "--set", "1@0.0.0.0:9093", "--missing", "rest"),
+        ("voters", "--dir", "NODE", "--set", "1@host1:0", "--missing", "rest"),
+        ("from-broker", "--broker-dir", "NODE", "--dir", "NEW", "--node-id", "1", "--endpoint", "host1:9093"),
+        ("from-broker", "--broker-dir", "NODE", "--dir", "NEW", "--node-id", "1", "--endpoint", "CONTROLLER://0.0.0.0:1"),
+        ("cluster-id", "--dir", "NODE", "--to", "short"),
+        ("truncate", "--dir", "NODE", "--missing", "rest"),
+        ("truncate", "--dir", "NODE", "--to", "9", "--before", "9", "--missing", "rest"),
+        ("undo", "--dir", "NONE"),
+        ("inspect", "NONE"),
+        ("verify", "NONE"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_the_words_alone_is_wrong_use(words: tuple[str, ...], clusters: Path, tmp_path: Path) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    here = {"NODE": str(node), "NONE": str(tmp_path / "none"), "NEW": str(tmp_path / "new")}
+    named = [next((word.replace(name, path) for name, path in here.items() if name in word), word) for word in words]
+    assert run(["recover", *named]) == 2
+
+
+def test_a_dry_run_says_that_the_backup_could_not_be_written(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = Bench(clusters, tmp_path).node("basic", 1)
+    words = ["recover", "standalone", "--dir", str(node), "--missing", "rest", *NO_WAIT]
+    file = tmp_path / "file"
+    file.touch()
+    assert run([*words, "--work", f"{file}/backups"]) == 0
+    said = capsys.readouterr().out
+    assert f"WARNING: --apply could not write its backup below {file}/backups ({file}: Not a directory)" in said
+    assert run([*words, "--work", str(tmp_path / "elsewhere" / "backups")]) == 0
+    assert "could not write" not in capsys.readouterr().out
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_a_repair_that_could_not_be_told_is_said_to_be_done(clusters: Path, tmp_path: Path) -> None:

@@ -7,11 +7,12 @@ import pytest
 
 from metadata_log.directory import read_meta_properties
 from metadata_log.files import read_file
+from metadata_log.offsets import Epoch
 from metadata_log.quorum_state import read_quorum_state, write_quorum_state
 from metadata_log.voters import Endpoint
 from quorum.recovery.cluster_id import propose_cluster_id
 from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.errors import AlreadyDoneError
+from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.liveness import Answer, Heard
 from quorum.recovery.places import find_place
 from quorum.recovery.request import Proposal
@@ -146,3 +147,16 @@ def test_a_read_only_disk_is_said_and_left() -> None:
     assert "read-only file system. Nothing was changed in /data: mount the file system for writing (--work" in said
     files.read_only = False
     assert tree(files, "/data") == before
+
+
+def test_an_epoch_that_leaves_no_room_is_named_with_the_copy_that_has_it() -> None:
+    files = load("failovers/node-1/data")
+    path = "/data/__cluster_metadata-0"
+    state = read_quorum_state(files, path)
+    assert state is not None
+    write_quorum_state(files, path, msgspec.structs.replace(state, leader_epoch=Epoch((1 << 31) - 1)))
+    with pytest.raises(RefusedError, match=r"epoch 2147483647 of node 1 \(/data\) leaves no room.*quorum-state"):
+        propose_standalone(files, "/data", [], request())
+    write_quorum_state(files, path, msgspec.structs.replace(state, leader_epoch=Epoch((1 << 31) - 3000)))
+    repair(files, lambda files: propose_standalone(files, "/data", [], request()), "/data")
+    assert read_copy(files, find_place(files, "/data")).end.epoch == (1 << 31) - 2000

@@ -50,7 +50,7 @@ def test_where_one_may_not_look_the_others_are_checked(clusters: Path, capsys: p
 
 
 def test_one_directory_alone_that_is_none_is_an_error(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["recover", "verify", str(bench.root / "none")]) == 1
+    assert run(["recover", "verify", str(bench.root / "none")]) == 2
     assert "does not exist" in capsys.readouterr().err
 
 
