@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from metadata_log import acl_codes
 from metadata_log.ids import id_text
 from metadata_log.image import (
     AclEntry,
@@ -34,12 +35,9 @@ Node = Mapping[str, "Node"] | str
 _PROTOCOLS: Final = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
 _RECOVERY: Final = {0: "RECOVERED", 1: "RECOVERING"}
 _SCRAM: Final = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
-_RESOURCES: Final = ("UNKNOWN", "ANY", "TOPIC", "GROUP", "CLUSTER", "TRANSACTIONAL_ID", "DELEGATION_TOKEN", "USER")
+_RESOURCES: Final = ("UNKNOWN", "ANY", *(one.name for one in acl_codes.ResourceType))
 _PATTERNS: Final = ("UNKNOWN", "ANY", "MATCH", "LITERAL", "PREFIXED")
-_OPERATIONS: Final = (
-    "UNKNOWN", "ANY", "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION",
-    "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS", "TWO_PHASE_COMMIT",
-)  # fmt: skip
+_OPERATIONS: Final = ("UNKNOWN", "ANY", *(one.name for one in acl_codes.Operation))
 _PERMISSIONS: Final = ("UNKNOWN", "ANY", "DENY", "ALLOW")
 
 

@@ -6,7 +6,7 @@ and where they stand.
 Source: Kafka's AclControlManager gives each entry a random id that none has, and adds no entry that is there under
 another; the authorizer of every broker and controller stops at either (AclCache.addAcl), and keeps what it had. It
 refuses what only filters name (ANY, MATCH) and what no code of Kafka's stands for (validateNewAcl); replay takes such a
-code for UNKNOWN. Codes: AclOperation, ResourceType, PatternType and AclPermissionType of Kafka 4.3.
+code for UNKNOWN.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.acl_codes import ALLOW, DENY, LITERAL, PREFIXED, UNKNOWN, Operation, ResourceType
 from metadata_log.ids import Uuid, id_text
 from metadata_log.image import AclEntry, AclsImage
 from metadata_log.image.access_builder import entry_of
@@ -23,27 +24,21 @@ from metadata_log.tools.verify_values import KindAndFault
 
 _NULL_ID = Uuid(bytes(16))
 
-_LAST_OPERATION: Final = 15
-_LAST_RESOURCE_TYPE: Final = 7
-_LAST_PATTERN_TYPE: Final = 4
-_LAST_PERMISSION_TYPE: Final = 3
-_FIRST: Final = 2
-"""Of operations, resource types and permissions: before it are UNKNOWN and ANY."""
-_FIRST_PATTERN_TYPE: Final = 3
-"""LITERAL: before it is MATCH, too."""
+_LAST_OPERATION: Final = max(Operation)
+_LAST_RESOURCE_TYPE: Final = max(ResourceType)
 
 
 def entry_fault(record: AccessControlEntryRecord, *, may_be_unknown: bool) -> str | None:
     """What is wrong with what an entry says. `may_be_unknown`: it may come from ZooKeeper, which was not asked for all
     that controllers ask for; no code but Kafka's came from there either."""
     codes = (
-        ("resource type", record.resource_type, _FIRST, _LAST_RESOURCE_TYPE),
-        ("pattern type", record.pattern_type, _FIRST_PATTERN_TYPE, _LAST_PATTERN_TYPE),
-        ("operation", record.operation, _FIRST, _LAST_OPERATION),
-        ("permission", record.permission_type, _FIRST, _LAST_PERMISSION_TYPE),
+        ("resource type", record.resource_type, ResourceType.TOPIC, _LAST_RESOURCE_TYPE),
+        ("pattern type", record.pattern_type, LITERAL, PREFIXED),
+        ("operation", record.operation, Operation.ALL, _LAST_OPERATION),
+        ("permission", record.permission_type, DENY, ALLOW),
     )
     for what, code, first, last in codes:
-        if not (0 if may_be_unknown else first) <= code <= last:
+        if not (UNKNOWN if may_be_unknown else first) <= code <= last:
             return f"an entry of {what} {code}, where entries have {first} to {last}: it is no such entry to anybody"
     if may_be_unknown:
         return None

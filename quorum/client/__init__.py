@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from metadata_log.acl_codes import ANY
+from metadata_log.acl_codes import Operation as AclOperation
+from metadata_log.acl_codes import ResourceType as AclResourceType
 from metadata_log.image import AclEntry, ConfigResource, QuotaEntity
 from metadata_log.image import ResourceType as ConfigResourceType
 from quorum.client.admin import Admin
@@ -35,9 +38,6 @@ from quorum.client.errors import (
 from quorum.client.quorum_status import NodeListeners, QuorumStatus, ReplicaStatus
 from quorum.client.topic_collection import TopicCollection, TopicIdCollection, TopicNameCollection
 from quorum.client.transfer import Transferred
-from quorum.controller.acl_codes import ANY
-from quorum.controller.acl_codes import Operation as AclOperation
-from quorum.controller.acl_codes import ResourceType as AclResourceType
 from quorum.controller.requests import (
     AclCreationResult,
     AclDeletionResult,

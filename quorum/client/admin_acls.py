@@ -8,11 +8,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 
+from metadata_log import acl_codes
 from metadata_log.image import AclEntry
 from metadata_log.offsets import Offset
 from quorum.client.admin_results import Results, outcomes_of
 from quorum.client.client import Client
-from quorum.controller import acl_codes
 from quorum.controller.requests import (
     AclCreationResult,
     AclDeletionResult,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from metadata_log.acl_codes import ALLOW, ANY, DENY, LITERAL, MATCH, PREFIXED, WILDCARD, Operation, ResourceType
 from metadata_log.ids import Uuid
 from metadata_log.image import AclEntry, AclsImage
-from quorum.controller.acl_codes import ALLOW, ANY, DENY, LITERAL, MATCH, PREFIXED, WILDCARD, Operation, ResourceType
 from quorum.controller.requests.acls import AclFilter
 
 RESOURCE_TYPES: Final = frozenset(int(each) for each in ResourceType)

@@ -14,9 +14,9 @@ import ipaddress
 from collections.abc import Iterator
 from typing import Final
 
+from metadata_log.acl_codes import ALLOW, LITERAL, WILDCARD, Operation
 from metadata_log.ids import Uuid
 from metadata_log.image import AclEntry, AclsImage, Map
-from quorum.controller.acl_codes import ALLOW, LITERAL, WILDCARD, Operation
 
 WILDCARD_PRINCIPAL: Final = "User:*"
 _IMPLY: Final[dict[int, frozenset[Operation]]] = {

@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.acl_codes import CLUSTER_RESOURCE_NAME, Operation, ResourceType
 from metadata_log.image import MetadataImage
-from quorum.controller.acl_codes import CLUSTER_RESOURCE_NAME, Operation, ResourceType
 from quorum.controller.authorizer import Authorizer
 from quorum.errors import Error
 

@@ -12,10 +12,10 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.acl_codes import ALLOW, DENY, LITERAL, PREFIXED, Operation, ResourceType
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.image import AclEntry, ConfigResource, MetadataImage, PartitionImage, QuotaEntity, TopicImage
 from quorum.controller import requests as r
-from quorum.controller.acl_codes import ALLOW, DENY, LITERAL, PREFIXED, Operation, ResourceType
 
 Holds = Callable[[MetadataImage], bool]
 _TOPIC: Final = 2

@@ -6,10 +6,10 @@ should believe that they hold.
 
 from __future__ import annotations
 
+from metadata_log.acl_codes import ALLOW, CLUSTER_RESOURCE_NAME, DENY, LITERAL, PREFIXED, ResourceType
 from metadata_log.ids import Uuid
 from metadata_log.image import AclEntry
 from metadata_log.records import AccessControlEntryRecord
-from quorum.controller.acl_codes import ALLOW, CLUSTER_RESOURCE_NAME, DENY, LITERAL, PREFIXED, ResourceType
 from quorum.controller.acl_filters import OPERATIONS, RESOURCE_TYPES
 from quorum.controller.context import CLUSTER, Operation, RequestContext, authorize
 from quorum.controller.requests import AclCreationResult, CreateAcls, CreateAclsResponse

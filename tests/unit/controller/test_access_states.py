@@ -9,8 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from metadata_log.acl_codes import ALLOW, ANY, DENY, LITERAL, PREFIXED, WILDCARD, Operation, ResourceType
 from metadata_log.image import AclEntry
-from quorum.controller.acl_codes import ALLOW, ANY, DENY, LITERAL, PREFIXED, WILDCARD, Operation, ResourceType
 from quorum.controller.acl_filters import is_meant
 from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig

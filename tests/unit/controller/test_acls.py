@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from metadata_log.acl_codes import ALLOW, ANY, DENY, LITERAL, MATCH, PREFIXED, Operation, ResourceType
 from metadata_log.image import AclEntry
 from metadata_log.records import AccessControlEntryRecord, RemoveAccessControlEntryRecord
-from quorum.controller.acl_codes import ALLOW, ANY, DENY, LITERAL, MATCH, PREFIXED, Operation, ResourceType
 from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from metadata_log.acl_codes import ALLOW, DENY, LITERAL, PREFIXED, Operation, ResourceType
 from metadata_log.ids import Uuid
 from metadata_log.image import AclEntry, AclsImage, Map, MetadataImage
-from quorum.controller.acl_codes import ALLOW, DENY, LITERAL, PREFIXED, Operation, ResourceType
 from quorum.controller.authorizer import Authorizer
 from quorum.controller.context import ANONYMOUS, CLUSTER, RequestContext, Resource, authorize
 from quorum.errors import Error

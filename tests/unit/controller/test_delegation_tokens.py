@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from metadata_log.acl_codes import ALLOW, LITERAL, Operation, ResourceType
 from metadata_log.image import DelegationToken
 from metadata_log.records import AccessControlEntryRecord, DelegationTokenRecord, RemoveDelegationTokenRecord
-from quorum.controller.acl_codes import ALLOW, LITERAL, Operation, ResourceType
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.requests import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from metadata_log.acl_codes import ALLOW, LITERAL, Operation, ResourceType
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, TopicId
 from metadata_log.records import AccessControlEntryRecord, RemoveTopicRecord
-from quorum.controller.acl_codes import ALLOW, LITERAL, Operation, ResourceType
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.requests import (
