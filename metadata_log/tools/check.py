@@ -111,7 +111,7 @@ def _check(sources: Sources) -> CheckReport:
     found += check_leaders(view)
     found += nothing_in_common(view, with_any=True)
     found += absent_voters(view, sources.parents, [one.node_id for one in (*unread, *aliens)])
-    is_tie = diff.bounds.lower < view.bounds.lower
+    is_tie = diff.bounds.lower < view.bounds.lower  # where replicas part in a tie, nothing past that is certain
     view, proved = check_proof(sources.nodes, held, view, newest_image(view, odd))
     found += _besides(proved, found)
     image = newest_image(view, odd)

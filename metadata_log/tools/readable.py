@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from metadata_log.errors import CorruptFileError
+from metadata_log.errors import CorruptFileError, MetadataLogError
 from metadata_log.tools.findings import Finding, finding
 from metadata_log.tools.sources import NodeSource, Sources, Unread, find_sources
 from metadata_log.tools.verify import directory_signature
@@ -56,9 +56,9 @@ def finding_of(one: Unread) -> Finding:
     return finding("unreadable_file", meaning, node_id=one.node_id, file=str(one.path))
 
 
-def why_unread(error: OSError | CorruptFileError) -> str:
+def why_unread(error: OSError | MetadataLogError) -> str:
     """Why it cannot be read, and what to do, in words that name the file."""
-    if isinstance(error, CorruptFileError):
+    if not isinstance(error, OSError) or error.filename is None:
         return str(error)
     more = ": run this as the user that the node runs as" if isinstance(error, PermissionError) else ""
-    return f"{error.filename}: {error.strerror or error}{more}"
+    return f"{error.filename}: {error.strerror}{more}"

@@ -361,7 +361,7 @@ def _may_differ(one: State, other: State) -> bool:
 def _moment(before: dict[str, str], after: dict[str, str], state: State, what: str) -> Moment:
     end = state.image.offset_and_epoch
     return Moment(
-        end_offset=int(end.offset) if what != "begins" else state.end,
+        end_offset=state.end,
         epoch=int(end.epoch),
         time_ms=state.image.last_contained_timestamp_ms,
         what=what,

@@ -53,6 +53,12 @@ def rows_of_config(config: Path) -> list[dict[str, object]]:
 
 
 def rows_of(directories: list[Path]) -> list[dict[str, object]]:
+    """What is at these paths: log directories, nodes, or what holds them; and what is none of these.
+
+    Raises:
+        CliError: there is no such directory.
+        OSError, CorruptFileError: the only one cannot be read.
+    """
     from metadata_log.tools.sources import (  # noqa: PLC0415  (only when it is asked for)
         SourceError,
         Sources,
@@ -98,7 +104,6 @@ def _is_bare_log(node: NodeSource, named: Path) -> bool:
 
 def _of_bare_log(node: NodeSource) -> dict[str, object]:
     """The row of a metadata log by itself, which is no log directory and is not to be made one."""
-
     path, identity = str(node.metadata), node.identity
     row, look = _row(path), "kraft log dump shows its records, kraft log verify checks it"
     if identity is None:
@@ -111,7 +116,7 @@ def _of_bare_log(node: NodeSource) -> dict[str, object]:
     try:
         return row | _describe_log(OsFiles(), path)
     except (MetadataLogError, OSError) as error:
-        return row | {"problem": f"{row['problem']}; {_sentence(error)}"}
+        return row | {"problem": f"{row['problem']}; {_why(error)}"}
 
 
 def _identity(found: MetaProperties) -> dict[str, object]:
@@ -124,9 +129,13 @@ def _identity(found: MetaProperties) -> dict[str, object]:
 
 def _closed(one: Unread) -> dict[str, object]:
     """The row of what cannot be looked into."""
-    from metadata_log.tools.readable import why_unread  # noqa: PLC0415  (only when it is asked for)
+    return _row(str(one.path)) | {"node_id": one.node_id, "problem": _why(one.error)}
 
-    return _row(str(one.path)) | {"node_id": one.node_id, "problem": why_unread(one.error)}
+
+def _why(error: MetadataLogError | OSError) -> str:
+    from metadata_log.tools.readable import why_unread  # noqa: PLC0415  (only when something is wrong)
+
+    return why_unread(error)
 
 
 def _by_number(row: dict[str, object]) -> tuple[bool, int]:
@@ -156,16 +165,8 @@ def _describe(path: str, node_id: int | None = None) -> dict[str, object]:
         if files.exists(metadata):
             row |= _describe_log(files, metadata)
     except (MetadataLogError, OSError) as error:
-        row["problem"] = _sentence(error) if row["problem"] is None else f"{row['problem']}; {_sentence(error)}"
+        row["problem"] = _why(error) if row["problem"] is None else f"{row['problem']}; {_why(error)}"
     return row
-
-
-def _sentence(error: MetadataLogError | OSError) -> str:
-    """What is wrong, and with what file, in words."""
-    if isinstance(error, OSError) and error.filename is not None:
-        more = ": run this as the user that the node runs as" if isinstance(error, PermissionError) else ""
-        return f"{error.filename}: {error.strerror}{more}"
-    return str(error)
 
 
 def _unformatted(files: OsFiles, path: str) -> str:

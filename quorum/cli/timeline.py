@@ -112,8 +112,7 @@ def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str
         except (HistoryError, RemovedMeanwhileError, OSError) as error:
             if len(places) + len(sources.unread) == 1:
                 raise
-            why = why_unread(error) if isinstance(error, OSError) else str(error)
-            problems.append(f"{place} is left out: {why}")
+            problems.append(f"{place} is left out: {why_unread(error)}")
     if not found and not problems:
         raise wrong_use(f"{', '.join(map(str, paths))}: a checkpoint does not say when: give segments")
     return found, problems, is_short
