@@ -68,7 +68,8 @@ def truncate(
     It must be proven that nothing committed goes: by the copies of a majority of the voters, since what is cut is an
     unfinished write, or since a checkpoint holds it; else --accept-data-loss. Without --apply nothing is changed.
     """
-    if (to is None) == (before is None):
+    offset = before if to is None else to
+    if offset is None or None not in (to, before):
         raise typer.BadParameter("say where: --to OFFSET drops what comes after, --before OFFSET what stands before")
     target = single(directory)
 
@@ -76,10 +77,8 @@ def truncate(
         from quorum.recovery.trim import propose_trim  # noqa: PLC0415
         from quorum.recovery.truncate import propose_truncate  # noqa: PLC0415
 
-        if before is not None:
-            return propose_trim(files, text_of(target), shared.copies, before, shared.request)
-        assert to is not None
-        return propose_truncate(files, text_of(target), shared.copies, to, shared.request)
+        cut = propose_trim if to is None else propose_truncate
+        return cut(files, text_of(target), shared.copies, offset, shared.request)
 
     shared.run("truncate", propose, [target])
 

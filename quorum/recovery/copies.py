@@ -17,7 +17,7 @@ from metadata_log.tools.history import State
 from metadata_log.tools.verify_chain import Election
 from metadata_log.voters import VoterSet
 from quorum.recovery.beside import Unread
-from quorum.recovery.copy_parts import BatchSums, CheckpointFile, SegmentPart, Stop
+from quorum.recovery.copy_parts import BatchSums, CheckpointFile, PassedOver, SegmentPart, Stop
 from quorum.recovery.let_go import Audited
 from quorum.recovery.named_nodes import NamedNodes
 from quorum.recovery.places import Place
@@ -31,7 +31,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         end: of the safe part: offset and the epoch of the record before it; -1 for the epoch where there is none.
         spans: the epochs of the safe part of its segments.
         origin: the checkpoint that its metadata begins with; None: offset 0.
-        passed_over: damage before `start_offset`, in what `origin` holds: the safe part begins behind it.
+        passed_over: damage before `start_offset`, in what `origin` holds; None: none.
         state: the metadata and the quorum at `end`; None: it cannot be told, and `problem` says why.
         is_newer: `problem` is a record of newer software.
         quorum_problem, unread: why quorum-state, and which files beside the log, say nothing usable.
@@ -54,7 +54,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     segments: tuple[SegmentPart, ...]
     spans: tuple[EpochSpan, ...]
     stop: Stop | None
-    passed_over: Stop | None
+    passed_over: PassedOver | None
     checkpoints: tuple[CheckpointFile, ...]
     origin: CheckpointFile | None
     state: State | None

@@ -91,6 +91,16 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return f"{self.file}, position {self.position} (offset {self.offset}): {self.what}"
 
 
+class PassedOver(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Damage in what a whole checkpoint holds, of that name: the safe part begins at the checkpoint's end."""
+
+    stop: Stop
+    held_by: str
+
+    def __str__(self) -> str:
+        return str(self.stop)
+
+
 def stop_before(batch: LocatedBatch, file: str, end: int, epoch: int, false_starts: Sequence[int]) -> Stop | None:
     """Why a batch does not go on from a safe part with this end and last epoch (-1: none yet), or None."""
     header = batch.header

@@ -29,7 +29,16 @@ from metadata_log.tools.scan import Damage, Fault, scan
 from quorum.recovery.beside import read_beside
 from quorum.recovery.checkpoints import damage_of, load_checkpoint
 from quorum.recovery.copies import Copy
-from quorum.recovery.copy_parts import BatchSums, CheckpointFile, SegmentPart, Stop, is_noop, opens_repair, stop_before
+from quorum.recovery.copy_parts import (
+    BatchSums,
+    CheckpointFile,
+    PassedOver,
+    SegmentPart,
+    Stop,
+    is_noop,
+    opens_repair,
+    stop_before,
+)
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.let_go import audited_of
 from quorum.recovery.named_nodes import NamedNodes
@@ -76,7 +85,7 @@ class _Reader:
         self._parts: list[SegmentPart] = []
         self._spans: list[EpochSpan] = []
         self._stop: Stop | None = None
-        self._passed_over: Stop | None = None
+        self._passed_over: PassedOver | None = None
         self._is_cut = False
         self._start: int | None = None
         self._end = 0
@@ -150,12 +159,10 @@ class _Reader:
                     self._on_damage(found, path)
                     continue
                 end = found.position + found.header.size_in_bytes
-                if self._resumes_after(found):
-                    skipped = safe_size = end
-                elif self._resumes_with(found, path):
-                    skipped = found.position
-                    safe_size = end if self._takes(found, path) else skipped
-                elif self._takes(found, path):
+                resumed = self._resumes_at(found, path)
+                if resumed is not None:
+                    skipped = safe_size = resumed
+                if resumed != end and self._takes(found, path):
                     safe_size = end
         self._parts.append(SegmentPart(base=base, size=size, safe_size=safe_size, skipped=skipped))
 
@@ -170,33 +177,23 @@ class _Reader:
         self._start = self._end = int(origin.end.offset)
         self._stop_at(path, 0, f"this segment begins at {base}, where {self._end} is due", is_torn=False)
 
-    def _resumes_after(self, found: LocatedBatch) -> bool:
-        """Whether the log, damaged before, has come to the end of the checkpoint with this batch."""
-        origin, header = self._stopped_before, found.header
-        if origin is None or (header.next_offset, header.partition_leader_epoch) != (origin.offset, origin.epoch):
-            return False
-        self._resume(origin)
-        return True
-
-    def _resumes_with(self, found: LocatedBatch, path: str) -> bool:
-        """Whether this batch goes on from the end of the checkpoint, in a log that is damaged before."""
-        origin = self._stopped_before
-        if origin is None or stop_before(found, path, int(origin.offset), int(origin.epoch), self._false_starts):
-            return False
-        self._resume(origin)
-        return True
-
-    @property
-    def _stopped_before(self) -> OffsetAndEpoch | None:
-        """The end of the checkpoint, where the safe part has stopped in what that holds."""
-        if self._origin is None or self._stop is None or self._stop.offset >= self._origin.end.offset:
+    def _resumes_at(self, found: LocatedBatch, path: str) -> int | None:
+        """Behind damage in what the checkpoint holds: at which position the log goes on from its end; None: not yet."""
+        origin, stop, header = self._origin, self._stop, found.header
+        if origin is None or stop is None or stop.offset >= origin.end.offset:
             return None
-        return self._origin.end
-
-    def _resume(self, origin: OffsetAndEpoch) -> None:
-        self._passed_over, self._stop, self._behind = self._stop, None, NamedNodes()
+        offset, epoch = int(origin.end.offset), int(origin.end.epoch)
+        if (header.next_offset, header.partition_leader_epoch) == (offset, epoch):
+            at = found.position + header.size_in_bytes
+        elif stop_before(found, path, offset, epoch, self._false_starts) is None:
+            at = found.position
+        else:
+            return None
+        self._passed_over = PassedOver(stop=stop, held_by=origin.name)
+        self._stop, self._behind = None, NamedNodes()
         self._drop_parts()
-        self._start, self._end, self._epoch = int(origin.offset), int(origin.offset), int(origin.epoch)
+        self._start, self._end, self._epoch = offset, offset, epoch
+        return at
 
     def _drop_parts(self) -> None:
         """All segments so far lie before the safe part."""

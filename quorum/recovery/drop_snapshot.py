@@ -13,13 +13,14 @@ import msgspec
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.files import Files
 from metadata_log.snapshot import parse_checkpoint_name
-from quorum.recovery.advice import check_and_start, command
+from quorum.recovery.advice import check_and_start
 from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.checkpoints import damage_of
 from quorum.recovery.copies import Copy
 from quorum.recovery.copy_parts import CheckpointFile
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.facts import facts_of
+from quorum.recovery.faults import drop_line
 from quorum.recovery.homes import homes_of, take_home
 from quorum.recovery.liveness import silence
 from quorum.recovery.request import Proposal, Request, not_compared, refuse_unsafe, strange_missing
@@ -77,10 +78,9 @@ def beside_whole(known: Survey) -> Iterator[str]:
         damaged = [found for found in copy.checkpoints if found.problem is not None]
         if not damaged or damaged[0] is copy.checkpoints[0] or copy.place.manifest is not None:
             continue
-        line = command("kraft", "recover", "drop-snapshot", "--dir", copy.place.log_dir, "--missing", "rest", "--apply")
         names = "; ".join(f"{copy.place.metadata}/{found.name}: {found.problem}" for found in damaged)
         yield (
-            f"{names}. {copy.label} starts all the same, its newest checkpoint is whole; `{line}` takes "
+            f"{names}. {copy.label} starts all the same, its newest checkpoint is whole; `{drop_line(copy)}` takes "
             f"{'it' if len(damaged) == 1 else 'them'} away while the node is stopped"
         )
 

@@ -33,10 +33,10 @@ def _small_faults(copy: Copy) -> Iterator[str]:
     """Those that are mended on the node alone."""
     if copy.checkpoints and copy.checkpoints[0].problem is not None:
         yield f"its newest checkpoint is damaged: {copy.checkpoints[0].problem}"
-    if copy.passed_over is not None and copy.origin is not None:
+    if copy.passed_over is not None:
         yield (
-            f"the beginning of its log is damaged: {copy.passed_over}; {copy.origin.name} holds all that stood before "
-            f"offset {copy.start_offset}, and the log is sound from there on"
+            f"the beginning of its log is damaged: {copy.passed_over}; {copy.passed_over.held_by} holds all that stood "
+            f"before offset {copy.start_offset}, and the log is sound from there on"
         )
     yield from (f"{found.path}: {found.why}" for found in unread_epochs(copy))
 
@@ -55,10 +55,15 @@ def mends(copy: Copy) -> tuple[str, ...]:
         return ()
     found = []
     if copy.checkpoints and copy.checkpoints[0].problem is not None:
-        found.append(_line(copy, "drop-snapshot"))
+        found.append(drop_line(copy))
     if copy.passed_over is not None:
-        found.append(trim_line(copy))
-    return tuple(f"{line} --apply" for line in found)
+        found.append(f"{trim_line(copy)} --apply")
+    return tuple(found)
+
+
+def drop_line(copy: Copy) -> str:
+    """The command that takes damaged checkpoints away."""
+    return f"{_line(copy, 'drop-snapshot')} --apply"
 
 
 def trim_line(copy: Copy) -> str:

@@ -87,6 +87,22 @@ def kept_log(copy: Copy, present: frozenset[str], *, in_place: bool) -> Iterator
         yield FileChange(name=_inside(copy.origin.name), content=_whole(copy, copy.origin))
 
 
+def cut_log(copy: Copy, present: frozenset[str]) -> tuple[FileChange, ...]:
+    """What makes the copy's own directory hold its safe part and no more, with the epoch history that fits."""
+
+    def changes() -> Iterator[FileChange]:
+        yield from kept_log(copy, present, in_place=True)
+        if not any(part.kept_size for part in copy.segments):
+            yield FileChange(name=_inside(segment_file(int(copy.end.offset))), content=Content())
+        yield _epochs(epochs_of(copy))
+
+    return merged(changes())
+
+
+def _epochs(history: EpochHistory) -> FileChange:
+    return FileChange(name=_inside(EPOCH_FILE), content=Content(data=format_epochs(history)))
+
+
 def _proves_more(name: str, present: frozenset[str], end: int) -> bool:
     """Whether a file beside the log says that it went on past `end`, or that there was a segment that is gone."""
     if not name[:20].isdecimal() or name[20:] not in INDEX_SUFFIXES:
@@ -130,7 +146,7 @@ def new_epoch_files(
 
 def _fitting_files(history: EpochHistory, present: frozenset[str], *, state: QuorumState) -> Iterator[FileChange]:
     """The small files beside a log with that history of epochs."""
-    yield FileChange(name=_inside(EPOCH_FILE), content=Content(data=format_epochs(history)))
+    yield _epochs(history)
     yield FileChange(name=_inside(QUORUM_STATE_FILE), content=Content(data=format_quorum_state(state)))
     if PARTITION_METADATA_FILE not in present:
         data = format_partition_metadata(METADATA_TOPIC_ID)

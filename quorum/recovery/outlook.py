@@ -115,10 +115,11 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _begins_later(self) -> Iterator[str]:
-        if self.kept.passed_over is not None and self.kept.origin is not None:
+        damage = self.kept.passed_over
+        if damage is not None:
             yield (
-                f"what stands before offset {self.kept.start_offset} goes, it is damaged at {self.kept.passed_over}; "
-                f"{self.kept.origin.name} holds all that it said"
+                f"what stands before offset {self.kept.start_offset} goes, it is damaged at {damage}; {damage.held_by} "
+                "holds all that it said"
             )
 
     def _epoch_line(self) -> str:

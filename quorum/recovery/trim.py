@@ -8,20 +8,18 @@ Nothing is appended and the end stays, so that no new epoch is needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from metadata_log.directory import METADATA_DIRECTORY
-from metadata_log.epoch_file import EPOCH_FILE, format_epochs
 from metadata_log.files import Files
-from metadata_log.segment import segment_file
 from quorum.recovery.advice import check_and_start, cut_line
-from quorum.recovery.changes import Content, FileChange, Rewrite
+from quorum.recovery.changes import Rewrite
 from quorum.recovery.copies import Copy
+from quorum.recovery.copy_parts import PassedOver
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.facts import facts_of
 from quorum.recovery.homes import homes_of, take_home
 from quorum.recovery.liveness import silence
-from quorum.recovery.new_log import epochs_of, kept_log, merged
+from quorum.recovery.new_log import cut_log
 from quorum.recovery.request import (
     Proposal,
     Request,
@@ -32,6 +30,7 @@ from quorum.recovery.request import (
     refuse_unusable,
     strange_missing,
 )
+from quorum.recovery.survey import Survey
 from quorum.recovery.targets import read_target
 
 
@@ -43,40 +42,25 @@ def propose_trim(files: Files, target: str, copies: Sequence[str], before: int, 
         OSError: something cannot be read.
     """
     known, own = read_target(files, target, copies)
-    refuse_unusable(own)
-    refuse_damaged(known, own)
-    if own.passed_over is None or own.origin is None:
-        raise AlreadyDoneError(
-            f"the beginning of the log of {own.label} is sound: nothing is dropped, and a node trims it in time"
-        )
-    if before != own.start_offset:
-        raise RefusedError(
-            f"{own.origin.name} of {own.label} holds what stood before offset {own.start_offset}, and the log is sound "
-            f"from there on: say --before {own.start_offset}, not {before}"
-        )
-    if own.stop is not None or own.short is not None:
-        raise RefusedError(
-            f"{own.label} ends before it should, too: {own.stop or own.short}. One command does both: "
-            f"{cut_line(known, own)}"
-        )
+    damage = _damage_of(known, own, before)
     asked = refuse_unsafe(known, request, is_one_nodes=True)
     check, start = check_and_start(known, own, "Start the node: it fetches what it lacks from the leader")
     rewrite = Rewrite(
         action="truncate",
         log_dir=own.place.log_dir,
-        changes=merged(_changes(own, files_in(files, own.place.log_dir))),
+        changes=cut_log(own, files_in(files, own.place.log_dir)),
         facts={
             **facts_of(known, own, lost=(), may_lose=None, asked=asked),
             "before": own.start_offset,
-            "held_by": own.origin.name,
+            "held_by": damage.held_by,
         },
     )
     return Proposal(
         action="truncate",
         rewrites=(rewrite,),
         says=(
-            f"found: the beginning of the log of {own.label} is damaged at {own.passed_over}",
-            f"changes: the log begins at offset {own.start_offset} then, where {own.origin.name} ends, which is whole "
+            f"found: the beginning of the log of {own.label} is damaged at {damage}",
+            f"changes: the log begins at offset {own.start_offset} then, where {damage.held_by} ends, which is whole "
             "and holds all that stood before",
         ),
         keeps=f"everything up to offset {own.end.offset} of epoch {own.end.epoch}: the checkpoint, every record behind "
@@ -87,8 +71,27 @@ def propose_trim(files: Files, target: str, copies: Sequence[str], before: int, 
     )
 
 
-def _changes(own: Copy, present: frozenset[str]) -> Iterator[FileChange]:
-    yield from kept_log(own, present, in_place=True)
-    if not any(part.kept_size for part in own.segments):
-        yield FileChange(name=f"{METADATA_DIRECTORY}/{segment_file(own.start_offset)}", content=Content())
-    yield FileChange(name=f"{METADATA_DIRECTORY}/{EPOCH_FILE}", content=Content(data=format_epochs(epochs_of(own))))
+def _damage_of(known: Survey, own: Copy, before: int) -> PassedOver:
+    """The damage that goes with what stands before that offset, and nothing else.
+
+    Raises:
+        RefusedError: as `propose_trim`.
+    """
+    refuse_unusable(own)
+    refuse_damaged(known, own)
+    damage = own.passed_over
+    if damage is None:
+        raise AlreadyDoneError(
+            f"the beginning of the log of {own.label} is sound: nothing is dropped, and a node trims it in time"
+        )
+    if before != own.start_offset:
+        raise RefusedError(
+            f"{damage.held_by} of {own.label} holds what stood before offset {own.start_offset}, and the log is sound "
+            f"from there on: say --before {own.start_offset}, not {before}"
+        )
+    if own.stop is not None or own.short is not None:
+        raise RefusedError(
+            f"{own.label} ends before it should, too: {own.stop or own.short}. One command does both: "
+            f"{cut_line(known, own)}"
+        )
+    return damage

@@ -7,16 +7,14 @@ Nothing is appended, so that no new epoch is needed: the node goes on as a follo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
-from metadata_log.epoch_file import EPOCH_FILE, format_epochs
 from metadata_log.files import Files
-from metadata_log.segment import segment_file
 from quorum.recovery.advice import Step, check_and_start
-from quorum.recovery.changes import Content, FileChange, Rewrite
+from quorum.recovery.changes import Rewrite
 from quorum.recovery.conflicts import joined_end
 from quorum.recovery.copies import Copy
 from quorum.recovery.copy_reader import read_copy
@@ -27,7 +25,7 @@ from quorum.recovery.facts import facts_of
 from quorum.recovery.faults import trim_line
 from quorum.recovery.followers import left_behind, set_aside
 from quorum.recovery.liveness import Answer, silence
-from quorum.recovery.new_log import epochs_of, kept_log, merged
+from quorum.recovery.new_log import cut_log
 from quorum.recovery.old_branch import bounds_of
 from quorum.recovery.request import Proposal, Request, files_in, not_compared, refuse_unsafe, unlisted
 from quorum.recovery.survey import Excess, Survey, shortfalls, superseded
@@ -42,12 +40,13 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
         OSError: something cannot be read.
     """
     known, own = read_target(files, target, copies)
-    if to == own.end.offset and own.passed_over is not None and own.stop is None and own.short is None:
+    cuts_nothing = to > own.end.offset or (to == own.end.offset and own.stop is None and own.short is None)
+    if cuts_nothing and to == own.end.offset and own.passed_over is not None:
         raise RefusedError(
             f"{own.label} is damaged at its beginning, in what its checkpoint holds, and its end is sound: "
             f"{trim_line(own)}"
         )
-    if to > own.end.offset or (to == own.end.offset and own.stop is None and own.short is None):
+    if cuts_nothing:
         beyond = "its safe part ends" if own.stop is not None else "it ends"
         raise RefusedError(
             f"{own.label}: {beyond} at offset {own.end.offset} already, so --to {to} cuts nothing: give an "
@@ -155,7 +154,7 @@ def _proposal(
     rewrite = Rewrite(
         action="truncate",
         log_dir=log_dir,
-        changes=merged(_changes(kept, present)),
+        changes=cut_log(kept, present),
         facts={**facts_of(known, kept, lost=losses, may_lose=None, asked=asked), "proof": proof},
     )
     accepted = "was committed" if any(part.committed == "was" for part in parts) else "may have been committed"
@@ -190,7 +189,7 @@ def _proposal(
 
 def _found(own: Copy) -> str:
     """What there is before anything is cut."""
-    stops = [stop for stop in (own.passed_over, own.stop) if stop is not None]
+    stops = filter(None, (own.passed_over, own.stop))
     wrong = [f"it was damaged at {stop}" for stop in stops]
     wrong += [] if own.short is None else [own.short]
     return "; ".join(
@@ -200,19 +199,10 @@ def _found(own: Copy) -> str:
 
 def _and_before(kept: Copy) -> str:
     """What goes besides, and is not lost."""
-    if kept.passed_over is None or kept.origin is None:
+    if kept.passed_over is None:
         return ""
-    return f"; so is what stood before offset {kept.start_offset}, which {kept.origin.name} holds"
+    return f"; so is what stood before offset {kept.start_offset}, which {kept.passed_over.held_by} holds"
 
 
 def _if_it_leads(step: Step) -> Step:
     return msgspec.structs.replace(step, text=f"Only where a repair makes this log the quorum's: {step.text}")
-
-
-def _changes(kept: Copy, present: frozenset[str]) -> Iterator[FileChange]:
-    base = int(kept.end.offset)
-    yield from kept_log(kept, present, in_place=True)
-    if not any(part.kept_size for part in kept.segments):
-        yield FileChange(name=f"{METADATA_DIRECTORY}/{segment_file(base)}", content=Content())
-    data = format_epochs(epochs_of(kept))
-    yield FileChange(name=f"{METADATA_DIRECTORY}/{EPOCH_FILE}", content=Content(data=data))
