@@ -26,7 +26,7 @@ from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.undo import propose_undo
 from quorum.recovery.verify import verify_directories
 from quorum.recovery.voters import parse_named_voter, propose_voters
-from tests.support.repairs import Interruptible, load, repair, request, tree, written_out
+from tests.support.repairs import Interruptible, load, load_nodes, repair, request, tree, written_out
 
 METADATA: Final = "/data/__cluster_metadata-0"
 NEWEST: Final = f"{METADATA}/00000000000000000300-0000000001.checkpoint"
@@ -87,10 +87,7 @@ def from_broker(files: Files) -> Proposal:
 
 
 def three_voters() -> SimulatedFiles:
-    files = SimulatedFiles()
-    for node in (1, 2, 3):
-        load(f"basic/node-{node}/data", files, f"/n{node}")
-    return files
+    return load_nodes("basic", 1, 2, 3)
 
 
 def move_voters(files: Files) -> Proposal:

@@ -69,6 +69,14 @@ def load(source: str, files: SimulatedFiles | None = None, target: str = "/data"
     return files
 
 
+def load_nodes(scenario: str, *nodes: int, files: SimulatedFiles | None = None) -> SimulatedFiles:
+    """Copies of these nodes' log directories, as `/n1`, `/n2` and so on."""
+    files = SimulatedFiles() if files is None else files
+    for node in nodes:
+        load(f"{scenario}/node-{node}/data", files, f"/n{node}")
+    return files
+
+
 def tree(files: Files, directory: str) -> dict[str, bytes]:
     """What a node sees of a log directory: all files but those that a repair under way keeps beside them."""
     found: dict[str, bytes] = {}

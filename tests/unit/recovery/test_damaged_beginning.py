@@ -21,7 +21,7 @@ from quorum.recovery.trim import propose_trim
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.undo import propose_undo
 from quorum.recovery.verify import verify_directories
-from tests.support.repairs import load, repair, request, tree
+from tests.support.repairs import load, load_nodes, repair, request, tree
 
 METADATA = "/n1/__cluster_metadata-0"
 FIRST, SECOND = f"{METADATA}/{207:020d}.log", f"{METADATA}/{294:020d}.log"
@@ -31,10 +31,7 @@ TRIM = "kraft recover truncate --dir /n1 --before 244 --missing rest --apply"
 
 def cluster(*nodes: int) -> SimulatedFiles:
     """Real directories: the log of node 1 begins at offset 207, and its only checkpoint ends at 244."""
-    files = SimulatedFiles()
-    for node in nodes:
-        load(f"failovers/node-{node}/data", files, f"/n{node}")
-    return files
+    return load_nodes("failovers", *nodes)
 
 
 def damaged(*nodes: int, position: int = 70) -> SimulatedFiles:
@@ -202,9 +199,8 @@ def test_a_segment_that_is_gone_behind_the_checkpoint_is_a_gap_and_not_the_begin
 
 
 def test_a_voter_whose_newest_checkpoint_is_damaged_counts_once_that_is_gone() -> None:
-    files = SimulatedFiles()
+    files = load_nodes("upgrade-path", 1, 2)
     for node in (1, 2):
-        load(f"upgrade-path/node-{node}/data", files, f"/n{node}")
         files.rot(f"/n{node}/__cluster_metadata-0/{323:020d}-0000000001.checkpoint", 100, 0x21)
     found = inspect_copies(files, ["/n1", "/n2"])
     assert "A majority of the voters is here and sound (2 of 3" in found.plan.situation
@@ -216,9 +212,7 @@ def test_a_voter_whose_newest_checkpoint_is_damaged_counts_once_that_is_gone() -
 
 
 def test_an_old_directory_of_a_replaced_disk_has_no_vote() -> None:
-    files = SimulatedFiles()
-    for node in (2, 4):
-        load(f"dynamic-voters/node-{node}/data", files, f"/n{node}")
+    files = load_nodes("dynamic-voters", 2, 4)
     load("dynamic-voters/replaced-disk/node-3/data", files, "/old")
     found = {one.path: one.problems for one in verify_directories(files, ["/n2", "/n4", "/old"]).directories}
     assert any(

@@ -20,7 +20,7 @@ from quorum.recovery.places import find_place
 from quorum.recovery.rebuild_indexes import propose_rebuild_indexes
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.verify import verify_directories
-from tests.support.repairs import load, repair, request
+from tests.support.repairs import load, load_nodes, repair, request
 from tests.unit.recovery.test_who_speaks import lagging
 
 LOG = "__cluster_metadata-0/00000000000000000000.log"
@@ -44,10 +44,7 @@ def of(files: SimulatedFiles, path: str) -> Copy:
 
 
 def basic(*nodes: int) -> SimulatedFiles:
-    files = SimulatedFiles()
-    for node in nodes:
-        load(f"basic/node-{node}/data", files, f"/n{node}")
-    return files
+    return load_nodes("basic", *nodes)
 
 
 def lines(found: Inspection) -> str:
@@ -101,9 +98,7 @@ def test_where_the_majority_is_lost_the_sound_voter_is_recommended_and_loses_not
 
 @pytest.mark.parametrize("bit", EVERY_BIT[1:])
 def test_what_follows_a_leaders_own_record_shows_that_its_epoch_is_false(bit: int) -> None:
-    files = SimulatedFiles()
-    for node in (1, 2, 3):
-        load(f"dynamic-voters/node-{node}/data", files, f"/n{node}")
+    files = load_nodes("dynamic-voters", 1, 2, 3)
     before = of(files, "/n1").elections
     flip(files, "/n1", 55, bit)
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])

@@ -16,17 +16,14 @@ from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import Inspection, inspect_copies
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.verify import verify_directories
-from tests.support.repairs import load, outcome, request
+from tests.support.repairs import load_nodes, outcome, request
 
 NAME = "__cluster_metadata-0/partition.metadata"
 MOVE = "mv /n1/__cluster_metadata-0/partition.metadata /n1.damaged-partition.metadata"
 
 
 def basic(*nodes: int) -> SimulatedFiles:
-    files = SimulatedFiles()
-    for node in nodes:
-        load(f"basic/node-{node}/data", files, f"/n{node}")
-    return files
+    return load_nodes("basic", *nodes)
 
 
 def written(files: SimulatedFiles, data: bytes) -> SimulatedFiles:

@@ -19,7 +19,7 @@ from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.voters import parse_named_voter, propose_voters
-from tests.support.repairs import load, repair, request
+from tests.support.repairs import load, load_nodes, repair, request
 
 ACCEPTED = request(accept_data_loss=True)
 CONTROLLERS, BROKERS = ("/n1", "/n2", "/n3"), ("/n11", "/n12")
@@ -29,9 +29,7 @@ CUT = 294
 
 def cluster(*cut: int) -> SimulatedFiles:
     """Of three controllers and two brokers, whose logs of some end at `CUT`."""
-    files = SimulatedFiles()
-    for node in (1, 2, 3, 11, 12):
-        load(f"failovers/node-{node}/data", files, f"/n{node}")
+    files = load_nodes("failovers", 1, 2, 3, 11, 12)
     for node in cut:
         path = f"/n{node}"
         repair(files, lambda files, path=path: propose_truncate(files, path, [], CUT, ACCEPTED), path)  # type: ignore[misc]
@@ -84,9 +82,7 @@ def test_of_a_log_that_is_cut() -> None:
 
 def test_of_static_voters_by_the_name_of_a_checkpoint_alone() -> None:
     """Also where it is damaged: Kafka takes its newest checkpoint by its name."""
-    files = SimulatedFiles()
-    for node in (1, 11):
-        load(f"static-3.9/node-{node}/data", files, f"/n{node}")
+    files = load_nodes("static-3.9", 1, 11)
     repair(files, lambda files: propose_truncate(files, "/n1", [], 73, ACCEPTED), "/n1")
     name = "/n11/__cluster_metadata-0/00000000000000000090-0000000003.checkpoint"
     files.open(name, create=True).fdatasync()

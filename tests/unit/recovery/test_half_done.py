@@ -25,7 +25,7 @@ from quorum.recovery.undo import propose_undo
 from quorum.recovery.verify import verify_directories
 from tests.support.misuses import NO_WAIT, Bench
 from tests.support.repair_cases import THREE, move_voters, three_voters
-from tests.support.repairs import AUTHOR, load, repair, request, written_out
+from tests.support.repairs import AUTHOR, load_nodes, repair, request, written_out
 
 
 def test_a_repair_that_reached_one_of_three_is_no_quorum() -> None:
@@ -62,10 +62,7 @@ def same_static_voters(files: Files) -> Proposal:
 
 def static_quorum() -> SimulatedFiles:
     """Three static voters; the log of one goes on in an epoch that the others have not."""
-    files = SimulatedFiles()
-    for node in (1, 2, 3):
-        load(f"static-3.9/node-{node}/data", files, f"/n{node}")
-    return files
+    return load_nodes("static-3.9", 1, 2, 3)
 
 
 def test_static_voters_that_stay_the_same_do_not_hide_that_a_repair_is_half_done() -> None:

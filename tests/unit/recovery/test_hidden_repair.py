@@ -28,7 +28,7 @@ from quorum.recovery.places import find_place
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.verify import verify_directories
-from tests.support.repairs import load, repair, request, tree
+from tests.support.repairs import load_nodes, repair, request, tree
 from tests.unit.recovery.test_old_branch import forget_audits, grown
 
 ALL = ("/n1", "/n2", "/n3")
@@ -104,9 +104,7 @@ def trim(files: SimulatedFiles, path: str, end: int) -> None:
 
 def repaired_long_ago(scenario: str, cut: int, begin: int, end: int, *, keeps_whole: bool = False) -> SimulatedFiles:
     """Node 1, which lagged, is the only voter, and its log was trimmed since. `keeps_whole`: /whole was not."""
-    files = SimulatedFiles()
-    for node in (1, 2, 3):
-        load(f"{scenario}/node-{node}/data", files, f"/n{node}")
+    files = load_nodes(scenario, 1, 2, 3)
     accepted = request(accept_data_loss=True)
     repair(files, lambda files: propose_truncate(files, "/n1", [], cut, accepted), "/n1")
     repair(files, lambda files: propose_standalone(files, "/n1", [], accepted), "/n1")

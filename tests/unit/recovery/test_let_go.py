@@ -22,7 +22,7 @@ from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.undo import propose_undo
 from quorum.recovery.verify import verify_directories
-from tests.support.repairs import NOW_MS, load, repair, request
+from tests.support.repairs import NOW_MS, load, load_nodes, repair, request
 
 ACCEPTED = request(accept_data_loss=True)
 THREE = ("/n1", "/n2", "/n3")
@@ -31,9 +31,7 @@ CUT = 83
 
 
 def cluster(*cut: int, nodes: tuple[int, ...] = (1, 2, 3)) -> SimulatedFiles:
-    files = SimulatedFiles()
-    for node in nodes:
-        load(f"basic/node-{node}/data", files, f"/n{node}")
+    files = load_nodes("basic", *nodes)
     for node in cut:
         cut_off(files, f"/n{node}")
     return files
@@ -195,8 +193,7 @@ def test_a_backup_of_a_cut_voter_does_not_vote_for_it() -> None:
 
 def test_what_beside_a_directory_cannot_be_listed_is_named() -> None:
     files = Unlisted()
-    for node in (1, 2):
-        load(f"basic/node-{node}/data", files, f"/n{node}")
+    load_nodes("basic", 1, 2, files=files)
     cut_off(files, "/n1")
     assert verify_directories(files, ["/n1", "/n2"]).warnings == (
         "/n1.recovery: Permission denied: what repairs let go there is not known",

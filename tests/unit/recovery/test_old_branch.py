@@ -21,7 +21,7 @@ from quorum.recovery.static_voters import parse_static_voter, propose_static_vot
 from quorum.recovery.survey import excess
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.verify import verify_directories
-from tests.support.repairs import load, repair, request
+from tests.support.repairs import load_nodes, repair, request
 
 
 def forget_audits(files: SimulatedFiles, root: str) -> None:
@@ -36,9 +36,7 @@ def forget_audits(files: SimulatedFiles, root: str) -> None:
 
 def repaired(scenario: str, lagging: int, to: int) -> SimulatedFiles:
     """Of voters 1, 2 and 3 one has fetched up to `to`, and is the only voter now; no audit file tells of either."""
-    files = SimulatedFiles()
-    for node in (1, 2, 3):
-        load(f"{scenario}/node-{node}/data", files, f"/n{node}")
+    files = load_nodes(scenario, 1, 2, 3)
     own, accepted = f"/n{lagging}", request(accept_data_loss=True)
     repair(files, lambda files: propose_truncate(files, own, [], to, accepted), own)
     if scenario == "static-3.9":
@@ -91,9 +89,7 @@ def test_metadata_is_not_said_to_be_all_there(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_repair_that_left_nothing_behind_loses_nothing() -> None:
-    files = SimulatedFiles()
-    for node in (1, 2):
-        load(f"basic/node-{node}/data", files, f"/n{node}")
+    files = load_nodes("basic", 1, 2)
     repair(files, lambda files: propose_standalone(files, "/n2", [], request()), "/n2")
     forget_audits(files, "/n2.recovery")
     assert "no metadata is lost" in inspect_copies(files, ["/n1", "/n2"]).plan.situation

@@ -15,7 +15,7 @@ from quorum.recovery.faults import fault_of
 from quorum.recovery.inspect import inspect_copies
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.verify import verify_directories
-from tests.support.repairs import load, repair, request, written_out
+from tests.support.repairs import load_nodes, repair, request, written_out
 
 METADATA = "__cluster_metadata-0"
 OLDER = "00000000000000000200-0000000001.checkpoint"
@@ -25,9 +25,7 @@ LINE = "kraft recover drop-snapshot --dir {} --missing rest --apply"
 
 def damaged(*nodes: int) -> SimulatedFiles:
     """The directories of these voters; node 2's has a damaged older checkpoint."""
-    files = SimulatedFiles()
-    for node in nodes:
-        load(f"upgrade-path/node-{node}/data", files, f"/n{node}")
+    files = load_nodes("upgrade-path", *nodes)
     files.rot(f"/n2/{METADATA}/{OLDER}", 100, 0x21)
     return files
 

@@ -18,16 +18,9 @@ from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.verify import verify_directories
 from quorum.recovery.voters import parse_named_voter, propose_voters
-from tests.support.repairs import load, repair, request
+from tests.support.repairs import load, load_nodes, repair, request
 
 FIRST = "__cluster_metadata-0/00000000000000000000.log"
-
-
-def cluster(scenario: str, *nodes: int) -> SimulatedFiles:
-    files = SimulatedFiles()
-    for node in nodes:
-        load(f"{scenario}/node-{node}/data", files, f"/n{node}")
-    return files
 
 
 def shorten(files: SimulatedFiles, path: str, size: int) -> None:
@@ -51,7 +44,7 @@ def new_controller() -> NewController:
 
 
 def emptied() -> SimulatedFiles:
-    files = cluster("basic", 1, 2, 12)
+    files = load_nodes("basic", 1, 2, 12)
     for node in (1, 2):
         shorten(files, f"/n{node}/{FIRST}", 0)
     return files
@@ -74,7 +67,7 @@ def test_emptied_logs_are_no_majority_and_the_brokers_copy_is_taken() -> None:
 
 
 def test_logs_without_their_newest_segment_are_no_majority() -> None:
-    files = cluster("failovers", 1, 3)
+    files = load_nodes("failovers", 1, 3)
     for path in ("/n1", "/n3"):
         drop_last_segment(files, path)
     found = inspect_copies(files, ["/n1", "/n3"])
@@ -86,7 +79,7 @@ def test_logs_without_their_newest_segment_are_no_majority() -> None:
 
 
 def test_what_cut_voters_held_once_is_not_called_never_committed() -> None:
-    files = cluster("basic", 1, 2, 12)
+    files = load_nodes("basic", 1, 2, 12)
     for node in (1, 2):
         shorten(files, f"/n{node}/{FIRST}", 7600)
     named = [parse_named_voter(f"{node}@host{node}:9{node}") for node in (1, 2)]
@@ -97,7 +90,7 @@ def test_what_cut_voters_held_once_is_not_called_never_committed() -> None:
 
 
 def test_a_survivor_without_its_last_segment_says_what_it_lost() -> None:
-    files = cluster("failovers", 3)
+    files = load_nodes("failovers", 3)
     drop_last_segment(files, "/n3")
     with pytest.raises(RefusedError, match=r"offsets 294 to 3\d\d on node 3.*this log reached 3.*no copy here holds"):
         propose_standalone(files, "/n3", [], request())
@@ -109,7 +102,7 @@ def test_a_survivor_without_its_last_segment_says_what_it_lost() -> None:
 
 @pytest.mark.parametrize(("scenario", "size"), [("basic", 4000), ("every-record", 9000)])
 def test_a_cut_log_is_no_torn_one(scenario: str, size: int) -> None:
-    files = cluster(scenario, 1)
+    files = load_nodes(scenario, 1)
     shorten(files, f"/n1/{FIRST}", size)
     own = read_copy(files, find_place(files, "/n1"))
     to = int(own.end.offset)
@@ -123,7 +116,7 @@ def test_a_cut_log_is_no_torn_one(scenario: str, size: int) -> None:
 
 
 def test_a_log_cut_between_batches_keeps_its_proof() -> None:
-    files = cluster("basic", 1)
+    files = load_nodes("basic", 1)
     whole = read_copy(files, find_place(files, "/n1"))
     cut = read_copy(files, find_place(files, "/n1"), until=83)
     shorten(files, f"/n1/{FIRST}", cut.segments[0].safe_size)
@@ -134,7 +127,7 @@ def test_a_log_cut_between_batches_keeps_its_proof() -> None:
 
 
 def test_a_cut_record_that_a_majority_holds_was_committed_and_is_fetched_again() -> None:
-    files = cluster("basic", 1, 2, 3)
+    files = load_nodes("basic", 1, 2, 3)
     shorten(files, f"/n1/{FIRST}", -7)
     to = int(read_copy(files, find_place(files, "/n1")).end.offset)
     said = propose_truncate(files, "/n1", ["/n2", "/n3"], to, request()).says
@@ -145,7 +138,7 @@ def test_a_cut_record_that_a_majority_holds_was_committed_and_is_fetched_again()
 
 
 def test_a_divergent_tail_is_cut_without_a_word_about_committed_records() -> None:
-    files = cluster("failovers", 1, 3)
+    files = load_nodes("failovers", 1, 3)
     load("failovers/divergent-before/node-2/data", files, "/n2")
     proposal = propose_truncate(files, "/n2", ["/n1", "/n3"], 309, request())
     assert [lost.committed for lost in proposal.loses] == ["never"]
@@ -172,7 +165,7 @@ def test_damage_in_the_middle_of_the_only_copy_is_cut_first_and_what_followed_is
 
 def with_empty_segment(*nodes: int) -> SimulatedFiles:
     """Node 1's log ends at 326, and it has a segment that begins at 330."""
-    files = cluster("failovers", *nodes)
+    files = load_nodes("failovers", *nodes)
     files.open("/n1/__cluster_metadata-0/00000000000000000330.log", create=True).fdatasync()
     files.fsync_dir("/n1/__cluster_metadata-0")
     return files

@@ -29,16 +29,9 @@ from quorum.recovery.undo import propose_undo
 from quorum.recovery.verify import verify_directories
 from quorum.recovery.voters import parse_named_voter, propose_voters
 from tests.support.repair_cases import formatted
-from tests.support.repairs import NOW_MS, load, repair, request, tree
+from tests.support.repairs import NOW_MS, load_nodes, repair, request, tree
 
 HERE = (Endpoint(name="CONTROLLER", host="here", port=9093),)
-
-
-def cluster(scenario: str, *nodes: int) -> SimulatedFiles:
-    files = SimulatedFiles()
-    for node in nodes:
-        load(f"{scenario}/node-{node}/data", files, f"/n{node}")
-    return files
 
 
 def copy_at(files: SimulatedFiles, path: str) -> Copy:
@@ -52,7 +45,7 @@ def new_controller(node_id: int = 1) -> NewController:
 
 
 def test_a_survivor_becomes_the_only_voter_in_an_epoch_above_all() -> None:
-    files = cluster("basic", 1, 11, 12)
+    files = load_nodes("basic", 1, 11, 12)
     before = copy_at(files, "/n1")
     repair(files, lambda files: propose_standalone(files, "/n1", ["/n11", "/n12"], request()), "/n1")
     after = copy_at(files, "/n1")
@@ -68,7 +61,7 @@ def test_a_survivor_becomes_the_only_voter_in_an_epoch_above_all() -> None:
 
 
 def test_the_new_epoch_is_above_votes_that_only_another_copy_knows() -> None:
-    files = cluster("dynamic-voters", 2, 11)
+    files = load_nodes("dynamic-voters", 2, 11)
     handle = files.open("/n11/__cluster_metadata-0/quorum-state", create=True)
     handle.truncate(0)
     handle.pwrite(b'{"leaderId":-1,"leaderEpoch":70,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA",'
@@ -78,7 +71,7 @@ def test_the_new_epoch_is_above_votes_that_only_another_copy_knows() -> None:
 
 
 def test_a_copy_that_holds_more_is_not_passed_over() -> None:
-    files = cluster("every-record", 2, 11)
+    files = load_nodes("every-record", 2, 11)
     with pytest.raises(RefusedError, match=r"offsets 344 to 368 on node 11.*topics after-failover.*--accept-data-loss"):
         propose_standalone(files, "/n2", ["/n11"], request())
     proposal = propose_standalone(files, "/n2", ["/n11"], request(accept_data_loss=True))
@@ -86,7 +79,7 @@ def test_a_copy_that_holds_more_is_not_passed_over() -> None:
 
 
 def test_the_plan_takes_the_brokers_copy_when_it_is_ahead() -> None:
-    files = cluster("every-record", 2, 11)
+    files = load_nodes("every-record", 2, 11)
     plan = inspect_copies(files, ["/n2", "/n11"]).plan
     assert not plan.is_whole
     said = [command for step in plan.steps for command in step.commands]
@@ -94,7 +87,7 @@ def test_the_plan_takes_the_brokers_copy_when_it_is_ahead() -> None:
 
 
 def test_the_plan_leaves_a_sound_majority_alone() -> None:
-    files = cluster("basic", 1, 2)
+    files = load_nodes("basic", 1, 2)
     plan = inspect_copies(files, ["/n1", "/n2"]).plan
     assert plan.is_whole
     with pytest.raises(RefusedError, match=r"2, 1 are here and sound, a majority of 3: start them"):
@@ -102,7 +95,7 @@ def test_the_plan_leaves_a_sound_majority_alone() -> None:
 
 
 def test_the_plan_drops_a_damaged_checkpoint_beside_a_sound_majority() -> None:
-    files = cluster("upgrade-path", 1, 2, 3)
+    files = load_nodes("upgrade-path", 1, 2, 3)
     files.rot("/n2/__cluster_metadata-0/00000000000000000323-0000000001.checkpoint", 200, 0x10)
     plan = inspect_copies(files, ["/n1", "/n2", "/n3"]).plan
     assert plan.is_whole
@@ -111,7 +104,7 @@ def test_the_plan_drops_a_damaged_checkpoint_beside_a_sound_majority() -> None:
 
 
 def test_a_controller_is_made_from_the_better_of_two_brokers() -> None:
-    files = cluster("every-record", 11, 12)
+    files = load_nodes("every-record", 11, 12)
     repair(files, lambda files: propose_from_broker(files, ["/n11", "/n12"], [], new_controller(), request()), "/new")
     made, best = copy_at(files, "/new"), copy_at(files, "/n12")
     assert made.end.offset == best.end.offset + 2
@@ -127,7 +120,7 @@ def test_a_controller_is_made_from_the_better_of_two_brokers() -> None:
 
 
 def test_all_voters_get_the_same_bytes_and_new_addresses() -> None:
-    files = cluster("basic", 1, 2, 3)
+    files = load_nodes("basic", 1, 2, 3)
     named = [parse_named_voter(f"{node}@host{node}:9{node}") for node in (1, 2, 3)]
     paths = ["/n1", "/n2", "/n3"]
     for rewrite in propose_voters(files, paths, [], named, request()).rewrites:
@@ -145,7 +138,7 @@ def test_all_voters_get_the_same_bytes_and_new_addresses() -> None:
 
 
 def test_static_voters_are_rewritten_in_quorum_state() -> None:
-    files = cluster("static-3.9", 2, 11, 12)
+    files = load_nodes("static-3.9", 2, 11, 12)
     named = [parse_static_voter("2@host2:9093")]
     proposal = propose_static_voters(files, ["/n2"], ["/n11", "/n12"], named, request())
     verify, configure, *_ = proposal.steps
@@ -158,7 +151,7 @@ def test_static_voters_are_rewritten_in_quorum_state() -> None:
 
 
 def test_a_torn_tail_is_cut_without_a_word_about_loss() -> None:
-    files = cluster("basic", 1)
+    files = load_nodes("basic", 1)
     _append(files, "/n1", b"\x00\x00\x00\x00\x00\x00\x00\x5f\x00\x00\x01\x00torn")
     before = copy_at(files, "/n1")
     assert before.stop is not None
@@ -169,7 +162,7 @@ def test_a_torn_tail_is_cut_without_a_word_about_loss() -> None:
 
 
 def test_committed_records_are_cut_only_when_that_is_accepted() -> None:
-    files = cluster("basic", 1, 2, 3)
+    files = load_nodes("basic", 1, 2, 3)
     with pytest.raises(RefusedError, match=r"offsets 83 to 95 on node 1.*; committed.*no copy can change that"):
         propose_truncate(files, "/n1", ["/n2", "/n3"], 83, request())
     proposal = propose_truncate(files, "/n1", ["/n2", "/n3"], 83, request(accept_data_loss=True))
@@ -177,7 +170,7 @@ def test_committed_records_are_cut_only_when_that_is_accepted() -> None:
 
 
 def test_what_no_majority_holds_is_cut_with_that_as_proof() -> None:
-    files = cluster("dynamic-voters", 2, 3, 4)
+    files = load_nodes("dynamic-voters", 2, 3, 4)
     proposal = propose_truncate(files, "/n4", ["/n2", "/n3"], 81, request())
     assert any("never committed" in said for said in proposal.says)
     repair(files, lambda files: propose_truncate(files, "/n4", ["/n2", "/n3"], 81, request()), "/n4")
@@ -187,7 +180,7 @@ def test_what_no_majority_holds_is_cut_with_that_as_proof() -> None:
 
 
 def test_without_any_known_address_nobody_is_asked_and_nothing_is_done() -> None:
-    files = cluster("basic", 1)
+    files = load_nodes("basic", 1)
     known = survey([copy_at(files, "/n1")])
     blind = msgspec.structs.replace(known, copies=())
     with pytest.raises(RefusedError, match=r"name no controller's address.*--bootstrap-controller"):
@@ -196,7 +189,7 @@ def test_without_any_known_address_nobody_is_asked_and_nothing_is_done() -> None
 
 
 def test_what_a_later_elected_leader_never_had_was_never_committed() -> None:
-    files = cluster("basic", 1, 11)
+    files = load_nodes("basic", 1, 11)
     repair(files, lambda files: propose_truncate(files, "/n1", [], 56, request(accept_data_loss=True)), "/n1")
     both = tuple(LeaderChangeVoter(voter_id=NodeId(voter)) for voter in (2, 3))
     elected = LeaderChangeMessage(leader_id=NodeId(2), voters=both, granting_voters=both)
@@ -214,7 +207,7 @@ def test_what_a_later_elected_leader_never_had_was_never_committed() -> None:
 
 
 def test_an_epoch_that_a_repair_began_proves_nothing() -> None:
-    files = cluster("basic", 1, 11)
+    files = load_nodes("basic", 1, 11)
     repair(files, lambda files: propose_truncate(files, "/n1", [], 56, request(accept_data_loss=True)), "/n1")
     repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
     with pytest.raises(RefusedError, match=r"this would lose .* search-91; which may have been committed"):
@@ -222,7 +215,7 @@ def test_an_epoch_that_a_repair_began_proves_nothing() -> None:
 
 
 def test_an_undo_is_refused_once_a_node_has_run() -> None:
-    files = cluster("basic", 1)
+    files = load_nodes("basic", 1)
     repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
     _append(files, "/n1", b"x")
     with pytest.raises(RefusedError, match="a node has run since"):
@@ -230,7 +223,7 @@ def test_an_undo_is_refused_once_a_node_has_run() -> None:
 
 
 def test_an_undo_is_refused_where_a_node_wrote_into_a_file_that_the_repair_left_alone() -> None:
-    files = cluster("failovers", 12)
+    files = load_nodes("failovers", 12)
     cut = request(accept_data_loss=True)
     repair(files, lambda files: propose_truncate(files, "/n12", [], 294, cut), "/n12")
     assert propose_undo(files, "/n12", work_root_of("/n12")).rewrites
@@ -251,7 +244,7 @@ def _append(files: SimulatedFiles, log_dir: str, data: bytes) -> None:
 
 
 def test_directories_that_were_only_formatted_get_the_log_too() -> None:
-    files = cluster("static-3.9", 2)
+    files = load_nodes("static-3.9", 2)
     formatted(files, "/n1", 1, "AAAAAAAAAAAAAAAAAAAx6g")
     formatted(files, "/n3", 3, "AAAAAAAAAAAAAAAAAAAx6w")
     paths = ["/n1", "/n2", "/n3"]
@@ -268,7 +261,7 @@ def test_directories_that_were_only_formatted_get_the_log_too() -> None:
 
 
 def test_a_static_quorums_controller_is_made_from_a_brokers_copy() -> None:
-    files = cluster("static-3.9", 11, 12)
+    files = load_nodes("static-3.9", 11, 12)
     new = msgspec.structs.replace(new_controller(), endpoints=())
     proposal = propose_from_broker(files, ["/n11", "/n12"], [], new, request())
     assert proposal.steps[1].commands == ("controller.quorum.voters=1@HOST:PORT",)
@@ -291,7 +284,7 @@ def damage_checkpoints(files: SimulatedFiles, log_dir: str, *, all_of_them: bool
 
 
 def test_a_lone_survivor_with_a_corrupt_newest_checkpoint_goes_on_from_the_older_one() -> None:
-    files, whole = cluster("every-record", 1), copy_at(cluster("every-record", 1), "/n1")
+    files, whole = load_nodes("every-record", 1), copy_at(load_nodes("every-record", 1), "/n1")
     newest = damage_checkpoints(files, "/n1", all_of_them=False)
     found = inspect_copies(files, ["/n1"])
     said = [command for step in found.plan.steps for command in step.commands]
@@ -308,7 +301,7 @@ def test_a_lone_survivor_with_a_corrupt_newest_checkpoint_goes_on_from_the_older
 
 
 def test_without_any_whole_checkpoint_the_log_from_offset_0_says_it_all() -> None:
-    files, whole = cluster("upgrade-path", 1), copy_at(cluster("upgrade-path", 1), "/n1")
+    files, whole = load_nodes("upgrade-path", 1), copy_at(load_nodes("upgrade-path", 1), "/n1")
     damage_checkpoints(files, "/n1", all_of_them=True)
     repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
     after = copy_at(files, "/n1")
@@ -319,7 +312,7 @@ def test_without_any_whole_checkpoint_the_log_from_offset_0_says_it_all() -> Non
 
 
 def test_a_lone_survivor_that_cannot_tell_its_metadata_asks_for_the_brokers_copies() -> None:
-    files = cluster("failovers", 1, 11, 12)
+    files = load_nodes("failovers", 1, 11, 12)
     damage_checkpoints(files, "/n1", all_of_them=True)
     alone = inspect_copies(files, ["/n1"]).plan
     assert alone.situation.endswith("no copy here says who votes.")

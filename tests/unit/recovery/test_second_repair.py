@@ -25,18 +25,11 @@ from quorum.recovery.static_voters import parse_static_voter, propose_static_vot
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.undo import propose_undo
 from quorum.recovery.voters import parse_named_voter, propose_voters
-from tests.support.repairs import AUTHOR, load, repair, request
+from tests.support.repairs import AUTHOR, load, load_nodes, repair, request
 
 NEW = Endpoint(name="CONTROLLER", host="new", port=9093)
 NEW_GRPC = Endpoint(name="GRPC", host="new", port=9094)
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
-
-
-def cluster(scenario: str, *nodes: int) -> SimulatedFiles:
-    files = SimulatedFiles()
-    for node in nodes:
-        load(f"{scenario}/node-{node}/data", files, f"/n{node}")
-    return files
 
 
 def from_broker(files: Files, asked: Request) -> Proposal:
@@ -89,7 +82,7 @@ def test_who_answers_where_the_repair_puts_a_voter_is_not_recovered_from(
             for one in there
         ]
 
-    files = cluster(scenario, node)
+    files = load_nodes(scenario, node)
     with pytest.raises(RefusedError, match=says):
         propose(files, request(ask=ask))
     assert propose(files, request()).rewrites
@@ -101,7 +94,7 @@ def epoch_of(files: Files, path: str) -> int:
 
 def repaired_first() -> SimulatedFiles:
     """One survivor is the only voter already; another one has its old log."""
-    files = cluster("basic", 1, 2)
+    files = load_nodes("basic", 1, 2)
     repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
     return files
 
@@ -130,7 +123,7 @@ def test_what_drops_the_voters_of_a_first_repair_begins_an_epoch_above_it_and_sa
 
 
 def test_a_new_controller_beside_a_survivor_that_was_repaired_is_refused() -> None:
-    files = cluster("basic", 1, 11)
+    files = load_nodes("basic", 1, 11)
     repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
     new = NewController(log_dir="/new", node_id=2, endpoints=(NEW,), directory_id=DirectoryId(bytes(range(100, 116))))
     with pytest.raises(RefusedError, match=r"voters 1 are here and sound.*start them"):
@@ -139,7 +132,7 @@ def test_a_new_controller_beside_a_survivor_that_was_repaired_is_refused() -> No
 
 def test_a_change_of_voters_that_another_copy_holds_is_not_passed_over() -> None:
     """Not a repair's: an elected leader's VotersRecord, in a batch of its own."""
-    files = cluster("basic", 1, 12)
+    files = load_nodes("basic", 1, 12)
     own = read_copy(files, find_place(files, "/n12"))
     assert own.voters is not None
     batch = build_control_batch(
@@ -156,7 +149,7 @@ def test_a_change_of_voters_that_another_copy_holds_is_not_passed_over() -> None
 
 def test_what_only_another_copys_checkpoint_holds_is_not_passed_over() -> None:
     """Voters, say: the segments in which they stood are gone, and nothing but NoOps may follow."""
-    files = cluster("every-record", 1, 12)
+    files = load_nodes("every-record", 1, 12)
     cut = request(accept_data_loss=True)
     repair(files, lambda files: propose_truncate(files, "/n1", [], 139, cut), "/n1")
     checkpoint = "__cluster_metadata-0/00000000000000000300-0000000001.checkpoint"
@@ -185,7 +178,7 @@ def test_a_repair_that_only_its_audit_file_tells_of_has_its_epoch_and_is_warned_
 
 def test_a_controller_that_was_made_and_moved_away_has_its_epoch_kept() -> None:
     """The same old copy of a broker, into the same path: the first may live elsewhere by now."""
-    files = cluster("basic", 11)
+    files = load_nodes("basic", 11)
     repair(files, lambda files: from_broker(files, request()), "/new")
     for name in files.listdir("/new/__cluster_metadata-0"):
         files.unlink(f"/new/__cluster_metadata-0/{name}")
@@ -197,7 +190,7 @@ def test_a_controller_that_was_made_and_moved_away_has_its_epoch_kept() -> None:
 
 
 def test_a_place_for_backups_that_repairs_share_tells_of_them() -> None:
-    files = cluster("basic", 1, 2)
+    files = load_nodes("basic", 1, 2)
     [rewrite] = propose_standalone(files, "/n1", [], request()).rewrites
     carry_out(files, rewrite, author=AUTHOR, work_root="/backups")
     proposal = propose_standalone(files, "/n2", [], request(work_root="/backups"))
@@ -213,7 +206,7 @@ def test_a_repair_that_was_taken_back_leaves_no_epoch() -> None:
 
 
 def test_the_plan_says_that_only_one_survivor_may_be_repaired() -> None:
-    files = cluster("basic", 1)
+    files = load_nodes("basic", 1)
     [said] = [one for one in propose_standalone(files, "/n1", [], request()).warnings if "only one copy" in one]
     assert "voters 2, 3 are not here" in said
     assert "epoch 1001, too" in said

@@ -16,14 +16,7 @@ from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.survey import Survey, survey
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.verify import verify_directories
-from tests.support.repairs import load, repair, request
-
-
-def cluster(scenario: str, *nodes: int) -> SimulatedFiles:
-    files = SimulatedFiles()
-    for node in nodes:
-        load(f"{scenario}/node-{node}/data", files, f"/n{node}")
-    return files
+from tests.support.repairs import load_nodes, repair, request
 
 
 def remove_voter(files: SimulatedFiles, log_dir: str, node_id: int) -> int:
@@ -65,7 +58,7 @@ def _forget_audit(files: SimulatedFiles, root: str) -> None:
 
 
 def test_the_voters_before_a_removal_may_have_committed_without_its_holder() -> None:
-    files = cluster("basic", 1)
+    files = load_nodes("basic", 1)
     before = seen(files, "/n1")
     remove_voter(files, "/n1", 3)
     known = seen(files, "/n1")
@@ -79,7 +72,7 @@ def test_the_voters_before_a_removal_may_have_committed_without_its_holder() -> 
 
 
 def test_its_holder_is_told_what_it_may_lose_and_who_must_not_start() -> None:
-    files = cluster("basic", 1)
+    files = load_nodes("basic", 1)
     remove_voter(files, "/n1", 3)
     found = inspect_copies(files, ["/n1"])
     assert "No majority of the voters is here and sound" in found.plan.situation
@@ -97,7 +90,7 @@ def test_its_holder_is_told_what_it_may_lose_and_who_must_not_start() -> None:
 
 
 def test_after_the_repair_its_own_voters_are_in_force_and_what_it_may_have_lost_is_said() -> None:
-    files = cluster("basic", 1)
+    files = load_nodes("basic", 1)
     remove_voter(files, "/n1", 3)
     repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
     assert seen(files, "/n1").voters_before == ()
@@ -108,7 +101,7 @@ def test_after_the_repair_its_own_voters_are_in_force_and_what_it_may_have_lost_
 
 
 def test_the_holders_majority_of_two_is_none_of_three() -> None:
-    files = cluster("basic", 1, 2)
+    files = load_nodes("basic", 1, 2)
     at = remove_voter(files, "/n1", 3)
     cut_at(files, "/n2", 50)
     known = seen(files, "/n1", "/n2")
@@ -119,7 +112,7 @@ def test_the_holders_majority_of_two_is_none_of_three() -> None:
 
 
 def test_a_removal_that_a_majority_of_the_new_voters_holds_is_in_force() -> None:
-    files = cluster("basic", 1, 2)
+    files = load_nodes("basic", 1, 2)
     one, two = (read_copy(files, find_place(files, path)) for path in ("/n1", "/n2"))
     shorter = min(int(one.end.offset), int(two.end.offset))
     for path, copy in (("/n1", one), ("/n2", two)):
@@ -135,7 +128,7 @@ def test_a_removal_that_a_majority_of_the_new_voters_holds_is_in_force() -> None
 
 
 def test_whom_only_an_undecided_record_added_and_who_was_there_are_both_asked_for() -> None:
-    files = cluster("dynamic-voters", 1, 4)
+    files = load_nodes("dynamic-voters", 1, 4)
     for path in ("/n1", "/n4"):
         cut_at(files, path, 54)
     known = seen(files, "/n1", "/n4")
@@ -145,7 +138,7 @@ def test_whom_only_an_undecided_record_added_and_who_was_there_are_both_asked_fo
 
 
 def test_who_lags_behind_a_change_of_the_voters_is_not_told_to_repair_again() -> None:
-    files = cluster("basic", 1, 2)
+    files = load_nodes("basic", 1, 2)
     remove_voter(files, "/n1", 3)
     said = "\n".join(verify_directories(files, ["/n1", "/n2"]).problems)
     assert "other voters" not in said

@@ -12,7 +12,7 @@ from quorum.recovery.places import find_place
 from quorum.recovery.undo import propose_undo
 from quorum.recovery.verify import verify_directories
 from quorum.recovery.voters import parse_named_voter, propose_voters
-from tests.support.repairs import load, repair, request
+from tests.support.repairs import load, load_nodes, repair, request
 from tests.unit.recovery.test_hidden_repair import go_on
 
 NEW = NewController(
@@ -46,9 +46,7 @@ def test_an_older_copy_of_a_node_that_goes_on_elsewhere_is_left_alone() -> None:
 
 
 def test_no_undo_is_advised_that_would_be_refused() -> None:
-    files = SimulatedFiles()
-    for node in (1, 2):
-        load(f"basic/node-{node}/data", files, f"/n{node}")
+    files = load_nodes("basic", 1, 2)
     named = [parse_named_voter(text) for text in SETS]
     repair(files, lambda files: propose_voters(files, ["/n1", "/n2"], [], named, request()), "/n1", "/n2")
     repair(files, lambda files: propose_undo(files, "/n2", work_root_of("/n2")), "/n2")

@@ -23,7 +23,7 @@ from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.verify import verify_directories
 from quorum.recovery.voters import parse_named_voter, propose_voters
-from tests.support.repairs import load, repair, request, tree, written_out
+from tests.support.repairs import load, load_nodes, repair, request, tree, written_out
 
 STATE = "__cluster_metadata-0/quorum-state"
 LOG = "__cluster_metadata-0/00000000000000000294.log"
@@ -96,9 +96,7 @@ def set_back() -> SimulatedFiles:
     "scenario", ["basic", "failovers", "every-record", "upgrade-path", "stray", "static-3.9", "dynamic-voters"]
 )
 def test_of_clusters_that_are_whole_every_voter_speaks(scenario: str) -> None:
-    files = SimulatedFiles()
-    for node in (1, 2, 3):
-        load(f"{scenario}/node-{node}/data", files, f"/n{node}")
+    files = load_nodes(scenario, 1, 2, 3)
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
     assert silent(found) == {}
     assert found.plan.is_whole

@@ -16,16 +16,9 @@ from quorum.recovery.repair_steps import steps_for
 from quorum.recovery.survey import survey
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.voters import parse_named_voter, propose_voters
-from tests.support.repairs import load, repair, request
+from tests.support.repairs import load_nodes, repair, request
 
 METADATA = "__cluster_metadata-0"
-
-
-def loaded(scenario: str, *nodes: int) -> SimulatedFiles:
-    files = SimulatedFiles()
-    for node in nodes:
-        load(f"{scenario}/node-{node}/data", files, f"/n{node}")
-    return files
 
 
 def position_of(files: SimulatedFiles, path: str, offset: int) -> int:
@@ -36,7 +29,7 @@ def position_of(files: SimulatedFiles, path: str, offset: int) -> int:
 
 
 def test_a_controller_whose_own_log_names_it_no_voter_is_told_to_name_its_address() -> None:
-    files = loaded("dynamic-voters", 1)
+    files = load_nodes("dynamic-voters", 1)
     log = files.open(f"/n1/{METADATA}/00000000000000000000.log")
     log.pwrite(bytes(200), log.size() - 200)
     lines = [line for step in inspect_copies(files, ["/n1"]).plan.steps for line in step.commands]
@@ -45,7 +38,7 @@ def test_a_controller_whose_own_log_names_it_no_voter_is_told_to_name_its_addres
 
 
 def test_a_copy_that_names_no_address_needs_one_to_ask() -> None:
-    files = loaded("upgrade-path", 12)
+    files = load_nodes("upgrade-path", 12)
     old = read_copy(files, find_place(files, "/n12"), until=85)
     lines = [line for step in steps_for(survey([old]), old, ()) for line in step.commands if "from-broker" in line]
     assert lines
@@ -60,7 +53,7 @@ def cut_file(files: SimulatedFiles, path: str, size: int) -> None:
 
 def test_what_makes_a_majority_once_it_is_cut_is_inspected_then() -> None:
     """The repair of one alone, which was printed next, is refused beside another that is sound."""
-    files = loaded("upgrade-path", 2, 3)
+    files = load_nodes("upgrade-path", 2, 3)
     cut_file(files, "/n3", position_of(files, "/n3", 404) + 500)
     cut_file(files, "/n2", position_of(files, "/n2", 360))
     beside = [name for name in files.listdir(f"/n2/{METADATA}") if name.endswith((".index", ".timeindex", ".snapshot"))]
@@ -78,7 +71,7 @@ def test_what_makes_a_majority_once_it_is_cut_is_inspected_then() -> None:
 
 
 def test_a_change_of_addresses_says_that_a_lost_vote_must_be_accepted() -> None:
-    files = loaded("basic", 1, 2, 3)
+    files = load_nodes("basic", 1, 2, 3)
     path = f"/n3/{METADATA}/quorum-state"
     files.open(path).pwrite(b"rubbish", 0)
     (step,) = [one for one in inspect_copies(files, ["/n1", "/n2", "/n3"]).plan.steps if "recover voters" in str(one)]
@@ -87,7 +80,7 @@ def test_a_change_of_addresses_says_that_a_lost_vote_must_be_accepted() -> None:
 
 
 def test_a_change_of_voters_says_what_becomes_of_each() -> None:
-    files = loaded("basic", 1, 2)
+    files = load_nodes("basic", 1, 2)
     named = [parse_named_voter("1@127.0.0.1:29101"), parse_named_voter("2@new:9093")]
     says = propose_voters(files, ["/n1", "/n2"], [], named, request()).says
     each = [one for one in says if one.startswith("voter ")]
@@ -99,7 +92,7 @@ def test_a_change_of_voters_says_what_becomes_of_each() -> None:
 
 
 def test_an_interrupted_directory_is_no_node_of_a_negative_number() -> None:
-    files = loaded("failovers", 1, 2, 3)
+    files = load_nodes("failovers", 1, 2, 3)
     for node in (1, 2, 3):
         files.rename(f"/n{node}/meta.properties", f"/n{node}/meta.properties.recover-held")
     said = str(inspection_data(inspect_copies(files, ["/n1", "/n2", "/n3"])))
@@ -108,7 +101,7 @@ def test_an_interrupted_directory_is_no_node_of_a_negative_number() -> None:
 
 
 def test_a_copy_without_its_damaged_checkpoint_goes_back_to_its_host() -> None:
-    files = loaded("failovers", 11)
+    files = load_nodes("failovers", 11)
     name = max(name for name in files.listdir(f"/n11/{METADATA}") if name.endswith(".checkpoint"))
     files.open(f"/n11/{METADATA}/{name}").pwrite(bytes(200), 100)
     steps = propose_drop_snapshot(files, "/n11", [], request()).steps
