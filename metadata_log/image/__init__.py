@@ -30,6 +30,7 @@ from metadata_log.image.cluster import (
     ControllerRegistration,
     Listener,
     SupportedFeature,
+    listener_fault,
 )
 from metadata_log.image.configs import NO_CONFIGS, ConfigResource, ConfigsImage, ResourceType
 from metadata_log.image.errors import ReplayError, UnwritableMetadataError
@@ -94,6 +95,7 @@ __all__ = [
     "changed_topics",
     "changes_between",
     "image_of_checkpoint",
+    "listener_fault",
     "partition_of",
     "records_of",
 ]

@@ -5,10 +5,14 @@ Decides: their shape in memory. Must not know: which record changes what (`clust
 
 from __future__ import annotations
 
+from typing import Final, Protocol
+
 import msgspec
 
 from metadata_log.ids import DirectoryId, NodeId, Uuid
 from metadata_log.image.maps import Map
+
+_SECURITY_PROTOCOLS: Final = range(4)
 
 
 class Listener(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -18,6 +22,28 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     host: str
     port: int
     security_protocol: int
+
+
+class _Endpoint(Protocol):
+    """As requests, records and images have it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def security_protocol(self) -> int: ...
+
+
+def listener_fault(endpoint: _Endpoint) -> str | None:
+    """Why no image can hold such a listener, and no controller may write it; None where one can."""
+    if not endpoint.name:
+        return f"the listener at {endpoint.host}:{endpoint.port} has no name"
+    if endpoint.security_protocol not in _SECURITY_PROTOCOLS:
+        return f"listener {endpoint.name!r} has the unknown security protocol {endpoint.security_protocol}"
+    return None
 
 
 class SupportedFeature(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -19,6 +19,7 @@ from metadata_log.image.cluster import (
     ControllerRegistration,
     Listener,
     SupportedFeature,
+    listener_fault,
 )
 from metadata_log.image.errors import ImpossibleRecordError
 from metadata_log.records import (
@@ -36,7 +37,6 @@ from metadata_log.records import (
 
 _FENCED_BY_CHANGE: Final = {1: True, -1: False, 0: None}
 _IN_SHUTDOWN_BY_CHANGE: Final = {1: True, 0: None}
-_SECURITY_PROTOCOLS: Final = range(4)
 _TWO_LONGS: Final = struct.Struct(">qq")
 
 
@@ -141,12 +141,9 @@ class ClusterBuilder:
 def _listeners(endpoints: Iterable[BrokerEndpoint | ControllerEndpoint]) -> tuple[Listener, ...]:
     by_name: dict[str, Listener] = {}
     for endpoint in endpoints:
-        if not endpoint.name:
-            raise ImpossibleRecordError(f"the listener at {endpoint.host}:{endpoint.port} has no name")
-        if endpoint.security_protocol not in _SECURITY_PROTOCOLS:
-            raise ImpossibleRecordError(
-                f"listener {endpoint.name!r} has the unknown security protocol {endpoint.security_protocol}"
-            )
+        fault = listener_fault(endpoint)
+        if fault is not None:
+            raise ImpossibleRecordError(fault)
         by_name[endpoint.name] = Listener(
             name=endpoint.name,
             host=endpoint.host,

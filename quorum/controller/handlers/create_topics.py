@@ -7,6 +7,8 @@ partitions keep eligible leader replicas.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from metadata_log.ids import METADATA_TOPIC_NAME, ZERO_TOPIC_ID, TopicId
 from metadata_log.image import ResourceType
 from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord, TopicRecord
@@ -43,8 +45,8 @@ def handle_create_topics(request: CreateTopics, turn: Turn) -> ControllerResult:
     if _most_partitions(request, turn) > turn.config.max_records_per_batch:
         return _refused(request, Error.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     batch = _Batch(turn, wants_configs=request.wants_configs)
-    names = [topic.name for topic in request.topics]
-    duplicates = {name for name in names if names.count(name) > 1} if len(set(names)) != len(names) else frozenset()
+    times = Counter(topic.name for topic in request.topics)
+    duplicates = {name for name, count in times.items() if count > 1}
     results: list[CreatableTopicResult] = []
     answered: set[str] = set()
     for topic in request.topics:

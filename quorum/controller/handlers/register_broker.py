@@ -8,7 +8,7 @@ same answer, or before it if there is much.
 from __future__ import annotations
 
 from metadata_log.ids import NodeId, id_text, is_reserved_directory_id
-from metadata_log.image import BrokerRegistration, FeaturesImage
+from metadata_log.image import BrokerRegistration, FeaturesImage, listener_fault
 from metadata_log.image.features import KRAFT_VERSION, METADATA_VERSION
 from metadata_log.records import BrokerEndpoint, BrokerFeature, MetadataRecord, RegisterBrokerRecord
 from quorum.controller.context import CLUSTER, Operation, authorize
@@ -132,7 +132,8 @@ def _validate_listeners(request: RegisterBroker) -> RegisterBrokerResponse | Non
         return _refusal(Error.INVALID_REGISTRATION, "Duplicate listener name in request")
     if any(not 0 <= listener.port <= 65535 for listener in request.listeners):
         return _refusal(Error.INVALID_REGISTRATION, "A listener's port is not between 0 and 65535")
-    return None
+    fault = next(filter(None, map(listener_fault, request.listeners)), None)
+    return None if fault is None else _refusal(Error.INVALID_REGISTRATION, fault)
 
 
 def _validate_features(request: RegisterBroker, turn: Turn) -> RegisterBrokerResponse | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from metadata_log.ids import NodeId
+from metadata_log.image import listener_fault
 from metadata_log.records import ControllerEndpoint, ControllerFeature, RegisterControllerRecord
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.gates import CONTROLLER_REGISTRATION, level_of
@@ -20,6 +21,9 @@ def handle_register_controller(request: RegisterController, turn: Turn) -> Contr
     if level_of(turn.image) < CONTROLLER_REGISTRATION:
         why = "The current metadata.version is too old to support controller registrations: 3.7-IV0 is needed."
         return ControllerResult(response=request.refused(Error.UNSUPPORTED_VERSION, why))
+    fault = next(filter(None, map(listener_fault, request.listeners)), None)
+    if fault is not None:
+        return ControllerResult(response=request.refused(Error.INVALID_REGISTRATION, fault))
     if _is_known(request, turn):
         return ControllerResult(response=RegisterControllerResponse())
     record = RegisterControllerRecord(

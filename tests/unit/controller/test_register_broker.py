@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
 import pytest
 
 from metadata_log.ids import DirectoryId
@@ -67,6 +68,9 @@ def test_below_3_7_directories_are_neither_asked_for_nor_written() -> None:
         ({"features": (*FEATURES, feature("new.version", 0, 2))}, Error.NONE),
         ({"listeners": (Listener(name="A", host="h", port=1),) * 2}, Error.INVALID_REGISTRATION),
         ({"listeners": (Listener(name="A", host="h", port=65536),)}, Error.INVALID_REGISTRATION),
+        ({"listeners": (Listener(name="", host="h", port=1),)}, Error.INVALID_REGISTRATION),
+        ({"listeners": (Listener(name="A", host="h", port=1, security_protocol=4),)}, Error.INVALID_REGISTRATION),
+        ({"listeners": (Listener(name="A", host="h", port=1, security_protocol=-1),)}, Error.INVALID_REGISTRATION),
     ],
 )
 def test_what_a_registration_can_be_refused_for(
@@ -212,6 +216,17 @@ def test_a_controller_is_registered_once_for_each_start_or_change(cluster: Contr
     listener = known.listener("GRPC")
     assert listener is not None
     assert listener.port == 9095
+
+
+@pytest.mark.parametrize(
+    "listener", [Listener(name="", host="h", port=1), Listener(name="A", host="h", port=1, security_protocol=7)]
+)
+def test_a_controller_of_a_listener_that_no_image_holds_is_refused(
+    cluster: ControlledCluster, listener: Listener
+) -> None:
+    before = cluster.next_offset
+    assert ask(cluster, msgspec.structs.replace(controller(1), listeners=(listener,))) is Error.INVALID_REGISTRATION
+    assert cluster.next_offset == before
 
 
 def test_a_controller_cannot_be_registered_below_3_7() -> None:
