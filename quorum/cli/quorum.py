@@ -12,6 +12,7 @@ from metadata_log.tools.times import time_text
 from quorum.cli import voters
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
 from quorum.cli.errors import CliError
+from quorum.cli.numbers import MAX_INT32
 from quorum.cli.output import Output, OutputFormat, object_lines, show_json, table_lines
 from quorum.cli.seconds import a_time
 
@@ -91,7 +92,10 @@ def transfer(
     to: Annotated[
         int | None,
         typer.Option(
-            "--to", help="Node id of the voter that should lead; else whichever other has all of the log.", min=0
+            "--to",
+            help="Node id of the voter that should lead; else whichever other has all of the log.",
+            min=0,
+            max=MAX_INT32,
         ),
     ] = None,
     timeout: Timeout = DEFAULT_TIMEOUT_S,

@@ -12,6 +12,7 @@ from metadata_log.ids import TopicId, id_text, parse_topic_id
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
 from quorum.cli.consistency import AtLeastOption, Consistency, ConsistencyOption, at_least_offset
 from quorum.cli.errors import FAILED, say, wrong_use
+from quorum.cli.numbers import MAX_INT16, MAX_INT32
 from quorum.cli.output import Output, OutputFormat, print_table, show_json, show_object, show_rows
 from quorum.cli.topic_options import parse_assignments, parse_configs, topic_pattern
 
@@ -29,6 +30,14 @@ Name = Annotated[str, typer.Option("--topic", help="The topic's name.")]
 Pattern = Annotated[
     str | None, typer.Option("--topic", help="Names: a regular expression, or several with commas between them.")
 ]
+Partitions = Annotated[
+    int | None,
+    typer.Option("--partitions", help="Number of partitions; else the controller's default.", min=1, max=MAX_INT32),
+]
+ReplicationFactor = Annotated[
+    int | None,
+    typer.Option("--replication-factor", help="Replicas of each; else the controller's default.", min=1, max=MAX_INT16),
+]
 Ids = Annotated[list[str] | None, typer.Option("--topic-id", help="A topic's id; may be given again.")]
 
 
@@ -36,13 +45,8 @@ Ids = Annotated[list[str] | None, typer.Option("--topic-id", help="A topic's id;
 def create(
     topic: Name,
     bootstrap_controller: BootstrapController = "",
-    partitions: Annotated[
-        int | None, typer.Option("--partitions", help="Number of partitions; else the controller's default.", min=1)
-    ] = None,
-    replication_factor: Annotated[
-        int | None,
-        typer.Option("--replication-factor", help="Replicas of each; else the controller's default.", min=1),
-    ] = None,
+    partitions: Partitions = None,
+    replication_factor: ReplicationFactor = None,
     replica_assignment: Annotated[
         str | None,
         typer.Option(

@@ -15,6 +15,7 @@ import typer
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, id_text, parse_directory_id
 from quorum.cli.connection import BootstrapController, Timeout, with_client
 from quorum.cli.errors import CliError, wrong_use
+from quorum.cli.numbers import MAX_INT32
 from quorum.cli.output import Output, OutputFormat, show_json
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def add_controller(
         ),
     ] = None,
     controller_id: Annotated[
-        int | None, typer.Option("-i", "--controller-id", help="Instead: its node id; it runs, and fetches.", min=0)
+        int | None,
+        typer.Option("-i", "--controller-id", help="Instead: its node id; it runs, and fetches.", min=0, max=MAX_INT32),
     ] = None,
     directory_id: Annotated[str | None, typer.Option("-d", "--controller-directory-id", help=_DIRECTORY_HELP)] = None,
     dry_run: DryRun = False,
@@ -96,7 +98,8 @@ def add_controller(
 def remove_controller(
     bootstrap_controller: BootstrapController = "",
     controller_id: Annotated[
-        int | None, typer.Option("-i", "--controller-id", help="The voter's node id.", min=0, show_default=False)
+        int | None,
+        typer.Option("-i", "--controller-id", help="The voter's node id.", min=0, max=MAX_INT32, show_default=False),
     ] = None,
     directory_id: Annotated[
         str | None, typer.Option("-d", "--controller-directory-id", help=f"{_DIRECTORY_HELP} By default, the voter's.")
