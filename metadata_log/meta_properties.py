@@ -19,7 +19,10 @@ from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, id_text, parse
 
 META_PROPERTIES_FILE: Final = "meta.properties"
 _VERSION: Final = 1
-_LINE = re.compile(r"(?P<key>(?:[^=:\s\\]|\\.)+)\s*[=:\s]\s*(?P<value>.*)")
+_BLANKS: Final = " \t\f"
+_LINE_END = re.compile(r"\r\n|\r|\n")
+"""Of a file of Java properties: what else Python takes for an end of a line, or for a blank, is text there."""
+_LINE = re.compile(r"(?P<key>(?:[^=: \t\f\\]|\\.)+)[ \t\f]*[=: \t\f][ \t\f]*(?P<value>.*)")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = re.compile(r"([\\=:#!])")
 
@@ -97,8 +100,8 @@ def told_node_id(data: bytes, path: str) -> NodeId | None:
 
 def _pairs(data: bytes) -> dict[str, str]:
     pairs: dict[str, str] = {}
-    for line in data.decode("latin-1").splitlines():
-        stripped = line.strip()
+    for line in _LINE_END.split(data.decode("latin-1")):
+        stripped = line.strip(_BLANKS)
         if stripped and stripped[0] not in "#!" and (match := _LINE.fullmatch(stripped)) is not None:
             pairs[_ESCAPE.sub(r"\1", match["key"])] = _ESCAPE.sub(r"\1", match["value"])
     return pairs

@@ -20,6 +20,7 @@ from metadata_log.offsets import Epoch
 QUORUM_STATE_FILE: Final = "quorum-state"
 NO_LEADER: Final = -1
 _NO_VOTE: Final = -1
+_WAS_REMOVED: Final = "wasRemoved"
 VOTE_ADVICE: Final = (
     "Never remove it and start the node: it may then vote twice in an epoch. Leave the node out of the quorum, or give "
     "it an empty directory and a new directory id; kraft recover brings a quorum back that lost its majority"
@@ -37,6 +38,8 @@ class QuorumState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         cluster_id: version 0 only, where Kafka leaves it empty.
         applied_offset: version 0 only, always 0.
         current_voters: version 0 only: the static voters' ids.
+        was_removed: version 1 only: this directory's vote was taken from it. Ours alone, written only where it is so;
+            Kafka's readers skip it, and its writers drop it.
     """
 
     leader_id: int = NO_LEADER
@@ -46,6 +49,7 @@ class QuorumState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cluster_id: str = ""
     applied_offset: int = 0
     current_voters: tuple[NodeId, ...] = ()
+    was_removed: bool = False
 
 
 def format_quorum_state(state: QuorumState) -> bytes:
@@ -68,6 +72,7 @@ def format_quorum_state(state: QuorumState) -> bytes:
             "leaderEpoch": state.leader_epoch,
             "votedId": voted_id,
             "votedDirectoryId": id_text(directory),
+            **({_WAS_REMOVED: True} if state.was_removed else {}),
         }
     return json.dumps({**content, "data_version": state.data_version}, separators=(",", ":")).encode("utf-8")
 
@@ -91,6 +96,7 @@ def parse_quorum_state(data: bytes, path: str) -> QuorumState:
             leader_epoch=Epoch(_int(content["leaderEpoch"])),
             voted_key=_voted_key(content, version),
             data_version=version,
+            was_removed=content.get(_WAS_REMOVED) is True,
         )
         return state if version == 1 else _with_static_voters(state, content)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, InvalidIdError) as error:

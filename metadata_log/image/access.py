@@ -63,6 +63,18 @@ CLIENT_ID: Final = "client-id"
 IP: Final = "ip"
 QUOTA_TYPES: Final = frozenset({USER, CLIENT_ID, IP})
 
+MUTATION_RATE: Final = "controller_mutation_rate"
+CLIENT_QUOTAS: Final[Mapping[str, int | None]] = {
+    "producer_byte_rate": (1 << 63) - 1,
+    "consumer_byte_rate": (1 << 63) - 1,
+    "request_percentage": None,
+    MUTATION_RATE: None,
+}
+"""What users and client ids, alone or together, may have a quota of: the largest whole number that each may be, or None
+where it may be a fraction (Kafka's QuotaConfig)."""
+IP_QUOTAS: Final[Mapping[str, int | None]] = {"connection_creation_rate": (1 << 31) - 1}
+"""Of an address, which stands alone."""
+
 
 class QuotaEntity(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whom a quota is for: pairs of type (one of `QUOTA_TYPES`) and name (None: the default), sorted by type."""

@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.os_files import OsFiles
 from metadata_log.tools.advice_places import with_places
 from metadata_log.tools.alien_logs import without_aliens
 from metadata_log.tools.bounds import CommittedBounds
@@ -23,6 +24,7 @@ from metadata_log.tools.check_hashes import check_hashes, probes_of
 from metadata_log.tools.check_identity import check_identity
 from metadata_log.tools.check_leaders import check_leaders
 from metadata_log.tools.check_missing import check_missing
+from metadata_log.tools.check_offset_files import check_offset_files
 from metadata_log.tools.check_partitions import check_partitions, newest_image
 from metadata_log.tools.check_proof import check_proof
 from metadata_log.tools.check_strange import check_strange
@@ -36,6 +38,7 @@ from metadata_log.tools.readable import finding_of, only_readable
 from metadata_log.tools.second_look import with_second_look
 from metadata_log.tools.sources import NodeSource, Sources, find_sources
 from metadata_log.tools.verify import directory_signature, verify_file, verify_log
+from metadata_log.tools.verify_bootstrap import check_unread_bootstraps
 
 _TRIES: Final = 4
 
@@ -95,9 +98,10 @@ def _check(sources: Sources) -> CheckReport:
     probes = probes_of(sources.nodes) if len(sources.nodes) > 1 else frozenset[int]()
     held = list_partitions(sources.nodes)
     logs = [(node, verify_log(node, probes=probes)) for node in sources.nodes if node.metadata is not None]
+    without_log = [node for node in sources.nodes if node.metadata is None]
     files = [verify_file(path) for path in sources.files]
     logs, aliens = without_aliens(logs)
-    view = view_quorum(logs, [node for node in sources.nodes if node.metadata is None])
+    view = view_quorum(logs, without_log)
     view = with_second_look(view, partial(verify_log, probes=probes))
     found = [*unread, *aliens, *(own for replica in view.replicas for own in own_findings(replica, view))]
     found += [own for report in files for own in report.findings]
@@ -119,6 +123,8 @@ def _check(sources: Sources) -> CheckReport:
     found += check_partitions(sources.nodes, held, view, odd)
     found += check_strange(sources.nodes, held, image)
     found += check_missing(held, view, odd)
+    found += check_offset_files(sources.nodes)
+    found += [wrong for node in without_log for wrong in check_unread_bootstraps(OsFiles(), node)]
     replicas = {id(replica.source): replica for replica in view.replicas}
     voters = {id(replica.source) for replica in view.replicas if view.is_voter(replica)}
     return CheckReport(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties
-from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, ReplicaKey, id_text
+from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, id_text, is_reserved_directory_id
 from metadata_log.image import MetadataImage
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.check_duplicates import Holder, check_duplicates
@@ -19,6 +19,7 @@ from metadata_log.tools.disks import is_brokers_disk
 from metadata_log.tools.findings import Finding, finding
 from metadata_log.tools.manifest import is_export
 from metadata_log.tools.sources import LogDirectory, NodeSource
+from metadata_log.voters import majority_of
 
 _WITH_DIRECTORY_IDS: Final = 17
 """3.7-IV2: from there on every node's software gives each log directory an id when it starts (KIP-858)."""
@@ -49,8 +50,11 @@ def check_identity(
     yield from check_duplicates(holders, known)
     yield from _of_other_nodes(nodes, known)
     yield from _without_id(nodes, voters, image)
+    yield from _two_logs(nodes, progress)
     yield from _former_voters(nodes, voters)
+    yield from _without_majority(nodes, voters)
     yield from _unregistered(nodes, image, known)
+    yield from _absent_disks(nodes, image)
 
 
 def _disks(nodes: Sequence[NodeSource]) -> Iterator[tuple[NodeSource, LogDirectory, MetaProperties]]:
@@ -128,6 +132,9 @@ def _without_id(
     """Log directories without an id, once each must have one: a voter's (KIP-853), or all of them (KIP-858)."""
     level = None if image is None else image.features.metadata_version
     for node, disk, identity in _disks(nodes):
+        if identity.directory_id is not None and is_reserved_directory_id(identity.directory_id):
+            what = f"its directory.id is {id_text(identity.directory_id)}, which is reserved: no node starts with it"
+            yield finding("missing_directory_id", what, node_id=node.node_id, file=_file(disk))
         if identity.directory_id is not None:
             continue
         voter = next((voter for voter in voters if voter.node_id == identity.node_id), None)
@@ -142,8 +149,28 @@ def _without_id(
         yield finding("missing_directory_id", what, node_id=node.node_id, file=_file(disk))
 
 
-def _former_voters(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]) -> Iterator[Finding]:
-    """Nodes that vote by their id, with another directory than the one at hand."""
+def _two_logs(nodes: Sequence[NodeSource], progress: Mapping[Path, tuple[int, int, int]]) -> Iterator[Finding]:
+    """Disks of one node, side by side, each with a metadata log: a node keeps one, and does not start with two."""
+    beside: dict[tuple[Path, int], list[NodeSource]] = {}
+    for node in nodes:
+        if node.metadata is not None and node.node_id is not None and not is_export(node.metadata):
+            beside.setdefault((node.metadata.parent.parent, node.node_id), []).append(node)
+    for (_, node_id), several in beside.items():
+        ends = [(node.metadata, progress.get(node.metadata)) for node in several if node.metadata is not None]
+        for path, _ in ends if len(ends) > 1 else []:
+            others = " and ".join(f"{other}{_ending(known)}" for other, known in ends if other != path)
+            what = f"node {node_id} has a metadata log here{_ending(dict(ends)[path])}, and one at {others}"
+            yield finding("two_metadata_logs", what, node_id=node_id, file=str(path))
+
+
+def _ending(known: tuple[int, int, int] | None) -> str:
+    return "" if known is None else f" (up to offset {known[2]}, epoch {known[1]})"
+
+
+def _without_vote(
+    nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]
+) -> Iterator[tuple[NodeSource, LogDirectory, DirectoryId, ReplicaKey]]:
+    """Nodes that vote by their id, with the other directory that they have, and the voter that they should be."""
     own = {identity.directory_id for _, _, identity in _disks(nodes)}
     for node, disk, identity in _disks(nodes):
         if identity.directory_id is None or node.metadata is None or node.metadata.parent != disk.path:
@@ -152,11 +179,31 @@ def _former_voters(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]) ->
         if voter is None or voter.directory_id in (ZERO_DIRECTORY_ID, identity.directory_id):
             continue
         if voter.directory_id not in own:
-            what = (
-                f"node {identity.node_id} is a voter with directory {id_text(voter.directory_id)}, and this is "
-                f"{id_text(identity.directory_id)}: it has no vote"
-            )
-            yield finding("not_the_voter", what, node_id=node.node_id, file=_file(disk))
+            yield node, disk, identity.directory_id, voter
+
+
+def _former_voters(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]) -> Iterator[Finding]:
+    for node, disk, directory_id, voter in _without_vote(nodes, voters):
+        what = (
+            f"node {voter.node_id} is a voter with directory {id_text(voter.directory_id)}, and this is "
+            f"{id_text(directory_id)}: it has no vote"
+        )
+        yield finding("not_the_voter", what, node_id=node.node_id, file=_file(disk))
+
+
+def _without_majority(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]) -> Iterator[Finding]:
+    """So many voters have another directory that the others are no majority, wherever they are."""
+    gone = {voter.node_id: (node, disk) for node, disk, _, voter in _without_vote(nodes, voters)}
+    left = len(voters) - len(gone)
+    if not gone or left >= majority_of(len(voters)):
+        return
+    for node_id, (node, disk) in sorted(gone.items()):
+        named = ", ".join(map(str, sorted(gone)))
+        what = (
+            f"of {len(voters)} voters {len(gone)} (node {named}) have other directories than the log names: the {left} "
+            f"left elect no leader, and node {node_id}'s is one"
+        )
+        yield finding("no_majority_of_voters", what, node_id=node.node_id, file=_file(disk))
 
 
 def _unregistered(
@@ -179,3 +226,36 @@ def _unregistered(
                 f"{', '.join(map(id_text, gone))}, which no disk here has"
             )
             yield finding("directory_not_registered", what, node_id=node.node_id, file=_file(disk))
+
+
+def _absent_disks(nodes: Sequence[NodeSource], image: MetadataImage | None) -> Iterator[Finding]:
+    """Directories with replicas that a broker whose other disks are here is registered with, and no disk here has.
+
+    Nothing is said where a disk here may be the one: one that does not say whose it is, or has an id of its own.
+    """
+    here = {identity.directory_id for _, _, identity in _disks(nodes)}
+    if image is None or any(disk.identity is None for node in nodes for disk in node.log_directories):
+        return
+    for node in nodes:
+        broker = None if node.node_id is None else image.cluster.brokers.get(NodeId(node.node_id))
+        own = [disk for disk in node.log_directories if not is_export(disk.path) and disk.identity is not None]
+        if broker is None or not own:
+            continue
+        if any(disk.identity is None or disk.identity.directory_id not in broker.directories for disk in own):
+            continue
+        for directory in broker.directories:
+            held = 0 if directory in here else _replicas_in(image, broker.broker_id, directory)
+            if held:
+                what = (
+                    f"broker {node.node_id} is registered with directory {id_text(directory)}, which no disk here has, "
+                    f"and {held} of its replicas are assigned there"
+                )
+                yield finding("disk_absent", what, node_id=node.node_id, file=str(node.path))
+
+
+def _replicas_in(image: MetadataImage, broker_id: NodeId, directory: DirectoryId) -> int:
+    return sum(
+        partition.directory_of(broker_id) == directory
+        for topic in image.topics.by_id.values()
+        for partition in topic.partitions
+    )

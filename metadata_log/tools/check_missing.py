@@ -66,7 +66,7 @@ def _of_broker(
                 continue
             due = own.due(topic_id, topic.name, partition)
             name = f"{topic.name}-{partition.partition_id}"
-            if any((other.path / name).exists() for other in own.disks.values()):
+            if any((other.path / name).is_dir() for other in own.disks.values()):
                 continue  # made since they were listed
             if due is None:
                 if name not in quarantined:

@@ -9,7 +9,8 @@ come and gone before: no proof, but for a partition beyond those of a topic that
 never become fewer. But a broker at work sets aside what is of no topic, so that such a directory in use is worth a
 warning. No proof is a directory in the place of a partition that the broker has under another id (its
 partition.metadata is wrong), nor one on a disk of another cluster, nor one of what no log here gave that was set aside
-(-stray): a broker started, or somebody looked, since.
+(-stray): a broker started, or somebody looked, since. That the broker's own copy never gave it is no doubt: it follows
+a quorum that lost its end, and cuts what the others lack.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ def check_proof(
     best = max(certain, key=lambda proof: proof.end, default=None)
     lost: list[Finding] = []
     if best is not None and best.end > view.bounds.lower:
-        gave = "no log or checkpoint here ever gave it" if best.is_beyond else f"it was given at offset {best.end - 1}"
+        gave = f"it was given at offset {best.end - 1}"
+        if best.is_beyond:
+            gave = "no log or checkpoint here ever gave it (or somebody brought it here from another cluster)"
         because = (
             f"{best.node.label} has {best.directory.path.name} of topic id {id_text(best.topic_id)}, and a broker "
             f"makes a directory only for what is committed; {gave}"

@@ -15,9 +15,9 @@ from typing import Final
 from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
 from metadata_log.tools.agreement import join_names
+from metadata_log.tools.chain_facts import Election
 from metadata_log.tools.findings import Finding, Severity, finding, is_well
 from metadata_log.tools.quorum_view import QuorumView, Replica
-from metadata_log.tools.verify_chain import Election
 
 _KEEPS_VOTES: Final = 22
 """4.0-IV0, the first metadata.version that only software has which keeps a vote beside the leader's id."""

@@ -184,7 +184,8 @@ def _static_voters(files: Files, directory: str) -> tuple[ReplicaKey, ...] | Non
         state = read_quorum_state(files, directory)
     except CorruptFileError:
         return None
-    return tuple(ReplicaKey(node_id=NodeId(voter)) for voter in state.current_voters) if state else None
+    voters = () if state is None else dict.fromkeys(state.current_voters)
+    return tuple(ReplicaKey(node_id=NodeId(voter)) for voter in voters) if state else None
 
 
 def _scan_file(files: Files, path: str) -> Iterator[LocatedBatch | Damage]:

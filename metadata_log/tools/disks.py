@@ -14,7 +14,7 @@ from metadata_log.files import Files
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME
 from metadata_log.reconcile import facts_of
 
-_OF_BROKERS: Final = (
+OFFSET_FILES: Final = (
     "recovery-point-offset-checkpoint",
     "log-start-offset-checkpoint",
     "replication-offset-checkpoint",
@@ -39,6 +39,6 @@ def is_topics_partition(files: Files, path: str) -> bool:
 def is_brokers_disk(files: Files, path: str) -> bool:
     """Whether a broker's partitions are in a directory, or were."""
     names = files.listdir(path)
-    return not frozenset(_OF_BROKERS).isdisjoint(names) or any(
+    return not frozenset(OFFSET_FILES).isdisjoint(names) or any(
         is_topics_partition(files, f"{path}/{name}") for name in names
     )

@@ -219,3 +219,40 @@ OTHER_TIME: Final = (
     "look whether the other replicas agree with this log (kraft check on all of them): if they do, move the file aside "
     "while the node is stopped, if an older or newer checkpoint is whole"
 )
+NO_MAJORITY: Final = (
+    "do not start the nodes so: write the directory.id that the log names back into each meta.properties that was "
+    "changed, or restore the disks; where those are lost, kraft recover inspect says how the voters are named anew"
+)
+TWO_LOGS: Final = (
+    "find out which one the node used last: on the disk of metadata.log.dir (else the first of log.dirs), and of "
+    "a voter that with the directory.id that the log names. Move the other elsewhere while the node is stopped"
+)
+OFFSETS: Final = (
+    "do not start the broker with it: it takes the whole disk for a failed one, or goes on from wrong offsets. Restore "
+    "the file from a backup of this directory; without one move it aside while the broker is stopped, which makes it "
+    "anew: {lost}"
+)
+LOST_OFFSETS: Final = {
+    "recovery-point-offset-checkpoint": "nothing is lost, but it reads more of its partitions through as it starts",
+    "log-start-offset-checkpoint": (
+        "records that were deleted before their retention (kafka-delete-records), and whose segment is still there, "
+        "come back"
+    ),
+    "replication-offset-checkpoint": (
+        "nothing is lost, but what it leads is hidden from consumers until the replicas in sync have fetched it again"
+    ),
+    "cleaner-offset-checkpoint": "nothing is lost, but compacted topics are cleaned from their beginning again",
+}
+"""What the broker lacks without each of these files, behind `OFFSETS`."""
+UNREAD_BOOTSTRAP: Final = (
+    "nothing for the cluster: no start reads this one, only that beside the metadata log. Ask what else the disk has "
+    "damaged, and copy the file from there while the node is stopped"
+)
+STRANGE_FILE: Final = (
+    "do not start the node with it: find out who put it there (a copy by hand, a restore, an interrupted tool), and "
+    "move it out of the directory while the node is stopped"
+)
+DISK_ABSENT: Final = (
+    "name all log directories of the broker; if none was left out, the disk is not mounted or lost: the broker would "
+    "start without these replicas, and fetch them anew from others, if there are others"
+)

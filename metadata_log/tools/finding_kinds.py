@@ -184,6 +184,7 @@ _ALL: Final = [
         Cause.FILES,
         ("corrupt_file", _E, "a small file that cannot be right", advice.RESTORE_FILE),
         ("missing_file", _W, "a file that should be there", advice.RESTORE_FILE),
+        ("strange_file", _E, "a file that a start fails at, or takes for part of the log", advice.STRANGE_FILE),
         (
             "index_wrong",
             _W,
@@ -239,6 +240,8 @@ _ALL: Final = [
             "a directory of a voter's node that is not the voter",
             "nothing, if the voter's disk was replaced: add this one as a voter, and remove the old one",
         ),
+        ("no_majority_of_voters", _E, "voters' directories that a majority of have no vote", advice.NO_MAJORITY),
+        ("two_metadata_logs", _E, "a metadata log on each of two disks of one node", advice.TWO_LOGS),
         (
             "missing_directory_id",
             _E,
@@ -254,6 +257,7 @@ _ALL: Final = [
             "changed, write the id that the log has back into it before that: the controllers take the replicas that "
             "are assigned there for ones on a lost disk otherwise",
         ),
+        ("disk_absent", _N, "a disk that a broker is registered with, and is not here", advice.DISK_ABSENT),
         ("not_formatted", _W, "a directory without meta.properties", "look where its meta.properties went"),
     ),
     *_kinds(

@@ -25,6 +25,7 @@ from metadata_log.records import KRaftVersionRecord, VotersRecord, decode_contro
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.snapshot import Checkpoint, checkpoint_name, parse_checkpoint_name, read_checkpoint
 from metadata_log.tools.scan import Damage, Fault, scan
+from metadata_log.tools.times import time_text
 
 _TRIES: Final = 4
 _T = TypeVar("_T")
@@ -246,13 +247,24 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
         return state
 
     def end_at(self, time_ms: int) -> int:
-        """The end of the last batch that was written at `time_ms` (since 1970) or before."""
+        """The end of the last batch that was written at `time_ms` (since 1970) or before.
+
+        Raises:
+            HistoryError: all that is here was written later, and there was something before.
+        """
         origin = self.origin(self.start_offset)
-        end = 0 if origin is None else int(origin[0].offset)
+        begin = end = 0 if origin is None else int(origin[0].offset)
         for batch in self.batches():
             if batch.header.max_timestamp > time_ms:
                 break
             end = max(end, batch.header.next_offset)
+        if end == begin > 0:
+            written_ms = self.state_at(end).image.last_contained_timestamp_ms
+            if written_ms > time_ms:
+                raise HistoryError(
+                    f"{self.path} begins at offset {begin} with what was written until {time_text(written_ms)}: there "
+                    f"is no state at {time_text(time_ms)}"
+                )
         return end
 
 

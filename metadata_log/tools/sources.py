@@ -240,7 +240,9 @@ def _nodes_at(path: Path, depth: int, unread: list[Unread], bare: list[Path]) ->
             nodes.append(node)
     yield from nodes
     peers = {node.path: node.node_id for node in nodes if node.node_id is not None}
-    bare += [child for child in below if id_among_peers(child, peers) is not None]
+    bare += [child for child in below if id_among_peers(child, peers) is not None and not _is_of_two_logs(child)]
+    for child in filter(_is_of_two_logs, below) if nodes else ():
+        yield from _nodes_at(child, 0, unread, bare)
     if not nodes and depth > 0:
         for child in (one for one in below if not one.is_symlink()):
             yield from _nodes_at(child, depth - 1, unread, bare)
@@ -303,6 +305,13 @@ def _log_directory(path: Path) -> LogDirectory:
 def _is_one_node(disks: Sequence[Path]) -> bool:
     """Whether log directories side by side are one node's: at most one of them has a metadata log."""
     return sum((disk / METADATA_DIRECTORY).is_dir() for disk in disks) <= 1
+
+
+def _is_of_two_logs(path: Path) -> bool:
+    """Whether the log directories in this one are one node's, by those that say, and several have a metadata log."""
+    with_logs = [child for child in path.iterdir() if child.is_dir() and (child / METADATA_DIRECTORY).is_dir()]
+    told = {_node(disk, [_log_directory(disk)]).node_id for disk in with_logs}
+    return len(with_logs) > 1 and len(told - {None}) == 1
 
 
 def _node(path: Path, disks: list[LogDirectory], metadata: Path | None = None) -> NodeSource:

@@ -24,6 +24,7 @@ from metadata_log.snapshot import CHECKPOINT_SUFFIX
 from metadata_log.tools.broker_advice import advised
 from metadata_log.tools.findings import sort_findings
 from metadata_log.tools.sources import NodeSource
+from metadata_log.tools.verify_bootstrap import check_unread_bootstraps
 from metadata_log.tools.verify_depth import Depth
 from metadata_log.tools.verify_pass import Verification
 from metadata_log.tools.verify_report import LogReport
@@ -57,7 +58,7 @@ def verify_log(
     for _ in range(_TRIES):
         before = directory_signature(source.metadata)
         report = Verification(port, directory, source, depth=depth, probes=probes).run()
-        wrong = against_own_log(report, source.node_id)
+        wrong = [*against_own_log(report, source.node_id), *check_unread_bootstraps(port, source, depth)]
         if report.findings or wrong:
             found = advised((*report.findings, *wrong), source, report)
             report = msgspec.structs.replace(report, findings=sort_findings(found))

@@ -6,22 +6,33 @@ replicas. One fault is said once: what follows a gap, a repeated batch or a wron
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
-
-import msgspec
 
 from metadata_log.batch import batch_records
 from metadata_log.epoch_starts import unled_epoch
 from metadata_log.errors import CorruptBatchError, RecordError
-from metadata_log.ids import NodeId, ReplicaKey
-from metadata_log.records import KRaftVersionRecord, LeaderChangeMessage, VotersRecord, decode_control
+from metadata_log.ids import ReplicaKey
+from metadata_log.records import (
+    ControlRecord,
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    VotersRecord,
+    decode_control,
+)
 from metadata_log.segment import LocatedBatch
+from metadata_log.tools.chain_facts import Election, QuorumChange, Voting
 from metadata_log.tools.contents import EpochSpan, voter_keys
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.scan import Damage, Fault
 from metadata_log.tools.verify_batch import foreign_fields, record_fault
-from metadata_log.tools.verify_voter_steps import voter_addresses_fault, voter_ids_fault, voters_step_fault
+from metadata_log.tools.verify_voter_steps import (
+    kraft_version_fault,
+    voter_addresses_fault,
+    voter_ids_fault,
+    voters_step_fault,
+)
 from metadata_log.tools.walk import Quiet, Seen
 from metadata_log.voters import majority_of
 
@@ -33,54 +44,6 @@ _KIND_OF: Final = {
 
 
 _NO_SPAN: Final = (EpochSpan(epoch=-1, start_offset=0, end_offset=0),)
-_KRAFT_VERSIONS: Final = range(2)
-"""0: static voters; 1: voters in the log (KIP-853)."""
-
-
-def kraft_version_fault(level: int) -> str | None:
-    """What is wrong with a level of kraft.version, or None."""
-    if level in _KRAFT_VERSIONS:
-        return None
-    return f"kraft.version {level} is not known: known are {_KRAFT_VERSIONS[0]} to {_KRAFT_VERSIONS[-1]}"
-
-
-class Election(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A LeaderChange, and where it stands.
-
-    `is_repairs`: `kraft recover` wrote it: nobody granted a vote, not even who leads; or it stands in one batch with
-    the voters, which leaders write at offset 0 alone.
-    """
-
-    epoch: int
-    leader_id: int
-    voters: tuple[NodeId, ...]
-    granting: tuple[NodeId, ...]
-    offset: int
-    file: str
-    position: int
-    is_repairs: bool
-
-
-class Voting(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A voter set in the log, from `offset` on."""
-
-    offset: int
-    voters: tuple[ReplicaKey, ...]
-
-
-class QuorumChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A record in the log that sets kraft.version or the voters: the other is None. `begins_log`: in the batch at 0."""
-
-    offset: int
-    begins_log: bool
-    kraft_version: int | None = None
-    voters: VotersRecord | None = None
-
-    def told(self, *, of_voters: bool, before: int | None = None) -> Iterator[int | VotersRecord]:
-        """What it sets, of the two the one asked for, and if it stands before that offset."""
-        value = self.voters if of_voters else self.kraft_version
-        if value is not None and (before is None or self.offset < before):
-            yield value
 
 
 class ChainCheck:
@@ -168,6 +131,12 @@ class ChainCheck:
             )
             self._sink.add("missing_segment", meaning, file=path, position=0, offset=self.expected)
             self.expected = base
+        elif first is None:  # where it has batches, they tell
+            meaning = (
+                f"it is empty, and its name says offset {base}, within the log, which goes on to {self.expected}: a "
+                "Kafka that starts with it takes the log to end there"
+            )
+            self._sink.add("offset_repeated", meaning, file=path, position=0, offset=base)
         return False
 
     def on_unread(self, base: int) -> None:
@@ -216,7 +185,7 @@ class ChainCheck:
         in_order = self._check_offset(batch)
         if not in_order:
             self._voters_before = None
-        leader = self._on_control(batch) if header.is_control else None
+        leader = self._on_control(batch, in_order=in_order) if header.is_control else None
         in_order = self._check_epoch(batch, leader) and in_order
         self._after_damage = False
         self.batches += 1
@@ -288,7 +257,7 @@ class ChainCheck:
             start = min(self.spans.pop().start_offset, start)
         self.spans.append(EpochSpan(epoch=epoch, start_offset=start, end_offset=end))
 
-    def _on_control(self, batch: LocatedBatch) -> Election | None:
+    def _on_control(self, batch: LocatedBatch, *, in_order: bool) -> Election | None:
         """Take note of what a control batch says; the LeaderChange, if it begins with one."""
         first: Election | None = None
         offset = int(batch.header.base_offset)
@@ -299,6 +268,9 @@ class ChainCheck:
                 self._found("malformed_record", fault, batch, offset)
             for index, raw in enumerate(raws):
                 record = decode_control(raw.key or b"", raw.value or b"")
+                misplaced = self._misplaced(record, batch, index) if in_order else None
+                if misplaced is not None:
+                    self._found("foreign_batch", f"it holds {misplaced}", batch, offset + index)
                 if isinstance(record, LeaderChangeMessage):
                     election = self._election(record, batch, offset + index)
                     first = election if index == 0 else first
@@ -311,6 +283,22 @@ class ChainCheck:
         if first is not None:
             self._check_electorate(first, batch)
         return first
+
+    def _misplaced(self, record: ControlRecord, batch: LocatedBatch, index: int) -> str | None:
+        """Which record a batch of a log holds that cannot stand there; another's LeaderChange is a second leader's."""
+        if isinstance(record, SnapshotHeaderRecord | SnapshotFooterRecord):
+            return f"a {type(record).__name__}, which stands in checkpoints alone"
+        if not isinstance(record, LeaderChangeMessage):
+            return None
+        epoch = int(batch.header.partition_leader_epoch)
+        if index:
+            return f"a LeaderChange behind {index} other records, which each epoch begins with"
+        if not self.spans or self.spans[-1].epoch != epoch or self._epoch_before >= 0:
+            return None
+        if any(known.epoch == epoch and known.leader_id != record.leader_id for known in self.elections):
+            return None
+        began = self.spans[-1].start_offset
+        return f"a LeaderChange of epoch {epoch}, which has begun at offset {began}: a leader writes it first, and once"
 
     def _check_electorate(self, election: Election, batch: LocatedBatch) -> None:
         """Who elected, and who was elected, are voters by the last set in the log: a first leader writes its own set

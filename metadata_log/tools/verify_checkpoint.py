@@ -33,11 +33,11 @@ from metadata_log.tools.findings import Severity
 from metadata_log.tools.left_configs import LeftConfigs, loose_configs, without
 from metadata_log.tools.scan import Damage, Fault
 from metadata_log.tools.verify_batch import foreign_fields, inner_fault
-from metadata_log.tools.verify_chain import kraft_version_fault
 from metadata_log.tools.verify_depth import Depth
 from metadata_log.tools.verify_forms import RecordForms
 from metadata_log.tools.verify_place import Place
 from metadata_log.tools.verify_records import RecordRules
+from metadata_log.tools.verify_voter_steps import kraft_version_fault
 from metadata_log.tools.walk import Quiet, walk
 
 _DAMAGE: Final = ("corrupt_batch", "malformed_record", "checkpoint_incomplete", "checkpoint_malformed")

@@ -17,17 +17,18 @@ from metadata_log.files import FileHandle, Files, read_file
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.image import MetadataImage
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
-from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import sort_findings
 from metadata_log.tools.scan import Damage, Fault
 from metadata_log.tools.settled import SettledImage
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify_batch import inner_fault
+from metadata_log.tools.verify_bootstrap import check_bootstrap
 from metadata_log.tools.verify_chain import ChainCheck
-from metadata_log.tools.verify_checkpoint import CheckpointReport, verify_checkpoint
+from metadata_log.tools.verify_checkpoint import CheckpointReport
 from metadata_log.tools.verify_clock import ClockCheck
 from metadata_log.tools.verify_depth import Depth
+from metadata_log.tools.verify_file_names import check_file_names
 from metadata_log.tools.verify_forms import RecordForms
 from metadata_log.tools.verify_index import Claim, IndexCheck
 from metadata_log.tools.verify_passed import PassedCheckpoints
@@ -100,10 +101,12 @@ class Verification:
         state = check_quorum_state(self._files, self._directory, log, self._sink)
         self._check_ends(state)
         check_producers(self._files, self._directory, names, self._sink)
+        check_file_names(self._directory, names, self._sink)
         cluster_id = None if self._source.identity is None else self._source.identity.cluster_id
         check_votes_cluster(state, cluster_id, self._directory, self._sink)
         check_metadata_topic_id(self._files, self._directory, log, self._sink)
-        self._check_bootstrap()
+        if self._source.metadata is not None:
+            check_bootstrap(self._files, str(self._source.metadata.parent), self._sink, self._depth)
         return self.report(state)
 
     def _passed(self, names: list[str]) -> PassedCheckpoints:
@@ -142,7 +145,7 @@ class Verification:
             voters=chain.voters or voters_of(whole),
             known_voters=frozenset(chain.known_voters).union(*(found.voters or () for found in whole)),
             quorum_changes=tuple(chain.quorum_changes),
-            static_voters=tuple(ReplicaKey(node_id=NodeId(voter)) for voter in static),
+            static_voters=tuple(ReplicaKey(node_id=NodeId(voter)) for voter in dict.fromkeys(static)),
             checkpoints=tuple(whole),
             quorum_state=state,
             image=self._image(whole),
@@ -362,13 +365,3 @@ class Verification:
         for report in self._checkpoints.reports.values():
             if report.end is not None and report.end.offset > 0:
                 yield report.path, int(report.end.offset)
-
-    def _check_bootstrap(self) -> None:
-        disk = self._source.metadata.parent if self._source.metadata is not None else None
-        path = f"{disk}/{BOOTSTRAP_CHECKPOINT}"
-        if disk is None or not self._files.exists(path):
-            return
-        try:
-            verify_checkpoint(self._files, path, self._sink, self._depth)
-        except OSError as error:
-            self._unreadable(path, error)

@@ -79,6 +79,8 @@ class PassedCheckpoints:
         self._first_time = self._last_time = -1
         self._last_end = -1
         self.reports: dict[str, CheckpointReport] = {}
+        self._began_with: str | None = None
+        """The checkpoint that replay goes on from; None: it goes back to offset 0."""
         self.probed: dict[int, MetadataImage] = {}
         self.times: dict[int, int] = {}
         """By offset, the time (ms) of the batch that ends there."""
@@ -186,6 +188,7 @@ class PassedCheckpoints:
         if not self._rules.is_trusted:
             self._rules.start(report.image, where=report.path)
             self._rules.gone.on_left(report.left)
+            self._began_with = report.path.rsplit("/", 1)[-1]
             return
         image = self._rules.image
         if image is None or self._rules.in_transaction:
@@ -195,6 +198,11 @@ class PassedCheckpoints:
         said = without(report.image, more)
         if not image.says_the_same_as(said):
             text, topic_id = described(differences(said, image, ("in the checkpoint", "by the log")))
+            if self._began_with is not None:
+                text += (
+                    f"; but what the log says begins with {self._began_with}, which may be the wrong one of the two: "
+                    "compare both with other nodes first (kraft log hash --at their offsets)"
+                )
             self._add("checkpoint_disagrees", report, text, None if topic_id is None else topic_id)
         elif more:
             name = report.path.rsplit("/", 1)[-1]

@@ -80,6 +80,9 @@ class RecordValues:
                 resource = (record.resource_type, record.resource_name)
                 what = f"the ConfigRecord at offset {offset} sets {record.name!r}: {fault}"
                 self._add("config_of_nothing", what, offset, place, group=resource)
+            elif not record.name:
+                what = f"the ConfigRecord at offset {offset} sets a config without a name on {record.resource_name!r}"
+                self._add("strange_value", what, offset, place)
             return
         if isinstance(record, RegisterBrokerRecord | BrokerRegistrationChangeRecord):
             self._topics.on_registration(record)

@@ -32,6 +32,7 @@ from metadata_log.records import (
     decode_record,
 )
 from metadata_log.tools.finding_sink import FindingSink
+from metadata_log.tools.verify_image_records import ImageRecords
 from metadata_log.tools.verify_levels import LevelRules
 from metadata_log.tools.verify_place import Place
 from metadata_log.tools.verify_record_values import RecordValues
@@ -57,6 +58,7 @@ class RecordRules:
         self._values = RecordValues(self._add, self._topics)
         self._ids = TopicIds(self._add)
         self._levels = LevelRules(sink)
+        self._image_records = ImageRecords()
         self.gone, self.loose = self._values.gone, self._values.loose
         self._image = MetadataImage.empty()
         self._before: MetadataImage | None = None
@@ -160,13 +162,21 @@ class RecordRules:
                 self._add("malformed_record", f"the record at offset {offset} does not decode: {error}", offset, place)
                 self.distrust()
             else:
-                if type(record) is not NoOpRecord:
+                if self._is_replayed(record, offset, place):
                     self._levels.on_record(record, value, offset, place, is_trusted=self.is_trusted)
                     decoded.append((offset, record))
             offset += 1
         self.records += offset - base_offset
         if decoded and self.is_trusted:
             self._replay(decoded, place)
+
+    def _is_replayed(self, record: MetadataRecord, offset: int, place: Place) -> bool:
+        """Not a NoOp, nor what cannot stand in a checkpoint."""
+        why = self._image_records.fault(record, offset) if place.offsets_are_own else None
+        if why is not None:
+            meaning = f"the {type(record).__name__} at offset {offset}: {why}"
+            self._add("checkpoint_malformed", meaning, offset, place)
+        return why is None and type(record) is not NoOpRecord
 
     def _add(
         self, kind: str, meaning: str, offset: int, place: Place, topic_id: TopicId | None = None, group: object = None

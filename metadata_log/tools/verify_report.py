@@ -11,9 +11,9 @@ from metadata_log.directory import QuorumState
 from metadata_log.ids import ReplicaKey
 from metadata_log.image import MetadataImage, UnwritableMetadataError
 from metadata_log.image.hash import image_hash
+from metadata_log.tools.chain_facts import Election, QuorumChange, Voting
 from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.findings import Finding
-from metadata_log.tools.verify_chain import Election, QuorumChange, Voting
 from metadata_log.tools.verify_checkpoint import CheckpointReport
 from metadata_log.tools.verify_records import RecordRules
 

@@ -6,6 +6,7 @@ Decides: what each must say of this log. Must not know: other replicas.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -26,12 +27,12 @@ from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.quorum_state import VOTE_ADVICE
 from metadata_log.recovered_epochs import was_being_cut
+from metadata_log.tools.chain_facts import Election
 from metadata_log.tools.contents import EpochSpan
-from metadata_log.tools.finding_advice import RESTORE_VOTES
+from metadata_log.tools.finding_advice import RESTORE_VOTES, STATIC_VOTERS
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Severity
 from metadata_log.tools.manifest import MANIFEST_FILE
-from metadata_log.tools.verify_chain import Election
 
 _CHECKPOINT: Final = re.compile(r"\d{20}-\d{10}\.checkpoint(\.deleted)?$", re.ASCII)
 
@@ -174,6 +175,7 @@ def check_quorum_state(files: Files, directory: str, log: LogOutline, sink: Find
     except (CorruptFileError, OSError) as error:
         add_unusable(sink, path, error)
         return None
+    _check_static_voters(state, path, sink)
     last = log.spans[-1].epoch if log.spans and log.is_sound else -1
     if state.leader_epoch < last:
         what = f"it is of epoch {state.leader_epoch}, but the log has records of epoch {last}"
@@ -186,6 +188,20 @@ def check_quorum_state(files: Files, directory: str, log: LogOutline, sink: Find
         )
         sink.add("two_leaders", what, file=path, offset=election.offset, epoch=state.leader_epoch)
     return state
+
+
+def _check_static_voters(state: QuorumState, path: str, sink: FindingSink) -> None:
+    """Each voter of a `quorum-state` of version 0 stands there once, under a node's id. Kafka reads others all the
+    same, as a set."""
+    repeated = [voter for voter, count in Counter(state.current_voters).items() if count > 1]
+    negative = [voter for voter in state.current_voters if voter < 0]
+    if repeated:
+        what = f"node {repeated[0]} stands among its voters {state.current_voters.count(repeated[0])} times"
+    elif negative:
+        what = f"a voter of it is {negative[0]}, which is no node's id"
+    else:
+        return
+    sink.add("corrupt_file", what, file=path, advice=STATIC_VOTERS)
 
 
 def check_votes_cluster(state: QuorumState | None, cluster_id: str | None, directory: str, sink: FindingSink) -> None:

@@ -15,11 +15,13 @@ from typing import Final, TypeAlias
 
 from metadata_log.ids import DirectoryId, NodeId, id_text, is_reserved_directory_id
 from metadata_log.image import NO_LEADER, ClusterImage, PartitionImage, ResourceType
-from metadata_log.image.access import QUOTA_TYPES
+from metadata_log.image.access import CLIENT_QUOTAS, IP, IP_QUOTAS, QUOTA_TYPES
 from metadata_log.records import (
+    BrokerFeature,
     BrokerRegistrationChangeRecord,
     ClientQuotaRecord,
     ConfigRecord,
+    ControllerFeature,
     DelegationTokenRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
@@ -75,10 +77,10 @@ def broker_fault(
             return "broker_epoch_not_offset", fault
         if broker_id < 0:
             return "strange_value", f"a broker registers with id {broker_id}"
+        strange = _strange_directory(record) or _strange_listener(record) or _strange_feature(record.features)
+        if strange is not None:
+            return "strange_value", f"broker {broker_id} names {strange}"
     named = record.log_dirs or ()
-    if isinstance(record, RegisterBrokerRecord) and len(set(named)) != len(named):
-        twice = next(directory for directory in named if named.count(directory) > 1)
-        return "strange_value", f"broker {broker_id} names directory {id_text(twice)} twice"
     for directory in named:
         owner = _owner(directory, broker_id, cluster)
         if owner is not None:
@@ -89,7 +91,35 @@ def broker_fault(
 
 def controller_fault(record: RegisterControllerRecord) -> str | None:
     """What is wrong with a controller's registration by itself: it registers with its node.id, which is 0 at least."""
-    return f"a controller registers with id {record.controller_id}" if record.controller_id < 0 else None
+    if record.controller_id < 0:
+        return f"a controller registers with id {record.controller_id}"
+    strange = _strange_listener(record) or _strange_feature(record.features)
+    return None if strange is None else f"controller {record.controller_id} names {strange}"
+
+
+def _strange_directory(record: RegisterBrokerRecord) -> str | None:
+    named = record.log_dirs or ()
+    for directory in named:
+        if is_reserved_directory_id(directory):
+            return f"directory {id_text(directory)}, an id that is reserved"
+        if named.count(directory) > 1:
+            return f"directory {id_text(directory)} twice"
+    return None
+
+
+def _strange_listener(record: RegisterBrokerRecord | RegisterControllerRecord) -> str | None:
+    """Controllers keep a node's listeners by their names."""
+    names = [endpoint.name for endpoint in record.end_points]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    return None if twice is None else f"listener {twice} twice"
+
+
+def _strange_feature(features: tuple[BrokerFeature | ControllerFeature, ...]) -> str | None:
+    for feature in features:
+        lowest, highest = feature.min_supported_version, feature.max_supported_version
+        if not 0 <= lowest <= highest:
+            return f"levels {lowest} to {highest} of {feature.name}, which are no range"
+    return None
 
 
 def _owner(directory: DirectoryId, broker_id: int, cluster: ClusterImage) -> int | None:
@@ -181,6 +211,8 @@ def credential_fault(record: UserScramCredentialRecord) -> str | None:
         return f"a credential of mechanism {record.mechanism}, which is none"
     if record.iterations < FEWEST_ITERATIONS:
         return f"a credential of {record.iterations} iterations, where {FEWEST_ITERATIONS} are the fewest"
+    if not record.name:
+        return "a credential of a user without a name"
     sizes = len(record.stored_key), len(record.server_key)
     if sizes != (size, size):
         return f"a credential with keys of {sizes[0]} and {sizes[1]} bytes, where those of its mechanism have {size}"
@@ -188,19 +220,33 @@ def credential_fault(record: UserScramCredentialRecord) -> str | None:
 
 
 def quota_fault(record: ClientQuotaRecord) -> str | None:
-    """What is wrong with whom a quota is for (ClientQuotaControlManager). Of its value nothing is said: a controller of
-    Kafka 4.3 takes NaN, and older ones took what is below 0."""
+    """What is wrong with whom a quota is for, or with what it is of (ClientQuotaControlManager). Its value is free: a
+    controller of Kafka 4.3 takes NaN, and older ones took what is below 0."""
     types = [part.entity_type for part in record.entity]
     if not types:
         return "a quota of nobody: its entity is empty"
     unknown = next((name for name in types if name not in QUOTA_TYPES), None)
     if unknown is not None:
         return f"a quota of a {unknown!r}, which is no user, client-id or ip"
-    return None
+    if IP in types and len(types) > 1:
+        return f"a quota of {' and '.join(types)}: an address stands alone"
+    keys = IP_QUOTAS if IP in types else CLIENT_QUOTAS
+    if not record.remove and record.key not in keys:
+        return f"a quota of {record.key!r}, of which {' and '.join(types)} have none"
+    nameless = next((part.entity_type for part in record.entity if part.entity_name == ""), None)
+    return None if nameless is None else f"a quota of a {nameless} whose name is empty: the default's is null"
 
 
 def token_fault(record: DelegationTokenRecord) -> str | None:
-    """What is wrong with a token's times: it is renewed up to its maximum (DelegationTokenControlManager)."""
+    """What is wrong with a token: it is issued before its maximum and renewed up to it, and has an id and an owner with
+    a type before a colon (DelegationTokenControlManager)."""
+    if not record.token_id:
+        return f"a token of {record.owner!r} without an id"
+    if ":" not in record.owner:
+        return f"the token {record.token_id!r} of {record.owner!r}, which has no colon behind its type"
+    if record.issue_timestamp > record.max_timestamp:
+        issued = f"{record.issue_timestamp} ms, after its maximum, {record.max_timestamp} ms"
+        return f"the token {record.token_id!r} is issued at {issued}"
     if record.expiration_timestamp > record.max_timestamp:
         until = f"{record.expiration_timestamp} ms, after its maximum, {record.max_timestamp} ms"
         return f"the token {record.token_id!r} expires at {until}"

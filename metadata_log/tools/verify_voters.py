@@ -19,8 +19,8 @@ from metadata_log.ids import id_text
 from metadata_log.records import VotersRecord
 from metadata_log.records.control import VotersRecordVoter
 from metadata_log.tools.agreement import join_names
+from metadata_log.tools.chain_facts import QuorumChange
 from metadata_log.tools.findings import Finding, finding
-from metadata_log.tools.verify_chain import QuorumChange
 from metadata_log.tools.verify_checkpoint import CheckpointReport
 from metadata_log.tools.verify_report import LogReport
 

@@ -6,7 +6,8 @@ about one.
 A directory has the id of its topic for good. So the id of a topic that had another name is wrong in any case, where the
 broker is to have a partition of the directory's name. The id that an earlier topic of this very name had is what a
 broker leaves that was away while that topic was removed; it is wrong only where the broker must have put the present
-topic's partition in its place since (`due_partitions`).
+topic's partition in its place since (`due_partitions`). So is an id of which no log here knows: where they begin with a
+checkpoint, there may have been a topic of it before.
 """
 
 from __future__ import annotations
@@ -41,9 +42,7 @@ def with_wrong_id(
     if image.topics.topic(topic_id) is not None or not _is_replica(image, name, number, broker_id):
         return verdict
     former = next((known for known in (rules.name_of(topic_id) for rules in knowing) if known is not None), None)
-    if former is None:
-        return verdict
-    if former != name:
+    if former is not None and former != name:
         why = f"its id {id_text(topic_id)} is that of topic {former!r}, which is deleted"
         return Verdict(kind=Kind.WRONG_ID, why=why)
     why_due = _due(facts, own())

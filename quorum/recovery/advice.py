@@ -6,10 +6,11 @@ Decides: their words, for Apache Kafka's nodes and for ours. Must not know: how 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
+from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, VoterSet
 from quorum.recovery.copies import Copy
 from quorum.recovery.journal import work_root_of
@@ -133,76 +134,95 @@ def bring_back(ours: bool, controllers: int = 1) -> Step:
     )
 
 
-def rejoin(
-    *, ours: bool, cluster_id: str | None, others: Sequence[int], leader: str | None, dynamic: bool = True, of: str = ""
-) -> list[Step]:
-    """How the other controllers come back: never with their old directories, which hold the old voters.
+def brokers_of(known: Survey) -> frozenset[int]:
+    """The registered ones, by the best copy that tells; a controller among them is both, in one directory."""
+    image = known.told_by.image
+    return frozenset() if image is None else frozenset(map(int, image.cluster.brokers))
 
-    `of`: behind their ids, which of several clusters' is meant.
+
+def rejoin(
+    *,
+    ours: bool,
+    cluster_id: str | None,
+    others: Sequence[int],
+    brokers: Collection[int],
+    leader: str | None,
+    dynamic: bool = True,
+    of: str = "",
+) -> list[Step]:
+    """How the other controllers come back: never with their old metadata log, which holds the old voters.
+
+    `brokers`: nodes that are brokers; one of `others` among them has topics' data in the same directory, which must
+    stay where it is. `of`: behind their ids, which of several clusters' is meant.
     """
     if not others:
         return []
     cluster, at = cluster_id or "CLUSTER_ID", leader or "HOST:PORT"
-    aside = Step(
+    combined = [] if ours else [one for one in others if one in brokers]
+    alone = [one for one in others if one not in combined]
+    steps = [_set_aside(alone, of), _format(ours, cluster, at, dynamic)] if alone else []
+    if combined:
+        steps.append(_set_log_aside(combined, of, () if not dynamic else (start_line(ours=False), _see(ours, at))))
+    return [*steps, _add(ours, at) if dynamic else _take_back()]
+
+
+def _set_aside(others: Sequence[int], of: str) -> Step:
+    return Step(
         text=f"On each other controller ({', '.join(map(str, others))}{of}): keep its old directory, and never start "
         "from it again: it holds the old voters",
         commands=(command("mv", "DATA_DIR", "DATA_DIR.before-recovery"),),
     )
+
+
+def _set_log_aside(combined: Sequence[int], of: str, start: tuple[str, ...]) -> Step:
+    """Of nodes that are brokers, too: a directory that is formatted anew has lost its replicas."""
+    away = command("mv", f"DATA_DIR/{METADATA_DIRECTORY}", "DATA_DIR.metadata-log-before-recovery")
+    then = "then start it as an observer, and wait until it has caught up" if start else "and do not start it yet"
+    return Step(
+        text=f"On each other node that is controller and broker ({', '.join(map(str, combined))}{of}): move only its "
+        f"{METADATA_DIRECTORY} away, which holds the old voters. Its topics' data lies beside it and must stay: do not "
+        f"move or format the directory; {then}",
+        commands=(away, *start),
+    )
+
+
+def _see(ours: bool, at: str) -> str:
     if ours:
-        return [aside, *_join_ours(cluster, at)]
-    return [aside, *(_join_kafka(cluster, at) if dynamic else _join_static(cluster))]
+        return command("kraft", "quorum", "describe", "--bootstrap-controller", at, "--replication")
+    return command("bin/kafka-metadata-quorum.sh", "--bootstrap-controller", at, "describe", "--replication")
 
 
-def _join_ours(cluster: str, at: str) -> list[Step]:
-    words = ("kraft", "storage", "format", "--config", "node.properties", "--cluster-id", cluster)
-    see = command("kraft", "quorum", "describe", "--bootstrap-controller", at, "--replication")
-    add = ("kraft", "quorum", "add-controller", "--bootstrap-controller", at, "--command-config", "node.properties")
-    return [
-        Step(
-            text="Then format it anew, without voters, start it as an observer, and wait until it has caught up",
-            commands=(
-                command(*words, "--no-initial-controllers"),
-                start_line(ours=True),
-                see,
-            ),
-        ),
-        Step(
-            text="Then make it a voter, one controller after the other; go on once it is shown as a follower "
-            "without lag",
-            commands=(command(*add), see),
-        ),
-    ]
-
-
-def _join_kafka(cluster: str, at: str) -> list[Step]:
-    tool = ("bin/kafka-metadata-quorum.sh", "--bootstrap-controller", at)
-    see = command(*tool, "describe", "--replication")
-    words = ("bin/kafka-storage.sh", "format", "-t", cluster, "-c", "server.properties", "--no-initial-controllers")
-    return [
-        Step(
-            text="Then format it anew, without voters, start it as an observer, and wait until it has caught up",
-            commands=(command(*words), start_line(ours=False), see),
-        ),
-        Step(
-            text="Then make it a voter, one controller after the other; go on once it is shown as a follower "
-            "without lag",
-            commands=(command(*tool, "--command-config", "server.properties", "add-controller"), see),
-        ),
-    ]
-
-
-def _join_static(cluster: str) -> list[Step]:
-    words = ("bin/kafka-storage.sh", "format", "-t", cluster, "-c", "server.properties")
-    again = ("kraft", "recover", "static-voters", "--dir", "DATA_DIR", "--dir", "OTHER_DATA_DIR", "--missing", "rest")
-    return [
-        Step(
+def _format(ours: bool, cluster: str, at: str, dynamic: bool) -> Step:
+    kafka = ("bin/kafka-storage.sh", "format", "-t", cluster, "-c", "server.properties")
+    if not dynamic:
+        return Step(
             text="Then name it in controller.quorum.voters of its configuration, format it anew, and do not start it: "
             "empty voters could elect each other",
-            commands=(command(*words),),
-        ),
-        Step(
-            text="To have several voters again: stop the controller, bring the directories to one host, and give all "
-            "the same log; then take them back, and start all with the new configuration",
-            commands=(command(*again, "--set", "ID@HOST:PORT", "--set", "OTHER_ID@HOST:PORT", "--apply"),),
-        ),
-    ]
+            commands=(command(*kafka),),
+        )
+    words = ("kraft", "storage", "format", "--config", "node.properties", "--cluster-id", cluster) if ours else kafka
+    return Step(
+        text="Then format it anew, without voters, start it as an observer, and wait until it has caught up",
+        commands=(command(*words, "--no-initial-controllers"), start_line(ours=ours), _see(ours, at)),
+    )
+
+
+def _add(ours: bool, at: str) -> Step:
+    to = ("--bootstrap-controller", at)
+    if ours:
+        line = command("kraft", "quorum", "add-controller", *to, "--command-config", "node.properties")
+    else:
+        line = command("bin/kafka-metadata-quorum.sh", *to, "--command-config", "server.properties", "add-controller")
+    return Step(
+        text="Then make it a voter, one controller after the other; go on once it is shown as a follower without lag",
+        commands=(line, _see(ours, at)),
+    )
+
+
+def _take_back() -> Step:
+    again = ("kraft", "recover", "static-voters", "--dir", "DATA_DIR", "--dir", "OTHER_DATA_DIR", "--missing", "rest")
+    return Step(
+        text="To have several voters again: stop the controller, bring the directories to one host, and give all "
+        "the same log; then take them back, and start all with the new configuration",
+        commands=(command(*again, "--set", "ID@HOST:PORT", "--set", "OTHER_ID@HOST:PORT", "--apply"),),
+    )

@@ -25,7 +25,7 @@ from metadata_log.offsets import Epoch
 from metadata_log.segment import segment_bases
 from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint
 from metadata_log.voters import Endpoint, Voter, VoterSet
-from quorum.recovery.advice import Step, bring_back, contact, is_ours, rejoin
+from quorum.recovery.advice import Step, bring_back, brokers_of, contact, is_ours, rejoin
 from quorum.recovery.alone import alone_line
 from quorum.recovery.changes import Content, FileChange, Rewrite
 from quorum.recovery.clones import of_the_clone
@@ -225,6 +225,7 @@ def _steps(ahead: Outlook, new: NewController, voters: VoterSet | None, others: 
             ours=ours,
             cluster_id=cluster_id,
             others=others,
+            brokers=brokers_of(ahead.known),
             leader=leader,
             dynamic=voters is not None,
             of=of_the_clone(ahead.known),

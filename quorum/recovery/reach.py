@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 
 from metadata_log.files import Files
+from metadata_log.tools.chain_facts import Election
 from metadata_log.tools.findings import Finding, Severity
 from metadata_log.tools.lost_end import SHORT_LOG
 from metadata_log.tools.sources import NodeSource
-from metadata_log.tools.verify_chain import Election
 from metadata_log.tools.verify_depth import Depth
 from metadata_log.tools.verify_pass import Verification
 from quorum.recovery.copy_parts import Stop

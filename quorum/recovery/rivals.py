@@ -18,7 +18,7 @@ from quorum.recovery.errors import RefusedError
 from quorum.recovery.journal import AUDIT_FILE, WORK_SUFFIX, audits, work_root_of
 from quorum.recovery.plan import Plan
 from quorum.recovery.survey import Survey
-from quorum.recovery.told import Told, told_of
+from quorum.recovery.told import Told, told_of, told_unfinished
 from quorum.recovery.undo import is_undoable
 
 
@@ -62,6 +62,7 @@ def _below(files: Files, root: str, known: Survey, unread: list[str]) -> Iterato
     for one in told_of(found.records, known.cluster_id):
         was_moved = moved != one.log_dir and files.exists(f"{moved}/{METADATA_DIRECTORY}")
         yield msgspec.structs.replace(one, log_dir=moved) if was_moved else one
+    yield from told_unfinished(files, found.records, known.cluster_id)
 
 
 def _not_known(path: str, why: str) -> str:
@@ -83,6 +84,11 @@ def refuse_rivals(files: Files, rivals: Rivals, *, accept_data_loss: bool) -> No
         RefusedError: another directory was made one already. `accept_data_loss` lets pass what is not there any more.
     """
     for one in rivals.repairs:
+        if one.unfinished is not None:
+            raise RefusedError(
+                f"{_words(one)}. Take it back: {undo_line(one.log_dir, parent_of(one.work_dir))}; or finish it, and go "
+                f"on from that directory: {one.unfinished}"
+            )
         is_there = _is_there(files, one)
         if accept_data_loss and not is_there:
             continue
@@ -100,8 +106,13 @@ def heed_rivals(files: Files, rivals: Rivals, plan: Plan, paths: Sequence[str]) 
     """The plan for copies at `paths`, where a rival must be looked at before: every repair refuses until then."""
     if not rivals.repairs:
         return plan
-    there = [one for one in rivals.repairs if _is_there(files, one)]
+    unfinished = [one for one in rivals.repairs if one.unfinished is not None]
+    there = [one for one in rivals.repairs if one.unfinished is None and _is_there(files, one)]
     situation = f"{'. '.join(map(_words, rivals.repairs))}. {plan.situation}"
+    if unfinished:
+        return msgspec.structs.replace(
+            plan, is_whole=False, situation=situation, steps=tuple(map(_finish_or_take_back, unfinished))
+        )
     if not there:
         names = ", ".join(one.log_dir for one in rivals.repairs)
         look = Step(
@@ -118,7 +129,19 @@ def heed_rivals(files: Files, rivals: Rivals, plan: Plan, paths: Sequence[str]) 
     return msgspec.structs.replace(plan, is_whole=False, situation=situation, steps=tuple(steps))
 
 
+def _finish_or_take_back(one: Told) -> Step:
+    lines = (undo_line(one.log_dir, parent_of(one.work_dir)), str(one.unfinished))
+    return Step(
+        text="Start nothing. Take it back by the first of these lines, or finish it by the second", commands=lines
+    )
+
+
 def _words(one: Told) -> str:
+    if one.unfinished is not None:
+        return (
+            f"a repair of {one.log_dir} at {one.at} was interrupted there, and begins epoch {one.epoch} once it is "
+            "finished. Two repairs of one cluster make two quorums"
+        )
     return (
         f"{one.work_dir}/{AUDIT_FILE} tells of a repair of {one.log_dir} at {one.at}, which began epoch {one.epoch}, "
         "and no copy here has anything of it. Two repairs of one cluster make two quorums"

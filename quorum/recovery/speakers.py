@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from metadata_log.ids import ReplicaKey
-from metadata_log.tools.verify_chain import Election
+from metadata_log.tools.chain_facts import Election
 from metadata_log.voters import majority_of
 from quorum.recovery.conflicts import common_end, is_passed_over
 from quorum.recovery.copies import Copy

@@ -12,7 +12,7 @@ import msgspec
 from metadata_log.files import Files
 from metadata_log.ids import ReplicaKey, id_text
 from metadata_log.voters import Endpoint, Voter, VoterSet
-from quorum.recovery.advice import bring_back, contact, is_ours, never_again, rejoin
+from quorum.recovery.advice import bring_back, brokers_of, contact, is_ours, never_again, rejoin
 from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.clones import of_the_clone
 from quorum.recovery.copies import Copy
@@ -118,7 +118,12 @@ def _proposal(files: Files, ahead: Outlook, voter: Voter, request: Request) -> P
             *take_home([home_of(node_id, own.place.log_dir, voter.endpoints)]),
             bring_back(ours),
             *rejoin(
-                ours=ours, cluster_id=ahead.known.cluster_id, others=others, leader=leader, of=of_the_clone(ahead.known)
+                ours=ours,
+                cluster_id=ahead.known.cluster_id,
+                others=others,
+                brokers=brokers_of(ahead.known),
+                leader=leader,
+                of=of_the_clone(ahead.known),
             ),
         ],
     )

@@ -17,7 +17,7 @@ from metadata_log.errors import MetadataLogError
 from metadata_log.files import Files
 from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
 from quorum.recovery.addresses import refuse_no_host
-from quorum.recovery.advice import Step, never_again, rejoin, start_line
+from quorum.recovery.advice import Step, brokers_of, never_again, rejoin, start_line
 from quorum.recovery.changes import Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.errors import AlreadyDoneError, RefusedError, WrongOptionError
@@ -162,7 +162,10 @@ def _steps(ahead: Outlook, owned: Sequence[Copy], named: Sequence[StaticVoter], 
         commands=(start_line(ours=False),),
     )
     leader = named[0].address
-    again = rejoin(ours=False, cluster_id=ahead.known.cluster_id, others=gone, leader=leader, dynamic=False)
+    known = ahead.known
+    again = rejoin(
+        ours=False, cluster_id=known.cluster_id, others=gone, brokers=brokers_of(known), leader=leader, dynamic=False
+    )
     return [config_step(named), *take_home(_homes(owned, named)), start, *again]
 
 

@@ -19,7 +19,7 @@ from metadata_log.files import Files
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, InvalidVoterError, Voter, VoterSet
 from quorum.recovery.addresses import refuse_no_host
-from quorum.recovery.advice import Step, command, contact, is_ours, never_again, rejoin, start_line
+from quorum.recovery.advice import Step, brokers_of, command, contact, is_ours, never_again, rejoin, start_line
 from quorum.recovery.changes import Rewrite
 from quorum.recovery.clones import of_the_clone
 from quorum.recovery.copies import Copy
@@ -195,7 +195,12 @@ def _proposal(files: Files, ahead: Outlook, owned: Sequence[Copy], voters: Voter
         steps=[
             *_start_all(owned, voters, ours),
             *rejoin(
-                ours=ours, cluster_id=ahead.known.cluster_id, others=gone, leader=leader, of=of_the_clone(ahead.known)
+                ours=ours,
+                cluster_id=ahead.known.cluster_id,
+                others=gone,
+                brokers=brokers_of(ahead.known),
+                leader=leader,
+                of=of_the_clone(ahead.known),
             ),
         ],
     )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from metadata_log.offsets import OffsetAndEpoch
+from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.os_files import OsFiles
 from metadata_log.segment import LocatedBatch, segment_file
+from metadata_log.snapshot import checkpoint_name
 from metadata_log.tools.scan import scan
 from quorum.cli.main import run
 from quorum.recovery.copy_reader import read_copy
@@ -52,7 +54,7 @@ def test_no_whole_checkpoint_and_a_log_without_its_beginning(
     with lost.copy(lost.divergent, tmp_path / "cluster") as cluster:
         destroy(cluster, lost.forked, other)
         node = cluster.nodes[survivor]
-        leave_only_what_followed(node)
+        leave_only_what_followed(node, cluster.brokers)
         for name in checkpoints(node):
             flip(node.metadata_dir / name)
         check_a_brokers_copy_is_recommended(cluster, node, capsys)
@@ -104,16 +106,28 @@ def tear(node: KafkaNode) -> None:
         log.write(end.offset.to_bytes(8, "big") + header[8:12] + end.epoch.to_bytes(4, "big") + header[16:])
 
 
-def leave_only_what_followed(node: KafkaNode) -> None:
-    """A checkpoint, and the log from its end on: as a controller has them that began with fetching that checkpoint."""
+def leave_only_what_followed(node: KafkaNode, brokers: Sequence[KafkaNode]) -> None:
+    """A checkpoint, and the log from its end on: as a controller has them that began with fetching that checkpoint.
+
+    It begins behind every checkpoint of a broker, which could be lent to it otherwise, and ends where the last broker's
+    copy does, whose log is whole or begins with a checkpoint: so nothing but that copy is to be taken.
+    """
+    *_, last = brokers
+    if (last.metadata_dir / segment_file(0)).exists():
+        for name in checkpoints(last):
+            (last.metadata_dir / name).unlink()
+    lent = max(int(name[:20]) for broker in brokers for name in ["0".zfill(20), *checkpoints(broker)])
     first = node.metadata_dir / segment_file(0)
     handle = OsFiles().open(str(first), read_only=True)
     batches = [found for found in scan(handle) if isinstance(found, LocatedBatch)]
     handle.close()
-    positions = {int(batch.header.base_offset): batch.position for batch in batches}
-    fetched = [name for name in checkpoints(node) if int(name[:20]) in positions][-1]
-    base = int(fetched[:20])
-    (node.metadata_dir / segment_file(base)).write_bytes(first.read_bytes()[positions[base] :])
-    for path in [*node.metadata_dir.glob(f"{0:020d}.*"), *node.metadata_dir.glob("*.checkpoint")]:
-        if path.name < fetched:
-            path.unlink()
+    kept = [batch for batch in batches if batch.header.base_offset > lent and batch.header.next_offset <= end_of(last)]
+    assert kept, f"broker {last.node_id} has a checkpoint at {lent}, and nothing behind it"
+    begin, before = kept[0], batches[batches.index(kept[0]) - 1].header
+    data = first.read_bytes()[begin.position : kept[-1].position + kept[-1].header.size_in_bytes]
+    *older, newest = [node.metadata_dir / name for name in checkpoints(node)]
+    for path in (*older, *node.metadata_dir.glob(f"{0:020d}.[!c]*")):
+        path.unlink()
+    base = Offset(begin.header.base_offset)
+    newest.rename(newest.with_name(checkpoint_name(OffsetAndEpoch(offset=base, epoch=before.partition_leader_epoch))))
+    (node.metadata_dir / segment_file(base)).write_bytes(data)

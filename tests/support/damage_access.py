@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from metadata_log.batch import batch_values, iter_batches
-from metadata_log.ids import DirectoryId, NodeId, TopicId, Uuid
+from metadata_log.ids import UNASSIGNED_DIRECTORY_ID, DirectoryId, NodeId, TopicId, Uuid
 from metadata_log.records import (
     AbortTransactionRecord,
     AccessControlEntryRecord,
     BeginTransactionRecord,
+    BrokerEndpoint,
+    BrokerFeature,
     ClientQuotaRecord,
+    ConfigRecord,
     DelegationTokenRecord,
     EndTransactionRecord,
     EntityData,
@@ -99,23 +104,43 @@ def credential(**fields: object) -> UserScramCredentialRecord:
     return UserScramCredentialRecord(**(sound | fields))  # type: ignore[arg-type]
 
 
-def quota(*types: str, value: float = 1.0) -> ClientQuotaRecord:
+def quota(
+    *types: str, value: float = 1.0, key: str = "producer_byte_rate", name: str | None = "one", remove: bool = False
+) -> ClientQuotaRecord:
     """Of an entity of these types."""
-    entity = tuple(EntityData(entity_type=name, entity_name="one") for name in types)
-    return ClientQuotaRecord(entity=entity, key="producer_byte_rate", value=value, remove=False)
+    entity = tuple(EntityData(entity_type=kind, entity_name=name) for kind in types)
+    return ClientQuotaRecord(entity=entity, key=key, value=value, remove=remove)
 
 
-def token(expiration: int) -> DelegationTokenRecord:
+def token(expiration: int = 2000, **fields: object) -> DelegationTokenRecord:
     """One whose maximum is 2000 ms."""
-    return DelegationTokenRecord(
-        owner="User:a",
-        requester="User:a",
-        renewers=(),
-        issue_timestamp=1000,
-        max_timestamp=2000,
-        expiration_timestamp=expiration,
-        token_id="one",
-    )
+    sound = {
+        "owner": "User:a",
+        "requester": "User:a",
+        "renewers": (),
+        "issue_timestamp": 1000,
+        "max_timestamp": 2000,
+        "expiration_timestamp": expiration,
+        "token_id": "one",
+    }
+    return DelegationTokenRecord(**(sound | fields))  # type: ignore[arg-type]
+
+
+def broker_with(**fields: object) -> RegisterBrokerRecord:
+    """A sound registration but for these."""
+    return msgspec.structs.replace(broker_record(77, _LOG_END), **fields)
+
+
+def _endpoints(*names: str) -> tuple[BrokerEndpoint, ...]:
+    return tuple(BrokerEndpoint(name=name, host="h", port=9092, security_protocol=0) for name in names)
+
+
+def _range(lowest: int, highest: int) -> tuple[BrokerFeature, ...]:
+    one = BrokerFeature(name="group.version", min_supported_version=lowest, max_supported_version=highest)
+    return (one,)
+
+
+_CONNECTIONS = "connection_creation_rate"
 
 
 def topics(*names: str) -> list[MetadataRecord]:
@@ -140,7 +165,15 @@ SOUND_RECORDS |= {
     ],
     "controller_0": [controller(0)],
     "credentials": [credential(), credential(mechanism=2, stored_key=bytes(64), server_key=bytes(64))],
-    "quotas": [quota("user", "client-id"), quota("ip"), quota("user", value=math.nan)],
+    "quotas": [
+        quota("user", "client-id"),
+        quota("ip", key=_CONNECTIONS),
+        quota("user", value=math.nan),
+        quota("client-id", name=None),
+        quota("user", key="request_percentage"),
+        quota("user", key="no longer known", remove=True),
+    ],
+    "listeners_and_ranges": [broker_with(end_points=_endpoints("A", "B"), features=_range(0, 0))],
     "token_at_its_maximum": [token(2000)],
     "name_of_a_removed_topic": [
         *topics("col.a"),
@@ -158,7 +191,17 @@ _STRANGE: dict[str, Callable[[Cluster], Sequence[MetadataRecord]]] = {
     "credential_of_another_hash": lambda c: [credential(mechanism=2)],
     "quota_of_no_type": lambda c: [quota("user", "planet")],
     "quota_of_nobody": lambda c: [quota()],
+    "quota_of_an_address_and_a_user": lambda c: [quota("ip", "user", key=_CONNECTIONS)],
+    "quota_of_an_address_as_of_users": lambda c: [quota("ip")],
+    "quota_of_a_user_as_of_addresses": lambda c: [quota("user", key=_CONNECTIONS)],
+    "quota_that_nobody_knows": lambda c: [quota("user", key="tea_per_hour")],
+    "quota_of_no_name": lambda c: [quota("user", name="")],
+    "credential_of_no_name": lambda c: [credential(name="")],
+    "config_of_no_name": lambda c: [ConfigRecord(resource_type=4, resource_name="", name="", value="b")],
     "token_beyond_its_maximum": lambda c: [token(2001)],
+    "token_issued_beyond_its_maximum": lambda c: [token(issue_timestamp=2001)],
+    "token_of_no_id": lambda c: [token(token_id="")],
+    "token_of_no_type": lambda c: [token(owner="alice")],
     "acl_of_no_operation": lambda c: [entry(operation=-2)],
     "acl_of_a_later_operation": lambda c: [entry(operation=16)],
     "acl_of_any_operation": lambda c: [entry(operation=1)],
@@ -173,6 +216,10 @@ _STRANGE: dict[str, Callable[[Cluster], Sequence[MetadataRecord]]] = {
     "acl_of_no_name": lambda c: [entry(resource_name="")],
     "controller_negative": lambda c: [controller(-2)],
     "broker_negative": lambda c: [broker_record(-2, _LOG_END)],
+    "directory_reserved": lambda c: [broker_record(77, _LOG_END, (UNASSIGNED_DIRECTORY_ID,))],
+    "listener_twice": lambda c: [broker_with(end_points=_endpoints("A", "B", "A"))],
+    "feature_range_of_nothing": lambda c: [broker_with(features=_range(2, 1))],
+    "feature_range_negative": lambda c: [broker_with(features=_range(-1, 1))],
     "directory_named_twice": lambda c: [broker_record(77, _LOG_END, (DirectoryId(b"the same direct."),) * 2)],
 }
 ACCESS_DAMAGE = [

@@ -49,13 +49,13 @@ def _in_all_logs(change: Change, kind: str, offset: int, also: frozenset[str]) -
     return plant
 
 
-def _in_state(node_id: int, old: str, new: str, kind: str) -> Callable[[Cluster], Planted]:
+def _in_state(node_id: int, old: str, new: str, kind: str, *also: str) -> Callable[[Cluster], Planted]:
     def plant(cluster: Cluster) -> Planted:
         path = cluster.metadata(node_id) / QUORUM_STATE_FILE
         text = path.read_text()
         assert old in text
         path.write_text(text.replace(old, new))
-        return Planted(kind, node_id, path)
+        return Planted(kind, node_id, path, also=frozenset(also))
 
     return plant
 
@@ -160,6 +160,9 @@ _ALL_VOTERS = '[{"voterId":1},{"voterId":2},{"voterId":3}]'
 _ONE_VOTER = '[{"voterId":1}]'
 _LED_9, _LED_11 = '"leaderId":3,"leaderEpoch":9', '"leaderId":3,"leaderEpoch":11'
 _LED_2, _LED_3 = '"leaderId":3,"leaderEpoch":2', '"leaderId":3,"leaderEpoch":3'
+_VOTER_TWICE = '[{"voterId":1},{"voterId":2},{"voterId":2},{"voterId":3}]'
+_VOTER_THRICE = '[{"voterId":1},{"voterId":1},{"voterId":1},{"voterId":2},{"voterId":3}]'
+_VOTER_NEGATIVE = '[{"voterId":1},{"voterId":2},{"voterId":3},{"voterId":-1}]'
 _OTHER_VOTER = '[{"voterId":1},{"voterId":2},{"voterId":5}]'
 
 QUORUM_DAMAGE = [
@@ -170,6 +173,13 @@ QUORUM_DAMAGE = [
     Damage("static_voters_fewer", "static-3.9", _in_state(1, _ALL_VOTERS, _ONE_VOTER, "static_voters_differ")),
     Damage("static_voters_other", "static-3.9", _in_state(1, _ALL_VOTERS, _OTHER_VOTER, "static_voters_differ")),
     Damage("static_voters_of_broker", "static-3.9", _in_state(12, _ALL_VOTERS, _ONE_VOTER, "static_voters_differ")),
+    Damage("static_voter_twice", "static-3.9", _in_state(2, _ALL_VOTERS, _VOTER_TWICE, "corrupt_file")),
+    Damage("static_voter_thrice", "static-3.9", _in_state(12, _ALL_VOTERS, _VOTER_THRICE, "corrupt_file")),
+    Damage(
+        "static_voter_negative",
+        "static-3.9",
+        _in_state(2, _ALL_VOTERS, _VOTER_NEGATIVE, "corrupt_file", "static_voters_differ"),
+    ),
     Damage("voter_set_back", "failovers", set_back),
     Damage("leader_without_epoch", "failovers", _in_state(1, _LED_9, _LED_11, "leader_without_epoch")),
     Damage("leader_without_epoch_by_broker", "failovers", _in_state(12, _LED_9, _LED_11, "leader_without_epoch")),

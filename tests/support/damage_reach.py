@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from random import Random
 
 from metadata_log.batch import parse_header
@@ -176,7 +177,34 @@ def far_ahead(cluster: Cluster) -> Planted:
     return Planted("quorum_state_ahead", _HIT, path)
 
 
+def _empty_beside(name: str, kind: str, offset: int | None = None) -> Callable[[Cluster], Planted]:
+    """An empty file in the directory of the log."""
+
+    def plant(cluster: Cluster) -> Planted:
+        path = cluster.metadata(_HIT) / name
+        path.write_bytes(b"")
+        return Planted(kind, _HIT, path, offset)
+
+    return plant
+
+
 REACH_DAMAGE = [
+    Damage("segment_empty_within_another", "basic", _empty_beside(f"{60:020}.log", "offset_repeated", 60)),
+    *(
+        Damage(f"strange_file_{number}", "basic", _empty_beside(name, "strange_file"))
+        for number, name in enumerate(
+            (
+                f"{0:020}.log.swap",
+                "copy.log",
+                "96.log",
+                ".00000000000000000000.log",
+                f"copy-of-{96:020}.snapshot",
+                "old.index",
+                "bootstrap.checkpoint",
+                f"{96:020}.checkpoint",
+            )
+        )
+    ),
     *(
         Damage(plant.__name__, "basic", plant)
         for plant in (

@@ -91,7 +91,7 @@ def _found(pattern: str, text: str) -> str:
 
 def _consume(cluster: KafkaCluster, topic: str, count: int) -> list[str]:
     said = cluster.admin(
-        "console-consumer", "--topic", topic, "--from-beginning", "--max-messages", str(count), "--timeout-ms", "30000"
+        "console-consumer", "--topic", topic, "--from-beginning", "--max-messages", str(count), "--timeout-ms", "120000"
     )
     return sorted(_WORD.findall(said))
 

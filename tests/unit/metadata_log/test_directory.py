@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -97,6 +98,27 @@ def test_wrong_meta_properties_are_named(data: bytes, fault: str) -> None:
         parse_meta_properties(data, "there")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", " \t\f\n"])
+def test_meta_properties_end_their_lines_as_javas_do(end: str) -> None:
+    data = end.join(["# by hand", "version=1", "\t node.id = 1", "cluster.id:c", ""]).encode()
+
+    assert parse_meta_properties(data, "there") == msgspec.structs.replace(MINE, cluster_id="c", directory_id=None)
+
+
+@pytest.mark.parametrize("other", "\v\x1c\x1d\x1e\x85\xa0")
+def test_what_else_looks_like_the_end_of_a_line_is_text(other: str) -> None:
+    """Java reads a file with it as one line: what stands behind it is no key."""
+    one_line = f"version=1\ncluster.id=c{other}node.id=1\n".encode("latin-1")
+    before_key = f"version=1\ncluster.id=c\n{other}node.id=1\n".encode("latin-1")
+    for data in (one_line, before_key):
+        with pytest.raises(CorruptFileError, match=r"^there: it has no node\.id"):
+            parse_meta_properties(data, "there")
+    with pytest.raises(CorruptFileError, match=r"^there: node\.id is '1.*', not a number"):
+        parse_meta_properties(f"version=1\nnode.id=1{other}\n".encode("latin-1") + b"cluster.id=c\n", "there")
+    kept = parse_meta_properties(f"version=1\nnode.id=1\ncluster.id=c{other}\n".encode("latin-1"), "there")
+    assert kept.cluster_id == f"c{other}"
+
+
 def test_an_unformatted_directory_says_what_to_do() -> None:
     with pytest.raises(NotFormattedError, match=r"/data is not formatted: run `kraft storage format`"):
         read_meta_properties(SimulatedFiles(), "/data")
@@ -122,6 +144,14 @@ def test_kafkas_quorum_states_are_rewritten_byte_for_byte(path: Path) -> None:
 
 def test_both_versions_of_quorum_state_are_met() -> None:
     assert {parse_quorum_state(path.read_bytes(), "").data_version for path in STATES} == {0, 1}
+
+
+def test_a_quorum_state_says_in_version_1_that_its_directory_was_removed() -> None:
+    state = QuorumState(leader_id=2, leader_epoch=Epoch(5), was_removed=True)
+    assert b'"wasRemoved":true,"data_version":1}' in format_quorum_state(state)
+    assert parse_quorum_state(format_quorum_state(state), "there") == state
+    assert b"wasRemoved" not in format_quorum_state(msgspec.structs.replace(state, was_removed=False))
+    assert b"wasRemoved" not in format_quorum_state(msgspec.structs.replace(state, data_version=0))
 
 
 @given(st.integers(-1, 99), st.integers(0, 2**31 - 1), st.none() | st.tuples(node_ids, ids), st.sampled_from([0, 1]))

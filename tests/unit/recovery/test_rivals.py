@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
-from metadata_log.files import parent_of, read_file
+from metadata_log.files import Files, parent_of, read_file
 from metadata_log.ids import DirectoryId
 from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint
@@ -12,13 +14,14 @@ from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.from_broker import NewController, propose_from_broker
 from quorum.recovery.inspect import inspect_copies
-from quorum.recovery.journal import AUDIT_COPY_FILE, AUDIT_FILE, work_root_of
+from quorum.recovery.journal import AUDIT_COPY_FILE, AUDIT_FILE, pending, work_root_of
 from quorum.recovery.places import find_place
+from quorum.recovery.request import Proposal
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.undo import propose_undo
 from quorum.recovery.voters import parse_named_voter, propose_voters
 from tests.support.misuses import CLUSTER, OTHER_CLUSTER
-from tests.support.repairs import load, repair, request
+from tests.support.repairs import FailingAt, load, outcome, repair, request
 
 NEW = NewController(
     log_dir="/d/new",
@@ -87,6 +90,43 @@ def test_another_clusters_is_no_hindrance() -> None:
     data = read_file(files, "/d/other/meta.properties").replace(CLUSTER.encode(), OTHER_CLUSTER.encode())
     files.open("/d/other/meta.properties").pwrite(data, 0)
     assert propose_standalone(files, "/d/other", [], request()).rewrites
+
+
+def of_data(files: Files) -> Proposal:
+    return propose_standalone(files, "/d/data", [], request(accept_data_loss=True))
+
+
+def test_one_that_was_interrupted_is_finished_or_taken_back_first() -> None:
+    """Tried at each call: before it is decided it is none, after that nobody passes it over."""
+    refused = 0
+    for call in itertools.count(1):
+        files = SimulatedFiles()
+        load("basic/node-1/data", files, "/d/stale")
+        load("basic/node-1/data", files, "/d/data")
+        interrupted = FailingAt(files, call)
+        said = outcome(interrupted, lambda files: propose_standalone(files, "/d/stale", [], request()), "/d/stale")
+        if said is None:
+            break
+        if pending(files, "/d/stale") is None:
+            continue
+        with pytest.raises(RefusedError, match=r"begins epoch 1001 once|began epoch 1001") as why:
+            of_data(files)
+        assert "kraft recover undo --dir /d/stale --apply" in str(why.value)
+        if "was interrupted there" in str(why.value):
+            refused += 1
+            plan = inspect_copies(files, ["/d/data"]).plan
+            assert "was interrupted there" in plan.situation
+            assert plan.steps[0].commands[0] == "kraft recover undo --dir /d/stale --apply"
+    assert refused > 3
+
+
+def test_one_that_never_began_is_no_hindrance() -> None:
+    files = SimulatedFiles()
+    load("basic/node-1/data", files, "/d/stale")
+    load("basic/node-1/data", files, "/d/data")
+    early = FailingAt(files, 3)
+    assert outcome(early, lambda files: propose_standalone(files, "/d/stale", [], request()), "/d/stale") is not None
+    assert of_data(files).rewrites
 
 
 def test_what_a_node_has_run_with_is_not_to_be_taken_back() -> None:

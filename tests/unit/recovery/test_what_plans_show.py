@@ -79,8 +79,21 @@ def test_a_refusal_gives_the_option_with_the_right_ids(bench: Bench, capsys: pyt
 
 
 def test_what_follows_a_repair_of_static_voters_names_who_is_gone() -> None:
-    *_, last = rejoin(ours=False, cluster_id="x", others=[2, 3], leader="h:1", dynamic=False)
+    *_, last = rejoin(ours=False, cluster_id="x", others=[2, 3], brokers=(), leader="h:1", dynamic=False)
     assert all(" --missing rest " in line for line in last.commands)
+
+
+@pytest.mark.parametrize("dynamic", [True, False])
+def test_the_directory_of_a_node_that_is_a_broker_too_is_never_formatted(dynamic: bool) -> None:
+    """Once it is formatted its replicas are empty: in Kafka 4.3 no leader may come to be that has the data."""
+    *both, _ = rejoin(ours=False, cluster_id="x", others=[2, 3], brokers={1, 2, 3}, leader="h:1", dynamic=dynamic)
+    lines = [line for step in both for line in step.commands]
+    assert lines[0] == "mv DATA_DIR/__cluster_metadata-0 DATA_DIR.metadata-log-before-recovery"
+    assert not any("format" in line or "before-recovery" in line for line in lines[1:])
+    assert any("start" in line for line in lines[1:]) is dynamic
+    mixed = rejoin(ours=False, cluster_id="x", others=[2, 3], brokers={3}, leader="h:1", dynamic=dynamic)
+    assert [number for step in mixed for number in re.findall(r"\((\d)\)", step.text)] == ["2", "3"]
+    assert sum("format" in line for step in mixed for line in step.commands) == 1
 
 
 def test_many_files_of_a_kind_are_one_line_and_json_has_them_all(

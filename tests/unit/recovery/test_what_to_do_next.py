@@ -66,10 +66,13 @@ def test_what_cannot_be_read_is_not_called_gone(bench: Bench, capsys: pytest.Cap
     assert all("--missing 3,11,12" in command for command in commands)
 
 
-def test_the_id_of_zeros_is_none(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["cluster-id", "--dir", bench.node("basic", 1), "--to", "A" * 22, *NO_WAIT]
+@pytest.mark.parametrize("reserved", ["A" * 22, "A" * 21 + "Q"])
+def test_an_id_that_stands_for_something_else_is_none(
+    reserved: str, bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["cluster-id", "--dir", bench.node("basic", 1), "--to", reserved, *NO_WAIT]
     said = recover(capsys, *words, fails=True)
-    assert f"--to {'A' * 22}: all its bytes are zero, which stands for no id; make one with" in said
+    assert f"--to {reserved}: this id is reserved, and no cluster's; make one with" in said
 
 
 def test_nothing_to_do_says_what_then(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,12 +12,15 @@ from metadata_log.tools.findings import KINDS, Finding
 from tests.support.damage import Damage, Planted, append, copy_cluster
 from tests.support.damage_access import ACCESS_DAMAGE, SOUND_RECORDS
 from tests.support.damage_beside import BESIDE_DAMAGE
+from tests.support.damage_checkpoint import CHECKPOINT_DAMAGE
+from tests.support.damage_control import CONTROL_DAMAGE
 from tests.support.damage_files import FILE_DAMAGE
 from tests.support.damage_log import LOG_DAMAGE
 from tests.support.damage_partitions import PARTITION_DAMAGE
 from tests.support.damage_quorum import QUORUM_DAMAGE
 from tests.support.damage_reach import REACH_DAMAGE
 from tests.support.damage_records import LEADER, RECORD_DAMAGE
+from tests.support.damage_small_files import SMALL_FILE_DAMAGE
 from tests.support.damage_times import TIME_DAMAGE
 from tests.support.damage_topics import TOPIC_DAMAGE
 from tests.support.damage_values import VALUE_DAMAGE, level_too_low
@@ -27,8 +30,11 @@ ALL_DAMAGE = [
     *LOG_DAMAGE,
     *RECORD_DAMAGE,
     *FILE_DAMAGE,
+    *CHECKPOINT_DAMAGE,
+    *CONTROL_DAMAGE,
     *REACH_DAMAGE,
     *BESIDE_DAMAGE,
+    *SMALL_FILE_DAMAGE,
     *TIME_DAMAGE,
     *TOPIC_DAMAGE,
     *VALUE_DAMAGE,
@@ -75,6 +81,18 @@ def test_what_no_start_ends_at_is_silent(clusters: Path, tmp_path: Path) -> None
     (cluster.disk(11) / "lost+found").mkdir()
     (one,) = [found for found in check_paths([cluster.node(11)]).findings if found.counts]
     assert (one.kind, one.file) == ("strange_directory", str(cluster.disk(11) / "lost+found"))
+
+
+def test_offsets_that_a_broker_wrote_are_silent(clusters: Path, tmp_path: Path) -> None:
+    """An empty file is one of a broker that was never stopped; none at all is no harm."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    (cluster.disk(11) / "replication-offset-checkpoint").write_text(
+        "0\n2\norders 0 9223372036854775807\no.r-d_ers 10 0\n"
+    )
+    (cluster.disk(11) / "recovery-point-offset-checkpoint").write_text("")
+    assert not (cluster.disk(11) / "cleaner-offset-checkpoint").exists()
+
+    assert check_paths([cluster.root]).is_sound
 
 
 def test_one_wrong_level_is_one_finding(clusters: Path, tmp_path: Path) -> None:

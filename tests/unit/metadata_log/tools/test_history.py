@@ -111,3 +111,15 @@ def test_a_log_whose_checkpoint_is_gone_says_what_is_missing(clusters: Path, tmp
         _ = log.start_offset
     with pytest.raises(HistoryError, match="begins at offset 207 and has no checkpoint"):
         log.origin(300)
+
+
+def test_no_state_at_a_time_before_all_that_is_left(clusters: Path) -> None:
+    """The first state that is left is a later one; where the log begins at offset 0, there was nothing before."""
+    (node,) = (clusters / "failovers" / "node-1").glob("*/__cluster_metadata-0")
+    history = open_history(node)
+    written_ms = history.state_at(history.end_at(2**62)).image.last_contained_timestamp_ms
+    assert history.end_at(written_ms) > 207
+    with pytest.raises(HistoryError, match=r"with what was written until 2026-11-20T.*no state at 2020-01-01T00:00:00"):
+        history.end_at(1_577_836_800_000)
+    (whole,) = (clusters / "basic" / "node-1").glob("*/__cluster_metadata-0")
+    assert open_history(whole).end_at(1_577_836_800_000) == 0

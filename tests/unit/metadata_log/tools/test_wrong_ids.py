@@ -50,6 +50,23 @@ def test_the_id_of_a_deleted_topic_of_another_name(clusters: Path, tmp_path: Pat
     assert verdict_of(cluster, 11, "orders-3-0")[0] is Kind.WRONG_ID
 
 
+def test_an_id_that_no_log_knows_where_logs_begin_with_a_checkpoint(clusters: Path, tmp_path: Path) -> None:
+    """There may have been a topic of that id; but the broker must have put the present one's partition there since."""
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    listed = [
+        path
+        for broker in (11, 12)
+        for path in sorted(cluster.disk(broker).glob("*/partition.metadata"))
+        if not path.parent.name.startswith("__") and not path.parent.name.endswith("-delete")
+    ]
+    for path in listed[::9]:
+        kept = path.read_bytes()
+        give(path.parent, TopicId(bytes(range(1, 17))))
+        assert [one.kind for one in found_at(cluster, path)] == ["partition_wrong_id"], path
+        path.write_bytes(kept)
+    assert len(listed) > 50
+
+
 def test_the_id_of_an_earlier_topic_of_the_name(clusters: Path, tmp_path: Path) -> None:
     """The broker read of the topic's successor, and went on long after that."""
     cluster = copy_cluster(clusters / "stray", tmp_path / "stray")

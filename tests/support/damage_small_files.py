@@ -1,0 +1,100 @@
+"""Damage to the small files of a node's disks that programs read without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from metadata_log.directory import META_PROPERTIES_FILE
+from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT
+from tests.support.damage import Cluster, Damage, Planted, with_bytes
+
+_OFFSETS = "replication-offset-checkpoint"
+_OFFSET_FILES = (
+    _OFFSETS,
+    "recovery-point-offset-checkpoint",
+    "cleaner-offset-checkpoint",
+    "log-start-offset-checkpoint",
+)
+
+
+def _offsets(content: str, name: str = _OFFSETS) -> Callable[[Cluster], Planted]:
+    def plant(cluster: Cluster) -> Planted:
+        path = cluster.disk(11) / name
+        path.write_bytes(content.encode("latin-1"))
+        return Planted("corrupt_file", 11, path)
+
+    return plant
+
+
+def _with_a_flip(data: bytes) -> bytes:
+    return with_bytes(data, len(data) // 2, bytes((data[len(data) // 2] ^ 1,)))
+
+
+def _bootstrap(change: Callable[[bytes], bytes], kind: str) -> Callable[[Cluster], Planted]:
+    """The bootstrap.checkpoint of a broker's second disk, which has no metadata log."""
+
+    def plant(cluster: Cluster) -> Planted:
+        path = cluster.node(11) / "data1" / BOOTSTRAP_CHECKPOINT
+        path.write_bytes(change(path.read_bytes()))
+        return Planted(kind, 11, path)
+
+    return plant
+
+
+def unreadable_second_bootstrap(cluster: Cluster) -> Planted:
+    """A directory in its place."""
+    path = cluster.node(11) / "data1" / BOOTSTRAP_CHECKPOINT
+    path.unlink()
+    path.mkdir()
+    return Planted("unreadable_file", 11, path, also=frozenset({"strange_directory"}))
+
+
+def _ends_of_lines(kind: str, end: str, key: str) -> Callable[[Cluster], Planted]:
+    """A meta.properties with something else than a line's end before one of its keys."""
+
+    def plant(cluster: Cluster) -> Planted:
+        path = cluster.disk(2) / META_PROPERTIES_FILE
+        data = path.read_bytes()
+        assert b"\n" + key.encode() in data
+        path.write_bytes(data.replace(b"\n" + key.encode(), (end + key).encode("latin-1")))
+        return Planted(kind, 2, path)
+
+    return plant
+
+
+_RUBBISH = {
+    "rubbish": "\0" * 40,
+    "of_version_1": "1\n0\n",
+    "without_version": "orders 0 3\n",
+    "without_count": "0\n",
+    "count_no_number": "0\none\norders 0 3\n",
+    "count_negative": "0\n-1\n",
+    "count_too_high": "0\n2\norders 0 3\n",
+    "count_too_low": "0\n1\norders 0 3\norders 1 3\n",
+    "cut": "0\n1\norders 0 3",
+    "line_of_two": "0\n1\norders 3\n",
+    "line_of_four": "0\n1\norders 0 3 4\n",
+    "line_of_no_topic": "0\n1\nor/ders 0 3\n",
+    "partition_negative": "0\n1\norders -1 3\n",
+    "partition_too_high": "0\n1\norders 2147483648 3\n",
+    "offset_no_number": "0\n1\norders 0 three\n",
+    "offset_too_high": "0\n1\norders 0 9223372036854775808\n",
+    "offset_negative": "0\n1\norders 0 -3\n",
+    "twice": "0\n2\norders 0 3\norders 0 4\n",
+    "carriage_returns": "0\r\n1\r\norders 0 3\r\n",
+    "vertical_tab": "0\n1\norders 0\v3\n",
+}
+
+SMALL_FILE_DAMAGE = [
+    *(Damage(f"offsets_{name}", "basic", _offsets(content)) for name, content in _RUBBISH.items()),
+    *(Damage(f"rubbish_in_{name}", "basic", _offsets("0\n7\n", name)) for name in _OFFSET_FILES),
+    Damage("second_bootstrap_flipped", "every-record", _bootstrap(_with_a_flip, "corrupt_batch")),
+    Damage("second_bootstrap_cut", "every-record", _bootstrap(lambda data: data[:-9], "checkpoint_incomplete")),
+    Damage("second_bootstrap_empty", "every-record", _bootstrap(lambda data: b"", "checkpoint_incomplete")),
+    Damage("second_bootstrap_unreadable", "every-record", unreadable_second_bootstrap),
+    Damage("properties_vertical_tab", "basic", _ends_of_lines("corrupt_file", "\v", "cluster.id")),
+    Damage("properties_file_separator", "basic", _ends_of_lines("corrupt_file", "\x1c", "cluster.id")),
+    Damage("properties_next_line", "basic", _ends_of_lines("corrupt_file", "\x85", "cluster.id")),
+    Damage("properties_next_line_before_id", "basic", _ends_of_lines("corrupt_file", "\x85", "directory.id")),
+    Damage("properties_separator_behind_end", "basic", _ends_of_lines("corrupt_file", "\n\x1c", "cluster.id")),
+]
