@@ -238,9 +238,9 @@ class VoterHistory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         does, or nothing is known yet."""
         return int(self.latest_offset >= 0 or self.latest.are_dynamic)
 
-    def has_removed(self, key: ReplicaKey) -> bool:
-        """Whether an earlier set holds exactly this replica, and the latest one does not."""
-        return key not in self.latest.keys and any(key in entry.voters.keys for entry in self.entries)
+    def has_held(self, key: ReplicaKey) -> bool:
+        """Whether any of the sets holds exactly this replica."""
+        return any(key in entry.voters.keys for entry in self.entries)
 
     def at(self, end_offset: Offset) -> VoterSet:
         """The set in force in the log prefix that ends (exclusively) at `end_offset`."""
@@ -317,13 +317,31 @@ def parse_voters(text: str) -> VoterSet:
     """A comma separated list of voters.
 
     Raises:
-        InvalidVoterError: one is none, or two share a node id or a directory id.
+        InvalidVoterError: one is none, or two share a node id or a directory id, or two listeners an address.
     """
     voters = VoterSet.of(parse_voter(part.strip()) for part in text.split(","))
     directories = [voter.key.directory_id for voter in voters]
     if len(set(directories)) != len(directories):
         raise InvalidVoterError(f"{text!r}: two voters have the same directory id")
+    _check_addresses(voters)
     return voters
+
+
+def _check_addresses(voters: VoterSet) -> None:
+    """Kafka's tool takes voters at one address; then whoever listens there is asked for several votes, and one is lost.
+
+    Raises:
+        InvalidVoterError: two listeners have the same address.
+    """
+    seen: dict[tuple[str, int], str] = {}
+    for voter in voters:
+        for at in voter.endpoints:
+            listener = f"{at.name} of voter {voter.key.node_id}"
+            other = seen.setdefault((at.host.lower(), at.port), listener)
+            if other is not listener:
+                raise InvalidVoterError(
+                    f"{_bracketed(at.host)}:{at.port} is the address of {other} and of {listener}: give each its own"
+                )
 
 
 def format_voter(voter: Voter) -> str:

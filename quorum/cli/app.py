@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer.main import get_command
 
+from quorum import __version__
 from quorum.cli.output import begin_answer
 from quorum.cli.reader import ReaderGone
 
@@ -37,9 +38,7 @@ def _called(arguments: Sequence[str]) -> str | None:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version  # noqa: PLC0415  (50 ms that only --version pays)
-
-        typer.echo(f"kraft {version('kraft-quorum')}")
+        typer.echo(f"kraft {__version__}")
         raise typer.Exit
 
 

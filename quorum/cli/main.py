@@ -25,6 +25,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "controller": ("quorum.cli.controller", "Run a controller."),
     "agent": ("quorum.cli.agent", "Run a broker agent, or ask one what it holds."),
     "topics": ("quorum.cli.topics", "Create, delete, list and describe topics."),
+    "configs": ("quorum.cli.configs", "See and change configs of topics, brokers, groups, client metrics."),
     "quorum": ("quorum.cli.quorum", "See the quorum: leader, voters, lags; change who votes, who leads."),
     "check": ("quorum.cli.check", "Say what is wrong with a cluster's directories: run this first."),
     "log": ("quorum.cli.log", "Dump, verify, compare, hash, draw and export metadata logs."),
@@ -72,6 +73,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _carry_out(arguments: Sequence[str]) -> int:
+    _refuse_empty(arguments)
     paths = _plain_dump(arguments)
     if paths is not None:
         return _dump(paths)
@@ -82,6 +84,21 @@ def _carry_out(arguments: Sequence[str]) -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     return 0
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """As a path it would be the working directory, which nobody has named.
+
+    Raises:
+        CliError: a word, or the value of an option, is empty.
+    """
+    for number, word in enumerate(arguments, 1):
+        if not word or (word.startswith("--") and word.endswith("=") and word.count("=") == 1):
+            from quorum.cli.errors import wrong_use  # noqa: PLC0415
+
+            after = f", after {arguments[number - 2]}" if not word and number > 1 else ""
+            what = f"{word} has no value" if word else f"word {number}{after} is empty"
+            raise wrong_use(f"{what}: is it a variable that is not set?")
 
 
 def _forget_output() -> None:

@@ -7,6 +7,7 @@ import io
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
@@ -104,9 +105,13 @@ def show_object(output: OutputFormat, fields: Mapping[str, object]) -> None:
 
 
 def object_lines(fields: Mapping[str, object]) -> list[str]:
-    """The `Name: value` lines of one thing, values under each other."""
+    """The `Name: value` lines of one thing, values under each other, also where one has several lines."""
     width = max(len(key) for key in fields) + 2
-    return [f"{key + ':':<{width}}{text_of(value)}" for key, value in fields.items()]
+    return [
+        f"{name:<{width}}{line}"
+        for key, value in fields.items()
+        for name, line in zip_longest((f"{key}:",), text_of(value).split("\n"), fillvalue="")
+    ]
 
 
 def show_json(value: object) -> None:

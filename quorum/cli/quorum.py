@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
-from metadata_log.ids import METADATA_TOPIC_ID, id_text
+from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, id_text
 from metadata_log.tools.times import time_text
+from metadata_log.voters import GRPC_LISTENER
 from quorum.cli import voters
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
 from quorum.cli.errors import CliError
@@ -17,6 +19,7 @@ from quorum.cli.output import Output, OutputFormat, object_lines, show_json, tab
 from quorum.cli.seconds import a_time
 
 if TYPE_CHECKING:
+    from metadata_log.voters import Endpoint
     from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
 
 app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft quorum describe --bootstrap-controller localhost:9094")
@@ -93,6 +96,8 @@ def transfer(
         int | None,
         typer.Option(
             "--to",
+            "-i",
+            "--controller-id",
             help="Node id of the voter that should lead; else whichever other has all of the log.",
             min=0,
             max=MAX_INT32,
@@ -166,8 +171,8 @@ def status_of(found: QuorumStatus) -> dict[str, object]:
         "HighWatermark": found.high_watermark,
         "MaxFollowerLag": max(lags, default=None),
         "MaxFollowerLagTimeMs": max((value for value in behind if value is not None), default=None),
-        "CurrentVoters": [_member(found, voter) for voter in found.voters],
-        "CurrentObservers": [_member(found, observer) for observer in found.observers],
+        "CurrentVoters": [_member(found, voter) for voter in _by_id(found.voters)],
+        "CurrentObservers": [_member(found, observer) for observer in _by_id(found.observers)],
     }
 
 
@@ -178,7 +183,7 @@ def replication_of(found: QuorumStatus) -> list[dict[str, object]]:
     """
     voters = sorted(found.voters, key=lambda each: (each.replica.node_id != found.leader_id, each.replica))
     rows = [_row(found, each, _status_of_voter(found, each.replica.node_id)) for each in voters]
-    return rows + [_row(found, each, "Observer") for each in sorted(found.observers, key=lambda each: each.replica)]
+    return rows + [_row(found, each, "Observer") for each in _by_id(found.observers)]
 
 
 def _status_of_voter(found: QuorumStatus, node_id: int) -> str | None:
@@ -202,17 +207,39 @@ def _members(found: QuorumStatus) -> dict[str, object]:
             if found.topic_id == METADATA_TOPIC_ID
             else ""
         ),
-        "CurrentVoters": [each.replica.node_id for each in found.voters],
-        "CurrentObservers": [each.replica.node_id for each in found.observers],
+        "CurrentVoters": _written(found, found.voters),
+        "CurrentObservers": _written(found, found.observers),
     }
 
 
+def _by_id(members: Iterable[ReplicaStatus]) -> list[ReplicaStatus]:
+    return sorted(members, key=lambda each: each.replica)
+
+
+def _written(found: QuorumStatus, members: Iterable[ReplicaStatus]) -> str | None:
+    """A member a line, as the options that take one write it: `id@host:port[/grpc-port]:directory-id`, less what is not
+    known; None of none."""
+    lines = []
+    for member in _by_id(members):
+        listeners, key = _listeners(found, member), member.replica
+        directory = "" if key.directory_id == ZERO_DIRECTORY_ID else f":{id_text(key.directory_id)}"
+        grpc = next((at for at in listeners if at.name == GRPC_LISTENER), None)
+        first = next((at for at in listeners if at is not grpc), grpc)
+        where = "" if first is None else f"@{str(first).partition('://')[2]}"
+        second = "" if grpc is None or grpc is first else f"/{grpc.port}"
+        lines.append(f"{key.node_id}{where}{second}{directory}")
+    return "\n".join(lines) or None
+
+
+def _listeners(found: QuorumStatus, member: ReplicaStatus) -> tuple[Endpoint, ...]:
+    return next((node.listeners for node in found.nodes if node.node_id == member.replica.node_id), ())
+
+
 def _member(found: QuorumStatus, member: ReplicaStatus) -> dict[str, object]:
-    listeners = next((node.listeners for node in found.nodes if node.node_id == member.replica.node_id), ())
     return {
         "id": member.replica.node_id,
         "directoryId": id_text(member.replica.directory_id),
-        "endpoints": [f"{at.name}://{f'[{at.host}]' if ':' in at.host else at.host}:{at.port}" for at in listeners],
+        "endpoints": [str(at) for at in _listeners(found, member)],
     }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from quorum import __version__
 from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.history import an_earlier_offset_may_help, only_history, say_what_is_lost
 from quorum.cli.output import Output, OutputFormat, show_json
@@ -45,14 +46,12 @@ def run(
     """
     if output is OutputFormat.JSON and bool(words) + len(commands or ()) != 1:
         raise wrong_use("-o json answers one command: kraft shell DIR ls /image -o json")
-    from importlib.metadata import version  # noqa: PLC0415  (50 ms)
-
     from metadata_log.tools.shell import Exit, Shell, words_of  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.shell_answers import answer  # noqa: PLC0415
 
     history = only_history(path)
     is_short = say_what_is_lost(history)
-    shell = Shell(history, version("kraft-quorum"), lambda: only_history(path))
+    shell = Shell(history, __version__, lambda: only_history(path))
     with an_earlier_offset_may_help():
         if at is not None:
             *notes, where = shell.call(["at", at])

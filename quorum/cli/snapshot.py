@@ -11,6 +11,7 @@ import typer
 
 from quorum.cli.errors import CliError, wrong_use
 from quorum.cli.history import an_earlier_offset_may_help, only_history, what_is_lost
+from quorum.cli.ids import check_cluster_id
 from quorum.cli.output import Output, OutputFormat, show_object
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def restore(
     Give every controller of the quorum the same backup and the same --voters (and --cluster-id), each its --node-id.
     Without --voters those of the backup stay. Nothing is ever written over.
     """
-    from metadata_log.ids import DirectoryId, NodeId, parse_id  # noqa: PLC0415  (not needed for help)
+    from metadata_log.ids import DirectoryId, NodeId  # noqa: PLC0415  (not needed for help)
     from metadata_log.os_files import OsFiles  # noqa: PLC0415
     from metadata_log.tools.backup import read_backup  # noqa: PLC0415
     from metadata_log.tools.restore import restore_backup  # noqa: PLC0415
@@ -124,7 +125,7 @@ def restore(
     if named is None:
         raise wrong_use(f"{file} does not know its cluster's id: give --cluster-id")
     if cluster_id is not None:
-        parse_id(cluster_id)
+        check_cluster_id(cluster_id)
     try:
         members = None if voters is None else parse_voters(voters)
     except InvalidVoterError as error:

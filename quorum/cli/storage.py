@@ -10,13 +10,14 @@ from typing import Annotated, Final
 import typer
 
 from metadata_log.format import LogDirectory, format_directory
-from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, id_text, parse_id
+from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, id_text
 from metadata_log.os_files import OsFiles
 from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL, UnknownLevelError, metadata_version
 from metadata_log.records.levels import parse_metadata_version as parse_release
 from metadata_log.voters import InvalidVoterError, Voter, VoterSet, parse_voters
 from quorum.cli import audit
 from quorum.cli.errors import FAILED, wrong_use
+from quorum.cli.ids import check_cluster_id
 from quorum.cli.output import RowFormat, RowOutput, show_rows
 from quorum.cli.storage_rows import rows_of, rows_of_config
 from quorum.node.config import NodeConfig, load_config
@@ -89,13 +90,15 @@ def format_storage(
     controller.quorum.voters, with the same --cluster-id alone.
     """
     settings = load_config(config)
-    parse_id(cluster_id)
+    check_cluster_id(cluster_id)
     level, levels = _levels(release_version, feature or [])
     entropy = SystemEntropy()
     own = DirectoryId(entropy.new_id())
     voters = _voters(settings, own, initial_controllers, standalone, no_initial_controllers)
     _check_kraft_version(settings, levels.pop(_KRAFT_VERSION, None))
     mine = None if voters is None else voters.get(NodeId(settings.node_id))
+    if mine is not None:
+        _check_own_addresses(mine, settings, config)
     holder = mine.key.directory_id if mine is not None else own
     done = format_directory(
         OsFiles(),
@@ -169,6 +172,22 @@ def _voters(
             raise wrong_use(f"--initial-controllers: {error}") from error
     key = ReplicaKey(node_id=NodeId(settings.node_id), directory_id=own)
     return VoterSet.of([Voter(key=key, endpoints=settings.controller_endpoints)]) if standalone else None
+
+
+def _check_own_addresses(mine: Voter, settings: NodeConfig, config: Path) -> None:
+    """Kafka's tool takes any address, and the others then ask for this node's vote where it is not.
+
+    An entry may leave our GRPC listener out (Kafka's tool, in a mixed quorum, has no room for it): the node tells it.
+    """
+    for named in mine.endpoints:
+        own = next((at for at in settings.advertised_listeners if at.name == named.name), None)
+        if own is None or own.port == 0 or (own.host.lower(), own.port) == (named.host.lower(), named.port):
+            continue
+        raise wrong_use(
+            f"--initial-controllers {mine}: by this, voter {mine.key.node_id}, which is this node, has {named}, but by "
+            f"{config} it is reached at {own}: correct the entry, for every node that is formatted with it, or "
+            "listeners (advertised.listeners, where others reach this node by another address than it binds)"
+        )
 
 
 def _check_kraft_version(settings: NodeConfig, given: int | None) -> None:

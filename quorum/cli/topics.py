@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from metadata_log.ids import TopicId, id_text, parse_topic_id
+from quorum.cli.configs import TopicsConfigs, topics_configs
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
 from quorum.cli.consistency import AtLeastOption, Consistency, ConsistencyOption, at_least_offset
 from quorum.cli.errors import FAILED, say, wrong_use
@@ -182,34 +183,43 @@ def describe(
     timeout: Timeout = DEFAULT_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
 ) -> None:
-    """Describe topics and their partitions: leader, replicas, who is in sync. --topic-id wins over --topic."""
+    """Describe topics, the configs that they have set, and their partitions: leader, replicas, who is in sync.
+
+    --topic-id wins over --topic.
+    """
     ids = _ids(topic_id)
     offset = at_least_offset(consistency, at_least)
-    if ids:
-        found, missing = with_client(bootstrap_controller, timeout, lambda client: _find_by_id(client, ids, offset))
-    else:
-        found = with_client(bootstrap_controller, timeout, lambda client: _find(client, topic, offset))
-        missing = [] if found or topic is None else [f"there is no topic {topic}: see kraft topics list"]
+
+    async def ask(client: Client) -> tuple[list[DescribedTopic], list[str], TopicsConfigs]:
+        if ids:
+            found, missing = await _find_by_id(client, ids, offset)
+        else:
+            found = await _find(client, topic, offset)
+            missing = [] if found or topic is None else [f"there is no topic {topic}: see kraft topics list"]
+        names = [each.name for each in found if each.name is not None]
+        return found, missing, await topics_configs(client, names, offset)
+
+    found, missing, configs = with_client(bootstrap_controller, timeout, ask)
     if if_exists:
         missing = []
     for why in missing:
         say(f"kraft: {why}")
     if found or not missing:
-        _show_described(output, found)
+        _show_described(output, found, configs)
     if missing:
         raise typer.Exit(FAILED)
 
 
-def _show_described(output: OutputFormat, found: Sequence[DescribedTopic]) -> None:
+def _show_described(output: OutputFormat, found: Sequence[DescribedTopic], configs: TopicsConfigs) -> None:
     if output is OutputFormat.JSON:
-        show_json([_as_json(each) for each in found])
+        show_json([_as_json(each, configs.get(each.name or "")) for each in found])
         return
     if not found:
         print("There are no such topics.")
     for each in found:
         print(
             f"Topic: {each.name}  TopicId: {id_text(each.topic_id)}  PartitionCount: {len(each.partitions)}  "
-            f"ReplicationFactor: {_replication_factor(each)}"
+            f"ReplicationFactor: {_replication_factor(each)}  Configs: {_configs_text(configs.get(each.name or ''))}"
         )
         print_table(_PARTITION_COLUMNS, [_cells(partition) for partition in each.partitions])
 
@@ -260,6 +270,12 @@ def _replication_factor(topic: DescribedTopic) -> int:
     return len(topic.partitions[0].replicas) if topic.partitions else 0
 
 
+def _configs_text(configs: Mapping[str, str | None] | None) -> str:
+    if configs is None:
+        return "not told"
+    return ",".join(f"{name}={value}" for name, value in configs.items()) or "-"
+
+
 def _cells(partition: DescribedPartition) -> dict[str, object]:
     return {
         "Partition": partition.partition_index,
@@ -272,11 +288,12 @@ def _cells(partition: DescribedPartition) -> dict[str, object]:
     }
 
 
-def _as_json(topic: DescribedTopic) -> dict[str, object]:
+def _as_json(topic: DescribedTopic, configs: Mapping[str, str | None] | None) -> dict[str, object]:
     return {
         "topic": topic.name,
         "topic_id": id_text(topic.topic_id),
         "internal": topic.is_internal,
+        "configs": configs,
         "partitions": [
             {
                 "partition": partition.partition_index,

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, id_text, parse_directory_id
+from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, id_text
 from quorum.cli.connection import BootstrapController, Timeout, with_client
-from quorum.cli.errors import CliError, wrong_use
+from quorum.cli.errors import CliError, say, wrong_use
+from quorum.cli.ids import directory_id_of
 from quorum.cli.numbers import MAX_INT32
 from quorum.cli.output import Output, OutputFormat, show_json
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from quorum.client.client import Client
     from quorum.client.quorum_status import QuorumStatus
     from quorum.client.voter_plan import VoterPlan
+    from quorum.raft.voter_messages import RemoveRaftVoterRequest
 
 CHANGE_TIMEOUT_S: Final = 30.0
 """A change waits for the one before it, and a new voter until it is caught up."""
@@ -70,13 +72,7 @@ def add_controller(
     It is named by the file that it was started with (--command-config, on its own machine), or by its node id.
     Exit status 1: the leader refuses, or would.
     """
-    if (config is None) == (controller_id is None):
-        raise wrong_use("name the controller: --command-config with its .properties file, or --controller-id")
-    directory = None if directory_id is None else parse_directory_id(directory_id)
-    if config is not None and directory is not None:
-        raise wrong_use(
-            "--controller-directory-id goes with --controller-id: --command-config says which directory it is"
-        )
+    directory = _directory_named(config, controller_id, directory_id)
 
     async def work(client: Client) -> tuple[VoterPlan, _Joining]:
         from quorum.client.voter_plan import plan_addition  # noqa: PLC0415  (not needed for help, no more than gRPC)
@@ -84,9 +80,14 @@ def add_controller(
 
         status = await _leaders_view(client)
         joining = _of_config(config) if config is not None else _of_observer(status, controller_id, directory)
+        _check_votes_not(status, joining.key)
         plan = plan_addition(status, joining.key)
         if output is OutputFormat.TABLE:
             _say_plan(f"Adding controller {_named(joining.key)}", plan)
+        if plan.problem is not None and dry_run:
+            raise CliError(f"it would not be added now: {plan.problem}")
+        if plan.problem is not None:
+            say(f"it is added as soon as it can be: {plan.problem}")
         request = AddRaftVoterRequest(voter=joining.key, endpoints=joining.endpoints, validate_only=dry_run)
         await client.change_voters(request, cluster_id=joining.cluster_id)
         return plan, joining
@@ -118,7 +119,7 @@ def remove_controller(
     """
     if controller_id is None:
         raise wrong_use("name the voter: --controller-id")
-    directory = None if directory_id is None else parse_directory_id(directory_id)
+    directory = directory_id_of(directory_id, "--controller-directory-id")
 
     async def work(client: Client) -> tuple[VoterPlan, ReplicaKey]:
         from quorum.client.voter_plan import plan_removal  # noqa: PLC0415
@@ -127,15 +128,45 @@ def remove_controller(
         status = await _leaders_view(client)
         key = _voter_of(status, controller_id, directory)
         plan = plan_removal(status, key)
+        if not plan.after:
+            raise CliError(f"not removed: controller {key.node_id} is the only voter, and a quorum has at least one")
         if output is OutputFormat.TABLE:
             _say_plan(f"Removing controller {_named(key)}", plan)
         if plan.problem is not None and not unsafe:
             raise CliError(f"not removed: {plan.problem} (--unsafe does it all the same)")
-        await client.change_voters(RemoveRaftVoterRequest(voter=key, validate_only=dry_run))
+        await _remove(client, RemoveRaftVoterRequest(voter=key, validate_only=dry_run, keeps_majority=not unsafe))
         return plan, key
 
     plan, key = with_client(bootstrap_controller, timeout, work)
     _say_done(output, plan, key, dry_run=dry_run, what="removed")
+
+
+def _directory_named(config: Path | None, controller_id: int | None, directory_id: str | None) -> DirectoryId | None:
+    """The directory of the controller to be added, where options name it; both ways of naming one are not mixed."""
+    if config is None and controller_id is None:
+        raise wrong_use("name the controller: --command-config with its .properties file, or --controller-id")
+    if config is not None and controller_id is not None:
+        raise wrong_use(
+            "--command-config says which controller it is: leave --controller-id out, or name it by that alone"
+        )
+    if config is not None and directory_id is not None:
+        raise wrong_use(
+            "--controller-directory-id goes with --controller-id: --command-config says which directory it is"
+        )
+    return directory_id_of(directory_id, "--controller-directory-id")
+
+
+async def _remove(client: Client, request: RemoveRaftVoterRequest) -> None:
+    """The leader looks again, for what was planned may be old by the time that it is done."""
+    from quorum.client.errors import RefusedError  # noqa: PLC0415
+    from quorum.errors import Error  # noqa: PLC0415
+
+    try:
+        await client.change_voters(request)
+    except RefusedError as refused:
+        is_guarded = request.keeps_majority and refused.error is Error.INVALID_REQUEST
+        advice = " (--unsafe does it all the same)" if is_guarded else ""
+        raise CliError(f"not removed: {refused}{advice}") from refused
 
 
 async def _leaders_view(client: Client) -> QuorumStatus:
@@ -173,14 +204,28 @@ def _of_config(path: Path) -> _Joining:
     return _Joining(key=key, endpoints=settings.controller_endpoints, cluster_id=meta.cluster_id)
 
 
+def _check_votes_not(status: QuorumStatus, key: ReplicaKey) -> None:
+    """Where its node id votes it cannot be added: it is a voter, or its former directory is."""
+    voting = next((each.replica for each in status.voters if each.replica.node_id == key.node_id), None)
+    if voting == key:
+        raise CliError(f"controller {key.node_id} is a voter already")
+    if voting is not None:
+        raise CliError(
+            f"controller {key.node_id} votes already, with directory {id_text(voting.directory_id)}, not "
+            f"{id_text(key.directory_id)}: a replaced disk is another voter. Remove the old one first: kraft quorum "
+            f"remove-controller --controller-id {key.node_id}"
+        )
+
+
 def _of_observer(status: QuorumStatus, controller_id: int | None, directory: DirectoryId | None) -> _Joining:
     """By what the leader knows of an observer that is a registered controller."""
     found = [each.replica for each in status.observers if each.replica.node_id == controller_id]
     if directory is not None:
         found = [key for key in found if key.directory_id == directory]
     listeners = next((node.listeners for node in status.nodes if node.node_id == controller_id), ())
-    if any(voter.replica.node_id == controller_id for voter in status.voters):
-        raise CliError(f"controller {controller_id} is a voter already")
+    voting = next((each.replica for each in status.voters if each.replica.node_id == controller_id), None)
+    if voting is not None:
+        _check_votes_not(status, found[0] if found else voting)
     if not found:
         raise CliError(
             f"the leader, node {status.leader_id}, knows no observer {controller_id}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from metadata_log.image import ConfigResource, ResourceType
 from metadata_log.offsets import Offset
@@ -25,6 +26,11 @@ from quorum.controller.requests import (
     IncrementalAlterConfigsResponse,
     ResourceToDescribe,
 )
+
+_DIGITS: Final = 10
+"""No node's id has more."""
+_AT_ONCE: Final = 1_000
+"""Resources a request: a controller refuses one about more than 10,000, and answers others between two of them."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +67,16 @@ async def describe_configs(
         by_address.setdefault(address, []).append(resource)
     told: dict[ConfigResource, DescribedResource] = {}
     for address, those in by_address.items():
-        request = DescribeConfigs(
-            resources=tuple(ResourceToDescribe(resource_type=each.resource_type, name=each.name) for each in those),
-            include_synonyms=include_synonyms,
-        )
-        response = await client.ask(
-            request, DescribeConfigsResponse, address=address, at_least_offset=at_least_offset, timeout_s=timeout_s
-        )
-        told |= zip(those, response.resources, strict=True)
+        for start in range(0, len(those), _AT_ONCE):
+            some = those[start : start + _AT_ONCE]
+            request = DescribeConfigs(
+                resources=tuple(ResourceToDescribe(resource_type=each.resource_type, name=each.name) for each in some),
+                include_synonyms=include_synonyms,
+            )
+            response = await client.ask(
+                request, DescribeConfigsResponse, address=address, at_least_offset=at_least_offset, timeout_s=timeout_s
+            )
+            told |= zip(some, response.resources, strict=True)
     return DescribeConfigsResult({resource: _described(resource, told[resource]) for resource in asked})
 
 
@@ -85,7 +93,8 @@ async def _addresses(
 
 
 def _is_node(resource: ConfigResource) -> bool:
-    return resource.resource_type == ResourceType.BROKER and resource.name.isascii() and resource.name.isdigit()
+    name = resource.name
+    return resource.resource_type == ResourceType.BROKER and name.isascii() and name.isdigit() and len(name) <= _DIGITS
 
 
 def _described(resource: ConfigResource, told: DescribedResource) -> Outcome[Config]:

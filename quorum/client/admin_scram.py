@@ -15,6 +15,7 @@ from metadata_log.offsets import Offset
 from metadata_log.scram import FEWEST_ITERATIONS, HASHES
 from quorum.client.admin_results import Results, outcomes_of
 from quorum.client.client import Client
+from quorum.client.errors import not_sent
 from quorum.controller.requests import (
     AlteredScramUser,
     AlterUserScramCredentials,
@@ -29,6 +30,8 @@ from quorum.controller.requests import (
 DEFAULT_ITERATIONS: Final = FEWEST_ITERATIONS
 """As kafka-configs.sh has it."""
 _SALT_BYTES: Final = 32
+_MOST_ITERATIONS: Final = (1 << 31) - 1
+"""A request has no room for more; which of them are too many or too few the controller says."""
 
 
 class ScramMechanism(enum.IntEnum):
@@ -54,9 +57,22 @@ def scram_upsertion(
     iterations: int = DEFAULT_ITERATIONS,
     salt: bytes | None = None,
 ) -> ScramUpsertion:
-    """A credential to be made or replaced, of a password; without a salt with a random one."""
+    """A credential to be made or replaced, of a password; without a salt with a random one.
+
+    Raises:
+        InvalidRequestError: the password is no text that UTF-8 can write, no request has room for so many iterations,
+            or there is no such mechanism.
+    """
     salt = secrets.token_bytes(_SALT_BYTES) if salt is None else salt
-    salted = hashlib.pbkdf2_hmac(HASHES[mechanism], password.encode(), salt, iterations)
+    if mechanism not in HASHES:
+        raise not_sent(f"mechanism {mechanism} is none of {', '.join(each.name for each in ScramMechanism)}")
+    if not 0 < iterations <= _MOST_ITERATIONS:
+        raise not_sent(f"iterations is {iterations}, which is not from 1 to {_MOST_ITERATIONS}")
+    try:
+        secret = password.encode()
+    except UnicodeEncodeError:  # whose text would show the password
+        raise not_sent("password is not a text that UTF-8 can write") from None
+    salted = hashlib.pbkdf2_hmac(HASHES[mechanism], secret, salt, iterations)
     return ScramUpsertion(name=user, mechanism=mechanism, iterations=iterations, salt=salt, salted_password=salted)
 
 

@@ -9,12 +9,13 @@ from typing import Any
 
 from kraft.v1 import controller_pb2_grpc
 from metadata_log.offsets import Offset
-from quorum.client.errors import refused
+from quorum.client.errors import not_sent, refused
 from quorum.client.names import check_resolvable
 from quorum.client.not_a_controller import not_a_controller
 from quorum.client.one_node import channel_to
 from quorum.errors import Error
 from quorum.transport.convert.calls import kind_of, request_to, response_from
+from quorum.transport.convert.unsendable import Unsendable
 
 
 async def ask_one(address: str, request: object, at_least_offset: Offset, timeout_s: float) -> object:
@@ -25,13 +26,18 @@ async def ask_one(address: str, request: object, at_least_offset: Offset, timeou
         WrongListenerError: the address is a CONTROLLER listener's.
         NotAControllerError: it is an agent's, or something else's.
         RefusedError: it refuses the request as a whole.
+        InvalidRequestError: no message has room for one of the request's fields.
     """
-    await check_resolvable(address)
     kind = kind_of(request)
+    try:
+        message = request_to(request, at_least_offset)
+    except Unsendable as bad:
+        raise not_sent(str(bad)) from bad
+    await check_resolvable(address)
     async with channel_to(address, not_a_controller) as channel:
         stub: Any = controller_pb2_grpc.ControllerStub(channel)
         ask = getattr(stub, kind.request.__name__)
-        answer = response_from(kind, await ask(request_to(request, at_least_offset), timeout=timeout_s))
+        answer = response_from(kind, await ask(message, timeout=timeout_s))
     if answer.error is not Error.NONE:
         raise refused(answer.error, answer.message, f"{kind.request.__name__} at {address}")
     return answer.response

@@ -75,7 +75,8 @@ class Caller:
                 return await self._try(current, request, deadline, at_least_offset, repeatable)
         except _TryAgain as again:
             if loop.time() >= deadline:
-                raise _unavailable(again, timeout_s) from again
+                raise self._unavailable(again, timeout_s) from again
+        self._controllers.forget_what_was_said()
         return await self._persist(request, deadline, timeout_s, at_least_offset, repeatable)
 
     def close(self) -> None:
@@ -92,7 +93,7 @@ class Caller:
 
         def give_up(state: RetryCallState) -> ClientAnswer:
             last = None if state.outcome is None else state.outcome.exception()
-            raise _unavailable(last, timeout_s) from last
+            raise self._unavailable(last, timeout_s) from last
 
         async def attempt() -> ClientAnswer:
             if self._is_closed:
@@ -113,8 +114,7 @@ class Caller:
         except CallFailed as failure:
             raise _TryAgain(failure.details) from failure
         except TimeoutError as late:
-            asked = ", ".join(self._controllers.addresses)
-            raise _TryAgain(f"none of {asked} could be reached in time") from late
+            raise _TryAgain(self._controllers.on_late()) from late
 
     async def _try(
         self, session: ClientSession, request: object, deadline: float, at_least_offset: Offset, repeatable: bool
@@ -134,8 +134,9 @@ class Caller:
     def _failure(self, session: ClientSession, request: object, answer: ClientAnswer, repeatable: bool) -> Exception:
         why = answer.message or answer.error.name
         if answer.error is Error.NOT_CONTROLLER:
-            at_once = self._controllers.on_not_controller(session, answer)
-            return _TryAgain(f"{session.address}: {_elsewhere(answer) or why}", at_once=at_once)
+            why = _elsewhere(answer) or why
+            at_once = self._controllers.on_not_controller(session, answer, why)
+            return _TryAgain(f"{session.address}: {why}", at_once=at_once)
         if answer.error is Error.OFFSET_NOT_AVAILABLE:
             self._controllers.move_on(session)
         if answer.error in _NOTHING_DONE or (answer.error is Error.REQUEST_TIMED_OUT and repeatable):
@@ -143,6 +144,11 @@ class Caller:
         if answer.error is Error.REQUEST_TIMED_OUT:
             return _unknown(request, session, why)
         return refused(answer.error, answer.message, type(request).__name__)
+
+    def _unavailable(self, last: BaseException | None, timeout_s: float) -> UnavailableError:
+        said = self._controllers.said
+        why = f"Tried {said}. See kraft quorum describe" if said and str(last) in said else f"Last: {last}"
+        return UnavailableError(f"no active controller answered within {timeout_s:g} s. {why}")
 
 
 def _elsewhere(answer: ClientAnswer) -> str | None:
@@ -160,10 +166,6 @@ def _wait(state: RetryCallState) -> float:
     last = None if state.outcome is None else state.outcome.exception()
     is_quick = isinstance(last, _TryAgain) and last.at_once and state.attempt_number <= _QUICK_ATTEMPTS
     return 0.0 if is_quick else _BACKOFF(state)
-
-
-def _unavailable(last: BaseException | None, timeout_s: float) -> UnavailableError:
-    return UnavailableError(f"no active controller answered within {timeout_s:g} s. Last: {last}")
 
 
 def _unknown(request: object, session: ClientSession, why: str) -> OutcomeUnknownError:

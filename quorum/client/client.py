@@ -25,6 +25,7 @@ from quorum.client.calls import Caller
 from quorum.client.controllers import Controllers
 from quorum.client.errors import UnavailableError, refused
 from quorum.client.quorum_status import QuorumStatus, describe_at, describe_best
+from quorum.client.timeouts import in_ms
 from quorum.client.transfer import Transferred, transfer_leadership
 from quorum.client.voter_changes import ask_leader
 from quorum.controller.requests import (
@@ -56,7 +57,6 @@ from quorum.raft.voter_messages import VoterRequest
 
 DEFAULT_TIMEOUT_S: Final = 30.0
 _UNKNOWN_TOPIC: Final = frozenset({Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_ID})
-_MS_PER_S: Final = 1000
 
 R = TypeVar("R")
 
@@ -111,7 +111,7 @@ class Client:
         request is safe to repeat, and is repeated where its outcome would be unknown.
         """
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
-        request = CreateTopics(topics=tuple(topics), timeout_ms=int(timeout_s * _MS_PER_S), validate_only=validate_only)
+        request = CreateTopics(topics=tuple(topics), timeout_ms=in_ms(timeout_s), validate_only=validate_only)
         answer = await self._caller.ask(
             request, timeout_s=timeout_s, is_repeatable=if_not_exists or validate_only or None
         )
@@ -165,7 +165,7 @@ class Client:
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
         named = tuple(DeleteTopicState(name=name) for name in names)
         by_id = tuple(DeleteTopicState(topic_id=topic_id) for topic_id in topic_ids)
-        request = DeleteTopics(topics=named + by_id, timeout_ms=int(timeout_s * _MS_PER_S))
+        request = DeleteTopics(topics=named + by_id, timeout_ms=in_ms(timeout_s))
         answer = await self._caller.ask(request, timeout_s=timeout_s, is_repeatable=if_exists or None)
         results = _whole(answer.response, DeleteTopicsResponse).topics
         if not if_exists:

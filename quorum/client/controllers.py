@@ -12,7 +12,14 @@ from typing import Final
 
 from metadata_log.voters import Endpoint
 from quorum.client.addresses import check_address
-from quorum.client.errors import AddressError, ClientError, NotAControllerError, UnresolvableError, WrongListenerError
+from quorum.client.errors import (
+    AddressError,
+    ClientError,
+    NotAControllerError,
+    UnresolvableError,
+    WrongListenerError,
+    who_leads,
+)
 from quorum.client.names import check_resolvable
 from quorum.client.not_a_controller import not_a_controller
 from quorum.client.session import CallFailed, ClientSession
@@ -39,6 +46,7 @@ class Controllers:
         self._hint: str | None = None
         self._search: asyncio.Task[ClientSession] | None = None
         self._closing: set[asyncio.Task[None]] = set()
+        self._said: dict[str, str] = {}
 
     @property
     def current(self) -> ClientSession | None:
@@ -50,6 +58,21 @@ class Controllers:
         """All that are known, the one asked last first."""
         first = () if self._current is None else (self._current.address,)
         return tuple(dict.fromkeys((*first, *self._known)))
+
+    @property
+    def said(self) -> str:
+        """What each address said last, or why it did not answer, where it was no active controller's."""
+        return "; ".join(f"{address}: {what}" for address, what in self._said.items())
+
+    def on_late(self) -> str:
+        """The deadline came amid a search: who has said nothing by now has not answered. Returns what `said` is."""
+        for address in self.addresses:
+            self._said.setdefault(address, "no answer in time")
+        return self.said
+
+    def forget_what_was_said(self) -> None:
+        """A new call begins to look for the active controller."""
+        self._said.clear()
 
     async def session(self) -> ClientSession:
         """The session to ask.
@@ -67,8 +90,9 @@ class Controllers:
             self._search.add_done_callback(_take_exception)
         return await asyncio.shield(self._search)
 
-    def on_not_controller(self, session: ClientSession, answer: ClientAnswer) -> bool:
+    def on_not_controller(self, session: ClientSession, answer: ClientAnswer, why: str) -> bool:
         """It is not the active one; returns whether it names another one, that has not been asked just now."""
+        self._said[session.address] = f"{why}; it {who_leads(answer.leader_id)}"
         if session is not self._current:
             return self.current is not None
         self._current = None
@@ -119,6 +143,7 @@ class Controllers:
                 self._current = await self._open(address)
             except UnresolvableError as unresolvable:
                 failures.append(str(unresolvable))
+                self._said[address] = str(unresolvable).removeprefix(f"{address}: ")
                 continue
             except NotAControllerError as elsewhere:
                 wrong = wrong or elsewhere
@@ -127,6 +152,7 @@ class Controllers:
                 right = right_address(failure.details)
                 wrong = WrongListenerError(address, right) if right else wrong
                 failures.append(f"{address}: {failure.details}")
+                self._said[address] = failure.details
                 is_nowhere = False
                 continue
             return self._current

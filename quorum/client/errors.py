@@ -68,6 +68,11 @@ class RefusedError(ClientError):
         self.error = error
 
 
+class InvalidRequestError(RefusedError):
+    """INVALID_REQUEST; also of a request that was not sent, because a field has no room for its value: a text that
+    UTF-8 cannot write, a number that is too large. The message names the field."""
+
+
 class TopicExistsError(RefusedError):
     """TOPIC_ALREADY_EXISTS."""
 
@@ -85,6 +90,7 @@ class InvalidReplicationFactorError(RefusedError):
 
 
 _CLASSES: Final[Mapping[Error, type[RefusedError]]] = {
+    Error.INVALID_REQUEST: InvalidRequestError,
     Error.TOPIC_ALREADY_EXISTS: TopicExistsError,
     Error.UNKNOWN_TOPIC_OR_PARTITION: UnknownTopicError,
     Error.UNKNOWN_TOPIC_ID: UnknownTopicError,
@@ -96,3 +102,13 @@ _CLASSES: Final[Mapping[Error, type[RefusedError]]] = {
 def refused(error: Error, message: str | None, what: str) -> RefusedError:
     """The exception for an error; `what` was asked for."""
     return _CLASSES.get(error, RefusedError)(error, f"{what}: {message or 'refused'} ({error.name})")
+
+
+def not_sent(why: str) -> InvalidRequestError:
+    """The exception for a request that cannot be sent."""
+    return InvalidRequestError(Error.INVALID_REQUEST, f"{why}: the request was not sent")
+
+
+def who_leads(leader_id: int) -> str:
+    """What somebody told us who knows that leader, or none (-1), for the sentence that begins with who it was."""
+    return f"says that node {leader_id} leads" if leader_id >= 0 else "knows no leader"

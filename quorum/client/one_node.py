@@ -13,7 +13,7 @@ import grpc
 from quorum.client.errors import ClientError, UnavailableError, WrongListenerError
 from quorum.transport.channel import open_channel
 from quorum.transport.convert.common import BadMessage
-from quorum.transport.misdirected import right_address
+from quorum.transport.misdirected import in_words, right_address
 
 
 @asynccontextmanager
@@ -35,7 +35,7 @@ async def channel_to(
             raise WrongListenerError(address, right) from error
         if error.code() is grpc.StatusCode.UNIMPLEMENTED:
             raise await other_kind(address) from error
-        raise UnavailableError(f"{address}: {error.details() or error.code().name}") from error
+        raise UnavailableError(f"{address}: {in_words(error.details() or error.code().name)}") from error
     except BadMessage as bad:
         raise UnavailableError(f"{address}: the answer cannot be understood: {bad.why}") from bad
     finally:

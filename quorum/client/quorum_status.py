@@ -15,7 +15,7 @@ from kraft.v1 import quorum_pb2, quorum_pb2_grpc
 from metadata_log.ids import NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
-from quorum.client.errors import UnavailableError, refused
+from quorum.client.errors import ClientError, UnavailableError, refused, who_leads
 from quorum.client.names import check_resolvable
 from quorum.client.not_a_controller import not_a_controller
 from quorum.client.one_node import channel_to
@@ -29,6 +29,7 @@ from quorum.transport.convert.common import (
 )
 from quorum.transport.convert.partitions import only_partition
 
+_LOOK_S: Final = 1.0
 _LEADER_GRACE_S: Final = 0.2
 """How long others may take once a leader has answered: a frozen one must not hold up the answer."""
 
@@ -105,6 +106,20 @@ async def describe_best(addresses: Iterable[str], timeout_s: float) -> QuorumSta
         return await describe_at(leader, timeout_s)
     except UnavailableError:
         return best
+
+
+async def who_answers(addresses: Iterable[str]) -> str:
+    """What each of them says now of who leads, or why it does not, for people whose request found no leader."""
+
+    async def one(address: str) -> str:
+        try:
+            status = await describe_at(address, _LOOK_S)
+        except ClientError as error:
+            return str(error) if address in str(error) else f"{address}: {error}"
+        return f"{address}: node {status.answered_by} {who_leads(status.leader_id)}"
+
+    said = await asyncio.gather(*map(one, dict.fromkeys(addresses)))
+    return "; ".join(said) + ". See kraft quorum describe"
 
 
 async def _ask_all(addresses: Iterable[str], timeout_s: float) -> list[QuorumStatus | BaseException]:

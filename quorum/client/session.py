@@ -14,13 +14,16 @@ import msgspec
 
 from kraft.v1 import controller_pb2, controller_pb2_grpc
 from metadata_log.offsets import Offset
-from quorum.client.errors import RefusedError
+from quorum.client.errors import RefusedError, not_sent
+from quorum.client.timeouts import in_ms
 from quorum.errors import Error
 from quorum.node.ports import NO_OFFSET, ClientAnswer
 from quorum.transport.channel import MESSAGE_LIMIT_BYTES, SESSION_HEADER, open_channel
 from quorum.transport.convert.calls import answer_from, call_to
 from quorum.transport.convert.common import BadMessage
 from quorum.transport.convert.parts import joined
+from quorum.transport.convert.unsendable import Unsendable
+from quorum.transport.misdirected import in_words
 
 MAX_IN_FLIGHT: Final = 8_192
 """Calls unanswered on one session; one more waits for room."""
@@ -100,6 +103,7 @@ class ClientSession:
         Raises:
             CallFailed: no answer came.
             RefusedError: the request is larger than a message may be.
+            InvalidRequestError: no message has room for one of its fields.
         """
         while len(self._waiting) >= MAX_IN_FLIGHT and self._end is None:
             self._has_room.clear()
@@ -108,8 +112,10 @@ class ClientSession:
             raise CallFailed(self._end, was_sent=False)
         request_id = self._next_id
         self._next_id += 1
-        timeout_ms = max(1, int(timeout_s * 1000))
-        call = call_to(request_id, request, timeout_ms=timeout_ms, at_least_offset=at_least_offset)
+        try:
+            call = call_to(request_id, request, timeout_ms=max(1, in_ms(timeout_s)), at_least_offset=at_least_offset)
+        except Unsendable as bad:
+            raise not_sent(str(bad)) from bad
         if call.ByteSize() > _CALL_LIMIT_BYTES:
             raise RefusedError(
                 Error.MESSAGE_TOO_LARGE,
@@ -132,9 +138,9 @@ class ClientSession:
 
     async def _abandon(self, call: _Call, why: str) -> None:
         call.cancel()
-        self._end = why
+        self._end = in_words(why)
         await self._channel.close(None)
-        raise CallFailed(why, was_sent=False)
+        raise CallFailed(self._end, was_sent=False)
 
     async def _write(self, call: _Call) -> None:
         try:
@@ -169,7 +175,7 @@ class ClientSession:
                     self._on_answer(answer)
                 self._has_room.set()
         except grpc.aio.AioRpcError as error:
-            why = error.details() or error.code().name
+            why = in_words(error.details() or error.code().name)
         finally:
             call.cancel()
             self._fail_all(why)

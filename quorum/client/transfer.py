@@ -16,7 +16,7 @@ import msgspec
 from kraft.v1 import quorum_pb2_grpc
 from metadata_log.offsets import Epoch
 from quorum.client.errors import OutcomeUnknownError, UnavailableError, refused
-from quorum.client.quorum_status import QuorumStatus, address_of_node, describe_best
+from quorum.client.quorum_status import QuorumStatus, address_of_node, describe_best, who_answers
 from quorum.errors import Error
 from quorum.transport.channel import open_channel
 from quorum.transport.convert.transfer import transfer_request_to, transfer_response_from
@@ -53,7 +53,9 @@ async def transfer_leadership(addresses: Iterable[str], to: int | None, timeout_
         if done is not None:
             return done
         if loop.time() + _PAUSE_S >= deadline:
-            raise UnavailableError(f"no leader was found within {timeout_s:g} s that could hand over")
+            raise UnavailableError(
+                f"no leader was found within {timeout_s:g} s that could hand over: {await who_answers(asked)}"
+            )
         await asyncio.sleep(_PAUSE_S)
 
 

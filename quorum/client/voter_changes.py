@@ -17,7 +17,7 @@ from quorum.client.errors import OutcomeUnknownError, UnavailableError, refused
 from quorum.client.quorum_status import QuorumStatus, describe_best
 from quorum.errors import Error
 from quorum.raft.voter_messages import NOTHING_APPENDED, VoterRequest
-from quorum.transport.channel import grpc_address, open_channel
+from quorum.transport.channel import connects, grpc_address, open_channel
 from quorum.transport.convert import voters
 from quorum.transport.convert.common import BadMessage
 
@@ -37,7 +37,7 @@ async def ask_leader(
 
     Raises:
         RefusedError: it is refused for good: DUPLICATE_VOTER, VOTER_NOT_FOUND, INVALID_REQUEST, UNSUPPORTED_VERSION,
-            INVALID_UPDATE_VERSION, INCONSISTENT_CLUSTER_ID.
+            INVALID_UPDATE_VERSION, INCONSISTENT_CLUSTER_ID; or for now (REQUEST_TIMED_OUT), where it is only validated.
         UnavailableError: no leader did it in time; nothing was done.
         OutcomeUnknownError: it is in the log, or may be, and was not seen committed.
     """
@@ -47,7 +47,7 @@ async def ask_leader(
     while (left_s := deadline - loop.time()) > 0:
         try:
             status = await describe_best(addresses(), min(left_s, _LOOK_S))
-            return await _ask(_address_of_leader(status), request, cluster_id, max(deadline - loop.time(), 0.1))
+            return await ask_at(_address_of_leader(status), request, cluster_id, max(deadline - loop.time(), 0.1))
         except (_NothingDone, UnavailableError) as nothing:
             why = str(nothing)
         await asyncio.sleep(min(_PAUSE_S, max(0.0, deadline - loop.time())))
@@ -62,10 +62,18 @@ def _address_of_leader(status: QuorumStatus) -> str:
     return address
 
 
-async def _ask(address: str, request: VoterRequest, cluster_id: str | None, timeout_s: float) -> Offset:
+async def ask_at(address: str, request: VoterRequest, cluster_id: str | None, timeout_s: float) -> Offset:
+    """Ask the node at that address once.
+
+    Raises:
+        UnavailableError: it cannot be reached: nothing was done.
+        As `ask_leader`, which asks again where nothing was done.
+    """
     method = voters.METHODS[type(request)]
     channel = open_channel(address)
     try:
+        if not await connects(channel, min(timeout_s, _LOOK_S)):
+            raise UnavailableError(f"{address}: no connection")
         stub: Any = quorum_pb2_grpc.QuorumStub(channel)
         message = await getattr(stub, method.name)(method.to(request, cluster_id), timeout=timeout_s)
         response: Any = voters.response_from(type(request), message)
@@ -78,15 +86,17 @@ async def _ask(address: str, request: VoterRequest, cluster_id: str | None, time
         raise UnavailableError(f"{address}: the answer cannot be understood: {bad.why}") from bad
     finally:
         await channel.close(None)
-    return _outcome(method.name, address, response)
+    return _outcome(request, address, response)
 
 
-def _outcome(name: str, address: str, response: Any) -> Offset:
+def _outcome(request: VoterRequest, address: str, response: Any) -> Offset:
+    name = voters.METHODS[type(request)].name
     if response.error is Error.NONE:
         return Offset(response.voters_offset)
     why = response.error_message or response.error.name
     if response.voters_offset != NOTHING_APPENDED:
         raise OutcomeUnknownError(f"{name} at {address}: {why}")
-    if response.error in (Error.REQUEST_TIMED_OUT, Error.NOT_LEADER_OR_FOLLOWER):
+    is_dry = getattr(request, "validate_only", False)
+    if response.error is Error.NOT_LEADER_OR_FOLLOWER or (response.error is Error.REQUEST_TIMED_OUT and not is_dry):
         raise _NothingDone(f"{address}: {why}")
     raise refused(response.error, response.error_message, name)

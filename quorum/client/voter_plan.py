@@ -1,7 +1,7 @@
 """What a change of the voters would do to the majority, from what the leader tells of every replica.
 
 Decides: who counts as live, and whether a removal would leave no majority of live voters. Must not know: how a change
-is made. The leader itself allows such a removal, as Kafka's does: it cannot know that a voter is gone for good.
+is made. The leader looks again when it makes it (`quorum.raft.voter_guards`): this is said before anything is asked.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.ids import NodeId, ReplicaKey, id_text
 from metadata_log.voters import majority_of
 from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
 
@@ -43,10 +43,16 @@ class VoterPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def live_voters(status: QuorumStatus) -> tuple[int, ...]:
     """Those that fetched lately, by the leader's clock alone, and the leader itself."""
-    leader = next((voter for voter in status.voters if voter.replica.node_id == status.leader_id), None)
-    now_ms = max((each.last_fetch_timestamp_ms for each in (*status.voters, *status.observers)), default=-1)
-    now_ms = leader.last_fetch_timestamp_ms if leader is not None else now_ms
+    now_ms = _leaders_clock_ms(status)
     return tuple(each.replica.node_id for each in status.voters if _is_live(each, status.leader_id, now_ms))
+
+
+def _leaders_clock_ms(status: QuorumStatus) -> int:
+    """When it answered; of a leader that votes no more only the newest Fetch is known."""
+    leader = next((voter for voter in status.voters if voter.replica.node_id == status.leader_id), None)
+    if leader is not None:
+        return leader.last_fetch_timestamp_ms
+    return max((each.last_fetch_timestamp_ms for each in (*status.voters, *status.observers)), default=-1)
 
 
 def _is_live(each: ReplicaStatus, leader_id: int, now_ms: int) -> bool:
@@ -85,22 +91,26 @@ def plan_removal(status: QuorumStatus, key: ReplicaKey) -> VoterPlan:
 
 
 def plan_addition(status: QuorumStatus, key: ReplicaKey) -> VoterPlan:
-    """What it would mean to add that replica."""
+    """What it would mean to add that replica, whose node id does not vote. It counts as live if it fetches."""
     before, live = tuple(each.replica.node_id for each in status.voters), live_voters(status)
-    after = before if key.node_id in before else (*before, int(key.node_id))
+    after = (*before, int(key.node_id))
     observer = next((each for each in status.observers if each.replica == key), None)
+    problem = None
+    if observer is None or not _is_live(observer, status.leader_id, _leaders_clock_ms(status)):
+        problem = (
+            f"controller {key.node_id} with directory {id_text(key.directory_id)} does not fetch from the leader. Is "
+            "it running, formatted with --no-initial-controllers and this cluster's id?"
+        )
     notes = []
-    if key.node_id not in before and observer is None:
-        notes.append(f"controller {key.node_id} with this directory does not fetch from the leader: is it running?")
     if len(after) % 2 == 0:
         notes.append(f"{len(after)} voters tolerate no more losses than {len(after) - 1}: add another one")
-    live_after = live if key.node_id in live else (*live, int(key.node_id))
     return VoterPlan(
         before=before,
         after=after,
         live_before=live,
-        live_after=live_after,
+        live_after=live if problem else (*live, int(key.node_id)),
         leader_id=status.leader_id,
+        problem=problem,
         notes=tuple(notes),
     )
 

@@ -34,7 +34,8 @@ class ControllerConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     default_replication_factor: int = 1
     """`default.replication.factor`."""
     max_records_per_batch: int = 10_000
-    """No request of a user may need more records, nor ask for more partitions."""
+    """No request of a user may need more records, ask for more partitions, or be about more of anything: so much is
+    looked at and answered in some tenths of a second."""
     max_records_per_sweep: int = 500
     """How many partitions one turn may change for a broker that came or went; the rest follows in the next turns. So
     many are worked out, written and replayed in about 10 ms, for which requests then wait."""

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from metadata_log.image import QuotaEntity
-from metadata_log.image.access import CLIENT_ID, USER
+from metadata_log.image.access import CLIENT_ID, MUTATION_RATE, USER
 from quorum.controller.context import RequestContext
-from quorum.controller.requests.quotas import MUTATION_RATE
 
 Quotas = Mapping[QuotaEntity, Mapping[str, float]]
 """Values by key by entity, as the image has them."""

@@ -131,6 +131,7 @@ def _state_of(state: QuorumState) -> QuorumStateData:
         leader_id=NodeId(state.leader_id) if state.leader_id >= 0 else None,
         leader_epoch=state.leader_epoch,
         voted=state.voted_key,
+        was_removed=state.was_removed,
     )
 
 

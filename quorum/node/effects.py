@@ -201,6 +201,7 @@ class Effects:
             leader_id=-1 if state.leader_id is None else state.leader_id,
             leader_epoch=state.leader_epoch,
             voted_key=state.voted,
+            was_removed=state.was_removed,
             data_version=self._quorum_state_version,
             current_voters=self._static_voters,
         )

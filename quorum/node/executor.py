@@ -50,14 +50,7 @@ from quorum.node.ports import (
 from quorum.node.published import Published
 from quorum.node.snapshots import Snapshots
 from quorum.raft.deadlines import earliest
-from quorum.raft.inputs import (
-    AskReadBarrier,
-    Elapsed,
-    Input,
-    Propose,
-    Shutdown,
-    Start,
-)
+from quorum.raft.inputs import AskReadBarrier, Elapsed, Input, Propose, Shutdown, Start
 from quorum.raft.machine import RaftMachine
 from quorum.raft.ready import (
     NOTHING,
@@ -68,6 +61,7 @@ from quorum.raft.ready import (
     HighWatermarkAdvanced,
     LogTruncated,
     LostLeadership,
+    MajorityLost,
     PeerRefused,
     ReadBarrierPassed,
     ReadBarrierRefused,
@@ -151,6 +145,7 @@ class Executor:
             LogTruncated: self._on_log_truncated,
             VotersChanged: self._on_voters_changed,
             PeerRefused: self._on_peer_refused,
+            MajorityLost: self.tell,
             ReadBarrierPassed: self._on_read_barrier,
             ReadBarrierRefused: self._on_read_barrier_refused,
             SendSnapshotChunk: self.snapshots.on_send_piece,

@@ -104,6 +104,11 @@ class Gate:
             )
         return None
 
+    @property
+    def knows_no_id(self) -> bool:
+        """Whether this node has not replayed the topic's own id yet: then it refuses the right one, too."""
+        return self._committed is None and self._appended is None
+
     def topic_id_for(self, request: PeerRequest, destination_id: int) -> TopicId:
         """The id to name the metadata topic by in this request."""
         return self.fetch_topic_id(destination_id) if type(request) is FetchRequest else METADATA_TOPIC_ID

@@ -15,7 +15,12 @@ from typing import Any, Final, TextIO
 
 import structlog
 
+from metadata_log.ids import id_text
+from metadata_log.voters import majority_of
+from quorum import __version__
 from quorum.node.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
+from quorum.node.config import NodeConfig
+from quorum.node.opened import OpenedReplica
 from quorum.node.ports import (
     ControllerActivated,
     ControllerDeactivated,
@@ -25,6 +30,7 @@ from quorum.node.ports import (
     VotersKnown,
     Watcher,
 )
+from quorum.raft.ready import MajorityLost
 
 REFUSAL_EVERY_S: Final = 60.0
 """The same refusal of the same peer is written no more often."""
@@ -59,6 +65,24 @@ def configure_logging(*, level: str = "INFO", as_json: bool = False, stream: Tex
     )
 
 
+def log_start(config: NodeConfig, opened: OpenedReplica, config_path: str) -> None:
+    """Write the line that says what runs here, on what; once all that a start can fail for is behind it."""
+    structlog.get_logger().info(
+        "started",
+        node_id=config.node_id,
+        version=__version__,
+        roles=",".join(config.roles),
+        config=config_path,
+        cluster_id=opened.meta.cluster_id,
+        directory_id=id_text(opened.replica.directory_id),
+        log_dirs=",".join(config.log_dirs),
+        metadata_log_dir=config.metadata_log_dir,
+        log_start_offset=opened.storage.log_start_offset,
+        log_end_offset=opened.storage.end.offset,
+        epoch=opened.storage.end.epoch,
+    )
+
+
 class LogWatcher:
     """Writes the events of one node to the log.
 
@@ -71,7 +95,7 @@ class LogWatcher:
     def __init__(self, node_id: int, now_s: Callable[[], float] = time.monotonic) -> None:
         self._log = structlog.get_logger().bind(node_id=node_id)
         self._now_s = now_s
-        self._refusals: dict[tuple[str, str, bool, str], tuple[float, int]] = {}
+        self._refusals: dict[tuple[str, str, bool, str, bool], tuple[float, int]] = {}
         self._epoch = -1
         self._seen: Counter[tuple[str, int | None]] = Counter()
 
@@ -96,6 +120,14 @@ class LogWatcher:
             self._log.info("snapshot installed", end=str(event.end), bytes=event.size)
         elif isinstance(event, ControllerDeactivated):
             self._log.info("standby controller", epoch=event.epoch, unknown_outcomes=event.unknown_outcomes)
+        elif isinstance(event, MajorityLost):
+            self._log.warning(
+                "no majority",
+                missing=[str(voter) for voter in event.missing],
+                voters=event.voters,
+                what=f"{majority_of(event.voters)} of {event.voters} voters are needed: "
+                "until then no write can be acknowledged",
+            )
         elif isinstance(event, VotersKnown):
             self._log.info(
                 "voters",
@@ -105,7 +137,7 @@ class LogWatcher:
             )
 
     def _on_refused(self, event: Refused) -> None:
-        key = (event.request, event.error.name, event.by_us, event.peer)
+        key = (event.request, event.error.name, event.by_us, event.peer, event.passes)
         if key not in self._refusals and len(self._refusals) >= _MOST_REFUSALS:
             self._refusals.clear()
         silent_until_s, times = self._refusals.get(key, (0.0, 0))
@@ -114,7 +146,8 @@ class LogWatcher:
             self._refusals[key] = (silent_until_s, times + 1)
             return
         self._refusals[key] = (now_s + REFUSAL_EVERY_S, 0)
-        self._log.warning(
+        write = self._log.info if event.passes else self._log.warning
+        write(
             "refusal",
             request=event.request,
             error=event.error.name,

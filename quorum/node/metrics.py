@@ -6,14 +6,16 @@ what cannot be seen then (transitions, refusals) is counted as it happens.
 
 from __future__ import annotations
 
+import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.image import NO_LEADER, MetadataImage
+from quorum import __version__
 from quorum.node.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
 from quorum.node.disk_threads import BUCKETS_S, SyncStats
 from quorum.node.ports import ControllerActivated, ImagePublished, NodeEvent, Refused, RoleChanged
@@ -58,13 +60,19 @@ class NodeMetrics:
         """The text exposition of one snapshot. Counts all partitions of its image: may run in another thread."""
         registry = CollectorRegistry(auto_describe=False)
         registry.register(_Snapshot(self, view))
+        ProcessCollector(registry=registry)
         return generate_latest(registry)
 
     def families(self, view: NodeView) -> Iterator[Metric]:
         """Every metric, of one snapshot."""
+        build = GaugeMetricFamily("kraft_build_info", "1, with the versions that run", labels=["version", "python"])
+        build.add_metric([__version__, platform.python_version()], 1.0)
+        yield build
         yield from self._raft(view)
         yield from self._controller(view)
         yield from self._image(view.image)
+        behind = max(view.high_watermark - view.image.offset_and_epoch.offset, 0)
+        yield _gauge("kraft_metadata_apply_lag_records", "Committed records that the image does not hold yet", behind)
         yield from self._snapshots(view)
         yield from self._process(view)
 
@@ -124,7 +132,9 @@ class NodeMetrics:
         end, time_s = view.snapshot_end_offset, view.snapshot_time_ms / 1000
         yield _gauge("kraft_snapshot_latest_end_offset", "Exclusive end of the newest snapshot, -1 without one", end)
         yield _gauge("kraft_snapshot_latest_bytes", "Size of its file", view.snapshot_bytes)
-        yield _gauge("kraft_snapshot_latest_timestamp_seconds", "When the last record in it was written", time_s)
+        written = "When the last record in it was written; absent without one"
+        if view.snapshot_end_offset >= 0:
+            yield _gauge("kraft_snapshot_latest_timestamp_seconds", written, time_s)
         size = self._generated_bytes
         yield _gauge("kraft_snapshot_latest_generated_bytes", "Size of the last one that this process took", size)
         yield CounterMetricFamily("kraft_snapshot_generated", "Snapshots taken since the start", self._generated)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from metadata_log.ids import METADATA_TOPIC_ID
 from quorum.errors import Error
 from quorum.node.access import validate_right
 from quorum.node.effects import Effects
@@ -102,6 +103,7 @@ class Peers:
                 why=refusal.why,
                 by_us=True,
                 peer=f"{_asker_id(call.request)}@{call.context.client_host}",
+                passes=refusal.error in ID_ERRORS and executor.gate.knows_no_id,
             )
         )
         machine = executor.machine
@@ -109,9 +111,10 @@ class Peers:
 
     def _on_refused(self, event: PeerAnswered) -> None:
         """For the core it is a failure that says nothing of the peer's life: it asks again after its backoff."""
-        error = event.response.error
+        error, gate = event.response.error, self._executor.gate
+        passes = error in ID_ERRORS and gate.fetch_topic_id(event.destination_id) != METADATA_TOPIC_ID
         if error in ID_ERRORS:
-            self._executor.gate.on_id_error(event.destination_id)
+            gate.on_id_error(event.destination_id)
         self._executor.tell(
             Refused(
                 request=type(event.response).__name__.replace("Response", "Request"),
@@ -119,6 +122,7 @@ class Peers:
                 why=self._why_refused(error),
                 by_us=False,
                 peer=_name_of(event.destination_id),
+                passes=passes,
             )
         )
         self.on_failed(

@@ -30,7 +30,7 @@ from quorum.node.checkpoint_jobs import (
 )
 from quorum.raft.inputs import Clock
 from quorum.raft.messages import Request, Response
-from quorum.raft.ready import Destination
+from quorum.raft.ready import Destination, MajorityLost
 
 if TYPE_CHECKING:
     from metadata_log.image import ImageChanges, MetadataImage
@@ -362,13 +362,17 @@ class VotersKnown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A request was refused, of a peer or of a broker that registers (by us), or of ours (by a peer)."""
+    """A request was refused, of a peer or of a broker that registers (by us), or of ours (by a peer).
+
+    `passes`: it mends itself in the ordinary course.
+    """
 
     request: str
     error: Error
     why: str
     by_us: bool
     peer: str
+    passes: bool = False
 
 
 NodeEvent = (
@@ -378,6 +382,7 @@ NodeEvent = (
     | ControllerDeactivated
     | VotersKnown
     | Refused
+    | MajorityLost
     | SnapshotDamaged
     | SnapshotGenerated
     | SnapshotLoaded

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from metadata_log.errors import InvariantViolation
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import Epoch
@@ -27,6 +29,8 @@ QUICK_ATTEMPTS: Final = 20
 """So many elections are asked for, and Fetches tried, at the short pace before each wait doubles."""
 PATIENCE_FACTOR: Final = 10
 """An answer that decides an election is awaited so many times the longest suspicion backoff."""
+STAGGER_FACTOR: Final = 5
+"""Each place further down the list of successors waits so many times the longest suspicion backoff."""
 
 
 class Core:
@@ -50,7 +54,10 @@ class Core:
         self.can_vote = can_vote
         self.auto_join = auto_join
         self.log = LogState(storage)
-        self.members = Membership(me, storage.voters, endpoints, can_vote=can_vote)
+        self._persisted = storage.quorum_state or QuorumStateData()
+        self.members = Membership(
+            me, storage.voters, endpoints, can_vote=can_vote, was_removed=self._persisted.was_removed
+        )
         self.outbox = Outbox()
         self.suspicion = Suspicion()
         self.receiving: Receiving | None = None
@@ -62,7 +69,6 @@ class Core:
         self.is_shutting_down = False
         self.is_shut = False
         self.is_started = False
-        self._persisted = storage.quorum_state or QuorumStateData()
         self._written = Standing(epoch=self._persisted.leader_epoch, voted=_vote_in(self._persisted, me))
         self.standing = _standing_at_start(self._persisted, self.log.last_epoch, me)
         self.leader_endpoints: tuple[Endpoint, ...] = ()
@@ -116,13 +122,24 @@ class Core:
         """The input is done: persist what of the standing is new, then all that the input caused."""
         if self.standing is not self._written:
             self._persist(self.standing)
+        if self.members.was_removed and self.members.history.latest_offset < self.log.high_watermark:
+            self.remember_removal()
         return self.outbox.take()
+
+    def remember_removal(self) -> None:
+        """Persist that this replica's vote was taken from it, before a checkpoint stands for the log that shows it."""
+        if self.members.was_removed and not self._persisted.was_removed:
+            self._persisted = msgspec.structs.replace(self._persisted, was_removed=True)
+            self.outbox.persist(self._persisted, gates=False)
 
     def _persist(self, standing: Standing) -> None:
         leads = standing.leader_id == self.me.node_id
         # A leader's own file names no vote (Kafka's do not either): that it led says for whom it voted.
         wanted = QuorumStateData(
-            leader_id=standing.leader_id, leader_epoch=standing.epoch, voted=None if leads else standing.voted
+            leader_id=standing.leader_id,
+            leader_epoch=standing.epoch,
+            voted=None if leads else standing.voted,
+            was_removed=self._persisted.was_removed,
         )
         is_new = (standing.epoch, standing.voted) != (self._written.epoch, self._written.voted)
         self._written = standing
@@ -152,6 +169,11 @@ class Core:
             0, config.suspicion_backoff_max_ms
         )
         return min(patience << self._doublings, config.election_timeout_ms)
+
+    def turn_ms(self, place: int) -> int:
+        """How long after a resignation the successor at `place` of the list stands: the first, 0, at once."""
+        config = self.config
+        return min(place * STAGGER_FACTOR * config.suspicion_backoff_max_ms, config.election_backoff_max_ms)
 
     @property
     def _doublings(self) -> int:

@@ -78,11 +78,7 @@ def describe_quorum(core: Core) -> QuorumDescription:
             observers=(),
         )
     since = core.now_ms - OBSERVER_SESSION_MS
-    observers = (
-        progress
-        for progress in state.observers.values()
-        if progress.fetched_at_ms is not None and progress.fetched_at_ms > since
-    )
+    observers = (progress for progress in state.observers.values() if progress.has_fetched_since(since))
     return QuorumDescription(
         leader_id=core.leader_id,
         leader_epoch=core.epoch,

@@ -10,6 +10,7 @@ from metadata_log.offsets import OffsetAndEpoch
 from quorum.errors import Error
 from quorum.raft.ballots import goes_first, may_grant
 from quorum.raft.core import MAX_EPOCH, Core
+from quorum.raft.loneliness import note_round
 from quorum.raft.messages import VoteRequest, VoteResponse
 from quorum.raft.peers import News, learn, told_leader
 from quorum.raft.roles import (
@@ -40,15 +41,20 @@ def handle_vote(core: Core, request_id: int, request: VoteRequest) -> None:
         state.defer_until_ms = core.now_ms + core.election_backoff_ms()
     _answer(core, request_id, Error.NONE, granted=granted)
     if request.pre_vote and not granted:
-        _go_before(core, end)
+        _on_refused(core, request.candidate.node_id, end)
 
 
-def _go_before(core: Core, candidate_end: OffsetAndEpoch) -> None:
+def _on_refused(core: Core, candidate_id: NodeId, candidate_end: OffsetAndEpoch) -> None:
     """A successor of the resigned leader has a shorter log than ours, as that leader could not know: it cannot win by
-    our vote, so it is our turn."""
+    our vote, so it is our turn. Where we have yet to hear that the leader resigns, we remember whom we refused."""
     state = core.state
-    may_stand = type(state) is Follower and state.leaves_it_to_others and core.may_stand and not core.is_shutting_down
-    if may_stand and not candidate_end.is_at_least(core.log.end):
+    if type(state) is not Follower or not core.may_stand or core.is_shutting_down:
+        return
+    if not state.leaves_it_to_others:
+        is_peer = any(voter.key.node_id == candidate_id for voter in core.members.peers)
+        if is_peer and core.log.end.is_at_least(candidate_end):
+            state.refused.add(candidate_id)
+    elif not candidate_end.is_at_least(core.log.end):
         become_prospective(core)
 
 
@@ -134,6 +140,7 @@ def maybe_decide(core: Core) -> None:
             if state.defer_until_ms is None or state.defer_until_ms <= core.now_ms:
                 _stand(core)
         elif state.tally.is_lost:
+            note_round(core, state)
             become_doubting_follower(core)
 
 
@@ -163,6 +170,7 @@ def on_elapsed_prospective(core: Core, state: Prospective) -> None:
         state.defer_until_ms = None
         maybe_decide(core)
     if core.state is state and state.election_deadline_ms <= core.now_ms:
+        note_round(core, state)
         become_doubting_follower(core)
 
 
@@ -170,4 +178,5 @@ def on_elapsed_candidate(core: Core, state: Candidate) -> None:
     """The round is lost, or nobody has answered in time."""
     is_due = state.retry_at_ms is not None and state.retry_at_ms <= core.now_ms
     if is_due or state.election_deadline_ms <= core.now_ms:
+        note_round(core, state)
         become_prospective(core)

@@ -31,9 +31,6 @@ from quorum.raft.states import Follower
 from quorum.raft.transitions import Role
 from quorum.raft.voter_asks import maybe_ask
 
-_STAGGER_FACTOR = 5
-"""Each place further down the list of successors waits so many times the longest suspicion backoff."""
-
 
 def on_fetch_response(core: Core, node_id: int, correlation: int, response: FetchResponse) -> None:
     """Take what the leader sent, or go and look for it elsewhere."""
@@ -201,15 +198,15 @@ def _succeed(core: Core, state: Follower, request: EndQuorumEpochRequest) -> Non
     core.suspicion.is_active = True
     if core.is_shutting_down:
         return
-    successors = request.preferred_candidates
-    place = next((at for at, key in enumerate(successors) if key.node_id == core.me.node_id), len(successors))
+    # Who was refused has lost its round, which it began before this replica knew of the resignation.
+    successors = [key.node_id for key in request.preferred_candidates if key.node_id not in state.refused]
+    place = successors.index(core.me.node_id) if core.me.node_id in successors else len(successors)
     if place == 0:
         become_prospective(core)
         return
     # The resigned leader refuses our Fetches, and soon its connections break: that says nothing of the successors.
-    wait_ms = min(place * _STAGGER_FACTOR * core.config.suspicion_backoff_max_ms, core.config.election_backoff_max_ms)
     state.leaves_it_to_others = True
-    state.fetch_deadline_ms = min(state.fetch_deadline_ms, core.now_ms + wait_ms)
+    state.fetch_deadline_ms = min(state.fetch_deadline_ms, core.now_ms + core.turn_ms(place))
 
 
 def on_elapsed_follower(core: Core, state: Follower) -> None:

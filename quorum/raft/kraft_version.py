@@ -12,8 +12,8 @@ from quorum.errors import Error
 from quorum.raft.control_batches import VOTERS_IN_THE_LOG
 from quorum.raft.core import Core
 from quorum.raft.states import Leader
-from quorum.raft.voter_answers import answer
-from quorum.raft.voter_changes import Verdict, append_voters, validate_change
+from quorum.raft.voter_answers import Verdict, answer
+from quorum.raft.voter_changes import append_voters, validate_change
 from quorum.raft.voter_messages import UpgradeKRaftVersionRequest, UpgradeKRaftVersionResponse
 from quorum.raft.voter_states import PendingChange
 

@@ -6,11 +6,13 @@ Decides: when a leader gives up. Must not know: Fetch, how an election goes.
 from __future__ import annotations
 
 from metadata_log.batch import build_batch
+from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
 from quorum.errors import Error
 from quorum.raft.core import MAX_EPOCH, Core
 from quorum.raft.inputs import Propose
 from quorum.raft.leading import append, begin_interval_ms, send_begin
+from quorum.raft.loneliness import note_unheard
 from quorum.raft.messages import BeginQuorumEpochResponse, EndQuorumEpochResponse
 from quorum.raft.parking import answer_overdue
 from quorum.raft.peers import News, learn
@@ -53,6 +55,7 @@ def on_end_response(core: Core, node_id: int, response: EndQuorumEpochResponse) 
     state = core.state
     if type(state) is Resigned:
         state.unacknowledged = {known for known in state.unacknowledged if known != node_id}
+        state.acknowledged.add(NodeId(node_id))
         _maybe_shut(core, state)
 
 
@@ -69,7 +72,14 @@ def on_end_failed(core: Core, node_id: int) -> None:
 
 
 def _maybe_shut(core: Core, state: Resigned) -> None:
-    if core.is_shutting_down and not state.unacknowledged:
+    """Those who know of the resignation, a majority, may need this replica's vote now: one may have refused another its
+    own, as it had not heard of it yet. So this one stays until the next epoch, while the turns of two successors last.
+    """
+    if not core.is_shutting_down or state.unacknowledged:
+        return
+    if len(state.acknowledged) >= core.members.majority:
+        state.election_deadline_ms = min(state.election_deadline_ms, core.now_ms + core.turn_ms(2))
+    else:
         shut(core)
 
 
@@ -89,6 +99,7 @@ def on_elapsed_leader(core: Core, state: Leader) -> None:
     """Parked Fetches, silent voters, and whether a majority is still there."""
     deadline_ms = state.check_quorum_deadline_ms
     if deadline_ms is not None and deadline_ms <= core.now_ms:
+        note_unheard(core, state)
         become_resigned(core, state)
         return
     answer_overdue(core, state)

@@ -34,6 +34,7 @@ def new_leader_state(core: Core) -> Leader:
     """The state of a leader whose epoch begins at the log's end."""
     state = Leader(
         epoch_start_offset=core.log.end_offset,
+        began_at_ms=core.now_ms,
         voters={},
         observers={},
         answer=FetchResponse(leader_epoch=core.epoch),
@@ -148,8 +149,7 @@ def send_begin(core: Core, leader: Leader) -> None:
     heard_since = core.now_ms - begin_interval_ms(core)
     asked = set(core.outbox.in_flight.values())
     for voter in core.members.peers:
-        fetched_at_ms = leader.voters[voter.key.node_id].fetched_at_ms
-        if voter.key.node_id in asked or (fetched_at_ms is not None and fetched_at_ms > heard_since):
+        if voter.key.node_id in asked or leader.voters[voter.key.node_id].has_fetched_since(heard_since):
             continue
         send_begin_to(core, leader, voter)
 

@@ -16,6 +16,7 @@ class Membership:
     __slots__ = (
         "_can_vote",
         "_own",
+        "_voted_before",
         "history",
         "is_voter",
         "kraft_version",
@@ -28,10 +29,17 @@ class Membership:
     )
 
     def __init__(
-        self, me: ReplicaKey, history: VoterHistory, endpoints: tuple[Endpoint, ...] = (), *, can_vote: bool
+        self,
+        me: ReplicaKey,
+        history: VoterHistory,
+        endpoints: tuple[Endpoint, ...] = (),
+        *,
+        can_vote: bool,
+        was_removed: bool = False,
     ) -> None:
         self._own = Voter(key=me, endpoints=endpoints)
         self._can_vote = can_vote
+        self._voted_before = was_removed
         self.take(history)
 
     def take(self, history: VoterHistory) -> bool:
@@ -56,9 +64,15 @@ class Membership:
             and not entry.says_the_same(self._own)
         )
         """Whether the log says something else of this voter than it says itself."""
-        self.was_removed: bool = history.has_removed(me)
+        self.was_removed: bool = me not in self.latest.keys and (self._voted_before or history.has_held(me))
+        """Whether its vote was taken from it; by a change that may yet be truncated, where that is not committed."""
         self.was_voter_before: bool = self._can_vote and history.before_latest.is_voter(me)
         return changed
+
+    def begin_with(self, history: VoterHistory) -> bool:
+        """Go by a history without its beginning; that this replica voted then is not forgotten."""
+        self._voted_before = self._voted_before or self.history.has_held(self._own.key)
+        return self.take(history)
 
     @property
     def own(self) -> Voter:

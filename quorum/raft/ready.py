@@ -25,11 +25,15 @@ from quorum.raft.messages import FetchResponse, FetchSnapshotResponse, Request, 
 
 
 class QuorumStateData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a replica must remember of its epoch across a crash: Kafka's `quorum-state` file (KIP-595)."""
+    """What a replica must remember of its epoch across a crash: Kafka's `quorum-state` file (KIP-595).
+
+    `was_removed`: its vote was once taken from it, by a committed change; ours alone, for auto-join.
+    """
 
     leader_id: NodeId | None = None
     leader_epoch: Epoch = Epoch(0)
     voted: ReplicaKey | None = None
+    was_removed: bool = False
 
 
 class Destination(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -222,6 +226,13 @@ class PeerRefused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     what: str
 
 
+class MajorityLost(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Too few of so many `voters` answer for anything to be committed; `missing` do not. Told once a loss."""
+
+    missing: tuple[ReplicaKey, ...]
+    voters: int
+
+
 class Shut(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The clean stop is done, the process may exit."""
 
@@ -244,6 +255,7 @@ Effect = (
     | ReadBarrierPassed
     | ReadBarrierRefused
     | PeerRefused
+    | MajorityLost
     | Shut
 )
 

@@ -172,9 +172,7 @@ def forget_silent_observers(core: Core, leader: Leader) -> None:
     """Keep those that fetched within the session."""
     since = core.now_ms - OBSERVER_SESSION_MS
     leader.observers = {
-        key: progress
-        for key, progress in leader.observers.items()
-        if progress.fetched_at_ms is not None and progress.fetched_at_ms > since
+        key: progress for key, progress in leader.observers.items() if progress.has_fetched_since(since)
     }
 
 

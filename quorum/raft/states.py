@@ -99,6 +99,8 @@ class Follower(msgspec.Struct, kw_only=True, gc=False):
     is_leader_out_of_reach: bool = False
     leaves_it_to_others: bool = False
     """The leader has resigned and named others first: until `fetch_deadline_ms` it is for them to stand."""
+    refused: set[NodeId] = msgspec.field(default_factory=set)
+    """Voters whose pre-votes were refused, with no longer a log than here, since the leader served this replica."""
     voter_ask: int | None = None
     """The correlation of the one request about this replica's own vote that is under way."""
     voter_ask_due_ms: int = 0
@@ -111,6 +113,7 @@ class Follower(msgspec.Struct, kw_only=True, gc=False):
         """The leader has answered with something to go on with."""
         self.has_fetched = True
         self.fetch.failures = 0
+        self.refused.clear()
         self.is_leader_out_of_reach = False
         self.fetch_deadline_ms = fetch_deadline_ms
 
@@ -142,6 +145,10 @@ class Progress(msgspec.Struct, kw_only=True, gc=False):
     caught_up_at_ms: int | None = None
     """Monotonic, of the same moment."""
     leader_end_at_last_fetch: Offset = Offset(0)
+
+    def has_fetched_since(self, monotonic_ms: int) -> bool:
+        """Whether a Fetch of it came after that moment."""
+        return self.fetched_at_ms is not None and self.fetched_at_ms > monotonic_ms
 
 
 class ParkedFetch(msgspec.Struct, kw_only=True, gc=False):
@@ -186,6 +193,7 @@ class Leader(msgspec.Struct, kw_only=True, gc=False):
     role: ClassVar[Role] = Role.LEADER
 
     epoch_start_offset: Offset
+    began_at_ms: int
     voters: dict[NodeId, Progress]
     observers: dict[ReplicaKey, Progress]
     answer: FetchResponse
@@ -216,6 +224,8 @@ class Resigned(msgspec.Struct, kw_only=True, gc=False):
     preferred_successors: tuple[ReplicaKey, ...]
     election_deadline_ms: int
     retry_at_ms: int | None = None
+    acknowledged: set[NodeId] = msgspec.field(default_factory=set)
+    """The voters that know that this replica leads no more."""
 
 
 EpochState = Unattached | Prospective | Candidate | Follower | Leader | Resigned
@@ -237,15 +247,26 @@ class Transfer(msgspec.Struct, kw_only=True, gc=False):
 
 
 class Suspicion(msgspec.Struct, kw_only=True, gc=False):
-    """Whether this replica holds the leader for dead, and how often it has asked for an election since (DESIGN 5)."""
+    """Whether this replica holds the leader for dead, and how often it has asked for an election since (DESIGN 5).
+
+    `alone_since_ms`: since when no majority of the voters has answered; `is_alone_told`: that was told (`loneliness`).
+    """
 
     is_active: bool = False
     attempts: int = 0
+    alone_since_ms: int | None = None
+    is_alone_told: bool = False
 
     def clear(self) -> None:
         """The leader lives."""
         self.is_active = False
         self.attempts = 0
+        self.forget_alone()
+
+    def forget_alone(self) -> None:
+        """A majority has answered."""
+        self.alone_since_ms = None
+        self.is_alone_told = False
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True, gc=False):

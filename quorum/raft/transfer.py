@@ -110,7 +110,7 @@ def _furthest(core: Core, leader: Leader, transfer: Transfer) -> Progress | None
         for node_id, progress in leader.voters.items()
         if node_id in transfer.heard and transfer.to in (None, node_id)
     )
-    alive = [progress for progress in meant if progress.fetched_at_ms is not None and progress.fetched_at_ms > since]
+    alive = [progress for progress in meant if progress.has_fetched_since(since)]
     return max(alive, key=lambda progress: (progress.log_end_offset, -progress.key.node_id), default=None)
 
 

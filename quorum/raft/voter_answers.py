@@ -25,6 +25,9 @@ Answer = (
     | type[UpgradeKRaftVersionResponse]
 )
 
+Verdict = tuple[Error, str]
+"""Why a change is refused, in Kafka's code and in words."""
+
 _MAY_STAND = "it is in the log, and not yet known to be committed: describe the quorum to see what became of it"
 
 

@@ -4,8 +4,8 @@ Decides: when a voter tells where it listens (its own entry in the log differs; 
 told), and when an observer with `auto_join` asks to be added, its former directory removed first. Must not know: what
 the leader does with it. One such request is under way at a time, at least a fetch timeout apart.
 
-An observer that the log shows to have been removed does not ask again: whoever removed it meant it. Kafka 4.3 adds it
-anew, unless it was stopped first.
+An observer whose vote was taken from it does not ask again, also when its log shows that no more (`membership`):
+whoever removed it meant it. Kafka 4.3 adds it anew, unless it was stopped first.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _request(core: Core) -> UpdateRaftVoterRequest | RemoveRaftVoterRequest | Ad
         return UpdateRaftVoterRequest(current_leader_epoch=core.epoch, voter=members.own)
     former: Voter | None = members.latest.get(core.me.node_id)
     if former is not None:
-        return RemoveRaftVoterRequest(voter=former.key)
+        return RemoveRaftVoterRequest(voter=former.key, only_if_silent=True)
     return AddRaftVoterRequest(voter=core.me, endpoints=core.endpoints, ack_when_committed=False)
 
 

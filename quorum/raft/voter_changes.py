@@ -22,7 +22,8 @@ from quorum.raft.leading import append, check_quorum_timeout_ms, follow_membersh
 from quorum.raft.ready import Destination
 from quorum.raft.roles import become_resigned
 from quorum.raft.states import Leader
-from quorum.raft.voter_answers import answer, end_change, expire_change
+from quorum.raft.voter_answers import Verdict, answer, end_change, expire_change
+from quorum.raft.voter_guards import validate_guards
 from quorum.raft.voter_messages import (
     NOTHING_APPENDED,
     AddRaftVoterRequest,
@@ -35,9 +36,6 @@ from quorum.raft.voter_messages import (
     UpdateRaftVoterResponse,
 )
 from quorum.raft.voter_states import PendingChange
-
-Verdict = tuple[Error, str]
-"""Why a change is refused, in Kafka's code and in words."""
 
 _LONGEST_NAME: Final = 255
 """Of a host (RFC 1035) or a listener; a record holds no more than 32,767 bytes."""
@@ -202,6 +200,7 @@ def handle_remove_voter(core: Core, request_id: int, request: RemoveRaftVoterReq
         or validate_change(core, state)
         or validate_dynamic(core)
         or _validate_removal(core.members.latest, request.voter)
+        or validate_guards(core, state, request)
     )
     if refusal is not None or request.validate_only:
         answer(core, request_id, RemoveRaftVoterResponse, *(refusal or (Error.NONE, None)))

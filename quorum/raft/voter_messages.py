@@ -48,10 +48,16 @@ class AddRaftVoterResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RemoveRaftVoterRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Asks the leader to take `voter`'s vote. `validate_only`: everything is checked, nothing appended."""
+    """Asks the leader to take `voter`'s vote. `validate_only`: everything is checked, nothing appended.
+
+    `keeps_majority`: only where a majority of the voters left fetches. `only_if_silent`: only where it fetches no more.
+    Kafka's protocol can say neither.
+    """
 
     voter: ReplicaKey
     validate_only: bool = False
+    keeps_majority: bool = False
+    only_if_silent: bool = False
 
 
 class RemoveRaftVoterResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):

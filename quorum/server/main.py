@@ -26,7 +26,8 @@ from quorum.node.controller_role import ControllerRole, RoleConfig
 from quorum.node.destinations import bootstrap_destinations
 from quorum.node.driver import Driver
 from quorum.node.executor import Executor, ExecutorConfig
-from quorum.node.interpreter import tune
+from quorum.node.interpreter import tune, without_collections
+from quorum.node.logging import log_start
 from quorum.node.monitoring import Monitoring
 from quorum.node.notify import READY, STOPPING, notify
 from quorum.node.opened import OpenedReplica
@@ -55,12 +56,13 @@ def run(config_path: str | Path) -> None:
     config = load_config(config_path)
     if not config.is_controller:
         raise ConfigError(f"{config_path}: process.roles={','.join(config.roles)}: this is no controller's")
-    uvloop.run(serve(config))
+    uvloop.run(serve(config, config_path=str(config_path)))
 
 
-async def serve(config: NodeConfig, *, watcher: Watcher | None = None) -> None:
+async def serve(config: NodeConfig, *, config_path: str = "", watcher: Watcher | None = None) -> None:
     """Run a controller in the running loop until its process is asked to stop; raises as `run` does."""
-    opened = open_replica(OsFiles(), config)
+    with without_collections():
+        opened = open_replica(OsFiles(), config)
     log = structlog.get_logger().bind(node_id=config.node_id)
     for warning in opened.recovery.warnings:
         log.warning("log recovered", what=warning)
@@ -79,6 +81,7 @@ async def serve(config: NodeConfig, *, watcher: Watcher | None = None) -> None:
             await door.close()
         raise
     _stop_on_signals(driver)
+    log_start(config, opened, config_path)
     log.info("listening", listeners=[str(endpoint) for endpoint in config.listeners], grpc_port=port)
     tune()
     notify(READY)

@@ -5,6 +5,7 @@ Decides: message limits, keepalive, reconnect backoff, proxies (none). Must not 
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import Final
 
@@ -23,6 +24,8 @@ SESSION_HEADER: Final = ("kraft-session", "1")
 """Metadata by which a controller greets a Session: without it, nobody has taken the stream."""
 
 _WINDOW_BYTES: Final = 4 * 1024 * 1024
+
+_NO_CONNECTION: Final = (grpc.ChannelConnectivity.TRANSIENT_FAILURE, grpc.ChannelConnectivity.SHUTDOWN)
 
 Options = tuple[tuple[str, int], ...]
 
@@ -77,6 +80,22 @@ def grpc_address(endpoints: tuple[Endpoint, ...]) -> str | None:
 def open_channel(address: str) -> grpc.aio.Channel:
     """A channel to `host:port`; it connects with its first call."""
     return grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS)
+
+
+async def connects(channel: grpc.aio.Channel, timeout_s: float) -> bool:
+    """Whether a connection comes to stand within that time; False at once where it is refused.
+
+    Before it does, nothing was sent: so who calls after this alone knows of a failed call whether it may have arrived.
+    """
+    try:
+        async with asyncio.timeout(timeout_s):
+            state = channel.get_state(try_to_connect=True)
+            while state not in (*_NO_CONNECTION, grpc.ChannelConnectivity.READY):
+                await channel.wait_for_state_change(state)
+                state = channel.get_state(try_to_connect=True)
+    except TimeoutError:
+        return False
+    return state is grpc.ChannelConnectivity.READY
 
 
 def is_disconnect(code: grpc.StatusCode | None) -> bool:

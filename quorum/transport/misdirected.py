@@ -1,4 +1,5 @@
-"""What a CONTROLLER listener tells a gRPC client that came there by mistake, and how the client recognises it.
+"""What a CONTROLLER listener tells a gRPC client that came there by mistake, how the client recognises it, and what it
+makes of gRPC's own words where nobody told it anything.
 
 The listener speaks Kafka's protocol. It refuses an HTTP/2 connection with a GOAWAY whose debug data is this text, which
 gRPC shows in the status of the failed call.
@@ -30,3 +31,18 @@ def right_address(details: str | None) -> str | None:
     """The address that the details of a failed call name, when they hold that text; else None."""
     found = _TEXT.search(details or "")
     return None if found is None else found["address"]
+
+
+_HTTP: Final = re.compile(r"http1\.x server")
+_NO_GRPC: Final = re.compile(r"Failed parsing HTTP/2")
+_SYSTEM: Final = re.compile(r"(?:Failed to connect to remote host|connection attempt failed): (?P<why>[A-Z][^:;()]+)$")
+
+
+def in_words(details: str) -> str:
+    """What the details of a call that found no connection mean, without gRPC's own history of them."""
+    if _HTTP.search(details):
+        return "HTTP is spoken there, as at a node's http.listener: give the address of its GRPC listener"
+    if _NO_GRPC.search(details):
+        return "gRPC is not spoken there: give the address of a GRPC listener"
+    found = _SYSTEM.search(details)
+    return details if found is None else found["why"].lower()

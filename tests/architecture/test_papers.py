@@ -102,10 +102,10 @@ def _errors_named_in(module: str) -> set[str]:
     ("request_", "modules", "by_authorize"),
     [
         ("CreateTopics", ("create_topics", "new_topic"), ""),
-        ("DeleteTopics", ("delete_topics",), ""),
+        ("DeleteTopics", ("delete_topics", "too_large"), ""),
         ("CreatePartitions", ("create_partitions", "new_topic"), ""),
         ("AlterPartitionReassignments", ("alter_partition_reassignments",), "CLUSTER_AUTHORIZATION_FAILED"),
-        ("ElectLeaders", ("elect_leaders",), "CLUSTER_AUTHORIZATION_FAILED"),
+        ("ElectLeaders", ("elect_leaders", "too_large"), "CLUSTER_AUTHORIZATION_FAILED"),
     ],
 )
 def test_each_error_that_a_request_may_be_answered_with_has_its_row(

@@ -19,6 +19,7 @@ from quorum.client import (
     UnknownTopicError,
 )
 from quorum.controller import requests as r
+from quorum.controller.config import ControllerConfig
 from quorum.errors import Error
 from quorum.node.ports import ClientAnswer, ClientCall
 from tests.support.controlled_door import controlled
@@ -29,6 +30,7 @@ ORDERS = ConfigResource(resource_type=ConfigResourceType.TOPIC, name="orders")
 ABSENT = ConfigResource(resource_type=ConfigResourceType.TOPIC, name="absent")
 ALL_BROKERS = ConfigResource(resource_type=ConfigResourceType.BROKER, name="")
 RETENTION = "retention.ms"
+MOST = ControllerConfig(node_id=1, cluster_id="").max_records_per_batch
 
 
 def _set(name: str, value: str) -> AlterableConfig:
@@ -58,6 +60,25 @@ def test_what_is_altered_is_described() -> None:
             assert retention is not None
             assert (retention.value, retention.source) == ("5000", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
             assert retention.synonyms == ()
+
+    run(main())
+
+
+def test_more_are_described_than_one_request_may_be_about() -> None:
+    async def main() -> None:
+        async with controlled() as (machine, address), Admin(address) as admin:
+            await admin.create_topics([CreatableTopic(name="orders", num_partitions=1, replication_factor=1)])
+            changes = {ORDERS: [_set(RETENTION, "1000")]}
+            (await admin.incremental_alter_configs(changes)).all()
+            absent = [ConfigResource(resource_type=ConfigResourceType.TOPIC, name=f"t{n}") for n in range(MOST)]
+            told = (await admin.describe_configs([*absent, ORDERS])).values()
+            assert list(told) == [*absent, ORDERS]
+            assert {type(told[each].exception()) for each in absent} == {UnknownTopicError}
+            retention = told[ORDERS].result().get(RETENTION)
+            assert retention is not None
+            assert retention.value == "1000"
+            asked = [each for each in machine.asked if isinstance(each, r.DescribeConfigs)]
+            assert len(asked) > 1
 
     run(main())
 

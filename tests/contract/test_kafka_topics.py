@@ -71,6 +71,16 @@ class TestCreateTopics:
         if version > 6:
             assert topic.topic_id == ID
 
+    @pytest.mark.parametrize("version", [4, 7])
+    def test_a_refusal_that_repeats_a_long_name_is_cut(self, version: int) -> None:
+        """No text of Kafka's protocol is longer than 32,767 bytes: its clients could not read the answer."""
+        topic = r.CreatableTopicResult(
+            name="t", error=Error.INVALID_TOPIC_EXCEPTION, topic_id=ZERO_TOPIC_ID, error_message="ü" * 32_767
+        )
+        answer = ClientAnswer(response=r.CreateTopicsResponse(topics=(topic,)))
+        _, said = exchange(create_topics(version), answer)
+        assert said.topics[0].error_message == "ü" * 4_000 + "..."
+
     def test_the_configs_that_the_asker_may_not_see(self) -> None:
         topic = r.CreatableTopicResult(
             name="t", error=Error.NONE, topic_id=TOPIC_ID, config_error=Error.TOPIC_AUTHORIZATION_FAILED

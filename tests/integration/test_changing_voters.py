@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
+from metadata_log.ids import NodeId, ReplicaKey, parse_directory_id
 from quorum.cli.demo.cluster import wait_until
+from quorum.client import Client, RefusedError
+from quorum.raft.voter_messages import RemoveRaftVoterRequest
 from tests.support.voter_processes import VERSION_0, Controllers, kraft
 
 
@@ -22,6 +28,8 @@ def test_a_quorum_grows_loses_its_leader_and_gets_a_new_disk(tmp_path: Path) -> 
     with _standalone(tmp_path, 4) as controllers:
         controllers.start(1)
         controllers.wait_for_voters(1)
+        status, out, err = controllers.quorum("remove-controller", "--controller-id", "1")
+        assert (status, "is the only voter" in err, out) == (1, True, ""), out + err
         status, out, err = controllers.quorum("add-controller", "--controller-id", "2", "--timeout", "3")
         assert (status, "knows no observer 2" in err) == (1, True), out + err
         controllers.start(2, 3, 4)
@@ -32,6 +40,8 @@ def test_a_quorum_grows_loses_its_leader_and_gets_a_new_disk(tmp_path: Path) -> 
         assert controllers.voters() == [1]
         status, out, err = controllers.quorum("add-controller", "--command-config", config)
         assert (status, "committed" in out) == (0, True), out + err
+        status, out, err = controllers.quorum("add-controller", "--command-config", config)
+        assert (status, out, "controller 2 is a voter already" in err) == (1, "", True), out + err
         for node_id in ("3", "4"):
             wait_until(
                 f"controller {node_id} to be registered and added",
@@ -79,15 +89,51 @@ def _refuse_to_lose_the_majority(controllers: Controllers, voters: list[int]) ->
         return status == 1 and "not removed" in err and f"Start {dead} first" in err
 
     wait_until("the dead voter to be noticed", is_refused, timeout_s=30, every_s=0.2)
+    _let_the_leader_refuse(controllers, alive)
     status, out, err = controllers.quorum("remove-controller", "-i", str(dead))
     assert status == 0, out + err
     controllers.wait_for_voters(*(node_id for node_id in voters if node_id != dead))
 
 
-def test_controllers_join_by_themselves(tmp_path: Path) -> None:
+def _let_the_leader_refuse(controllers: Controllers, alive: int) -> None:
+    """As one whose plan is older than the change before it."""
+    voter = next(voter for voter in controllers.describe()["CurrentVoters"] if voter["id"] == alive)
+    key = ReplicaKey(node_id=NodeId(alive), directory_id=parse_directory_id(voter["directoryId"]))
+
+    async def remove() -> None:
+        async with Client(controllers.addresses) as client:
+            await client.change_voters(RemoveRaftVoterRequest(voter=key, keeps_majority=True))
+
+    with pytest.raises(RefusedError, match="nothing could be committed"):
+        asyncio.run(remove())
+
+
+def test_controllers_join_by_themselves_until_they_are_removed(tmp_path: Path) -> None:
     with _standalone(tmp_path, 3, controller_quorum_auto_join_enable="true") as controllers:
         controllers.start(1, 2, 3)
         controllers.wait_for_voters(1, 2, 3)
+        status, out, err = controllers.quorum("remove-controller", "-i", "3")
+        assert status == 0, out + err
+        state = controllers.nodes[3].metadata_dir / "quorum-state"
+        wait_until("it to be remembered", lambda: json.loads(state.read_text()).get("wasRemoved"), timeout_s=30)
+        controllers.nodes[3].kill()
+
+        def is_told() -> bool:
+            return "does not fetch" in controllers.quorum("add-controller", "-i", "3", "--dry-run", "--timeout", "5")[2]
+
+        wait_until("it to be missed", is_told, timeout_s=30)
+
+
+def test_a_second_process_with_the_node_id_of_a_voter_does_not_take_its_vote(tmp_path: Path) -> None:
+    with _standalone(tmp_path, 3, controller_quorum_auto_join_enable="true") as controllers:
+        controllers.start(1, 2)
+        voters = controllers.wait_for_voters(1, 2)["CurrentVoters"]
+        controllers.set(3, node_id="2")
+        controllers.replace_disk(3)
+        controllers.start(3)
+        log = controllers.nodes[3].log_file
+        wait_until("the refusal", lambda: "two processes have that node.id" in log.read_text(), timeout_s=60)
+        assert controllers.describe()["CurrentVoters"] == voters
 
 
 def test_static_voters_move_into_the_log(tmp_path: Path) -> None:

@@ -71,7 +71,8 @@ def test_a_topic_from_its_creation_to_its_end(kraft: Kraft) -> None:
     assert [each["replicas"] for each in described["partitions"]] == [[11]] * 3
     status, out, _ = kraft("topics", "describe", "--topic-id", created["topic_id"])
     assert status == 0
-    assert out.startswith(f"Topic: orders  TopicId: {created['topic_id']}  PartitionCount: 3  ReplicationFactor: 1\n")
+    first = f"Topic: orders  TopicId: {created['topic_id']}  PartitionCount: 3  ReplicationFactor: 1  Configs: -\n"
+    assert out.startswith(first)
     assert out.splitlines()[1].split() == [
         "Partition", "Leader", "Replicas", "Isr", "Elr", "LastKnownElr", "Offline",
     ]  # fmt: skip

@@ -61,6 +61,28 @@ def test_what_cannot_be_done_is_refused_with_the_reason(tmp_path: Path) -> None:
     run(main())
 
 
+def test_without_a_majority_it_is_said_what_each_address_answers(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with three_controllers(tmp_path) as controllers:
+            await controllers.elected()
+            first, second, last = controllers.nodes.values()
+            await first.stop()
+            await second.stop()
+            async with Client(controllers.addresses, timeout_s=3.0) as client:
+                with pytest.raises(UnavailableError) as of_topics:
+                    await client.describe_topics()
+                with pytest.raises(UnavailableError) as of_transfer:
+                    await client.transfer_leadership()
+            for said in (str(of_topics.value), str(of_transfer.value)):
+                for gone in (first, second):
+                    assert f"{gone.address}: connection refused" in said, said
+                assert f"{last.address}: " in said
+                assert "knows no leader" in said or "leads" in said
+                assert "kraft quorum describe" in said
+
+    run(main())
+
+
 def _said(capsys: pytest.CaptureFixture[str]) -> str:
     """By the command; the controllers of this process log to the same place."""
     return "\n".join(line for line in capsys.readouterr().out.splitlines() if "[info" not in line)

@@ -19,6 +19,7 @@ from tests.simulation.story import Outcome, tell
 from tests.simulation.timeline import draw, summary
 
 _CHUNK: Final = 8
+_CHANGEABLE: Final = ("clients", "observers", "paper_brokers", "drift", "topics")
 _MS_PER_YEAR: Final = 365.25 * 86_400_000
 
 
@@ -54,6 +55,21 @@ class Tally(msgspec.Struct, kw_only=True):
 def keep(setup: Setup, kept: Iterable[int]) -> Setup:
     """The story with these of its steps alone, by their numbers."""
     return msgspec.structs.replace(setup, steps=tuple(setup.steps[at] for at in kept))
+
+
+def kept_of(setup: Setup, text: str) -> list[int]:
+    """The numbers of steps that `3,17,40` names, or `none`.
+
+    Raises:
+        ValueError: one is none of this story's.
+    """
+    numbers = [] if text == "none" else text.split(",")
+    for number in numbers:
+        if not number.isdecimal() or int(number) >= len(setup.steps):
+            raise ValueError(
+                f"{number!r} is no fault of seed {setup.seed}: they are numbered 0 to {len(setup.steps) - 1}, or none"
+            )
+    return [int(number) for number in numbers]
 
 
 def run_seeds(seeds: Iterable[int]) -> Tally:
@@ -134,14 +150,24 @@ def replay_command(setup: Setup) -> str:
 def changes_of(setup: Setup) -> str:
     """What differs from the seed's own story besides its steps, as `field=value,...`."""
     own = story_of(setup.seed)
-    names = ("clients", "observers", "paper_brokers", "drift", "topics")
-    return ",".join(f"{name}={getattr(setup, name)}" for name in names if getattr(setup, name) != getattr(own, name))
+    changed = (name for name in _CHANGEABLE if getattr(setup, name) != getattr(own, name))
+    return ",".join(f"{name}={getattr(setup, name)}" for name in changed)
 
 
 def with_changes(setup: Setup, text: str) -> Setup:
-    """The story with `field=value,...` set."""
-    pairs = dict(part.split("=") for part in text.split(",") if part)
-    return msgspec.structs.replace(setup, **{name: int(value) for name, value in pairs.items()})
+    """The story with `field=value,...` set.
+
+    Raises:
+        ValueError: there is no such field, or no number for it.
+    """
+    wanted = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        if part and (name not in _CHANGEABLE or not value.isdecimal()):
+            raise ValueError(f"{part!r} is not NAME=NUMBER with one of {', '.join(_CHANGEABLE)}")
+        if part:
+            wanted[name] = int(value)
+    return msgspec.structs.replace(setup, **wanted)
 
 
 def report(failed: Outcome, *, shrink: bool = True) -> str:

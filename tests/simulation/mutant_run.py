@@ -69,7 +69,13 @@ def seeds_for(mutant: Mutant) -> list[int]:
 def main(arguments: list[str]) -> int:
     """See the module."""
     named = {mutant.name: mutant for mutant in MUTANTS}
-    if len(arguments) > 1 and all(argument.isdigit() for argument in arguments[1:]):
+    on_seeds = len(arguments) > 1 and all(argument.isdigit() for argument in arguments[1:])
+    unknown = [name for name in (arguments[:1] if on_seeds else arguments) if name not in named]
+    if unknown:
+        names = "\n".join(f"  {name}" for name in named)
+        print(f"no planted bug is called {unknown[0]!r}. There are:\n{names}", file=sys.stderr)
+        return 2
+    if on_seeds:
         verdict = try_here(named[arguments[0]], map(int, arguments[1:]))
         print(json.dumps(msgspec.to_builtins(verdict)))
         return 0

@@ -102,6 +102,7 @@ class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
                 leader_id=NodeId(int(named["leader"])) if "leader" in named else None,
                 leader_epoch=Epoch(int(named["epoch"])),
                 voted=key_of(int(named["voted"])) if "voted" in named else None,
+                was_removed="removed" in flags,
             )
         voters = VoterSet.of(
             Voter(key=key_of(int(n), "0" if "static" in flags else None), endpoints=endpoints_of(int(n)))

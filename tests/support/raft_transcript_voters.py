@@ -49,9 +49,14 @@ class VoterCommands:
         return self.request(named, request)
 
     def do_remove(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """RemoveRaftVoter of `voter=`, with directory `dir=`; `dry`."""
-        key = key_of(int(named["voter"]), named.get("dir"))
-        return self.request(named, RemoveRaftVoterRequest(voter=key, validate_only="dry" in flags))
+        """RemoveRaftVoter of `voter=`, with directory `dir=`; `dry`; if a `majority` is left; if it is `silent`."""
+        request = RemoveRaftVoterRequest(
+            voter=key_of(int(named["voter"]), named.get("dir")),
+            validate_only="dry" in flags,
+            keeps_majority="majority" in flags,
+            only_if_silent="silent" in flags,
+        )
+        return self.request(named, request)
 
     def do_update(self, named: dict[str, str], flags: set[str]) -> list[str]:
         """UpdateRaftVoter from `from=` in `epoch=`, now at `port=`, supporting kraft.version up to `max=`."""

@@ -53,7 +53,9 @@ def _text(content: object) -> str:
     if isinstance(content, bytes):
         return batches_in(content)
     if isinstance(content, QuorumStateData):
-        return f"(leader={_or_none(content.leader_id)} epoch={content.leader_epoch} voted={_or_none(content.voted)})"
+        removed = " removed" if content.was_removed else ""
+        voted = _or_none(content.voted)
+        return f"(leader={_or_none(content.leader_id)} epoch={content.leader_epoch} voted={voted}{removed})"
     return _or_none(content)
 
 

@@ -48,7 +48,7 @@ class Controllers:
         """All GRPC listeners."""
         return ",".join(node.grpc_address for node in self.nodes.values())
 
-    def set(self, node_id: int, **properties: str) -> None:
+    def set(self, node_id: int, /, **properties: str) -> None:
         """Change a node's file; `_` stands for a dot."""
         node = self.nodes[node_id]
         node.properties.update({name.replace("_", "."): value for name, value in properties.items()})

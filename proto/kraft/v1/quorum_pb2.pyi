@@ -1471,10 +1471,16 @@ class RemoveRaftVoterRequest(_message.Message):
     CLUSTER_ID_FIELD_NUMBER: _builtins.int
     VOTER_FIELD_NUMBER: _builtins.int
     VALIDATE_ONLY_FIELD_NUMBER: _builtins.int
+    UNSAFE_FIELD_NUMBER: _builtins.int
+    ONLY_IF_SILENT_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     """The cluster that the voter belongs to; left out, it is not compared."""
     validate_only: _builtins.bool
     """Check everything and change nothing."""
+    unsafe: _builtins.bool
+    """Remove it also where no majority of the voters left fetches, so that nothing could be committed any more."""
+    only_if_silent: _builtins.bool
+    """Refuse it while the voter fetches: for a new disk's own request to take its former one's place."""
     @_builtins.property
     def voter(self) -> _common_pb2.ReplicaKey:
         """The voter, with the directory id that the voter set has."""
@@ -1485,10 +1491,12 @@ class RemoveRaftVoterRequest(_message.Message):
         cluster_id: _builtins.str | None = ...,
         voter: _common_pb2.ReplicaKey | None = ...,
         validate_only: _builtins.bool = ...,
+        unsafe: _builtins.bool = ...,
+        only_if_silent: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "cluster_id", b"cluster_id", "voter", b"voter"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "cluster_id", b"cluster_id", "validate_only", b"validate_only", "voter", b"voter"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id", "cluster_id", b"cluster_id", "only_if_silent", b"only_if_silent", "unsafe", b"unsafe", "validate_only", b"validate_only", "voter", b"voter"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__cluster_id: _TypeAlias = _typing.Literal["cluster_id"]  # noqa: Y015
     _WhichOneofArgType__cluster_id: _TypeAlias = _typing.Literal["_cluster_id", b"_cluster_id"]  # noqa: Y015

@@ -111,7 +111,9 @@ def _tell(place: Path) -> None:
 
 
 def _end(story: Story, place: Path) -> None:
-    here, kraft = _short(place), _program()
+    from quorum.cli.demo.place import as_written  # noqa: PLC0415  (not needed for help)
+
+    here, kraft = as_written(place), _program()
     story.title(f"\nDone in {story.seconds:.0f} s: everything held, and no process is left. In {here}:")
     story.say("controller-*/ agent-*/     configuration (node.properties), log (node.log) and data of each node")
     story.say("exports/                   the five exported logs; planted/ is the copy with the divergence")
@@ -123,14 +125,11 @@ def _end(story: Story, place: Path) -> None:
     story.say(f"{kraft} topics --help")
 
 
-def _short(path: Path) -> Path:
-    """As a person would write it."""
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-
-
 def _program() -> str:
     """How `kraft` is called here: by its path where it is not on the PATH."""
+    from quorum.cli.demo.place import as_written  # noqa: PLC0415  (not needed for help)
+
     called = Path(sys.argv[0])
     if called.name != "kraft" or shutil.which("kraft") is not None:
         return "kraft"
-    return str(_short(called.absolute()))
+    return str(as_written(called.absolute()))

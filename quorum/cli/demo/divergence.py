@@ -13,6 +13,7 @@ from metadata_log.batch import batch_values, build_batch
 from metadata_log.records import TopicRecord, decode_versioned, encode_record
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.manifest import read_manifest, write_manifest
+from quorum.cli.demo.place import as_written
 from quorum.cli.demo.replica_files import FoundTopic, ReplicaFiles
 from quorum.cli.demo.stage import Stage
 from quorum.cli.demo.story import CheckFailedError, check
@@ -50,7 +51,7 @@ def run(stage: Stage) -> None:
     ]
     check(bool(named), f"Spark did not name offset {topic.offset} of {victim.name}: {[each.meaning for each in found]}")
     story.proved(f"Spark names the replica (node {victim.node_id}), the offset ({named[0].offset}) and the fault.")
-    story.say(f"The page: {page}")
+    story.say(f"The page: {as_written(page)}")
 
 
 def plant(export: Path) -> FoundTopic:

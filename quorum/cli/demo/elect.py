@@ -7,6 +7,7 @@ from collections.abc import Callable
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, TopicId, id_text
 from quorum.cli.demo.cluster import wait_until
 from quorum.cli.demo.node_log import how_it_was_elected
+from quorum.cli.demo.place import as_written
 from quorum.cli.demo.replica_files import FoundTopic, ReplicaFiles
 from quorum.cli.demo.stage import Stage
 from quorum.cli.demo.story import check
@@ -22,7 +23,7 @@ def run(stage: Stage) -> None:
     story, cluster = stage.story, stage.cluster
     with story.working("formatting five directories"):
         cluster.format()
-    story.say(f"Formatted five directories for cluster {cluster.cluster_id} below {stage.directory}.")
+    story.say(f"Formatted five directories for cluster {cluster.cluster_id} below {as_written(stage.directory)}.")
     with story.working("starting five processes"):
         cluster.start()
         leader = stage.leader()

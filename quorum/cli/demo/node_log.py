@@ -12,6 +12,7 @@ from quorum.cli.demo.story import CheckFailedError
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _TRANSITION: Final = re.compile(r"^(?P<time>\S+)Z .*\btransition\b.* role=(?P<role>\w+) epoch=(?P<epoch>\d+)")
 _BEFORE_IT: Final = ("prospective", "candidate")
+"""A node that asks for pre-votes again and again in one epoch does not write each round."""
 
 
 def node_log_lines(node: Node, *words: str, start: int = 0) -> list[str]:
@@ -39,6 +40,8 @@ def how_it_was_elected(node: Node) -> str:
         path.insert(0, moves.pop())
     took = datetime.fromisoformat(path[-1]["time"]) - datetime.fromisoformat(path[0]["time"])
     states = ", ".join(move["role"] for move in path[:-1])
+    if path[0]["role"] != _BEFORE_IT[0]:
+        states += f" after several rounds as {_BEFORE_IT[0]}"
     return (
         f"{node.name.capitalize()} was {states}, then leader of epoch {path[-1]['epoch']} "
         f"within {took.total_seconds() * 1000:.0f} ms."

@@ -18,6 +18,11 @@ MARKER: Final = ".kraft-demo"
 _TEXT: Final = "Made by `kraft demo`; the next `kraft demo` with this directory replaces everything in it.\n"
 
 
+def as_written(path: Path) -> Path:
+    """As a person would write it: from where they are, if it lies below."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
 @contextlib.contextmanager
 def own_directory(path: Path) -> Iterator[Path]:
     """An empty directory at `path` for as long as the block lasts; what a demo left there before is removed.

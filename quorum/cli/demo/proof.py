@@ -8,6 +8,7 @@ from metadata_log.ids import METADATA_TOPIC_NAME, NodeId
 from metadata_log.image import MetadataImage
 from metadata_log.tools.manifest import read_manifest
 from quorum.cli.demo.cluster import Node
+from quorum.cli.demo.place import as_written
 from quorum.cli.demo.replica_files import ReplicaFiles
 from quorum.cli.demo.stage import Stage
 from quorum.cli.demo.story import check
@@ -56,7 +57,7 @@ def _export(stage: Stage) -> int:
             manifest = read_manifest(target)
             check(manifest.high_watermark is not None, f"{node.name} told no high watermark")
             marks.append(manifest.high_watermark or 0)
-    stage.story.say(f"Exported the five logs with their high watermarks to {stage.exports}.")
+    stage.story.say(f"Exported the five logs with their high watermarks to {as_written(stage.exports)}.")
     return max(marks)
 
 

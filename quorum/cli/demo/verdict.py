@@ -10,6 +10,7 @@ import msgspec
 from metadata_log.analysis import Verdict
 from metadata_log.analysis.terminal import render_verdict
 from quorum.cli.analyze import advice_lines
+from quorum.cli.demo.place import as_written
 from quorum.cli.demo.spark_child import run_kraft
 from quorum.cli.demo.stage import Stage
 from quorum.cli.demo.story import CheckFailedError, check
@@ -27,7 +28,7 @@ def run(stage: Stage) -> None:
     check(verdict.is_clean, f"Spark found something in the logs of this run; see {page}")
     voters = len(verdict.voters)
     check(voters == len(stage.cluster.controllers), f"Spark found {voters} voters in the logs, not three")
-    stage.story.proved(f"Nothing found. The page with the plots: {page}")
+    stage.story.proved(f"Nothing found. The page with the plots: {as_written(page)}")
 
 
 def analyse(stage: Stage, logs: Path, page: Path) -> Verdict:

@@ -15,27 +15,17 @@ from collections.abc import Mapping
 from typing import Final
 
 from metadata_log.image import QuotaEntity
-from metadata_log.image.access import IP, QUOTA_TYPES
+from metadata_log.image.access import CLIENT_QUOTAS, IP, IP_QUOTAS, QUOTA_TYPES
 from metadata_log.records import ClientQuotaRecord, EntityData
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.handlers.new_topic import Refused
+from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.requests import AlterClientQuotas, AlterClientQuotasResponse, AlteredQuota, QuotaAlteration
-from quorum.controller.requests.quotas import MUTATION_RATE
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 from quorum.errors import Error
 
-_LARGEST_LONG: Final = (1 << 63) - 1
-_LARGEST_INT: Final = (1 << 31) - 1
 _NO_FRACTION: Final = 1e-6
-_CLIENT_KEYS: Final[dict[str, int | None]] = {
-    "producer_byte_rate": _LARGEST_LONG,
-    "consumer_byte_rate": _LARGEST_LONG,
-    "request_percentage": None,
-    MUTATION_RATE: None,
-}
-"""Of users and client ids: the largest whole number that each may be, or None where it may be a fraction."""
-_IP_KEYS: Final[dict[str, int | None]] = {"connection_creation_rate": _LARGEST_INT}
 
 
 def handle_alter_client_quotas(request: AlterClientQuotas, turn: Turn) -> ControllerResult:
@@ -43,6 +33,8 @@ def handle_alter_client_quotas(request: AlterClientQuotas, turn: Turn) -> Contro
     error = authorize(turn.context, Operation.ALTER_CONFIGS, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.refused(error, "Authorization failed."))
+    if (too_many := refusal_of_too_many(request, len(request.entries), turn)) is not None:
+        return too_many
     times_named = Counter(_key(entry) for entry in request.entries)
     records: list[ClientQuotaRecord] = []
     results: list[AlteredQuota] = []
@@ -55,9 +47,8 @@ def handle_alter_client_quotas(request: AlterClientQuotas, turn: Turn) -> Contro
         except Refused as refusal:
             error, why = refusal.error, refusal.message
         results.append(AlteredQuota(entity=entry.entity, error=error, error_message=why))
-    if len(records) > turn.config.max_records_per_batch:
-        why = "Unable to perform excessively large batch operation."
-        return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, why))
+    if (too_many := refusal_of_too_many(request, len(records), turn)) is not None:
+        return too_many
     return ControllerResult(
         records=() if request.validate_only else tuple(records),
         response=AlterClientQuotasResponse(entries=tuple(results)),
@@ -85,7 +76,7 @@ def _changes(entity: QuotaEntity, entry: QuotaAlteration, turn: Turn) -> list[Cl
     return records
 
 
-def _keys_of(parts: dict[str, str | None]) -> dict[str, int | None]:
+def _keys_of(parts: dict[str, str | None]) -> Mapping[str, int | None]:
     """The keys that quotas of such an entity have."""
     why: str | None = None
     unknown = sorted(kind for kind in parts if kind not in QUOTA_TYPES)
@@ -102,7 +93,7 @@ def _keys_of(parts: dict[str, str | None]) -> dict[str, int | None]:
         why = f"{parts[IP]!r} is not an IP address; names are not looked up."
     if why is not None:
         raise Refused(Error.INVALID_REQUEST, why)
-    return _IP_KEYS if IP in parts else _CLIENT_KEYS
+    return IP_QUOTAS if IP in parts else CLIENT_QUOTAS
 
 
 def _is_address(text: str) -> bool:
@@ -113,7 +104,7 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _check_value(keys: dict[str, int | None], key: str, value: float) -> None:
+def _check_value(keys: Mapping[str, int | None], key: str, value: float) -> None:
     why: str | None = None
     largest = keys.get(key)
     if key not in keys:

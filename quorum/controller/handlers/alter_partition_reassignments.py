@@ -14,6 +14,7 @@ from metadata_log.image import PartitionImage, TopicImage
 from metadata_log.records import PartitionChangeRecord
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.handlers.new_topic import Refused, checked_brokers
+from quorum.controller.handlers.too_large import TOO_LARGE
 from quorum.controller.leadership import election_rules
 from quorum.controller.partition_change import Reassignment, change_of
 from quorum.controller.requests import (
@@ -48,7 +49,7 @@ def handle_alter_partition_reassignments(request: AlterPartitionReassignments, t
                 seen.add((asked.name, index))
                 record = _change(request, topic, asked.name, wish, turn)
                 if record is not None and len(records) >= turn.config.max_records_per_batch:
-                    raise Refused(Error.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
+                    raise Refused(Error.POLICY_VIOLATION, TOO_LARGE)
             except Refused as refusal:
                 answered.append(
                     ReassignedPartition(partition_index=index, error=refusal.error, error_message=refusal.message)

@@ -15,6 +15,7 @@ from metadata_log.records import MetadataRecord, RemoveUserScramCredentialRecord
 from metadata_log.scram import FEWEST_ITERATIONS, HASHES, MOST_ITERATIONS
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.gates import SCRAM, level_of
+from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.requests import (
     AlteredScramUser,
     AlterUserScramCredentials,
@@ -35,9 +36,11 @@ def handle_alter_user_scram_credentials(request: AlterUserScramCredentials, turn
     error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.refused(error, "Authorization failed."))
+    asked = _asked(request)
+    if (too_many := refusal_of_too_many(request, len(asked), turn)) is not None:
+        return too_many
     refusals: dict[str, _Refusal] = {}
     altered: dict[str, _Alteration] = {}
-    asked = _asked(request)
     for each in asked:
         if each.name in refusals:
             continue
@@ -49,9 +52,6 @@ def handle_alter_user_scram_credentials(request: AlterUserScramCredentials, turn
         else:
             refusals[each.name] = refusal
     records = tuple(_record(each) for each in altered.values())
-    if len(records) > turn.config.max_records_per_batch:
-        why = "Unable to perform excessively large batch operation."
-        return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, why))
     users = dict.fromkeys(each.name for each in asked)
     results = tuple(_result(user, refusals.get(user)) for user in users)
     return ControllerResult(records=records, response=AlterUserScramCredentialsResponse(results=results))

@@ -23,6 +23,7 @@ from quorum.controller.context import ResourceType as AclResourceType
 from quorum.controller.effective_configs import MIN_INSYNC_REPLICAS
 from quorum.controller.gates import CORDONED_LOG_DIRS, level_of
 from quorum.controller.handlers.new_topic import Refused
+from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.names import why_illegal
 from quorum.controller.requests import (
     AlterConfigs,
@@ -59,6 +60,8 @@ def change_each(
 ) -> ControllerResult:
     """The records of all resources that `changes` does not refuse, and what became of each; one that was named twice is
     refused once, what is of no known type each time."""
+    if (too_many := refusal_of_too_many(request, len(request.resources), turn)) is not None:
+        return too_many
     times_named = Counter((each.resource_type, each.name) for each in request.resources)
     records: list[MetadataRecord] = []
     results: list[AlteredResource] = []
@@ -78,9 +81,8 @@ def change_each(
             AlteredResource(resource_type=resource.resource_type, name=resource.name, error=error, error_message=why)
         )
     records += _cleared_elrs(records, turn)
-    if len(records) > turn.config.max_records_per_batch:
-        why = "Unable to perform excessively large batch operation."
-        return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, why))
+    if (too_many := refusal_of_too_many(request, len(records), turn)) is not None:
+        return too_many
     return ControllerResult(
         records=() if request.validate_only else tuple(records), response=respond(resources=tuple(results))
     )

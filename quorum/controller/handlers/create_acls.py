@@ -12,6 +12,7 @@ from metadata_log.image import AclEntry
 from metadata_log.records import AccessControlEntryRecord
 from quorum.controller.acl_filters import OPERATIONS, RESOURCE_TYPES
 from quorum.controller.context import CLUSTER, Operation, RequestContext, authorize
+from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.requests import AclCreationResult, CreateAcls, CreateAclsResponse
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
@@ -23,6 +24,8 @@ def handle_create_acls(request: CreateAcls, turn: Turn) -> ControllerResult:
     error, why = why_no_acls(turn.context, Operation.ALTER, turn)
     if error is not Error.NONE:
         return ControllerResult(response=request.refused(error, why))
+    if (too_many := refusal_of_too_many(request, len(request.creations), turn)) is not None:
+        return too_many
     known = set(turn.image.acls.by_id.values())
     taken: set[Uuid] = set()
     records: list[AccessControlEntryRecord] = []
@@ -36,9 +39,6 @@ def handle_create_acls(request: CreateAcls, turn: Turn) -> ControllerResult:
         if entry not in known:
             known.add(entry)
             records.append(_record(turn.new_acl_id(taken), entry))
-    if len(records) > turn.config.max_records_per_batch:
-        why = "Unable to perform excessively large batch operation."
-        return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, why))
     return ControllerResult(records=tuple(records), response=CreateAclsResponse(results=tuple(results)))
 
 

@@ -12,6 +12,7 @@ from metadata_log.records import MetadataRecord, PartitionRecord
 from quorum.controller.context import Operation, Resource, ResourceType, authorize
 from quorum.controller.draws import GAMMA
 from quorum.controller.handlers.new_topic import Refused, added_partitions, partition_records
+from quorum.controller.handlers.too_large import TOO_LARGE, refusal_of_too_many
 from quorum.controller.mutation_quota import MutationQuota
 from quorum.controller.requests import CreatePartitions, CreatePartitionsResponse, GrowingTopic, GrownTopic
 from quorum.controller.result import ControllerResult
@@ -21,6 +22,8 @@ from quorum.errors import Error
 
 def handle_create_partitions(request: CreatePartitions, turn: Turn) -> ControllerResult:
     """PartitionRecords for the topics that can grow, and what became of each."""
+    if (too_many := refusal_of_too_many(request, len(request.topics), turn)) is not None:
+        return too_many
     times_named = Counter(topic.name for topic in request.topics)
     records: list[MetadataRecord] = []
     results: list[GrownTopic] = []
@@ -58,7 +61,7 @@ def _grown(asked: GrowingTopic, turn: Turn, draw: int, quota: MutationQuota, mos
         raise Refused(Error.INVALID_PARTITIONS, why)
     added = asked.count - first
     if added > most:
-        raise Refused(Error.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
+        raise Refused(Error.POLICY_VIOLATION, TOO_LARGE)
     given = asked.assignments
     if given is not None and len(given) != added:
         why = f"Attempted to add {added} additional partition(s), but only {len(given)} assignment(s) were given."

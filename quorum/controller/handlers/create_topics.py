@@ -19,6 +19,7 @@ from quorum.controller.context import ResourceType as AclResourceType
 from quorum.controller.draws import GAMMA
 from quorum.controller.effective_configs import MIN_INSYNC_REPLICAS
 from quorum.controller.handlers.new_topic import Refused, partition_records, partitions_of
+from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.names import why_illegal
 from quorum.controller.requests import (
     CreatableTopic,
@@ -57,8 +58,8 @@ def handle_create_topics(request: CreateTopics, turn: Turn) -> ControllerResult:
             results.append(_failure(topic.name, Error.INVALID_REQUEST, "Duplicate topic name."))
             continue
         results.append(batch.add(topic, validate_only=request.validate_only))
-    if len(batch.records) > turn.config.max_records_per_batch:
-        return _refused(request, Error.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
+    if (too_many := refusal_of_too_many(request, len(batch.records), turn)) is not None:
+        return too_many
     records = () if request.validate_only else tuple(batch.records)
     response = CreateTopicsResponse(topics=tuple(results), throttle_time_ms=batch.quota.throttle_time_ms)
     return ControllerResult(records=records, response=response)
@@ -73,10 +74,10 @@ def _failure(name: str, error: Error, message: str) -> CreatableTopicResult:
 
 
 def _most_partitions(request: CreateTopics, turn: Turn) -> int:
-    """How many partitions are asked for, before anything is made of them."""
+    """How many partitions are asked for, before anything is made of them. A topic that asks for none counts, too."""
     default = turn.config.default_num_partitions
     return sum(
-        len(topic.assignments) or (default if topic.num_partitions == -1 else max(topic.num_partitions, 0))
+        len(topic.assignments) or (default if topic.num_partitions == -1 else max(topic.num_partitions, 1))
         for topic in request.topics
     )
 

@@ -3,35 +3,46 @@ cluster."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from metadata_log.ids import Uuid
 from metadata_log.records import RemoveAccessControlEntryRecord
-from quorum.controller.acl_filters import matching, why_unknown
+from quorum.controller.acl_filters import ManyFilters, why_unknown
 from quorum.controller.context import Operation
 from quorum.controller.handlers.create_acls import why_no_acls
+from quorum.controller.handlers.too_large import TOO_LARGE
 from quorum.controller.requests import AclDeletionResult, DeleteAcls, DeleteAclsResponse
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 from quorum.errors import Error
 
+_MOST_LOOKS: Final = 1_000_000
+"""So many entries are held against a filter in half a second."""
+
 
 def handle_delete_acls(request: DeleteAcls, turn: Turn) -> ControllerResult:
-    """Records for all entries meant, each once, and the entries that each filter means."""
+    """Records for all entries meant, each once, and the entries that each filter means; one meant by several filters is
+    told, and counts, at each."""
     error, why = why_no_acls(turn.context, Operation.ALTER, turn)
     if error is not Error.NONE:
         return ControllerResult(response=request.refused(error, why))
+    entries, most = ManyFilters(turn.image.acls), turn.config.max_records_per_batch
     removed: dict[Uuid, None] = {}
     results: list[AclDeletionResult] = []
+    told = 0
     for asked in request.filters:
         why = why_unknown(asked)
         if why is not None:
             results.append(AclDeletionResult(error=Error.INVALID_REQUEST, error_message=why))
             continue
-        found = matching(asked, turn.image.acls)
+        found = entries.matching(asked)
+        told += len(found)
+        if told > most:
+            why = f"Cannot remove more than {most} acls in a single delete operation."
+            return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
+        if entries.looks > _MOST_LOOKS:
+            return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, TOO_LARGE))
         removed |= dict.fromkeys(acl_id for _, acl_id in found)
         results.append(AclDeletionResult(matching=tuple(entry for entry, _ in found)))
-    most = turn.config.max_records_per_batch
-    if len(removed) > most:
-        why = f"Cannot remove more than {most} acls in a single delete operation."
-        return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
     records = tuple(RemoveAccessControlEntryRecord(id=acl_id) for acl_id in removed)
     return ControllerResult(records=records, response=DeleteAclsResponse(results=tuple(results)))

@@ -12,6 +12,7 @@ from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, ZERO_TOPIC_
 from metadata_log.image import TopicImage
 from metadata_log.records import RemoveTopicRecord
 from quorum.controller.context import CLUSTER, Operation, Resource, ResourceType, authorize
+from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.requests import (
     DeletableTopicResult,
     DeleteTopics,
@@ -33,9 +34,8 @@ def handle_delete_topics(request: DeleteTopics, turn: Turn) -> ControllerResult:
     if request.timeout_ms <= 0:
         why = f"The timeout of {request.timeout_ms} ms has passed."
         return ControllerResult(response=request.refused(Error.REQUEST_TIMED_OUT, why))
-    if len(request.topics) > turn.config.max_records_per_batch:
-        why = "Unable to perform excessively large batch operation."
-        return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, why))
+    if (too_many := refusal_of_too_many(request, len(request.topics), turn)) is not None:
+        return too_many
     deletion = _Deletion(request, turn)
     results = tuple(deletion.result_of(state) for state in deletion.asked)
     records = tuple(RemoveTopicRecord(topic_id=topic_id) for topic_id in deletion.deleted)

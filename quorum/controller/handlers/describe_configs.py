@@ -8,7 +8,7 @@ is told to nobody.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -26,6 +26,7 @@ from quorum.controller.context import Operation
 from quorum.controller.effective_topic_configs import default_of, effective_topic_configs, synonyms_of
 from quorum.controller.handlers.config_changes import check_right
 from quorum.controller.handlers.new_topic import Refused
+from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.requests import (
     ConfigSource,
     ConfigSynonym,
@@ -39,37 +40,67 @@ from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 from quorum.errors import Error
 
-_TABLES: Final[dict[int, tuple[dict[str, Described], ConfigSource]]] = {
-    ResourceType.GROUP: (GROUP_DEFAULTS, ConfigSource.GROUP_CONFIG),
-    ResourceType.CLIENT_METRICS: (METRICS_DEFAULTS, ConfigSource.CLIENT_METRICS_CONFIG),
+_TABLES: Final[dict[int, dict[str, Described]]] = {
+    ResourceType.GROUP: GROUP_DEFAULTS,
+    ResourceType.CLIENT_METRICS: METRICS_DEFAULTS,
 }
-_DESCRIBED: Final = frozenset({*_TABLES, ResourceType.TOPIC, ResourceType.BROKER})
+"""None of these is a secret."""
+_SOURCES: Final[dict[int, ConfigSource]] = {
+    ResourceType.TOPIC: ConfigSource.DYNAMIC_TOPIC_CONFIG,
+    ResourceType.GROUP: ConfigSource.GROUP_CONFIG,
+    ResourceType.CLIENT_METRICS: ConfigSource.CLIENT_METRICS_CONFIG,
+}
+"""Where a resource's own config is from."""
+_DESCRIBED: Final = frozenset({*_SOURCES, ResourceType.BROKER})
 _may_be_secret: Final = re.compile(
     r"password|secret|jaas|credential|keystore\.key|certificate|token", re.IGNORECASE
 ).search
 
 
 def handle_describe_configs(request: DescribeConfigs, turn: Turn) -> ControllerResult:
-    """No records; the answer is of the image as it is handed in."""
+    """No records; the answer is of the image as it is handed in. One named again is answered again, as by Kafka."""
+    if (too_many := refusal_of_too_many(request, len(request.resources), turn)) is not None:
+        return too_many
     results: list[DescribedResource] = []
+    resources = _Resources(turn)
     for resource in request.resources:
         error, why = Error.NONE, None
-        configs: list[DescribedConfig] = []
+        configs: tuple[DescribedConfig, ...] = ()
         try:
             _check(resource, turn)
-            configs += _configs(resource, turn, with_synonyms=request.include_synonyms)
+            configs = resources.of(resource.resource_type, resource.name)
         except Refused as refusal:
             error, why = refusal.error, refusal.message
         results.append(
             DescribedResource(
                 resource_type=resource.resource_type,
                 name=resource.name,
-                configs=tuple(configs),
+                configs=_wanted(configs, resource.names),
                 error=error,
                 error_message=why,
             )
         )
-    return ControllerResult(response=DescribeConfigsResponse(resources=tuple(results)))
+    response = DescribeConfigsResponse(resources=tuple(results))
+    return ControllerResult(response=response if request.include_synonyms else _without_synonyms(response))
+
+
+def _wanted(configs: tuple[DescribedConfig, ...], names: tuple[str, ...] | None) -> tuple[DescribedConfig, ...]:
+    if not names:
+        return configs
+    asked = set(names)
+    return tuple(config for config in configs if config.name in asked)
+
+
+def _without_synonyms(response: DescribeConfigsResponse) -> DescribeConfigsResponse:
+    """What many resources share, they share afterwards, too."""
+    bare: dict[int, tuple[DescribedConfig, ...]] = {}
+    resources = []
+    for resource in response.resources:
+        key = id(resource.configs)
+        if key not in bare:
+            bare[key] = tuple(msgspec.structs.replace(config, synonyms=()) for config in resource.configs)
+        resources.append(msgspec.structs.replace(resource, configs=bare[key]))
+    return msgspec.structs.replace(response, resources=tuple(resources))
 
 
 def _check(resource: ResourceToDescribe, turn: Turn) -> None:
@@ -86,46 +117,67 @@ def _check(resource: ResourceToDescribe, turn: Turn) -> None:
         raise Refused(Error.INVALID_REQUEST, "A group, or a subscription to client metrics, has a name.")
 
 
-def _configs(resource: ResourceToDescribe, turn: Turn, *, with_synonyms: bool) -> Iterable[DescribedConfig]:
-    if resource.resource_type == ResourceType.TOPIC:
-        found = _of_topic(resource.name, turn)
-    elif resource.resource_type == ResourceType.BROKER:
-        found = _of_this_node(turn) if resource.name else _of_all_nodes(turn)
-    else:
-        found = _of_table(resource, turn)
-    for config in found:
-        if not resource.names or config.name in resource.names:
-            yield config if with_synonyms else msgspec.structs.replace(config, synonyms=())
+class _Resources:
+    """The configs of the resources of one request: what a resource has not set is worked out once for all of its kind,
+    and what is named again is not worked out again."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._unset: dict[int, tuple[DescribedConfig, ...]] = {}
+        self._found: dict[tuple[int, str], tuple[DescribedConfig, ...]] = {}
+
+    def of(self, kind: int, name: str) -> tuple[DescribedConfig, ...]:
+        """In the order of their names; of one that `_check` lets pass."""
+        found = self._found.get((kind, name))
+        if found is None:
+            is_node = kind == ResourceType.BROKER
+            found = self._found[kind, name] = self._of_node(name) if is_node else self._of(kind, name)
+        return found
+
+    def _of_node(self, name: str) -> tuple[DescribedConfig, ...]:
+        return tuple(_of_this_node(self._turn) if name else _of_all_nodes(self._turn))
+
+    def _of(self, kind: int, name: str) -> tuple[DescribedConfig, ...]:
+        unset = self._unset.get(kind)
+        if unset is None:
+            of_kind = _of_any_topic(self._turn) if kind == ResourceType.TOPIC else _of_table(kind, self._turn)
+            unset = self._unset[kind] = tuple(of_kind)
+        own = self._turn.image.configs.of(kind, name)
+        if not own:
+            return unset
+        source = _SOURCES[kind]
+        return tuple(_set(config, own[config.name], source) if config.name in own else config for config in unset)
 
 
-def _of_topic(topic: str, turn: Turn) -> Iterator[DescribedConfig]:
-    own = turn.image.configs.of_topic(topic)
-    for config in effective_topic_configs(own, turn.image, turn.config):
-        name = config.name
-        synonyms = [_synonym(name, own[name], ConfigSource.DYNAMIC_TOPIC_CONFIG)] if name in own else []
-        names = synonyms_of(name)
-        # One of several, in other units, has no default of its own: it is that of the coarsest.
-        default = default_of(name) if len(names) == 1 else None
-        for synonym in names[:1]:
-            synonyms += _of_node(synonym, turn, default)
+def _set(unset: DescribedConfig, value: str, source: ConfigSource) -> DescribedConfig:
+    synonyms = (_synonym(unset.name, value, source), *unset.synonyms)
+    return msgspec.structs.replace(unset, value=value, source=source, synonyms=synonyms)
+
+
+def _of_any_topic(turn: Turn) -> Iterator[DescribedConfig]:
+    for config in effective_topic_configs({}, turn.image, turn.config):
         yield DescribedConfig(
-            name=name,
+            name=config.name,
             value=config.value,
             source=config.source,
-            kind=kind_of_topic_config(name),
-            synonyms=tuple(synonyms),
+            kind=kind_of_topic_config(config.name),
+            synonyms=_fallbacks(config.name, turn),
         )
 
 
-def _of_table(resource: ResourceToDescribe, turn: Turn) -> Iterator[DescribedConfig]:
-    table, source = _TABLES[resource.resource_type]
-    own = turn.image.configs.of(resource.resource_type, resource.name)
-    for name, described in sorted(table.items()):
-        synonyms = [_synonym(name, own[name], source)] if name in own else []
+def _fallbacks(name: str, turn: Turn) -> tuple[ConfigSynonym, ...]:
+    names = synonyms_of(name)
+    # One of several, in other units, has no default of its own: it is that of the coarsest.
+    default = default_of(name) if len(names) == 1 else None
+    return tuple(found for synonym in names[:1] for found in _of_node(synonym, turn, default))
+
+
+def _of_table(kind: int, turn: Turn) -> Iterator[DescribedConfig]:
+    for name, described in sorted(_TABLES[kind].items()):
         if described.synonym is not None:
-            synonyms += _of_node(described.synonym, turn, described.default)
+            synonyms = _of_node(described.synonym, turn, described.default)
         else:
-            synonyms.append(_synonym(name, described.default, ConfigSource.DEFAULT_CONFIG))
+            synonyms = [_synonym(name, described.default, ConfigSource.DEFAULT_CONFIG)]
         yield _described(name, synonyms, described.kind)
 
 

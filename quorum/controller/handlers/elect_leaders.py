@@ -9,6 +9,7 @@ import msgspec
 from metadata_log.image import NO_LEADER, PartitionImage, TopicImage
 from metadata_log.records import PartitionChangeRecord
 from quorum.controller.context import CLUSTER, Operation, authorize
+from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.leadership import election_rules
 from quorum.controller.partition_change import ElectionRules, change_of
 from quorum.controller.requests import (
@@ -35,9 +36,8 @@ def handle_elect_leaders(request: ElectLeaders, turn: Turn) -> ControllerResult:
         return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
     vote = _Vote(ElectionType(request.election_type), turn)
     topics = tuple(vote.all_topics() if request.partitions is None else vote.named(request))
-    if len(vote.records) > turn.config.max_records_per_batch:
-        why = "Unable to perform excessively large batch operation."
-        return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, why))
+    if (too_many := refusal_of_too_many(request, len(vote.records), turn)) is not None:
+        return too_many
     return ControllerResult(
         records=tuple(vote.records.values()), response=ElectLeadersResponse(topics=topics), is_atomic=False
     )
@@ -91,7 +91,7 @@ class _Vote:
             why = "Leader election not needed for topic partition."
             return ElectedPartition(partition_index=index, error=Error.ELECTION_NOT_NEEDED, error_message=why)
         record = change_of(topic.topic_id, partition, rules, isr=partition.isr)
-        if record is not None:
+        if record is not None and record.leader != NO_LEADER:
             self.records[name, index] = record
             return ElectedPartition(partition_index=index)
         if self._kind is ElectionType.PREFERRED:

@@ -7,6 +7,7 @@ of a value; what may be changed at all is `config_changes`' business.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 from metadata_log.image import ResourceType
@@ -58,9 +59,23 @@ def _new_value(config: AlterableConfig, current: str | None, lists: dict[str, st
     if config.value is None:
         raise Refused(Error.INVALID_REQUEST, f"Null value not supported for : {config.name}")
     held = [part.strip() for part in (lists[config.name] if current is None else current).split(",") if part.strip()]
-    for part in config.value.split(","):
-        if config.operation == ConfigOperation.APPEND and part not in held:
-            held.append(part)
-        elif config.operation == ConfigOperation.SUBTRACT and part in held:
-            held.remove(part)
-    return ",".join(held)
+    parts = config.value.split(",")
+    return ",".join(_with(held, parts) if config.operation == ConfigOperation.APPEND else _without(held, parts))
+
+
+def _with(held: list[str], parts: list[str]) -> list[str]:
+    """Each of `parts` that is not there yet, at the end."""
+    there = set(held)
+    return [*held, *(part for part in dict.fromkeys(parts) if part not in there)]
+
+
+def _without(held: list[str], parts: list[str]) -> list[str]:
+    """Each of `parts` takes one of its like away, the first."""
+    taken = Counter(parts)
+    left = []
+    for part in held:
+        if taken[part] > 0:
+            taken[part] -= 1
+        else:
+            left.append(part)
+    return left

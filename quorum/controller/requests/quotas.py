@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import enum
-from typing import Final
 
 import msgspec
 
 from quorum.errors import Error
-
-MUTATION_RATE: Final = "controller_mutation_rate"
 
 QuotaParts = tuple[tuple[str, str | None], ...]
 """Whom a quota is for, in any order: type (`user`, `client-id`, `ip`) and name; None: the default of that type."""

@@ -9,9 +9,11 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
+from metadata_log.offsets import Offset
 from quorum.controller import requests as r
-from quorum.server.kafka.exchange import Exchange, ask_controller
+from quorum.server.kafka.exchange import Exchange, ask_controller, ask_for_frame
 from quorum.server.node import Node
+from quorum.transport.kafka.describe_configs_frame import describe_configs_frame
 from quorum.transport.kafka.wire import Answers
 
 
@@ -49,29 +51,10 @@ def on_describe_configs(exchange: Exchange, node: Node) -> None:
         ),
         include_synonyms=body.include_synonyms,
     )
-    ask_controller(exchange, node, request, _described_entity, is_local=True)
-
-
-def _described_entity(answers: Answers, said: r.DescribeConfigsResponse) -> Any:
-    def synonyms(config: r.DescribedConfig) -> Any:
-        return answers.rows("DescribeConfigsSynonym", config.synonyms, source=_source)
-
-    def configs(resource: r.DescribedResource) -> Any:
-        return answers.rows(
-            "DescribeConfigsResourceResult",
-            resource.configs,
-            config_source=_source,
-            config_type=attrgetter("kind"),
-            synonyms=synonyms,
-            documentation=lambda config: None,
-        )
-
-    results = answers.rows("DescribeConfigsResult", said.resources, resource_name=attrgetter("name"), configs=configs)
-    return answers.response(results=results)
-
-
-def _source(config: Any) -> int:
-    return int(config.source)
+    correlation_id, version = exchange.header.correlation_id, exchange.header.version
+    ask_for_frame(
+        exchange, node, request, lambda said: describe_configs_frame(correlation_id, version, said), Offset(0)
+    )
 
 
 def on_alter_configs(exchange: Exchange, node: Node) -> None:

@@ -74,6 +74,8 @@ class Connection(asyncio.Protocol):
             return
         self._frames.feed(data)
         if self._is_first and not self._is_kafkas():
+            # Too little to know what it speaks, or no Kafka's: it has as long as a request has to become whole.
+            self._bounds.set_received(self, max(len(self._frames), 1), self._loop.time())
             return
         self._advance()
 

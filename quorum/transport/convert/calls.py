@@ -31,6 +31,7 @@ from quorum.transport.convert.admin import ADMIN_KINDS
 from quorum.transport.convert.common import BadMessage, endpoint_from, endpoints_to, error_from
 from quorum.transport.convert.consistency import set_consistency
 from quorum.transport.convert.kind import Kind, kind_by_fields
+from quorum.transport.convert.unsendable import FAILURES, Unsendable, why_unsendable
 
 KINDS: Final[tuple[Kind, ...]] = (
     Kind(
@@ -88,14 +89,29 @@ def kind_of(request: object) -> Kind:
 
 
 def request_to(request: object, at_least_offset: Offset = NO_OFFSET) -> Message:
-    """The request on the wire, as a single call takes it; a read without an offset asks to be linearizable."""
-    message = kind_of(request).request_to(request)
-    set_consistency(message, at_least_offset)
+    """The request on the wire, as a single call takes it; a read without an offset asks to be linearizable.
+
+    Raises:
+        Unsendable: no message has room for one of its fields.
+        TypeError: it is no request to a controller.
+    """
+    kind = kind_of(request)
+    try:
+        message = kind.request_to(request)
+    except FAILURES as failure:
+        why = why_unsendable(request, pb.Call.DESCRIPTOR.fields_by_name[kind.name].message_type)
+        if why is None:
+            raise
+        raise Unsendable(why) from failure
+    try:
+        set_consistency(message, at_least_offset)
+    except FAILURES as failure:
+        raise Unsendable(f"at_least_offset is {at_least_offset!r}, which is no offset") from failure
     return message
 
 
 def call_to(request_id: int, request: object, *, timeout_ms: int = 0, at_least_offset: Offset = NO_OFFSET) -> pb.Call:
-    """The request as a call of a Session."""
+    """The request as a call of a Session; raises what `request_to` does."""
     fields: dict[str, Any] = {kind_of(request).name: request_to(request, at_least_offset)}
     return pb.Call(request_id=request_id, timeout_ms=timeout_ms, **fields)
 

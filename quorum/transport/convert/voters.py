@@ -70,12 +70,21 @@ def _add_from(message: quorum_pb2.AddRaftVoterRequest) -> AddRaftVoterRequest:
 
 def _remove_to(request: RemoveRaftVoterRequest, cluster_id: str | None) -> quorum_pb2.RemoveRaftVoterRequest:
     return quorum_pb2.RemoveRaftVoterRequest(
-        cluster_id=cluster_id, voter=_key_to(request.voter), validate_only=request.validate_only
+        cluster_id=cluster_id,
+        voter=_key_to(request.voter),
+        validate_only=request.validate_only,
+        unsafe=not request.keeps_majority,
+        only_if_silent=request.only_if_silent,
     )
 
 
 def _remove_from(message: quorum_pb2.RemoveRaftVoterRequest) -> RemoveRaftVoterRequest:
-    return RemoveRaftVoterRequest(voter=_key_in(message), validate_only=message.validate_only)
+    return RemoveRaftVoterRequest(
+        voter=_key_in(message),
+        validate_only=message.validate_only,
+        keeps_majority=not message.unsafe,
+        only_if_silent=message.only_if_silent,
+    )
 
 
 def _update_to(request: UpdateRaftVoterRequest, cluster_id: str | None) -> quorum_pb2.UpdateRaftVoterRequest:

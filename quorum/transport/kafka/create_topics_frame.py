@@ -15,7 +15,8 @@ from typing import Final
 
 from quorum.controller.requests import CreatableTopicResult, CreateTopicsResponse, EffectiveConfig
 from quorum.errors import Error
-from quorum.transport.kafka.fetch_frame import uvarint
+from quorum.transport.kafka.lengths import array_length, text_bytes
+from quorum.transport.kafka.wire import said_briefly
 
 FIRST_WITH_CONFIGS: Final = 5
 _FIRST_WITH_IDS: Final = 7
@@ -25,13 +26,15 @@ _ERROR: Final = struct.Struct(">h")
 _NUMBERS: Final = struct.Struct(">ih")
 _CONFIG: Final = struct.Struct(">?b?x")
 """Read only, source, sensitive, and no tags."""
-_NULL: Final = b"\0"
 _NO_TAGS: Final = b"\0"
 
 
 def create_topics_frame(correlation_id: int, version: int, response: CreateTopicsResponse) -> bytes:
     """The answer with its header, without its length."""
-    parts = [_HEAD.pack(correlation_id, response.throttle_time_ms), uvarint(len(response.topics) + 1)]
+    parts = [
+        _HEAD.pack(correlation_id, response.throttle_time_ms),
+        array_length(len(response.topics), is_flexible=True),
+    ]
     for topic in response.topics:
         parts += _topic(topic, version)
     parts.append(_NO_TAGS)
@@ -43,7 +46,7 @@ def _topic(topic: CreatableTopicResult, version: int) -> tuple[bytes, ...]:
         _text(topic.name),
         topic.topic_id if version >= _FIRST_WITH_IDS else b"",
         _ERROR.pack(topic.error),
-        _NULL if topic.error_message is None else _text(topic.error_message),
+        _text(said_briefly(topic.error_message)),
         _NUMBERS.pack(topic.num_partitions, topic.replication_factor),
         _configs(topic.configs),
         _NO_TAGS if topic.config_error is Error.NONE else b"\1\0\2" + _ERROR.pack(topic.config_error),
@@ -52,12 +55,11 @@ def _topic(topic: CreatableTopicResult, version: int) -> tuple[bytes, ...]:
 
 @lru_cache(maxsize=16)
 def _configs(configs: tuple[EffectiveConfig, ...]) -> bytes:
-    parts = [uvarint(len(configs) + 1)]
+    parts = [array_length(len(configs), is_flexible=True)]
     for config in configs:
         parts += (_text(config.name), _text(config.value), _CONFIG.pack(False, config.source, False))
     return b"".join(parts)
 
 
-def _text(value: str) -> bytes:
-    encoded = value.encode()
-    return uvarint(len(encoded) + 1) + encoded
+def _text(value: str | None) -> bytes:
+    return text_bytes(value, is_flexible=True)

@@ -16,6 +16,7 @@ from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.raft.messages import FetchResponse
+from quorum.transport.kafka.lengths import text_bytes, uvarint
 
 _HEAD: Final = struct.Struct(">ixihi")
 """Correlation id, the header's tags (none), throttle time, error, session id."""
@@ -76,20 +77,10 @@ def _nodes(leader_id: int, leader: Endpoint | None) -> bytes:
     """The answer's own tagged fields: where the leader is."""
     if leader is None:
         return _NO_TAGS
-    host = leader.host.encode()
-    node = _PORT.pack(leader_id) + uvarint(len(host) + 1) + host + _PORT.pack(leader.port) + _NULL + _NO_TAGS
+    host = text_bytes(leader.host, is_flexible=True)
+    node = _PORT.pack(leader_id) + host + _PORT.pack(leader.port) + _NULL + _NO_TAGS
     return b"\x01" + _tag(0, _ONE + node)
 
 
 def _tag(number: int, value: bytes) -> bytes:
     return bytes((number,)) + uvarint(len(value)) + value
-
-
-def uvarint(value: int) -> bytes:
-    """An unsigned integer, seven bits a byte, the lowest first."""
-    parts = bytearray()
-    while value > 0x7F:
-        parts.append((value & 0x7F) | 0x80)
-        value >>= 7
-    parts.append(value)
-    return bytes(parts)

@@ -19,8 +19,10 @@ import uuid
 from collections.abc import Callable
 from typing import Any, Final
 
+from quorum.transport.kafka.lengths import LONGEST_TEXT
+
 MAX_ELEMENTS: Final = 50_000
-"""Of all arrays of one request together: as many are read in a tenth of a second."""
+"""Of all arrays of one request together: as many numbers are read in hundredths of a second, structs in half of one."""
 
 
 class BadFrame(Exception):
@@ -102,12 +104,13 @@ def _milliseconds(form: str) -> Read:
     return lambda cursor: datetime.timedelta(milliseconds=max(least, min(number(cursor), longest)))
 
 
-_NUMBERS: Final = {
+NUMBERS: Final = {
     "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H", "uint32": "I", "float64": "d", "bool": "?",
     "error_code": "h",
 }  # fmt: skip
+"""As `struct` spells them."""
 _FIXED: Final[dict[str, Read]] = {
-    **{name: _number(f">{form}") for name, form in _NUMBERS.items()},
+    **{name: _number(f">{form}") for name, form in NUMBERS.items()},
     "uuid": _uuid,
     "timedelta_i32": _milliseconds(">i"),
     "timedelta_i64": _milliseconds(">q"),
@@ -124,6 +127,8 @@ def _text(*, is_flexible: bool, is_optional: bool) -> Read:
         length = _length(cursor, "int16", is_flexible=is_flexible)
         if length < 0 and is_optional:
             return None
+        if length > LONGEST_TEXT:
+            raise BadFrame(f"a text of {length} bytes: the longest has {LONGEST_TEXT}")
         try:
             return cursor.take(length).decode()
         except UnicodeDecodeError as error:
@@ -163,7 +168,7 @@ def _primitive(kafka_type: str, *, is_flexible: bool, is_optional: bool) -> Read
     return _FIXED[kafka_type]
 
 
-def _without_none(kind: Any) -> tuple[Any, bool]:
+def without_none(kind: Any) -> tuple[Any, bool]:
     """The type, and whether it may be None."""
     if not isinstance(kind, types.UnionType):
         return kind, False
@@ -172,7 +177,7 @@ def _without_none(kind: Any) -> tuple[Any, bool]:
 
 
 def _field(field: dataclasses.Field[Any], *, is_flexible: bool) -> Read:
-    kind, is_optional = _without_none(field.type)
+    kind, is_optional = without_none(field.type)
     # A tagged field is left out where it is null.
     is_optional = is_optional and "tag" not in field.metadata
     kafka_type = field.metadata.get("kafka_type")
@@ -210,7 +215,7 @@ def _make_reader(entity: type[Any]) -> Read:
             tagged[field.metadata["tag"]] = (field.name, _field(field, is_flexible=is_flexible))
             if field.default is dataclasses.MISSING:
                 left_out[field.name] = None
-        elif _is_number(field):
+        elif is_number(field):
             numbers.append(field)
         else:
             steps += _at_once(numbers)
@@ -232,16 +237,17 @@ def _make_reader(entity: type[Any]) -> Read:
 _Step = Callable[[Cursor, dict[str, Any]], None]
 
 
-def _is_number(field: dataclasses.Field[Any]) -> bool:
-    kind, is_optional = _without_none(field.type)
-    return not is_optional and typing.get_origin(kind) is not tuple and field.metadata.get("kafka_type") in _NUMBERS
+def is_number(field: dataclasses.Field[Any]) -> bool:
+    """Whether the field is a number that is always there."""
+    kind, is_optional = without_none(field.type)
+    return not is_optional and typing.get_origin(kind) is not tuple and field.metadata.get("kafka_type") in NUMBERS
 
 
 def _at_once(fields: list[dataclasses.Field[Any]]) -> list[_Step]:
     """What reads numbers that stand side by side."""
     if not fields:
         return []
-    form = struct.Struct(">" + "".join(_NUMBERS[field.metadata["kafka_type"]] for field in fields))
+    form = struct.Struct(">" + "".join(NUMBERS[field.metadata["kafka_type"]] for field in fields))
     names, unpack, size = [field.name for field in fields], form.unpack, form.size
 
     def read(cursor: Cursor, values: dict[str, Any]) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import importlib
-import io
 import struct
 import uuid
 from collections.abc import Callable, Iterable
@@ -20,12 +19,12 @@ from typing import Any, Final
 
 import msgspec
 from kio.schema.errors import ErrorCode
-from kio.serial import entity_writer
 
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.voters import Endpoint
 from quorum.errors import Error
 from quorum.transport.kafka.reader import BadFrame, Cursor, reader_of
+from quorum.transport.kafka.writer import writer_of
 
 API_VERSIONS: Final = 18
 _HEAD: Final = struct.Struct(">hhih")
@@ -34,6 +33,8 @@ _LENGTH: Final = struct.Struct(">i")
 _CODES: Final[dict[int, ErrorCode]] = {code.value: code for code in ErrorCode}
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _SPELT: Final = {"error": "error_code"}
+_MOST_SAID: Final = 4_000
+"""Characters, of at most four bytes each: a text has 32,767 at most."""
 NO_THROTTLE: Final = datetime.timedelta(0)
 
 
@@ -113,36 +114,57 @@ class _Entities:
     def __init__(self, name: str, version: int, kind: str) -> None:
         self._module = _module(name, version, kind)
         self._whole: type[Any] = getattr(self._module, _class_name(name, kind))
-        self._fields: dict[str, frozenset[str]] = {}
-        self._write = entity_writer(self._whole)
+        self._entities: dict[str, tuple[type[Any], frozenset[str]]] = {}
+        self._bytes_of = writer_of(self._whole)
 
     def make(self, entity_name: str, /, **values: Any) -> Any:
         """kio's entity with those of the values that it has in this version; our errors become kio's."""
-        entity = getattr(self._module, entity_name)
-        known = self._fields.get(entity_name)
-        if known is None:
-            known = self._fields[entity_name] = frozenset(field.name for field in dataclasses.fields(entity))
-        given = {
-            key: _CODES[value] if isinstance(value, Error) else value for key, value in values.items() if key in known
-        }
+        entity, known = self._known(entity_name)
+        given = {key: value for key, value in values.items() if key in known}
         if "throttle_time" in known:
             given.setdefault("throttle_time", NO_THROTTLE)
-        return entity(**given)
+        return _made(entity, given)
 
     def rows(self, entity_name: str, rows: Iterable[Any], /, **others: Callable[[Any], Any]) -> tuple[Any, ...]:
-        """kio's entities of structs of ours. What both know by one name is taken over, an `error` is the `error_code`;
-        `others` make what has another name or form in the entity, of the struct.
+        """kio's entities of structs of one type of ours. What both know by one name is taken over, an `error` is the
+        `error_code`; `others` make what has another name or form in the entity, of the struct.
         """
+        entity, known = self._known(entity_name)
+        made = [(name, of) for name, of in others.items() if name in known]
+        same: list[tuple[str, str]] | None = None
+        found = []
+        for row in rows:
+            if same is None:
+                spelt = ((_SPELT.get(name, name), name) for name in row.__struct_fields__)
+                same = [(name, ours) for name, ours in spelt if name in known and name not in others]
+            given = {name: getattr(row, ours) for name, ours in same}
+            for name, of in made:
+                given[name] = of(row)
+            found.append(_made(entity, given))
+        return tuple(found)
 
-        def entity(row: Any) -> Any:
-            same = {_SPELT.get(name, name): getattr(row, name) for name in row.__struct_fields__}
-            return self.make(entity_name, **same | {name: of(row) for name, of in others.items()})
-
-        return tuple(map(entity, rows))
+    def _known(self, entity_name: str) -> tuple[type[Any], frozenset[str]]:
+        """The entity of that name, and the fields that it has."""
+        found = self._entities.get(entity_name)
+        if found is None:
+            entity = getattr(self._module, entity_name)
+            names = frozenset(field.name for field in dataclasses.fields(entity))
+            found = self._entities[entity_name] = entity, names
+        return found
 
     def has(self, name: str) -> bool:
         """Whether this version knows an entity of that name."""
         return hasattr(self._module, name)
+
+
+def _made(entity: type[Any], given: dict[str, Any]) -> Any:
+    """The entity of these fields: an error of ours becomes kio's, what is said of it no longer than it may be."""
+    error, message = given.get("error_code"), given.get("error_message")
+    if isinstance(error, Error):
+        given["error_code"] = _CODES[error]
+    if message is not None:
+        given["error_message"] = said_briefly(message)
+    return entity(**given)
 
 
 class Answers(_Entities):
@@ -165,10 +187,7 @@ class Answers(_Entities):
 
     def frame(self, correlation_id: int, body: Any) -> bytes:
         """The answer with its header, without its length."""
-        buffer = io.BytesIO()
-        buffer.write(_CORRELATION.pack(correlation_id) + self._end_of_header)
-        self._write(buffer, body)
-        return buffer.getvalue()
+        return _CORRELATION.pack(correlation_id) + self._end_of_header + self._bytes_of(body)
 
 
 class Questions(_Entities):
@@ -188,11 +207,9 @@ class Questions(_Entities):
 
     def frame(self, correlation_id: int, client_id: str, body: Any) -> bytes:
         """The request with its header and its length."""
-        buffer = io.BytesIO()
         client = client_id.encode()
-        buffer.write(_HEAD.pack(self.key, self.version, correlation_id, len(client)) + client + self._end_of_header)
-        self._write(buffer, body)
-        data = buffer.getvalue()
+        head = _HEAD.pack(self.key, self.version, correlation_id, len(client)) + client + self._end_of_header
+        data = head + self._bytes_of(body)
         return _LENGTH.pack(len(data)) + data
 
     def read(self, data: bytes) -> Any:
@@ -224,6 +241,11 @@ def answers_of(name: str, version: int) -> Answers:
 def questions_of(name: str, key: int, version: int) -> Questions:
     """`Questions`, made once."""
     return Questions(name, key, version)
+
+
+def said_briefly(message: str | None) -> str | None:
+    """A message that fits a text of Kafka's protocol, also where it repeats what somebody sent."""
+    return message if message is None or len(message) <= _MOST_SAID else f"{message[:_MOST_SAID]}..."
 
 
 def uuid_to(value: bytes) -> uuid.UUID:

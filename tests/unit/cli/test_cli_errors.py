@@ -12,6 +12,7 @@ from quorum.cli.errors import CliError, exit_code_of
 from quorum.cli.main import run
 
 _NOBODY = "--bootstrap-controller=127.0.0.1:1"
+_CONTROLLER = str(Path(__file__).parents[3] / "deploy" / "config" / "controller.properties")
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +41,20 @@ def no_controller_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
             "leave --partitions",
         ),
         (["quorum", "describe", _NOBODY, "--timeout", "0.3"], 1, "127.0.0.1:1"),
+        (["quorum", "transfer", _NOBODY, "-i", "2", "--timeout", "0.3"], 1, "127.0.0.1:1: connection refused"),
+        (
+            ["quorum", "add-controller", _NOBODY, "-i", "4", "--command-config", __file__],
+            2,
+            "--command-config says which controller it is",
+        ),
+        (
+            ["quorum", "remove-controller", _NOBODY, "-i", "4", "-d", "foo"],
+            2,
+            "--controller-directory-id: 'foo' is not",
+        ),
+        (["storage", "format", "-c", _CONTROLLER, "-t", "foo", "-s"], 2, "--cluster-id: 'foo' is not an id"),
+        (["storage", "format", "-c", _CONTROLLER, "-t", "A" * 22, "-s"], 2, "this id is reserved"),
+        (["storage", "format", "-c", _CONTROLLER, "-t", "A" * 21 + "Q", "-s"], 2, "this id is reserved"),
         (["agent", "describe", "--agent", "nowhere"], 2, "write host:port"),
         (["agent", "describe", "--agent", "127.0.0.1:1", "--timeout", "1"], 1, "127.0.0.1:1"),
         (["log", "dump", "/does/not/exist"], 2, "does not exist"),
@@ -120,3 +135,18 @@ def test_a_directory_id_beside_the_file_that_says_it_is_refused(
 def test_a_bug_of_ours_keeps_its_traceback() -> None:
     assert exit_code_of(ZeroDivisionError("ours")) is None
     assert exit_code_of(CliError("theirs", exit_code=2)) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["check", ""], "word 2, after check is empty"),
+        (["storage", "audit", "", "--quarantine"], "word 3, after audit is empty"),
+        (["recover", "standalone", "--dir", ""], "word 4, after --dir is empty"),
+        (["recover", "standalone", "--dir="], "--dir= has no value"),
+    ],
+)
+def test_an_empty_word_is_no_path(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A variable that is not set would mean the working directory."""
+    assert run(words) == 2
+    assert capsys.readouterr().err == f"kraft: {says}: is it a variable that is not set?\n"

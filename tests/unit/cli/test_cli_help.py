@@ -22,6 +22,8 @@ _COMMANDS = (
     "topics delete",
     "topics list",
     "topics describe",
+    "configs describe",
+    "configs alter",
     "quorum describe",
     "quorum add-controller",
     "quorum remove-controller",

@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from quorum.cli.demo.cluster import Node
 from quorum.cli.demo.elect import record_of
 from quorum.cli.demo.interrupts import Interrupted, interrupts, shielded
+from quorum.cli.demo.node_log import how_it_was_elected
 from quorum.cli.demo.place import MARKER, own_directory
 from quorum.cli.demo.replica_files import ReplicaFiles
 from quorum.cli.demo.spark_child import run_kraft
@@ -167,6 +169,26 @@ def test_damage_in_the_middle_is_refused_by_name(tmp_path: Path) -> None:
         file.write(b"\xff")
     with pytest.raises(CheckFailedError, match=f"damaged at byte {batch.position}"):
         ReplicaFiles(tmp_path / "copy")
+
+
+@pytest.mark.parametrize(
+    ("roles", "said"),
+    [
+        (("prospective", "candidate", "leader"), "was prospective, candidate, then leader of epoch 3 within 40 ms."),
+        (
+            ("prospective", "follower", "prospective", "follower", "candidate", "leader"),
+            "was candidate after several rounds as prospective, then leader of epoch 3 within 20 ms.",
+        ),
+    ],
+)
+def test_an_election_is_told_as_the_node_wrote_it(tmp_path: Path, roles: tuple[str, ...], said: str) -> None:
+    node = Node("controller", 1, tmp_path, {}, {})
+    lines = [
+        f"2026-01-01T00:00:00.{number * 20:03}000Z [info     ] transition  role={role} epoch=3"
+        for number, role in enumerate(roles)
+    ]
+    node.log_file.write_text("\n".join(lines))
+    assert how_it_was_elected(node) == f"Controller 1 {said}"
 
 
 def test_a_child_says_how_it_ended(tmp_path: Path) -> None:

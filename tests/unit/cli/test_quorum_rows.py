@@ -8,7 +8,7 @@ import json
 import msgspec
 import pytest
 
-from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId, ReplicaKey, id_text
+from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, id_text
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
 from quorum.cli.main import run as kraft
@@ -75,6 +75,28 @@ def test_the_leader_tells_the_lag_of_everybody() -> None:
         (11, "Observer", 20),
     ]
     assert with_times_as_text(rows[0])["LastFetchTimestamp"] == "2023-11-14T22:13:20.123Z"
+
+
+def test_members_are_written_for_people_as_the_options_take_them() -> None:
+    found = msgspec.structs.replace(_status(answered_by=2), observers=(_replica(12, 80), _replica(11, 80)))
+    first, *others = lines_of(found, Parts(status=True, replication=False))[-5:]
+    assert first == f"CurrentVoters:        1@[::1]:9093/9094:{id_text(_directory(1))}"
+    assert [line.partition(":")[0].strip() for line in others] == ["2", "3", "CurrentObservers", "12"]
+    assert [line[22:] for line in others] == [f"{each}:{id_text(_directory(each))}" for each in (2, 3, 11, 12)]
+    assert [each["id"] for each in status_of(found)["CurrentObservers"]] == [11, 12]  # type: ignore[attr-defined]
+
+
+def test_static_voters_are_written_as_their_key_has_them() -> None:
+    key = ReplicaKey(node_id=NodeId(1), directory_id=ZERO_DIRECTORY_ID)
+    found = _status(answered_by=2)
+    found = msgspec.structs.replace(
+        found,
+        voters=(msgspec.structs.replace(found.voters[0], replica=key),),
+        observers=(),
+        nodes=(NodeListeners(node_id=1, listeners=found.nodes[0].listeners[1:]),),
+    )
+    lines = lines_of(found, Parts(status=True, replication=False))
+    assert lines[-2:] == ["CurrentVoters:        1@c1:9094", "CurrentObservers:     -"]
 
 
 def test_without_the_leader_nothing_is_made_up() -> None:

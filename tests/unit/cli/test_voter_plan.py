@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Voter
+from quorum.cli.errors import CliError
+from quorum.cli.voters import _check_votes_not
 from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
 from quorum.client.voter_plan import LIVE_MS, live_voters, plan_addition, plan_removal
 from quorum.errors import Error
@@ -76,10 +80,25 @@ def test_the_leader_and_a_running_voter_are_told_of() -> None:
 
 
 def test_an_addition_says_what_an_even_number_is_worth_and_who_does_not_fetch() -> None:
-    plan = plan_addition(_status({1: 0, 2: 10, 3: 10}), _key(4))
-    assert (plan.after, plan.majority_after, plan.tolerated) == ((1, 2, 3, 4), 3, 1)
-    assert len(plan.notes) == 2
-    assert len(plan_addition(_status({1: 0, 2: 10}, {3: 5}), _key(3)).notes) == 0
+    unknown = plan_addition(_status({1: 0, 2: 10, 3: 10}), _key(4))
+    stopped = plan_addition(_status({1: 0, 2: 10, 3: 10}, {4: LIVE_MS + 1}), _key(4))
+    for plan in (unknown, stopped):
+        assert (plan.after, plan.majority_after, plan.live_after) == ((1, 2, 3, 4), 3, (1, 2, 3))
+        assert plan.problem is not None
+        assert "does not fetch from the leader" in plan.problem
+        assert plan.notes == ("4 voters tolerate no more losses than 3: add another one",)
+    sound = plan_addition(_status({1: 0, 2: 10}, {3: 5}), _key(3))
+    assert (sound.problem, sound.tolerated, sound.notes) == (None, 1, ())
+
+
+def test_a_node_id_that_votes_is_not_added_again() -> None:
+    status = _status({1: 0, 2: 10, 3: 10})
+    with pytest.raises(CliError, match=r"^controller 3 is a voter already$"):
+        _check_votes_not(status, _key(3))
+    replaced = ReplicaKey(node_id=NodeId(3), directory_id=DirectoryId(bytes([9]) * 16))
+    with pytest.raises(CliError, match=r"Remove the old one first: kraft quorum remove-controller --controller-id 3$"):
+        _check_votes_not(status, replaced)
+    _check_votes_not(status, _key(4))
 
 
 def test_requests_and_answers_come_back_from_the_wire_as_they_went() -> None:
@@ -88,6 +107,8 @@ def test_requests_and_answers_come_back_from_the_wire_as_they_went() -> None:
         AddRaftVoterRequest(voter=_key(4), endpoints=endpoints_of(4), ack_when_committed=False, validate_only=True),
         AddRaftVoterRequest(voter=_key(4), endpoints=endpoints_of(4)),
         RemoveRaftVoterRequest(voter=_key(4), validate_only=True),
+        RemoveRaftVoterRequest(voter=_key(4), keeps_majority=True),
+        RemoveRaftVoterRequest(voter=_key(4), only_if_silent=True),
         UpdateRaftVoterRequest(current_leader_epoch=Epoch(7), voter=voter),
         UpgradeKRaftVersionRequest(kraft_version=1),
         ApiVersionsRequest(),

@@ -181,6 +181,41 @@ def test_too_many_at_once() -> None:
     assert len(cluster.image.acls.by_id) == 2
 
 
+def test_an_entry_counts_at_each_filter_that_means_it() -> None:
+    cluster = ControlledCluster(config=ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_batch=2))
+    create(cluster, ENTRY)
+    assert delete(cluster, *[ALL] * 3) == [Error.INVALID_REQUEST] * 3
+    assert delete(cluster, ALL, ALL) == [[ENTRY], [ENTRY]]
+    assert not cluster.image.acls.by_id
+
+
+def test_what_creates_nothing_is_too_many_as_well() -> None:
+    """Entries that are there, or are no entries, are looked at all the same."""
+    cluster = ControlledCluster(config=ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_batch=2))
+    assert create(cluster, *[but(ENTRY, resource_name="")] * 3) == [Error.POLICY_VIOLATION] * 3
+    assert create(cluster, ENTRY, ENTRY) == [Error.NONE] * 2
+
+
+def test_filters_that_each_look_through_all_entries_are_bounded(cluster: ControlledCluster) -> None:
+    """Filters that name their resource are not: what there is of that name is all that they are held against."""
+    entries = [but(ENTRY, resource_name=f"topic-{number}") for number in range(1000)]
+    create(cluster, *entries)
+    filters = [but(ALL, principal=f"User:{number}") for number in range(1001)]
+    assert delete(cluster, *filters) == [Error.POLICY_VIOLATION] * 1001
+    assert delete(cluster, *filters[:1000]) == [[]] * 1000
+    named = [but(ALL, resource_name=f"topic-{number}") for number in range(1001)]
+    assert delete(cluster, *named) == [*([entry] for entry in entries), []]
+
+
+@pytest.mark.parametrize("name", [None, "orders", "ord", "*", "other"])
+@pytest.mark.parametrize("pattern", [ANY, MATCH, LITERAL, PREFIXED])
+def test_a_filter_means_the_same_to_both_requests(cluster: ControlledCluster, name: str | None, pattern: int) -> None:
+    create(cluster, ENTRY, PREFIX, WILDCARD, GROUP)
+    asked = but(ALL, resource_name=name, pattern_type=pattern)
+    meant = describe(cluster, asked)
+    assert delete(cluster, asked) == [meant]
+
+
 def test_without_an_authorizer_nobody_is_led_to_believe_in_entries(cluster: ControlledCluster) -> None:
     nobody = RequestContext()
     assert create(cluster, ENTRY, context=nobody) == [Error.SECURITY_DISABLED]

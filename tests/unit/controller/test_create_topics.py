@@ -280,6 +280,12 @@ def test_too_much_for_one_request(cluster: ControlledCluster, partitions: int) -
     assert cluster.next_offset == before
 
 
+def test_topics_without_partitions_are_counted(cluster: ControlledCluster) -> None:
+    """They would be refused one by one, each with a sentence of its own."""
+    results = ask(cluster, *(CreatableTopic(name=f"t{number}", num_partitions=0) for number in range(10_001)))
+    assert {result.error for result in results} == {Error.POLICY_VIOLATION}
+
+
 def test_the_largest_topic_of_one_request(cluster: ControlledCluster) -> None:
     (result,) = ask(cluster, CreatableTopic(name="big", num_partitions=9_999, replication_factor=3))
     assert (result.error, result.num_partitions) == (Error.NONE, 9_999)

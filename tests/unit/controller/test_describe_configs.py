@@ -174,3 +174,26 @@ def test_what_is_refused(cluster: ControlledCluster, kind: int, name: str, error
 )
 def test_who_may_not(cluster: ControlledCluster, kind: int, name: str, error: Error) -> None:
     assert describe(cluster, kind, name, context=EVE).error is error
+
+
+@pytest.mark.parametrize("include_synonyms", [True, False])
+def test_what_is_named_again_is_told_again_and_worked_out_once(
+    cluster: ControlledCluster, include_synonyms: bool
+) -> None:
+    """As Kafka answers; what is the same is the same object, of which the door makes bytes once."""
+    cluster.configure("retention.ms", "7", topic="t")
+    kinds = ((TOPIC, "t"), (GROUP, "g"), (BROKER, str(NODE)), (BROKER, ""))
+    asked = [ResourceToDescribe(resource_type=kind, name=name) for kind, name in (*kinds, *kinds)]
+    request = DescribeConfigs(resources=tuple(asked), include_synonyms=include_synonyms)
+    response = cluster.ask(request).response
+    assert isinstance(response, DescribeConfigsResponse)
+    first, again = response.resources[:4], response.resources[4:]
+    assert [(each.resource_type, each.name) for each in again] == list(kinds)
+    assert all(one.configs is other.configs for one, other in zip(first, again, strict=True))
+
+
+def test_groups_that_have_set_nothing_are_worked_out_once(cluster: ControlledCluster) -> None:
+    asked = tuple(ResourceToDescribe(resource_type=GROUP, name=name) for name in "abc")
+    response = cluster.ask(DescribeConfigs(resources=asked)).response
+    assert isinstance(response, DescribeConfigsResponse)
+    assert len({id(each.configs) for each in response.resources}) == 1

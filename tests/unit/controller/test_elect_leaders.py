@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.ids import NodeId
-from metadata_log.image import PartitionImage
+from metadata_log.image import NO_LEADER, PartitionImage
 from metadata_log.records import PartitionChangeRecord
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
@@ -15,6 +15,7 @@ from quorum.controller.requests import (
     ElectLeaders,
     ElectLeadersResponse,
     TopicPartitions,
+    UnregisterBroker,
 )
 from quorum.errors import Error
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster
@@ -161,6 +162,27 @@ class TestRefusals:
         assert response.error is Error.CLUSTER_AUTHORIZATION_FAILED
         assert errors_of(response) == [Error.CLUSTER_AUTHORIZATION_FAILED]
         assert now(cluster).leader == 12
+
+
+def test_nobody_is_elected_in_place_of_a_broker_that_stops_and_has_yet_to_give_up_the_lead() -> None:
+    """Its next heartbeat takes it the lead; who asked for a leader meanwhile got none."""
+    config = ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_sweep=1)
+    cluster = ControlledCluster(config=config)
+    cluster.start(11, 12)
+    for topic in ("t", "u"):
+        cluster.place(topic, (12, 11))
+    for _ in ("t", "u"):
+        cluster.ask(UnregisterBroker(broker_id=NodeId(12)))
+        cluster.settle()
+    cluster.beat(11, want_shut_down=True)
+    (waits,) = [topic for topic in ("t", "u") if now(cluster, topic=topic).leader == 11]
+    before = now(cluster, topic=waits)
+
+    assert errors_of(elect(cluster, PREFERRED, 0, topic=waits)) == [Error.PREFERRED_LEADER_NOT_AVAILABLE]
+
+    assert now(cluster, topic=waits) == before
+    cluster.beat(11, want_shut_down=True)
+    assert now(cluster, topic=waits).leader == NO_LEADER
 
 
 def live_on(cluster: ControlledCluster, milliseconds: int, *brokers: int) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.image import ResourceType
@@ -23,8 +25,12 @@ SET, DELETE, APPEND, SUBTRACT = ConfigOperation
 TOPIC, BROKER = int(ResourceType.TOPIC), int(ResourceType.BROKER)
 
 
-@pytest.fixture
-def cluster() -> ControlledCluster:
+@pytest.fixture(name="cluster")
+def a_cluster() -> ControlledCluster:
+    return with_a_topic()
+
+
+def with_a_topic() -> ControlledCluster:
     cluster = ControlledCluster()
     cluster.start(11)
     cluster.create("t")
@@ -83,6 +89,25 @@ def test_lists_grow_and_shrink_from_their_default(cluster: ControlledCluster) ->
     assert value() == "delete,compact"
     alter(cluster, resource(("cleanup.policy", SUBTRACT, "delete,unknown")))
     assert value() == "compact"
+
+
+PARTS = st.lists(st.sampled_from(["0:1", "0:2", "0:3", "1:1"]), max_size=6)
+
+
+@given(PARTS, st.sampled_from([APPEND, SUBTRACT]), PARTS)
+def test_lists_take_and_lose_parts_in_order(held: list[str], operation: ConfigOperation, parts: list[str]) -> None:
+    cluster = with_a_topic()
+    name = "follower.replication.throttled.replicas"
+    alter(cluster, resource((name, SET, ",".join(held))))
+    expected = list(held)
+    for part in parts:
+        if operation == APPEND and part not in expected:
+            expected.append(part)
+        elif operation == SUBTRACT and part in expected:
+            expected.remove(part)
+    alter(cluster, resource((name, operation, ",".join(parts))))
+    found = cluster.image.configs.of_topic("t").get(name) or ""
+    assert [part for part in found.split(",") if part] == expected
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from quorum.controller import requests as r
+from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
 from quorum.errors import Error
-from tests.support.controller import EVE, ControlledCluster
+from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster
 from tests.support.errors_in import errors_in
 
 REQUESTS = (
@@ -21,6 +24,27 @@ REQUESTS = (
     ),
     r.ElectLeaders(election_type=0, partitions=(r.TopicPartitions(topic="t", partitions=(0,)),)),
 )
+MANY = (
+    lambda names: r.CreateTopics(topics=tuple(r.CreatableTopic(name=name, num_partitions=0) for name in names)),
+    lambda names: r.DeleteTopics(topics=tuple(r.DeleteTopicState(name=name) for name in names)),
+    lambda names: r.CreatePartitions(topics=tuple(r.GrowingTopic(name=name, count=2) for name in names)),
+    lambda names: r.DescribeConfigs(
+        resources=tuple(r.ResourceToDescribe(resource_type=2, name=name) for name in names)
+    ),
+    lambda names: r.AlterConfigs(
+        resources=tuple(r.ReplacedResource(resource_type=2, name=name, configs=()) for name in names)
+    ),
+    lambda names: r.IncrementalAlterConfigs(
+        resources=tuple(r.AlterableResource(resource_type=2, name=name, configs=()) for name in names)
+    ),
+    lambda names: r.AlterClientQuotas(
+        entries=tuple(r.QuotaAlteration(entity=(("user", name),), ops=()) for name in names)
+    ),
+    lambda names: r.AlterUserScramCredentials(
+        deletions=tuple(r.ScramDeletion(name=name, mechanism=1) for name in names)
+    ),
+)
+"""Requests about each of some names that need no record, whatever the names are."""
 
 
 @pytest.fixture
@@ -59,3 +83,14 @@ def test_who_has_no_right_to_it(cluster: ControlledCluster, request_: r.Request)
     if isinstance(request_, r.AlterPartitionReassignments | r.ElectLeaders):
         error = Error.CLUSTER_AUTHORIZATION_FAILED
     assert refused(cluster, request_, EVE) == {error}
+
+
+@pytest.mark.parametrize("make", MANY)
+def test_who_asks_about_too_many_is_refused_before_any_is_looked_at(
+    make: Callable[[tuple[str, ...]], r.Request],
+) -> None:
+    config = ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_batch=2)
+    cluster = ControlledCluster(config=config)
+    cluster.start(11)
+    assert refused(cluster, make(("a", "b", "c"))) == {Error.POLICY_VIOLATION}
+    assert Error.POLICY_VIOLATION not in refused(cluster, make(("a", "b")))

@@ -85,6 +85,23 @@ def test_lists_of_voters() -> None:
         parse_voters(f"1@a:1:{ID_1},2@b:2:{ID_1}")
 
 
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (
+            f"1@a:1:{ID_1},2@A:1:{ID_2}",
+            "A:1 is the address of CONTROLLER of voter 1 and of CONTROLLER of voter 2: give",
+        ),
+        (f"1@a:1/2:{ID_1},2@a:2/3:{ID_2}", "a:2 is the address of GRPC of voter 1 and of CONTROLLER of voter 2"),
+        (f"1@[::1]:1/1:{ID_1}", r"\[::1\]:1 is the address of CONTROLLER of voter 1 and of GRPC of voter 1"),
+    ],
+)
+def test_two_listeners_have_two_addresses(text: str, fault: str) -> None:
+    with pytest.raises(InvalidVoterError, match=fault):
+        parse_voters(text)
+    assert len(parse_voters(f"1@a:1/2:{ID_1},2@a:3/4:{ID_2}")) == 2
+
+
 def test_an_endpoint_shows_its_address() -> None:
     assert str(Endpoint(name="GRPC", host="::1", port=9)) == "GRPC://[::1]:9"
 

@@ -14,6 +14,7 @@ from quorum.controller.requests import DescribeTopics
 from quorum.errors import Error
 from quorum.node.ports import ClientAnswer, ClientCall, ControllerDeactivated, PeerCall, PeerRequested, Refused
 from quorum.raft.messages import FetchRequest
+from quorum.raft.ready import MajorityLost
 from tests.support.durable_files import read_directory
 from tests.support.node_cluster import Cluster
 from tests.support.node_requests import BROKER, CLUSTER_ID, WALL_START_MS, create_request
@@ -316,6 +317,25 @@ def test_a_wrong_cluster_or_topic_id_is_refused_and_told() -> None:
         assert leader.executor.machine.describe() == before
     refusals = [event for event in leader.events if isinstance(event, Refused)]
     assert [refusal.error for refusal in refusals] == [error for _, error in wrong]
+    assert not any(refusal.passes for refusal in refusals)
+
+
+def test_that_a_restarted_node_knows_no_topic_id_yet_passes() -> None:
+    """A majority comes back: whoever led before names the topic's own id to one that has replayed nothing of it."""
+    cluster, kept = _started(seed=2)
+    gone = [node for node in cluster.nodes if node is not kept]
+    for node in gone:
+        node.crash()
+    cluster.run_for(10_000)
+    for node in gone:
+        node.start()
+    cluster.elect()
+    cluster.run_for(2_000)
+    told = [event for node in cluster.nodes for event in node.events]
+    assert sum(type(event) is MajorityLost for event in told) == 1
+    refusals = [event for event in told if isinstance(event, Refused)]
+    assert {refusal.by_us for refusal in refusals} == {True, False}
+    assert all(refusal.error is Error.UNKNOWN_TOPIC_ID and refusal.passes for refusal in refusals)
 
 
 def test_the_same_seed_gives_the_same_story() -> None:

@@ -6,10 +6,12 @@ import json
 import pytest
 import structlog
 
+from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from quorum.errors import Error
 from quorum.node.logging import REFUSAL_EVERY_S, LogWatcher, configure_logging
 from quorum.node.ports import ControllerActivated, ControllerDeactivated, Refused, RoleChanged
+from quorum.raft.ready import MajorityLost
 
 
 @pytest.fixture
@@ -57,6 +59,9 @@ def test_the_level_bounds_what_is_written() -> None:
     stream = io.StringIO()
     configure_logging(level="WARNING", stream=stream)
     LogWatcher(1).on_event(ControllerActivated(epoch=Epoch(1)))
+    LogWatcher(1).on_event(
+        Refused(request="FetchRequest", error=Error.UNKNOWN_TOPIC_ID, why="no", by_us=True, peer="2", passes=True)
+    )
     assert stream.getvalue() == ""
 
 
@@ -119,3 +124,14 @@ def test_what_refusals_are_remembered_is_bounded() -> None:
         peer = f"{number}@10.0.0.9"
         watcher.on_event(Refused(request="VoteRequest", error=Error.UNKNOWN_TOPIC_ID, why="no", by_us=True, peer=peer))
     assert len(watcher._refusals) <= 1000
+
+
+@pytest.mark.usefixtures("_restored")
+def test_a_lost_majority_is_a_warning_that_names_who_is_missing() -> None:
+    stream = io.StringIO()
+    configure_logging(as_json=True, level="WARNING", stream=stream)
+    missing = tuple(ReplicaKey(node_id=NodeId(n), directory_id=DirectoryId(bytes([n]) * 16)) for n in (2, 3))
+    LogWatcher(1).on_event(MajorityLost(missing=missing, voters=3))
+    line = json.loads(stream.getvalue())
+    assert (line["event"], line["level"], line["missing"]) == ("no majority", "warning", [str(key) for key in missing])
+    assert line["what"] == "2 of 3 voters are needed: until then no write can be acknowledged"

@@ -16,7 +16,7 @@ from metadata_log.ids import id_text
 from metadata_log.os_files import OsFiles
 from metadata_log.quorum_state import read_quorum_state
 from quorum.node.bootstrap import open_replica
-from quorum.node.config import config_of
+from quorum.node.config import NodeConfig, config_of
 from quorum.node.properties import parse_properties
 from quorum.raft.config import RaftConfig
 from quorum.raft.inputs import Clock, Start
@@ -40,20 +40,23 @@ def _properties_text(node: Path) -> str:
     return (node / "server.properties").read_text()
 
 
-def _open(node: Path, target: Path) -> tuple[RaftMachine, list[tuple[int, str]]]:
-    """Opened from a copy and started; and the voters that it goes by."""
-    shutil.copytree(node / "data", target)
+def _config(node: Path, log_dir: Path) -> NodeConfig:
     theirs = parse_properties(_properties_text(node), source=str(node))
-    config = config_of(
+    return config_of(
         {
             "process.roles": "controller",
             "node.id": theirs["node.id"],
             "listeners": "CONTROLLER://127.0.0.1:1,GRPC://127.0.0.1:2",
-            "log.dirs": str(target),
+            "log.dirs": str(log_dir),
             "controller.quorum.voters": theirs.get("controller.quorum.voters", ""),
         }
     )
-    opened = open_replica(OsFiles(), config)
+
+
+def _open(node: Path, target: Path) -> tuple[RaftMachine, list[tuple[int, str]]]:
+    """Opened from a copy and started; and the voters that it goes by."""
+    shutil.copytree(node / "data", target)
+    opened = open_replica(OsFiles(), _config(node, target))
     machine = RaftMachine(opened.replica, RaftConfig(), opened.storage)
     machine.on_input(Start(draw=1), Clock(monotonic_ms=1, wall_ms=1))
     opened.abandon()
@@ -107,3 +110,16 @@ def test_it_refuses_a_quorum_state_whose_numbers_are_none(value: str, clusters: 
 
     with pytest.raises(CorruptFileError, match="a field in it has a value of the wrong kind"):
         _open(node, tmp_path / "opened")
+
+
+def test_it_opens_with_what_quorum_state_says_of_its_removal(clusters: Path, tmp_path: Path) -> None:
+    """Behind a checkpoint nothing else says it: the node would join again by itself."""
+    node = shutil.copytree(clusters / "failovers" / "node-1", tmp_path / "node-1")
+    state = node / "data" / "__cluster_metadata-0" / "quorum-state"
+    for said in (False, True):
+        if said:
+            state.write_text(state.read_text().replace('"data_version"', '"wasRemoved":true,"data_version"'))
+        opened = open_replica(OsFiles(), _config(node, node / "data"))
+        opened.abandon()
+        assert opened.storage.quorum_state is not None
+        assert opened.storage.quorum_state.was_removed is said

@@ -42,3 +42,8 @@ def test_a_key_that_stands_twice_is_refused_with_both_lines() -> None:
 def test_a_line_without_a_key_is_refused_by_number() -> None:
     with pytest.raises(PropertiesError, match=r"line 2: '=5' has no key"):
         parse_properties("a=1\n=5")
+
+
+@pytest.mark.parametrize("odd", ["\x0b", "\x1c", "\x85", "\xa0", "\u2028"])
+def test_what_java_takes_for_no_white_space_ends_no_line_and_no_key(odd: str) -> None:
+    assert parse_properties(f"a{odd}b=c{odd}d=e\r\nf=g\rh=i") == {f"a{odd}b": f"c{odd}d=e", "f": "g", "h": "i"}

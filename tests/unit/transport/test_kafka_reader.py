@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 from typing import Any
 
@@ -68,6 +69,23 @@ def test_elements_are_counted_over_the_whole_request() -> None:
     assert len(cursor.elements(MAX_ELEMENTS)) == MAX_ELEMENTS
     with pytest.raises(BadFrame, match="more than"):
         cursor.elements(1)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_text_has_at_most_32767_bytes(version: int) -> None:
+    """IncrementalAlterConfigs, whose version 1 is flexible."""
+    key = 44
+    read = reader_of(load_request_schema(key, version))
+    sample = SAMPLES[key](version)
+
+    def of(length: int) -> Any:
+        resource = dataclasses.replace(sample.resources[0], resource_name="x" * length)
+        return dataclasses.replace(sample, resources=(resource,))
+
+    assert read(Cursor(written(of(32767)))) == of(32767)
+    if version == 1:
+        with pytest.raises(BadFrame, match="a text of 32768 bytes: the longest has 32767"):
+            read(Cursor(written(of(32768))))
 
 
 def test_a_tagged_field_has_the_length_that_it_says() -> None:

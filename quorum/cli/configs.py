@@ -1,0 +1,235 @@
+"""`kraft configs`: see and change the configs of topics, brokers, groups and client metrics, with the option names of
+kafka-configs.
+
+Decides: which resources the options name, and what of their configs is shown. Must not know: which configs there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from quorum.cli.config_options import parse_added, parse_deleted
+from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
+from quorum.cli.errors import FAILED, say, wrong_use
+from quorum.cli.output import Output, OutputFormat, show_json, show_rows
+
+if TYPE_CHECKING:
+    from metadata_log.image import ConfigResource
+    from metadata_log.offsets import Offset
+    from quorum.client.client import Client
+    from quorum.controller.requests import AlterableConfig, DescribedConfig
+
+app = typer.Typer(
+    no_args_is_help=True,
+    epilog="Example:  kraft configs describe --bootstrap-controller localhost:9094 --entity-type topics",
+)
+
+_COLUMNS: Final = ("entity_type", "entity_name", "config", "value", "source")
+_DEFAULT: Final = "<default>"
+_SECRET: Final = "(secret)"
+
+
+class EntityType(StrEnum):
+    """As kafka-configs names them."""
+
+    TOPICS = "topics"
+    BROKERS = "brokers"
+    GROUPS = "groups"
+    CLIENT_METRICS = "client-metrics"
+
+
+TopicsConfigs = dict[str, dict[str, str | None] | None]
+"""By the topics' names; None where they are not told."""
+
+Type = Annotated[EntityType, typer.Option("--entity-type", help="What has the configs.")]
+EntityName = Annotated[
+    str | None, typer.Option("--entity-name", help="Of one: a topic's name, a broker's id, a group, a subscription.")
+]
+Default = Annotated[bool, typer.Option("--entity-default", help="With brokers: what is set for all of them.")]
+
+
+@app.callback()
+def configs() -> None:
+    """See and change configs."""
+
+
+@app.command(
+    epilog="Examples:  kraft configs describe --bootstrap-controller localhost:9094 --entity-type topics"
+    "    kraft configs describe --bootstrap-controller localhost:9094 --entity-type brokers --entity-name 1 --all"
+)
+def describe(
+    entity_type: Type,
+    bootstrap_controller: BootstrapController = "",
+    entity_name: EntityName = None,
+    entity_default: Default = False,
+    all_configs: Annotated[bool, typer.Option("--all", help="Also those that nobody has set.")] = False,
+    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Describe the configs that are set; of all topics where none is named.
+
+    A controller tells what stands in its own file, with --all; of a broker's file only the broker knows.
+    """
+    from quorum.client import Admin  # noqa: PLC0415  (not needed for help)
+
+    name = _name(entity_type, entity_name, entity_default, needs_one=entity_type is not EntityType.TOPICS)
+
+    async def ask(client: Client) -> list[tuple[ConfigResource, tuple[DescribedConfig, ...]]]:
+        resources = await _resources(client, entity_type, name)
+        found = await Admin(client).describe_configs(resources, include_synonyms=True)
+        return [(resource, config.entries) for resource, config in found.all().items()]
+
+    found = with_client(bootstrap_controller, timeout, ask)
+    rows = [
+        _row(entity_type, resource.name, config)
+        for resource, entries in found
+        for config in (entries if all_configs else set_configs(entries, entity_type))
+    ]
+    if output is OutputFormat.JSON:
+        show_json(rows)
+    else:
+        show_rows(output, _COLUMNS, [_for_people(row) for row in rows], empty="Nothing is set.")
+
+
+@app.command(
+    epilog="Examples:  kraft configs alter --bootstrap-controller localhost:9094 --entity-type topics "
+    "--entity-name orders --add-config retention.ms=3600000,cleanup.policy=[compact,delete]"
+    "    kraft configs alter --bootstrap-controller localhost:9094 --entity-type topics --entity-name orders "
+    "--delete-config retention.ms"
+)
+def alter(
+    entity_type: Type,
+    bootstrap_controller: BootstrapController = "",
+    entity_name: EntityName = None,
+    entity_default: Default = False,
+    add_config: Annotated[
+        list[str] | None,
+        typer.Option("--add-config", help="name=value[,name=value...]; a value with commas in brackets: name=[a,b]."),
+    ] = None,
+    delete_config: Annotated[
+        list[str] | None, typer.Option("--delete-config", help="name[,name...]: back to what holds without it.")
+    ] = None,
+    validate_only: Annotated[
+        bool, typer.Option("--validate-only", help="Check whether it could be changed, and write nothing.")
+    ] = False,
+    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Set and remove configs of one topic, broker, group or subscription: all of them, or none where one is refused."""
+    from metadata_log.image import ConfigResource  # noqa: PLC0415  (not needed for help)
+    from quorum.client import Admin  # noqa: PLC0415
+
+    name = _name(entity_type, entity_name, entity_default, needs_one=True) or ""
+    added, deleted = parse_added(add_config or []), parse_deleted(delete_config or [])
+    if not added and not deleted:
+        raise wrong_use("say what: --add-config NAME=VALUE or --delete-config NAME")
+    both = sorted(set(added) & set(deleted))
+    if both:
+        raise wrong_use(f"{both[0]} is to be added and to be deleted: say one of them")
+    resource = ConfigResource(resource_type=_kind(entity_type), name=name)
+    changes = _changes(added, deleted)
+
+    async def ask(client: Client) -> Exception | None:
+        done = await Admin(client).incremental_alter_configs({resource: changes}, validate_only=validate_only)
+        return done.values()[resource].exception()
+
+    why = with_client(bootstrap_controller, timeout, ask)
+    if why is not None:
+        say(f"kraft: {why}")
+    if output is OutputFormat.JSON:
+        error = None if why is None else str(why)
+        fields = {"entity_type": entity_type.value, "entity_name": name, "added": added, "deleted": list(deleted)}
+        show_json({**fields, "validate_only": validate_only, "error": error})
+    elif why is None:
+        word = "could be changed" if validate_only else "are changed"
+        print(f"The configs of {entity_type} {name or _DEFAULT} {word}.")
+    if why is not None:
+        raise typer.Exit(FAILED)
+
+
+def set_configs(described: Iterable[DescribedConfig], entity_type: EntityType) -> list[DescribedConfig]:
+    """Those that somebody has set at run time for what is described; of a broker, those set for all brokers, too."""
+    sources = {
+        EntityType.TOPICS: ("DYNAMIC_TOPIC_CONFIG",),
+        EntityType.BROKERS: ("DYNAMIC_BROKER_CONFIG", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
+        EntityType.GROUPS: ("GROUP_CONFIG",),
+        EntityType.CLIENT_METRICS: ("CLIENT_METRICS_CONFIG",),
+    }[entity_type]
+    return [config for config in described if config.source.name in sources]
+
+
+async def topics_configs(client: Client, names: Iterable[str], at_least_offset: Offset | None) -> TopicsConfigs:
+    """What each topic has set; None: of one that is gone meanwhile, or may not be told."""
+    from metadata_log.image import ConfigResource  # noqa: PLC0415  (not needed for help)
+    from quorum.client import Admin  # noqa: PLC0415
+
+    kind = _kind(EntityType.TOPICS)
+    asked = [ConfigResource(resource_type=kind, name=name) for name in names]
+    found = await Admin(client).describe_configs(asked, at_least_offset=at_least_offset)
+    return {
+        resource.name: None
+        if outcome.value is None
+        else {config.name: config.value for config in set_configs(outcome.value.entries, EntityType.TOPICS)}
+        for resource, outcome in found.values().items()
+    }
+
+
+def _name(entity_type: EntityType, name: str | None, is_default: bool, *, needs_one: bool) -> str | None:
+    """The resource's; empty: all brokers; None: all there are."""
+    if is_default and (entity_type is not EntityType.BROKERS or name is not None):
+        raise wrong_use("--entity-default means all brokers: give it with --entity-type brokers, and no --entity-name")
+    if name == "" or (name is None and needs_one and not is_default):
+        default = ", or --entity-default for all brokers" if entity_type is EntityType.BROKERS else ""
+        raise wrong_use(f"say which of the {entity_type}: --entity-name NAME{default}")
+    is_id = name is not None and name.isascii() and name.isdigit()
+    if entity_type is EntityType.BROKERS and name is not None and not is_id:
+        raise wrong_use(f"--entity-name {name}: a broker is named by its id, a number")
+    return "" if is_default else name
+
+
+def _kind(entity_type: EntityType) -> int:
+    from metadata_log.image import ResourceType  # noqa: PLC0415  (not needed for help)
+
+    singular = entity_type.removesuffix("s") if entity_type is not EntityType.CLIENT_METRICS else entity_type
+    return ResourceType[singular.upper().replace("-", "_")]
+
+
+async def _resources(client: Client, entity_type: EntityType, name: str | None) -> list[ConfigResource]:
+    from metadata_log.image import ConfigResource  # noqa: PLC0415  (not needed for help)
+
+    if name is not None:
+        names = [name]
+    else:
+        names = sorted(topic.name for topic in await client.describe_topics(all_topics=True) if topic.name is not None)
+    return [ConfigResource(resource_type=_kind(entity_type), name=each) for each in names]
+
+
+def _row(entity_type: EntityType, name: str, config: DescribedConfig) -> dict[str, object]:
+    return {
+        "entity_type": entity_type.value,
+        "entity_name": name,
+        "config": config.name,
+        "value": config.value,
+        "source": config.source.name,
+        "read_only": config.read_only,
+        "sensitive": config.is_sensitive,
+        "synonyms": [{"name": each.name, "value": each.value, "source": each.source.name} for each in config.synonyms],
+    }
+
+
+def _for_people(row: dict[str, object]) -> dict[str, object]:
+    value = _SECRET if row["sensitive"] else row["value"]
+    return {**row, "entity_name": row["entity_name"] or _DEFAULT, "value": value}
+
+
+def _changes(added: Mapping[str, str], deleted: Iterable[str]) -> list[AlterableConfig]:
+    from quorum.controller.requests import AlterableConfig, ConfigOperation  # noqa: PLC0415  (not needed for help)
+
+    return [
+        *(AlterableConfig(name=name, operation=ConfigOperation.SET, value=value) for name, value in added.items()),
+        *(AlterableConfig(name=name, operation=ConfigOperation.DELETE, value=None) for name in deleted),
+    ]

@@ -1,0 +1,25 @@
+"""The bound on what one request may be about: more is refused as a whole, before anything is made of it.
+
+Decides nothing else. Source: Kafka's controllers bound the records of one operation so, and refuse with this code.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from quorum.controller.result import ControllerResult
+from quorum.controller.turn import Turn
+from quorum.errors import Error
+
+TOO_LARGE = "Unable to perform excessively large batch operation."
+
+
+class _Request(Protocol):
+    def refused(self, error: Error, message: str | None = None) -> Any: ...
+
+
+def refusal_of_too_many(request: _Request, count: int, turn: Turn) -> ControllerResult | None:
+    """The refusal where the request names, or needs, `count` of something, and so many are too many; else None."""
+    if count <= turn.config.max_records_per_batch:
+        return None
+    return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, TOO_LARGE))

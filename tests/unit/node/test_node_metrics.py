@@ -1,0 +1,85 @@
+"""The page on metrics says what the nodes' pages do."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+from prometheus_client.parser import text_string_to_metric_families
+
+from metadata_log.image import MetadataImage
+from metadata_log.offsets import Epoch, Offset
+from quorum import __version__
+from quorum.node.metrics import NodeMetrics
+from quorum.node.view import NodeView
+
+PAGE = Path(__file__).parents[3] / "docs/metrics.md"
+VIEW = NodeView(
+    node_id=1,
+    cluster_id="c",
+    role="follower",
+    epoch=Epoch(3),
+    leader_id=2,
+    log_start_offset=Offset(0),
+    log_end_offset=Offset(9),
+    flushed_offset=Offset(9),
+    high_watermark=Offset(7),
+    image=MetadataImage.empty(),
+    is_voter=True,
+    voter_count=3,
+    active_epoch=None,
+    heard_age_ms=None,
+    fetch_timeout_ms=2000,
+    disk_stalled_ms=0,
+    queued=0,
+    waiting_answers=0,
+    failure=None,
+    snapshot_end_offset=Offset(5),
+    snapshot_bytes=100,
+    snapshot_time_ms=1_800_000_000_000,
+    recovery_warnings=(),
+    turns=0,
+    turn_seconds=0.0,
+    longest_turn_seconds=0.0,
+    events=0,
+)
+
+
+def samples(view: NodeView) -> dict[str, float]:
+    text = NodeMetrics().render(view).decode()
+    return {sample.name: sample.value for family in text_string_to_metric_families(text) for sample in family.samples}
+
+
+def rows() -> set[str]:
+    """As the page should have them."""
+    return {f"| `{each.name}` | {each.type} | {each.documentation} |" for each in NodeMetrics().families(VIEW)}
+
+
+def test_the_page_lists_every_metric_and_no_other() -> None:
+    listed = re.findall(r"^\| `kraft_\w+` \| (?:gauge|counter|histogram) \|.*$", PAGE.read_text(encoding="utf-8"), re.M)
+    assert set(listed) == rows()
+    assert len(listed) == len(rows())
+
+
+def test_the_alerts_ask_for_metrics_that_there_are() -> None:
+    names = set(re.findall(r"\b(?:kraft|process)_\w+", PAGE.read_text(encoding="utf-8")))
+    there = {name for row in rows() for name in re.findall(r"`(\w+)`", row)}
+    there |= {f"{name}{suffix}" for name in there for suffix in ("_total", "_sum", "_count")} | set(samples(VIEW))
+    assert names <= there
+
+
+def test_version_process_and_what_is_not_replayed_yet() -> None:
+    found = samples(VIEW)
+    assert found["kraft_build_info"] == 1
+    assert f'version="{__version__}"' in NodeMetrics().render(VIEW).decode()
+    assert found["process_resident_memory_bytes"] > 1 << 20
+    assert found["kraft_metadata_apply_lag_records"] == 7
+
+
+def test_without_a_snapshot_it_has_no_time() -> None:
+    name = "kraft_snapshot_latest_timestamp_seconds"
+    assert samples(VIEW)[name] == 1_800_000_000
+    without = msgspec.structs.replace(VIEW, snapshot_end_offset=Offset(-1), snapshot_time_ms=-1)
+    assert name not in samples(without)
+    assert samples(without)["kraft_snapshot_latest_end_offset"] == -1
