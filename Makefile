@@ -11,7 +11,7 @@ SHELL := /bin/bash
 .PHONY: help setup demo test campaign sim check fix bench bench-toolkit proto records clean
 
 help: ## show what there is
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
 
 setup: $(STAMP) ## make .venv with everything in it (the command is .venv/bin/kraft)
 
@@ -29,8 +29,8 @@ campaign: $(STAMP) ## the slower suites: real faults, process kills, real Kafka'
 	@LONG="$(LONG)" $(BIN)/python -m pytest tests -m campaign -n $(WORKERS) --timeout 1200 $(ARGS)
 
 sim: $(STAMP) ## simulate whole clusters: SEED=n tells one story (KEEP=, CHANGE= as it prints), MINUTES=m fresh ones
-	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED) $(if $(KEEP),--keep $(KEEP)) \
-		$(if $(CHANGE),--change $(CHANGE)),--minutes $(or $(MINUTES),1) --workers $(or $(filter-out auto,$(WORKERS)),2)) $(ARGS)
+	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),--minutes $(or $(MINUTES),1) --workers \
+		$(or $(filter-out auto,$(WORKERS)),2)) $(if $(KEEP),--keep $(KEEP)) $(if $(CHANGE),--change $(CHANGE)) $(ARGS)
 
 check: $(STAMP) ## lint, types, import contracts, generated files fresh; never writes
 	@$(BIN)/ruff check --no-fix --no-cache . && $(BIN)/ruff format --check --no-cache .
@@ -44,10 +44,11 @@ fix: $(STAMP) ## let ruff mend what it can, and write the generated files anew
 	@$(BIN)/python proto/generate.py
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
-bench: $(STAMP) ## measure, beside etcd, ZooKeeper and Kafka's controllers (Go, Java, Maven; says what is absent)
+bench: $(STAMP) ## measure, beside etcd, ZooKeeper and Kafka (Go, Java, Maven; says what is absent); without ARGS the toolkit, too
 	@$(BIN)/python -m benchmarks.quorum_bench $(ARGS)
+	@$(if $(ARGS),,$(BIN)/python -m benchmarks.toolkit_bench)
 
-bench-toolkit: $(STAMP) ## measure the toolkit, beside Apache Kafka's own tools (needs Java and Maven)
+bench-toolkit: $(STAMP) ## measure the toolkit alone, beside Apache Kafka's own tools (needs Java and Maven)
 	@$(BIN)/python -m benchmarks.toolkit_bench $(ARGS)
 
 clean: ## remove what was built here

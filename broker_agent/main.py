@@ -37,7 +37,8 @@ from quorum.node.destinations import bootstrap_destinations
 from quorum.node.driver import Driver
 from quorum.node.executor import ExecutorConfig
 from quorum.node.http import HttpServer
-from quorum.node.logging import LogWatcher, Watchers
+from quorum.node.interpreter import without_collections
+from quorum.node.logging import LogWatcher, Watchers, log_start
 from quorum.node.metrics import NodeMetrics
 from quorum.node.notify import READY, STOPPING, notify
 from quorum.node.opened import OpenedReplica
@@ -61,15 +62,13 @@ def run(config_path: str | Path) -> None:
     config = load_config(config_path)
     if config.is_controller:
         raise ConfigError(f"{config_path}: process.roles={','.join(config.roles)}: this is no broker agent's")
-    uvloop.run(serve(config))
+    uvloop.run(serve(config, config_path=str(config_path)))
 
 
-async def serve(config: NodeConfig) -> None:
+async def serve(config: NodeConfig, *, config_path: str = "") -> None:
     """Run an agent in the running loop until its process is asked to stop; raises as `run` does."""
     files, log = OsFiles(), structlog.get_logger("broker_agent").bind(node_id=config.node_id)
-    opened = open_replica(files, config)
-    for warning in opened.recovery.warnings:
-        log.warning("log recovered", what=warning)
+    opened = _open(files, config, log)
     client = Client([address_of(server) for server in config.bootstrap_servers])
     agent = _agent(files, opened, config, client)
     network, metrics = PeerNetwork(), NodeMetrics()
@@ -101,6 +100,7 @@ async def serve(config: NodeConfig) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, agent.stop)
+    log_start(config, opened, config_path)
     log.info("listening", listeners=[str(endpoint) for endpoint in config.listeners])
     notify(READY)
     try:
@@ -113,6 +113,14 @@ async def serve(config: NodeConfig) -> None:
         await network.close()
         await settle()
     log.info("stopped")
+
+
+def _open(files: OsFiles, config: NodeConfig, log: structlog.stdlib.BoundLogger) -> OpenedReplica:
+    with without_collections():
+        opened = open_replica(files, config)
+    for warning in opened.recovery.warnings:
+        log.warning("log recovered", what=warning)
+    return opened
 
 
 def _agent(files: OsFiles, opened: OpenedReplica, config: NodeConfig, client: Client) -> Agent:

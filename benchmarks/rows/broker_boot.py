@@ -18,6 +18,7 @@ from benchmarks.loadgen.build import ROOT
 from benchmarks.side import Side
 from metadata_log.meta_properties import read_meta_properties
 from metadata_log.os_files import OsFiles
+from tests.support.kafka.archive import java
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.tools import KafkaTools
 
@@ -51,6 +52,7 @@ def _formatted(side: Side, count: int) -> KafkaCluster:
     shutil.rmtree(_WORK, ignore_errors=True)
     cluster_id = read_meta_properties(OsFiles(), str(side.directory(side.members[0]).parent)).cluster_id
     with KafkaTools() as tools:
+        java(tools.version)  # makes the classes that its JVM maps, once for a checkout: half a minute that is no boot
         cluster = KafkaCluster(
             _WORK,
             tools,

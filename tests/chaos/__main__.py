@@ -24,7 +24,7 @@ from tests.support.fresh_seed import fresh_seed
 def main() -> int:
     """Enter namespaces of our own, then run there."""
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=4.0)
+    parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--directory", type=Path, help="a new one; a temporary one if not given")
     parser.add_argument("--launcher", default=KRAFT, help="the module that starts a controller")

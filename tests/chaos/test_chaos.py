@@ -19,7 +19,7 @@ from tests.chaos.history import CREATE, EXISTS, OK, READ, UNKNOWN, Operation
 from tests.chaos.proof import Remains, remains
 from tests.support.fresh_seed import fresh_seed
 
-_MINUTES = 60.0 if os.environ.get("LONG") else 4.0
+_MINUTES = 60.0 if os.environ.get("LONG") else 5.0
 _PATIENCE_S = 240
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(_MINUTES * 60 + 2 * _PATIENCE_S)]

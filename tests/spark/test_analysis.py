@@ -13,6 +13,9 @@ from metadata_log.records import PartitionRecord, TopicRecord
 from metadata_log.tools.export import export_replica
 from tests.spark.plant import FIXTURES, Replica, base_offset, flipped, leader_change, other_bytes, split, with_epoch
 
+pytestmark = pytest.mark.timeout(600)
+"""The first waits for a JVM. Cut off in the middle of a call, it would leave the session of all others unusable."""
+
 MIDDLE = 20
 """The number of the batch in which faults are planted; single data records stand around it."""
 END = 96

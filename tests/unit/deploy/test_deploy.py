@@ -59,6 +59,9 @@ def test_the_containers_start_script_formats_once_and_becomes_the_node(tmp_path:
     kraft.parent.mkdir()
     kraft.write_text(f'#!/bin/sh\n[ "$2" = start ] && exec {real} storage info -o json "$3" "$4"\nexec {real} "$@"\n')
     kraft.chmod(0o755)
+    hostname = kraft.with_name("hostname")  # as the compose file names the container
+    hostname.write_text(f"#!/bin/sh\necho {role}-{node_id}\n")
+    hostname.chmod(0o755)
     environment = {
         **os.environ, **_compose()["services"]["controller-1"]["environment"], "TMPDIR": str(tmp_path),
         "KRAFT_DATA": str(tmp_path / "data"), "PATH": f"{kraft.parent}:{os.environ['PATH']}",
