@@ -30,6 +30,7 @@ from quorum.recovery.carry_out import carry_out, clear_away, remedy
 from quorum.recovery.changes import make_directories
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal import JOURNAL_FILE, Record, pending
+from quorum.recovery.leavings import sweep
 from quorum.recovery.places import find_target
 from quorum.recovery.request import Proposal
 from quorum.recovery.resume import Asked, resume
@@ -169,6 +170,8 @@ def _carry_out(
     owner: NewOwner | None,
 ) -> list[Record]:
     """`made`: the directories that are locked, and what had to be made for that."""
+    for log_dir in proposal.leavings:
+        sweep(files, log_dir, work_root(log_dir, work))
     records = []
     by = author()
     together = [rewrite.log_dir for rewrite in proposal.rewrites]

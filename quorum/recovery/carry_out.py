@@ -34,13 +34,13 @@ from quorum.recovery.journal import (
     ChangedFile,
     Record,
     encode,
-    is_undecided,
     mark_of,
     refuse_lost_work,
     refuse_pending,
     save_audit,
     work_root_of,
 )
+from quorum.recovery.leavings import sweep
 from quorum.recovery.places import HELD_SUFFIX
 
 
@@ -281,30 +281,3 @@ def clear_away(files: Files, record: Record) -> None:
     if "." in gone and not files.listdir(log_dir):
         files.rmdir(log_dir)
         files.fsync_dir(parent_of(log_dir))
-
-
-def sweep(files: Files, log_dir: str, work_root: str) -> None:
-    """Remove what a repair that was never decided has left. There is no journal."""
-    for directory in (log_dir, f"{log_dir}/{METADATA_DIRECTORY}"):
-        if not files.exists(directory):
-            continue
-        for name in files.listdir(directory):
-            if name.endswith(NEW_SUFFIX) or name == f"{JOURNAL_FILE}.tmp":
-                files.unlink(f"{directory}/{name}")
-    if not files.exists(work_root):
-        return
-    for name in files.listdir(work_root):
-        path = f"{work_root}/{name}"
-        if name.endswith(mark_of(log_dir)) and files.is_dir(path) and is_undecided(files, path):
-            remove_tree(files, path)
-
-
-def remove_tree(files: Files, path: str) -> None:
-    """Remove a directory and all in it."""
-    for name in files.listdir(path):
-        child = f"{path}/{name}"
-        if files.is_dir(child):
-            remove_tree(files, child)
-        else:
-            files.unlink(child)
-    files.rmdir(path)

@@ -62,6 +62,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
         warnings: what the user should know before.
         steps: what follows.
         asked: who was asked for a live leader, and what was heard.
+        leavings: log directories in which files of a repair that was never decided are removed.
         is_a_part: of something that other directories need, too, so that a dry run tells what follows.
     """
 
@@ -74,6 +75,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
     asked: tuple[Answer, ...] = ()
+    leavings: tuple[str, ...] = ()
     is_a_part: bool = False
 
 

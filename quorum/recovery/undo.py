@@ -33,6 +33,7 @@ from quorum.recovery.journal import (
     standing,
     work_root_of,
 )
+from quorum.recovery.leavings import staged, undecided
 from quorum.recovery.places import find_place
 from quorum.recovery.request import Proposal
 from quorum.recovery.survey import Survey
@@ -54,6 +55,9 @@ def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:
     if waiting is not None and waiting.undoes is None:
         return _foreseen(files, msgspec.structs.replace(waiting, log_dir=log_dir), work_root)
     refuse_pending(files, log_dir)
+    never_begun = _of_the_undecided(files, log_dir, work_root)
+    if never_begun is not None:
+        return never_begun
     found = audits(files, work_root)
     known = [record for record in found.records if record.state == DONE]
     own = of_directory(files, known, log_dir)
@@ -87,13 +91,33 @@ def is_undoable(files: Files, log_dir: str, root: str | None = None, work_dir: s
         proposal = propose_undo(files, log_dir, work_root_of(log_dir) if root is None else root)
     except (MetadataLogError, OSError):
         return False
-    return work_dir is None or any(rewrite.undoes == work_dir for rewrite in proposal.rewrites)
+    return any(work_dir in (None, rewrite.undoes) for rewrite in proposal.rewrites)
 
 
 def with_undoable(files: Files, known: Survey) -> Survey:
     """The same, with the directories whose last repair would be taken back."""
     dirs = [copy.place.log_dir for copy in known.copies]
     return msgspec.structs.replace(known, undoable=frozenset(path for path in dirs if is_undoable(files, path)))
+
+
+def _of_the_undecided(files: Files, log_dir: str, work_root: str) -> Proposal | None:
+    """Of a repair that was interrupted before it changed anything: an earlier one is not what is meant."""
+    begun = undecided(files, log_dir, work_root)
+    if UNDO in begun.values():  # said once more, it goes on
+        return None
+    left = [*staged(files, log_dir), *begun]
+    if not begun and (not left or standing(of_directory(files, audits(files, work_root).records, log_dir))):
+        return None
+    action = next((f"`kraft recover {name}`" for name in reversed(begun.values())), "a repair")
+    return Proposal(
+        action=UNDO,
+        rewrites=(),
+        leavings=(log_dir,),
+        says=(
+            f"{action} was interrupted before it was decided: {log_dir} is as it was, and nothing is taken back",
+            f"what it left is removed: {', '.join(left)}",
+        ),
+    )
 
 
 def _foreseen(files: Files, record: Record, work_root: str) -> Proposal:

@@ -15,9 +15,10 @@ from quorum.recovery.carry_out import carry_out
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.journal import JOURNAL_FILE, encode, pending, work_root_of
 from quorum.recovery.resume import Asked, resume
+from tests.support.killed_repair import KILLED, status_of
 from tests.support.misuses import NO_WAIT, OTHER_CLUSTER, contents
 from tests.support.repair_cases import interrupted_on_disk, standalone, torn_survivor
-from tests.support.repairs import AUTHOR, leftovers, outcome, tree
+from tests.support.repairs import AUTHOR, leftovers, outcome, tree, written_out
 
 
 def said_of(capsys: pytest.CaptureFixture[str], status: int, *words: object) -> str:
@@ -45,6 +46,50 @@ def test_undo_of_an_interrupted_repair_gives_the_old_bytes_back(
     )
     assert tree(OsFiles(), str(data)) == old_bytes() != new
     assert not leftovers(OsFiles(), str(data))
+
+
+def begun_on_disk(root: Path) -> Path:
+    """Killed once it had staged its first new file, long before its journal."""
+    written_out(torn_survivor(), root)
+    words = f"recover standalone --dir {root}/data --missing rest {' '.join(NO_WAIT)} --apply".split()
+    killed_at = 1
+    while not leftovers(OsFiles(), f"{root}/data"):
+        assert status_of(words, killed_at=killed_at) == KILLED
+        killed_at += 1
+    assert pending(OsFiles(), f"{root}/data") is None
+    return root / "data"
+
+
+def test_undo_of_a_repair_that_was_never_decided_removes_what_it_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = begun_on_disk(tmp_path)
+    before = contents(tmp_path)
+    said = said_of(capsys, 0, "undo", "--dir", data)
+    assert f"`kraft recover standalone` was interrupted before it was decided: {data} is as it was" in said
+    assert contents(tmp_path) == before
+    said_of(capsys, 0, "undo", "--dir", data, "--apply")
+    assert tree(OsFiles(), str(data)) == old_bytes()
+    assert not leftovers(OsFiles(), str(data))
+    assert not list((tmp_path / "data.recovery").iterdir())
+    assert "holds no repair" in said_of(capsys, 1, "undo", "--dir", data, "--apply")
+
+
+def test_undo_of_one_that_was_never_decided_leaves_the_repair_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, _ = interrupted_on_disk(tmp_path)
+    said_of(capsys, 0, "standalone", "--dir", data, "--missing", "rest", *NO_WAIT, "--apply")
+    repaired = tree(OsFiles(), str(data))
+    words = ["recover", "cluster-id", "--dir", str(data), "--to", OTHER_CLUSTER, "--apply"]
+    killed_at = 1
+    while not leftovers(OsFiles(), str(data)):
+        assert status_of(words, killed_at=killed_at) == KILLED
+        killed_at += 1
+    said_of(capsys, 0, "undo", "--dir", data, "--apply")
+    assert tree(OsFiles(), str(data)) == repaired
+    said_of(capsys, 0, "undo", "--dir", data, "--apply")
+    assert tree(OsFiles(), str(data)) == old_bytes()
 
 
 def test_programs_get_one_json_of_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

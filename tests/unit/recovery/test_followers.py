@@ -9,11 +9,11 @@ from metadata_log.ids import DirectoryId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint
-from quorum.recovery.carry_out import remove_tree
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.from_broker import NewController, propose_from_broker
 from quorum.recovery.inspect import inspect_copies
 from quorum.recovery.journal import work_root_of
+from quorum.recovery.leavings import remove_tree
 from quorum.recovery.request import Proposal
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.static_voters import parse_static_voter, propose_static_voters

@@ -14,10 +14,11 @@ from metadata_log.tools.findings import finding
 from quorum.cli.main import run
 from quorum.cli.output import OutputFormat
 from quorum.cli.recover_show import show_verification
-from quorum.recovery.carry_out import carry_out, remove_tree
+from quorum.recovery.carry_out import carry_out
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.inspect import inspect_copies
 from quorum.recovery.journal import work_root_of
+from quorum.recovery.leavings import remove_tree
 from quorum.recovery.places import find_place
 from quorum.recovery.request import Proposal
 from quorum.recovery.static_voters import parse_static_voter, propose_static_voters

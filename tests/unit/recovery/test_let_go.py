@@ -11,12 +11,12 @@ from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import LeaderChangeMessage, encode_control
 from metadata_log.records.control import LeaderChangeVoter
 from metadata_log.simulated_files import SimulatedFiles
-from quorum.recovery.carry_out import remove_tree
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import Inspection, inspect_copies
 from quorum.recovery.journal import audits, save_audit, work_root_of
 from quorum.recovery.kept_elsewhere import gone
+from quorum.recovery.leavings import remove_tree
 from quorum.recovery.places import find_place
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.truncate import propose_truncate

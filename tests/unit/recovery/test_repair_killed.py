@@ -108,6 +108,31 @@ def test_kill_9_at_any_call(case: Interruptible, tmp_path: Path) -> None:
     assert status_of(disk.words) == 1, "there is nothing to do"
 
 
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.name not in ("undo", "static-voters")], ids=lambda case: case.name
+)
+def test_undo_after_kill_9_at_any_call(case: Interruptible, tmp_path: Path) -> None:
+    """Before the repair was decided there is nothing to take back, only something to remove.
+
+    Left out are cases of which another repair goes before. A new directory is none yet until it holds a log.
+    """
+    disk = Disk(case, tmp_path / "disk")
+    disk.reset()
+    old = disk.trees()
+    step = -(-case.play().calls // MOMENTS)
+    for moment in range(step, case.play().calls, step):
+        if status_of(disk.words, killed_at=moment) == 0:  # as above
+            break
+        kept = ("__cluster_metadata-0", "meta.properties")
+        named = [path for path in disk.log_dirs if any(os.path.exists(f"{path}/{name}") for name in kept)]
+        left = [path for path in named if leftovers(OsFiles(), path) or list(Path(f"{path}.recovery").glob("*"))]
+        done = [path for path in named if status_of(["recover", "undo", "--dir", path, "--apply"]) == 0]
+        assert disk.trees() == old, moment
+        assert not [name for path in disk.log_dirs for name in leftovers(OsFiles(), path)], moment
+        assert done == left, moment
+        disk.reset()
+
+
 @every_repair
 def test_kill_9_from_outside_at_a_random_moment(case: Interruptible, tmp_path: Path) -> None:
     """Not at a call: wherever the process is by then, also in the middle of one."""

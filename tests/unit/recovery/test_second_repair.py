@@ -12,11 +12,12 @@ from metadata_log.ids import DirectoryId
 from metadata_log.records import encode_control
 from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint
-from quorum.recovery.carry_out import carry_out, remove_tree
+from quorum.recovery.carry_out import carry_out
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.from_broker import NewController, propose_from_broker
 from quorum.recovery.journal import work_root_of
+from quorum.recovery.leavings import remove_tree
 from quorum.recovery.liveness import Answer, Heard
 from quorum.recovery.places import find_place
 from quorum.recovery.request import Proposal, Request
