@@ -27,9 +27,10 @@ _CHANCE = (
     (r"(?:/[^\s/]+)*/demo-out\b", "demo-out"),
     (r"\.venv/bin/kraft", "kraft"),
     (r"\d+", "N"),
+    (r"\((?:N: controller N(?:, )?)+\)", "(N: controller N)"),
     (r" +", " "),
 )
-"""What another run, or another place, tells otherwise."""
+"""What another run, or another place, tells otherwise; a vote that needs two rounds makes one epoch more."""
 _EITHER_WAY = ("then leader of epoch", "Everything in it is committed", "Started again, it cut")
 """A vote may need more rounds than one, and a killed leader may or may not have had records that nobody else had."""
 
