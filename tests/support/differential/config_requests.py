@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from tests.support.differential.world import World, known_name
 
+UNKNOWN_TYPE: Final = 99
+"""Of no resource that there is."""
 _Draw = Callable[[random.Random, World], dict[str, Any]]
 
 _GOOD_CONFIGS: Final = (
@@ -86,5 +88,5 @@ def _resource(chance: random.Random, world: World) -> tuple[int, str, tuple[tupl
     if chance.random() < 0.25:
         kind, names, choices = chance.choice(_OTHERS)
         return kind, chance.choice(names), choices
-    kind = 99 if chance.random() < 0.05 else 2
+    kind = UNKNOWN_TYPE if chance.random() < 0.05 else 2
     return kind, known_name(chance, world), _BAD_CONFIGS if chance.random() < 0.2 else _GOOD_CONFIGS

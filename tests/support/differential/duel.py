@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from tests.support.differential.asks import Ask, seconds
-from tests.support.differential.explained import is_refusal, quotas_named_twice, without_explained
+from tests.support.differential.explained import is_left_unsaid, is_refusal, quotas_named_twice, without_explained
 from tests.support.differential.requests import (
     ALTER_PARTITION_REASSIGNMENTS,
     CREATE_PARTITIONS,
@@ -89,7 +89,7 @@ class Duel:
         self.world.quotas_apart |= quotas_named_twice(ask)
         if ask.key == ALTER_PARTITION_REASSIGNMENTS:
             await asyncio.gather(ours.await_moved(), kafkas.await_moved())
-        if theirs == CLOSED and is_refusal(mine):
+        if theirs == CLOSED and (is_refusal(mine) or is_left_unsaid(ask)):
             return True
         if without_explained(ask, mine) == without_explained(ask, theirs):
             _learn(self.world, ask, theirs)

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from tests.support.differential.asks import Ask
-from tests.support.differential.requests import ALTER_CLIENT_QUOTAS, CREATE_TOPICS, DELETE_TOPICS
+from tests.support.differential.config_requests import UNKNOWN_TYPE
+from tests.support.differential.requests import ALTER_CLIENT_QUOTAS, ALTER_CONFIGS, CREATE_TOPICS, DELETE_TOPICS
 from tests.support.differential.world import QuotaEntity
 
 METADATA_TOPIC: Final = "__cluster_metadata"
@@ -28,6 +29,17 @@ def without_explained(ask: Ask, answer: Any) -> Any:
 def is_refusal(answer: Any) -> bool:
     """Whether nothing of the request was done: what Kafka closes the connection at, ours may refuse in words."""
     return "error_code" in repr(answer) and "'none'" not in repr(answer)
+
+
+def is_left_unsaid(ask: Ask) -> bool:
+    """Whether Kafka's controller does what it is asked and throws wording the answer: a name stands twice with a type
+    that it does not know, and its AlterConfigsResponse makes a map of them."""
+    if ask.key != ALTER_CONFIGS:
+        return False
+    unknown = Counter(
+        each["resource_name"] for each in ask.fields["resources"] if each["resource_type"] == UNKNOWN_TYPE
+    )
+    return any(count > 1 for count in unknown.values())
 
 
 def quotas_named_twice(ask: Ask) -> set[QuotaEntity]:

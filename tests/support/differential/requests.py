@@ -31,6 +31,7 @@ from tests.support.differential.world import World
 
 CREATE_TOPICS: Final = 19
 DELETE_TOPICS: Final = 20
+ALTER_CONFIGS: Final = 33
 CREATE_PARTITIONS: Final = 37
 ALTER_PARTITION_REASSIGNMENTS: Final = 45
 ALTER_CLIENT_QUOTAS: Final = 49
@@ -41,7 +42,7 @@ _DRAWS: Final[dict[int, tuple[int, Callable[[random.Random, World], dict[str, An
     29: (2, describe_acls),
     30: (3, create_acls),
     31: (2, delete_acls),
-    33: (3, alter_configs),
+    ALTER_CONFIGS: (3, alter_configs),
     CREATE_PARTITIONS: (4, create_partitions),
     43: (2, elect_leaders),
     44: (6, incremental_alter_configs),
