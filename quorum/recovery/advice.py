@@ -104,10 +104,12 @@ def check_result(log_dirs: Sequence[str]) -> Step:
     )
 
 
-def never_again(gone: Sequence[int], of_old: str | None = None) -> str:
-    """About controllers that a repair leaves behind. `of_old`: what of theirs is old, by default their directories."""
+def never_again(gone: Sequence[int], brokers: Collection[int], of_old: str | None = None) -> str:
+    """About controllers that a repair leaves behind. `of_old`: what of theirs is old, by default their directories; of
+    `brokers` only the metadata log, since they go on with the topics' data beside it."""
     many = len(gone) > 1
-    old = of_old or (f"from {'their' if many else 'its'} old director{'ies' if many else 'y'}")
+    what = "metadata log" + "s" * many if set(gone) & set(brokers) else "director" + ("ies" if many else "y")
+    old = of_old or f"from {'their' if many else 'its'} old {what}"
     return f"controller{'s' if many else ''} {', '.join(map(str, gone))} must never start again {old}"
 
 

@@ -13,7 +13,7 @@ import msgspec
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.files import Files
 from metadata_log.snapshot import parse_checkpoint_name
-from quorum.recovery.advice import check_and_start
+from quorum.recovery.advice import brokers_of, check_and_start
 from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.checkpoints import damage_of
 from quorum.recovery.copies import Copy
@@ -68,7 +68,7 @@ def propose_drop_snapshot(
         "node's vote",
         warnings=(*silence(asked), *strange_missing(known, request), *not_compared(known, own)),
         asked=asked,
-        steps=(check, *take_home(homes_of([own], known.told_by.voters)), start),
+        steps=(check, *take_home(homes_of([own], known.told_by.voters, brokers_of(known))), start),
     )
 
 

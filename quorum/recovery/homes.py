@@ -7,21 +7,26 @@ a copy, which nothing in it tells.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
+from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.voters import Endpoint, VoterSet
 from quorum.recovery.advice import Step, command, contact
 from quorum.recovery.copies import Copy
 
 
 class Home(msgspec.Struct, frozen=True, kw_only=True):
-    """A log directory, and where its node runs; `address` HOST:PORT, None where that is not known."""
+    """A log directory, and where its node runs; `address` HOST:PORT, None where that is not known.
+
+    `is_broker`: topics' data lies beside the metadata log there.
+    """
 
     node_id: int | None
     log_dir: str
     address: str | None
+    is_broker: bool = False
 
     @property
     def host(self) -> str:
@@ -32,16 +37,16 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
         return f"node {self.node_id}" + ("" if self.address is None else f" to {self.host}")
 
 
-def home_of(node_id: int | None, log_dir: str, endpoints: Sequence[Endpoint]) -> Home:
-    """By where the node listens as a controller."""
-    return Home(node_id=node_id, log_dir=log_dir, address=contact(endpoints))
+def home_of(node_id: int | None, log_dir: str, endpoints: Sequence[Endpoint], brokers: Collection[int] = ()) -> Home:
+    """By where the node listens as a controller; `brokers`: nodes that are brokers, too."""
+    return Home(node_id=node_id, log_dir=log_dir, address=contact(endpoints), is_broker=node_id in brokers)
 
 
-def homes_of(copies: Sequence[Copy], voters: VoterSet | None) -> list[Home]:
+def homes_of(copies: Sequence[Copy], voters: VoterSet | None, brokers: Collection[int]) -> list[Home]:
     """Of voters' directories."""
     at = {} if voters is None else {int(voter.key.node_id): voter.endpoints for voter in voters}
     return [
-        home_of(copy.node_id, copy.place.log_dir, at.get(-1 if copy.node_id is None else copy.node_id, ()))
+        home_of(copy.node_id, copy.place.log_dir, at.get(-1 if copy.node_id is None else copy.node_id, ()), brokers)
         for copy in copies
     ]
 
@@ -50,6 +55,11 @@ def take_home(homes: Sequence[Home]) -> list[Step]:
     """What is done with repaired directories before their nodes start; the old ones are kept."""
     if all(_is_here(home.host) for home in homes):
         return []
+    alone, both = [home for home in homes if not home.is_broker], [home for home in homes if home.is_broker]
+    return [*(_take_directories(alone) if alone else ()), *([_take_logs(both)] if both else ())]
+
+
+def _take_directories(homes: Sequence[Home]) -> list[Step]:
     lines = tuple(command("scp", "-rp", home.log_dir, f"{home.host}:DATA_DIR.new") for home in homes)
     into = "put the new one in its place, owned by the user that the node runs as"
     if len(homes) == 1:
@@ -60,7 +70,7 @@ def take_home(homes: Sequence[Home]) -> list[Step]:
         return [Step(text=text, commands=lines)]
     return [
         Step(
-            text=f"Take each directory to its host, unless it is in its place already: {', '.join(map(str, homes))}",
+            text=f"Take each directory to its host, unless it is in its place already: {_names(homes)}",
             commands=lines,
         ),
         Step(
@@ -68,6 +78,28 @@ def take_home(homes: Sequence[Home]) -> list[Step]:
             commands=(command("mv", "DATA_DIR", "DATA_DIR.before-recovery"), command("mv", "DATA_DIR.new", "DATA_DIR")),
         ),
     ]
+
+
+def _take_logs(homes: Sequence[Home]) -> Step:
+    """Of nodes that are brokers: what lies beside the metadata log on their hosts are topics."""
+    log = f"DATA_DIR/{METADATA_DIRECTORY}"
+    return Step(
+        text="Unless it is in its place already, take of each node that is a broker only the "
+        f"{METADATA_DIRECTORY} to its host ({_names(homes)}), and put it in the place of the old one, owned by the "
+        "user that the node runs as. The topics' data beside it must stay: do not move the directory",
+        commands=(
+            *(
+                command("scp", "-rp", f"{home.log_dir}/{METADATA_DIRECTORY}", f"{home.host}:DATA_DIR.new-log")
+                for home in homes
+            ),
+            command("mv", log, "DATA_DIR.metadata-log-before-recovery"),
+            command("mv", "DATA_DIR.new-log", log),
+        ),
+    )
+
+
+def _names(homes: Sequence[Home]) -> str:
+    return ", ".join(map(str, homes))
 
 
 def _is_here(host: str) -> bool:

@@ -5,7 +5,7 @@ Decides: when that may be done, and what it writes. Must not know: how it is wri
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
@@ -102,6 +102,7 @@ def _proposal(files: Files, ahead: Outlook, voter: Voter, request: Request) -> P
 
     others = ahead.others([node_id])
     ours = is_ours(voters)
+    brokers = brokers_of(ahead.known)
     leader = contact(voter.endpoints)
     rewrite = Rewrite(
         action="standalone", log_dir=own.place.log_dir, changes=merged(changes()), facts=ahead.facts(voters)
@@ -113,15 +114,15 @@ def _proposal(files: Files, ahead: Outlook, voter: Voter, request: Request) -> P
             f"{own.label} becomes the only voter: {voter}",
             *([] if own.stop is None else [f"a torn write is cut: {own.stop}"]),
         ],
-        warnings=_warnings(others, voter),
+        warnings=_warnings(others, voter, brokers),
         steps=[
-            *take_home([home_of(node_id, own.place.log_dir, voter.endpoints)]),
+            *take_home([home_of(node_id, own.place.log_dir, voter.endpoints, brokers)]),
             bring_back(ours),
             *rejoin(
                 ours=ours,
                 cluster_id=ahead.known.cluster_id,
                 others=others,
-                brokers=brokers_of(ahead.known),
+                brokers=brokers,
                 leader=leader,
                 of=of_the_clone(ahead.known),
             ),
@@ -129,10 +130,10 @@ def _proposal(files: Files, ahead: Outlook, voter: Voter, request: Request) -> P
     )
 
 
-def _warnings(others: Sequence[int], voter: Voter) -> tuple[str, ...]:
+def _warnings(others: Sequence[int], voter: Voter, brokers: Collection[int]) -> tuple[str, ...]:
     if not others:
         return ()
     return (
-        f"{never_again(others)}: an old majority would go on by itself. Directory "
+        f"{never_again(others, brokers)}: an old majority would go on by itself. Directory "
         f"{id_text(voter.key.directory_id)} of node {voter.key.node_id} is the quorum now",
     )

@@ -9,7 +9,7 @@ A Kafka of 3.9 or older refuses to start where `quorum-state` names other voters
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -142,13 +142,14 @@ def _proposal(
     )
 
 
-def _homes(owned: Sequence[Copy], named: Sequence[StaticVoter]) -> list[Home]:
+def _homes(owned: Sequence[Copy], named: Sequence[StaticVoter], brokers: Collection[int]) -> list[Home]:
     addresses = {voter.node_id: voter.address for voter in named}
     return [
         Home(
             node_id=copy.node_id,
             log_dir=copy.place.log_dir,
             address=addresses.get(-1 if copy.node_id is None else copy.node_id),
+            is_broker=copy.node_id in brokers,
         )
         for copy in owned
     ]
@@ -166,13 +167,13 @@ def _steps(ahead: Outlook, owned: Sequence[Copy], named: Sequence[StaticVoter], 
     again = rejoin(
         ours=False, cluster_id=known.cluster_id, others=gone, brokers=brokers_of(known), leader=leader, dynamic=False
     )
-    return [config_step(named), *take_home(_homes(owned, named)), start, *again]
+    return [config_step(named), *take_home(_homes(owned, named, brokers_of(known))), start, *again]
 
 
 def _warnings(gone: Sequence[int]) -> tuple[str, ...]:
     if not gone:
         return ()
-    return (never_again(gone, "with the old configuration"),)
+    return (never_again(gone, (), "with the old configuration"),)
 
 
 def config_step(named: Sequence[StaticVoter]) -> Step:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metadata_log.files import Files
-from quorum.recovery.advice import check_and_start, cut_line
+from quorum.recovery.advice import brokers_of, check_and_start, cut_line
 from quorum.recovery.changes import Rewrite
 from quorum.recovery.copies import Copy
 from quorum.recovery.copy_parts import PassedOver
@@ -67,7 +67,7 @@ def propose_trim(files: Files, target: str, copies: Sequence[str], before: int, 
         "it, and the node's vote; no new epoch begins",
         warnings=(*silence(asked), *strange_missing(known, request), *not_compared(known, own)),
         asked=asked,
-        steps=(check, *take_home(homes_of([own], known.told_by.voters)), start),
+        steps=(check, *take_home(homes_of([own], known.told_by.voters, brokers_of(known))), start),
     )
 
 

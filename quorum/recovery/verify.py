@@ -18,7 +18,7 @@ from metadata_log.image import UnwritableMetadataError
 from metadata_log.image.hash import image_hash
 from metadata_log.tools.findings import Finding, is_well
 from metadata_log.voters import majority_of
-from quorum.recovery.advice import Step, bring_back, is_ours, undo_line
+from quorum.recovery.advice import Step, bring_back, brokers_of, is_ours, undo_line
 from quorum.recovery.clones import addresses_of_first, told_of_clone
 from quorum.recovery.copies import Copy
 from quorum.recovery.electing import elects, unreached
@@ -104,7 +104,7 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
         return verification
     voters = known.told_by.voters
     electing = [copy for copy in copies if elects(known, copy)]
-    homes = homes_of(electing, voters) if len(electing) > 1 else []
+    homes = homes_of(electing, voters, brokers_of(known)) if len(electing) > 1 else []
     return msgspec.structs.replace(verification, steps=(*take_home(homes), bring_back(is_ours(voters), len(copies))))
 
 

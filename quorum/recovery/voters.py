@@ -10,7 +10,7 @@ Where a run was ended between two directories, the next one gives the others wha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -191,9 +191,9 @@ def _proposal(files: Files, ahead: Outlook, owned: Sequence[Copy], voters: Voter
             *_changed(source.voters or VoterSet(), voters),
             _where_to(source, owned, left),
         ],
-        warnings=_warnings(gone),
+        warnings=_warnings(gone, brokers_of(ahead.known)),
         steps=[
-            *_start_all(owned, voters, ours),
+            *_start_all(owned, voters, ours, brokers_of(ahead.known)),
             *rejoin(
                 ours=ours,
                 cluster_id=ahead.known.cluster_id,
@@ -234,20 +234,20 @@ def _at(voter: Voter) -> str:
     return f"{', '.join(map(str, voter.endpoints)) or 'no address'} (directory {id_text(voter.key.directory_id)})"
 
 
-def _warnings(gone: Sequence[int]) -> tuple[str, ...]:
+def _warnings(gone: Sequence[int], brokers: Collection[int]) -> tuple[str, ...]:
     if not gone:
         return ()
-    return (never_again(gone),)
+    return (never_again(gone, brokers),)
 
 
-def _start_all(owned: Sequence[Copy], voters: VoterSet, ours: bool) -> list[Step]:
+def _start_all(owned: Sequence[Copy], voters: VoterSet, ours: bool, brokers: Collection[int]) -> list[Step]:
     at = ",".join(contact(voter.endpoints) or "HOST:PORT" for voter in voters)
     return [
         Step(
             text="In every node's configuration, controllers' and brokers': the new addresses",
             commands=(f"controller.quorum.bootstrap.servers={at}", "listeners=... (each controller its own)"),
         ),
-        *take_home(homes_of(owned, voters)),
+        *take_home(homes_of(owned, voters, brokers)),
         Step(text="Start the controllers, each in its directory", commands=(start_line(ours=ours),)),
         Step(
             text="See that one leads, then restart the brokers",

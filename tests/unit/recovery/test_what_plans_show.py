@@ -16,9 +16,10 @@ from metadata_log.simulated_files import SimulatedFiles
 from quorum.cli import recover_log, recover_quorum
 from quorum.cli.main import run
 from quorum.cli.recover_files import file_lines
-from quorum.recovery.advice import check_and_start, rejoin
+from quorum.recovery.advice import check_and_start, never_again, rejoin
 from quorum.recovery.changes import Content, FileChange, Rewrite
 from quorum.recovery.copy_reader import read_copy
+from quorum.recovery.homes import Home, take_home
 from quorum.recovery.places import find_place
 from quorum.recovery.survey import survey
 from quorum.recovery.voters import parse_named_voter, propose_voters
@@ -94,6 +95,24 @@ def test_the_directory_of_a_node_that_is_a_broker_too_is_never_formatted(dynamic
     mixed = rejoin(ours=False, cluster_id="x", others=[2, 3], brokers={3}, leader="h:1", dynamic=dynamic)
     assert [number for step in mixed for number in re.findall(r"\((\d)\)", step.text)] == ["2", "3"]
     assert sum("format" in line for step in mixed for line in step.commands) == 1
+
+
+def test_of_a_node_that_is_a_broker_too_only_the_metadata_log_is_taken_home() -> None:
+    """`mv DATA_DIR DATA_DIR.before-recovery` there is the end of its replicas."""
+    homes = [Home(node_id=node, log_dir=f"/n{node}", address=f"h{node}:9093", is_broker=node > 1) for node in (1, 2, 3)]
+    steps = take_home(homes)
+    lines = [line for step in steps for line in step.commands]
+    assert "scp -rp /n1 h1:DATA_DIR.new" in lines
+    *logs, away, into = steps[-1].commands
+    assert logs == [f"scp -rp /n{node}/__cluster_metadata-0 h{node}:DATA_DIR.new-log" for node in (2, 3)]
+    assert away == "mv DATA_DIR/__cluster_metadata-0 DATA_DIR.metadata-log-before-recovery"
+    assert into == "mv DATA_DIR.new-log DATA_DIR/__cluster_metadata-0"
+    assert [line for step in take_home(homes[1:]) for line in step.commands] == [*logs, away, into]
+
+
+def test_what_must_never_start_again_of_nodes_that_are_brokers_is_the_metadata_log() -> None:
+    assert never_again([2, 3], ()) == "controllers 2, 3 must never start again from their old directories"
+    assert never_again([2], {2}) == "controller 2 must never start again from its old metadata log"
 
 
 def test_many_files_of_a_kind_are_one_line_and_json_has_them_all(

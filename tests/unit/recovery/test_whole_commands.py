@@ -106,4 +106,5 @@ def test_a_copy_without_its_damaged_checkpoint_goes_back_to_its_host() -> None:
     files.open(f"/n11/{METADATA}/{name}").pwrite(bytes(200), 100)
     steps = propose_drop_snapshot(files, "/n11", [], request()).steps
     assert [step.commands[0].split()[0] for step in steps] == ["kraft", "scp", "bin/kafka-server-start.sh"]
-    assert steps[1].text.startswith("Unless /n11 is in its place already: take it there (node 11)")
+    assert steps[1].text.startswith("Unless it is in its place already, take of each node that is a broker only the")
+    assert "(node 11)" in steps[1].text

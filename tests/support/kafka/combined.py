@@ -1,0 +1,38 @@
+"""A cluster of Apache Kafka whose nodes are controllers and brokers at once (`process.roles=broker,controller`).
+
+Decides: their second listener. Must not know: what is tested on them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from quorum.cli.demo.cluster import LOOPBACK, free_ports
+from tests.support.kafka.cluster import KafkaCluster, KafkaNode
+from tests.support.kafka.recovery import Contents
+from tests.support.kafka.tools import KafkaTools
+
+
+class CombinedCluster(KafkaCluster):
+    """Three such nodes; each has its topics and the metadata log in one directory."""
+
+    def __init__(self, root: Path, tools: KafkaTools) -> None:
+        super().__init__(root, tools, brokers=(), properties=Contents.PROPERTIES)
+        self._client_ports = dict(zip(self.nodes, free_ports(len(self.nodes)), strict=True))
+
+    @property
+    def running_broker(self) -> KafkaNode:
+        """The first that runs, as clients see it."""
+        node = next(node for node in self.nodes.values() if node.is_running)
+        return KafkaNode(node.directory, node.node_id, self._client_ports[node.node_id])
+
+    def configure(self, node_id: int) -> None:
+        """Write the node's server.properties."""
+        super().configure(node_id)
+        node = self.nodes[node_id]
+        clients = f"PLAINTEXT://{LOOPBACK}:{self._client_ports[node_id]}"
+        with node.properties.open("a") as written:
+            written.write(
+                f"process.roles=broker,controller\nlisteners=CONTROLLER://{node.address},{clients}\n"
+                f"advertised.listeners=CONTROLLER://{node.address},{clients}\n"
+            )
