@@ -45,6 +45,10 @@ DISAGREES: Final = (
     " another whole checkpoint covers the log's start; else let the replica fetch the log anew into an empty "
     "directory"
 )
+WRONG_FIRST: Final = (
+    "the later ones are right, and a node that starts loads the newest: let it run. Restore nothing from this one, and "
+    "do not read the log from it (kraft shell, kraft snapshot restore); Kafka removes it by itself once it is old"
+)
 KEEP_PROOF: Final = (
     "do not start this node, and remove nothing beside the log, no index either: these files are the proof. Look at "
     "the other replicas first (kraft log diff, kraft recover inspect). Where a majority of them has what is missing "

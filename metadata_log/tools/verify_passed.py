@@ -11,7 +11,7 @@ be that of a later batch: of the node that led then, a later time says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -23,13 +23,14 @@ from metadata_log.image import MetadataImage
 from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.snapshot import checkpoint_name, parse_checkpoint_name
-from metadata_log.tools.finding_advice import OLD_LEFT_CONFIGS, OTHER_TIME
+from metadata_log.tools.finding_advice import OLD_LEFT_CONFIGS, OTHER_TIME, WRONG_FIRST
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Severity
 from metadata_log.tools.image_diff import described, differences
 from metadata_log.tools.left_configs import LeftConfigs, left_text, taken_up, without
 from metadata_log.tools.scan import scan
 from metadata_log.tools.times import time_text
+from metadata_log.tools.verify_begun import Doubt, SecondOpinion
 from metadata_log.tools.verify_chain import ChainCheck
 from metadata_log.tools.verify_checkpoint import CheckpointReport, unread_checkpoint, verify_checkpoint
 from metadata_log.tools.verify_depth import Depth
@@ -81,6 +82,10 @@ class PassedCheckpoints:
         self.reports: dict[str, CheckpointReport] = {}
         self._began_with: str | None = None
         """The checkpoint that replay goes on from; None: it goes back to offset 0."""
+        self._is_borne_out = False
+        """Whether a later one is what the log makes of it."""
+        self._doubts: list[Doubt] = []
+        """Those that are not what the log makes of it."""
         self.probed: dict[int, MetadataImage] = {}
         self.times: dict[int, int] = {}
         """By offset, the time (ms) of the batch that ends there."""
@@ -130,7 +135,36 @@ class PassedCheckpoints:
             end, start = report.end, self._chain.start or 0
             if end is not None and not start < end.offset <= self._chain.end and self._is_misnamed(report):
                 self._set_aside(name)
+        if self._doubts and self._began_with is not None:
+            self._settle_doubts(self._began_with)
         self.say_left()
+
+    def _settle_doubts(self, began_with: str) -> None:
+        """Of those that are not what the log makes of the first; that is wrong where it makes them of each other."""
+        opinion, doubts = SecondOpinion(self._files, self._segments), self._doubts
+        if not opinion.bears_out([one.report for one in doubts]):
+            caveat = "" if self._is_borne_out else _caveat(began_with)
+            for one in doubts:
+                self._add("checkpoint_disagrees", one.report, one.text + caveat, one.topic_id)
+            return
+        first, names = doubts[0], ", ".join(one.report.path.rsplit("/", 1)[-1] for one in doubts)
+        text = f"the log makes {names} of each other, and not of this one: by {names.partition(',')[0]}: {first.text}"
+        self._add("checkpoint_disagrees", self.reports[began_with], text, first.topic_id, advice=WRONG_FIRST)
+        self._go_on_from([one.report.image for one in doubts if one.report.image is not None], opinion)
+
+    def _go_on_from(self, images: Sequence[MetadataImage], opinion: SecondOpinion) -> None:
+        """What was replayed from the wrong one holds nowhere."""
+        for offset in list(self.probed):
+            base = max((one for one in images if one.offset_and_epoch.offset <= offset), key=_end_of, default=None)
+            image = None if base is None else opinion.at(base, offset)
+            del self.probed[offset]
+            if image is not None:
+                self.probed[offset] = image
+        last = opinion.at(images[-1], int(self._chain.end))
+        if last is None or self._rules.in_transaction:
+            self._rules.distrust()
+        else:
+            self._rules.start(last, where=self._directory)
 
     def say_left(self) -> None:
         """Say which of those that were read hold configs of removed topics. A node loads the newest as it starts."""
@@ -198,13 +232,14 @@ class PassedCheckpoints:
         said = without(report.image, more)
         if not image.says_the_same_as(said):
             text, topic_id = described(differences(said, image, ("in the checkpoint", "by the log")))
-            if self._began_with is not None:
-                text += (
-                    f"; but what the log says begins with {self._began_with}, which may be the wrong one of the two: "
-                    "compare both with other nodes first (kraft log hash --at their offsets)"
-                )
-            self._add("checkpoint_disagrees", report, text, None if topic_id is None else topic_id)
-        elif more:
+            doubt = Doubt(report=msgspec.structs.replace(report, image=said), text=text, topic_id=topic_id)
+            if self._began_with is None:
+                self._add("checkpoint_disagrees", report, text, topic_id)
+            else:
+                self._doubts.append(doubt)
+            return
+        self._is_borne_out = True
+        if more:
             name = report.path.rsplit("/", 1)[-1]
             self.reports[name] = msgspec.structs.replace(report, image=said)
             self._left[name] += (LeftConfigs(topic=topic, values=values) for topic, values in more.items())
@@ -312,3 +347,14 @@ class PassedCheckpoints:
                             yield int(seen.header.next_offset)
                 finally:
                     handle.close()
+
+
+def _end_of(image: MetadataImage) -> int:
+    return int(image.offset_and_epoch.offset)
+
+
+def _caveat(began_with: str) -> str:
+    return (
+        f"; but what the log says begins with {began_with}, which may be the wrong one of the two: compare both with "
+        "other nodes first (kraft log hash --at their offsets)"
+    )
