@@ -216,7 +216,10 @@ def _set_back(
     for epoch in sorted(elections, reverse=True):
         if epoch <= max(state.leader_epoch, replica.report.last_epoch):
             return
-        holder, election = elections[epoch][0]
+        held = [(one, election) for one, election in elections[epoch] if _knows_of(one, epoch)]
+        if not held:
+            continue
+        holder, election = held[0]
         if node_id != election.leader_id and (node_id not in election.granting or election.is_repairs):
             continue
         did = "led it" if node_id == election.leader_id else f"voted in it for node {election.leader_id}"
@@ -227,6 +230,13 @@ def _set_back(
         )
         yield finding("voter_set_back", what, node_id=node_id, file=_file(replica), offset=election.offset, epoch=epoch)
         return
+
+
+def _knows_of(replica: Replica, epoch: int) -> bool:
+    """A node's quorum-state is of an epoch before its log is. Where that says none so late, the batch's epoch may be
+    what is wrong, which no checksum covers: nobody else is judged by it."""
+    state = replica.report.quorum_state
+    return state is None or state.leader_epoch >= epoch
 
 
 def _static_voters(view: QuorumView, elections: dict[int, list[tuple[Replica, Election]]]) -> Iterator[Finding]:

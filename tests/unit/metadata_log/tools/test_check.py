@@ -17,7 +17,17 @@ from metadata_log.tools.findings import Severity
 from metadata_log.tools.history import open_history
 from metadata_log.tools.sources import SourceError, find_sources
 from tests.support.clusters import SCENARIOS, node_directories
-from tests.support.damage import Cluster, append, copy_cluster, number_at, other_bytes, quiet_batch, split, write
+from tests.support.damage import (
+    Cluster,
+    append,
+    copy_cluster,
+    number_at,
+    other_bytes,
+    quiet_batch,
+    split,
+    with_epoch,
+    write,
+)
 from tests.support.damage_files import copied_properties, other_first_checkpoint
 from tests.support.damage_partitions import OFFSETS_FILE, list_offsets
 
@@ -87,6 +97,22 @@ def test_a_voter_behind_what_it_did_is_a_warning(clusters: Path) -> None:
     assert (found.kind, found.severity, found.node_id, found.epoch) == ("voter_set_back", Severity.WARNING, 2, 8)
     assert "which led it" in found.meaning
     assert "copied before that" in found.meaning
+
+
+def test_an_epoch_that_a_bit_has_changed_is_held_against_nobody_else(clusters: Path, tmp_path: Path) -> None:
+    """No checksum covers a batch's epoch; the node's own quorum-state knows of none so late."""
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    sound = check_paths([cluster.root]).findings
+    segment = max(cluster.metadata(1).glob("*.log"))
+    batches = split(segment)
+    last = max(number for number, batch in enumerate(batches) if parse_header(batch).is_control)
+    write(
+        segment, [*batches[:last], with_epoch(batches[last], parse_header(batches[last]).partition_leader_epoch + 16)]
+    )
+    found = [one for one in check_paths([cluster.root]).findings if one not in sound and one.severity is Severity.ERROR]
+    found += [one for one in check_paths([cluster.root]).findings if one not in sound and one.kind == "voter_set_back"]
+    assert {one.node_id for one in found} == {1}
+    assert "committed_prefix_differs" in {one.kind for one in found}
 
 
 def test_a_replaced_disk_is_a_note(clusters: Path) -> None:
