@@ -28,6 +28,7 @@ from tests.simulation.faults_rivals import old_tail, rival_leaders
 from tests.simulation.faults_voters import change_unheard, early_change, replaced_and_counted, two_changes
 from tests.simulation.node import DATA, Node
 from tests.simulation.operators import add_voter, remove_leader, remove_voter, replace_disk
+from tests.simulation.rot import rot
 from tests.simulation.world import US_PER_MS
 
 _LONG_MS: Final = (20, 200, 1_000, 3_000, 8_000)
@@ -214,9 +215,7 @@ def _bit_rot(cluster: Cluster, pick: Pick) -> None:
     if not places:
         return
     name, start, end = places[pick.of(len(places))]
-    node.is_rotten = True
-    node.durable.is_trusted = False
-    node.files.rot(f"{DATA}/{METADATA_DIRECTORY}/{name}", start + pick.of(end - start), 1 << pick.of(8))
+    rot(node, f"{DATA}/{METADATA_DIRECTORY}/{name}", start + pick.of(end - start), 1 << pick.of(8))
 
 
 def _snapshot(cluster: Cluster, pick: Pick) -> None:

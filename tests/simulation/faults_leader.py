@@ -13,6 +13,7 @@ from quorum.errors import Error
 from quorum.node.ports import PeerCall, PeerRequested, PeerResponse
 from quorum.raft.transfer_messages import TransferLeadershipRequest
 from tests.simulation.plans import Plan
+from tests.simulation.rot import rot
 from tests.simulation.world import US_PER_MS
 
 if TYPE_CHECKING:
@@ -129,8 +130,7 @@ def rot_checkpoint(node: Node, at: int, bit: int) -> bool:
     if newest is None or newest.offset == 0:
         return False
     path = f"{directory}/{checkpoint_name(newest)}"
-    node.is_rotten, node.durable.is_trusted = True, False
-    node.files.rot(path, at % len(node.files.content(path)), 1 << bit)
+    rot(node, path, at % len(node.files.content(path)), 1 << bit)
     return True
 
 
@@ -147,7 +147,7 @@ def rot_ahead(cluster: Cluster, bits: int) -> None:
     cluster.network.cut |= pairs
     end = behind.durable.end
 
-    def rot() -> None:
+    def strike() -> None:
         cluster.network.cut.difference_update(pairs)
         if cluster.is_peaceful or cluster.active is not leader or not may_rot(cluster, leader):
             return
@@ -156,9 +156,8 @@ def rot_ahead(cluster: Cluster, bits: int) -> None:
         places = leader.durable.places_between(end, cluster.checkers.committed.end)
         if places:
             name, start, stop = places[bits // 7 % len(places)]
-            leader.is_rotten, leader.durable.is_trusted = True, False
             path = f"/data/{METADATA_DIRECTORY}/{name}"
-            leader.files.rot(path, start + bits % (stop - start), 1 << bits % 8)
+            rot(leader, path, start + bits % (stop - start), 1 << bits % 8)
 
     def take_snapshot() -> None:
         if leader.is_up:
@@ -168,4 +167,4 @@ def rot_ahead(cluster: Cluster, bits: int) -> None:
     wait_us = (200 + bits % 800) * US_PER_MS
     if bits // 11 % 2:
         cluster.world.after(wait_us - 100 * US_PER_MS, take_snapshot)
-    cluster.world.after(wait_us, rot)
+    cluster.world.after(wait_us, strike)

@@ -59,7 +59,7 @@ class Node:
 
     Attributes:
         fuse: so many effects from now the process dies; None: it does not.
-        is_rotten: bits of its log have flipped.
+        is_rotten: bits of its log have flipped: those of `flipped`, see `rot`.
         is_held: somebody keeps it down.
         is_lost: it has refused to start on that, and stays down.
     """
@@ -81,6 +81,7 @@ class Node:
         self.is_lost = False
         self.is_held = False
         self.is_rotten = False
+        self.flipped: list[tuple[str, int, int]] = []
         self.boot = 0
         self.fuse: int | None = None
         self.dies_by_power = False

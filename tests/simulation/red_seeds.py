@@ -16,5 +16,6 @@ RED_SEEDS: Final[dict[int, str]] = {
     481_930_728_040: "who was behind by more than an answer holds waited before each answer (`_was_cut_short`)",
     204_293_055_668: "an agent that lagged staged what it was since given back (the checker's own mistake)",
     180_050_750_668: "a second voter rotted while a leader waited to: no majority was left (the fault's own mistake)",
+    704_519_973_734: "a rotten leader's log was read by a checker, which failed at it (the checker's own mistake)",
     305: "a process was killed; the next one promised what it read and no disk had yet (`recovery._make_durable`)",
 }

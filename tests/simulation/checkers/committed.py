@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.reference import Reference
 from tests.simulation.durable import BatchKey
+from tests.simulation.rot import as_written
 
 if TYPE_CHECKING:
     from tests.simulation.cluster import Cluster
@@ -69,13 +70,14 @@ class Committed:
             last = self._keys[-1]
             if epoch_before(node, last.end) != last.epoch:
                 raise Broken("committed", f"node {node.node_id} commits {offset} on a log that lacks {last}")
-        for header, data in log.iter_from(self.end):  # type: ignore[arg-type]
-            if header.next_offset > offset:
-                break
-            self._ends.append(header.next_offset)
-            key = BatchKey(header.base_offset, header.next_offset, header.partition_leader_epoch, header.crc)
-            self._keys.append(key)
-            self._reference.on_batch(header, data)
+        with as_written(node):
+            for header, data in log.iter_from(self.end):  # type: ignore[arg-type]
+                if header.next_offset > offset:
+                    break
+                self._ends.append(header.next_offset)
+                key = BatchKey(header.base_offset, header.next_offset, header.partition_leader_epoch, header.crc)
+                self._keys.append(key)
+                self._reference.on_batch(header, data)
         if self.end != offset:
             raise Broken("committed", f"node {node.node_id} puts the high watermark at {offset}, inside a batch")
 
