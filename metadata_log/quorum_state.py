@@ -27,6 +27,10 @@ VOTE_ADVICE: Final = (
 )
 
 
+class _ImpossibleError(ValueError):
+    """A value of the right kind that means nothing; the words say which."""
+
+
 class QuorumState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What the file says.
 
@@ -92,8 +96,8 @@ def parse_quorum_state(data: bytes, path: str) -> QuorumState:
         if version not in (0, 1):
             raise ValueError(version)
         state = QuorumState(
-            leader_id=_int(content["leaderId"]),
-            leader_epoch=Epoch(_int(content["leaderEpoch"])),
+            leader_id=_at_least(-1, content, "leaderId"),
+            leader_epoch=Epoch(_at_least(0, content, "leaderEpoch")),
             voted_key=_voted_key(content, version),
             data_version=version,
             was_removed=content.get(_WAS_REMOVED) is True,
@@ -125,6 +129,13 @@ def _int(value: object, bits: int = 32) -> int:
     return value
 
 
+def _at_least(least: int, content: dict[str, Any], name: str) -> int:
+    value = _int(content[name])
+    if value < least:
+        raise _ImpossibleError(f"its {name} is {value}, which is none")
+    return value
+
+
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(value)
@@ -140,7 +151,7 @@ def _fault(error: Exception) -> str:
             return f"no text from its byte {error.start} on"
         case KeyError():
             return f"it lacks {error.args[0]}"
-        case InvalidIdError():
+        case InvalidIdError() | _ImpossibleError():
             return str(error)
         case RecursionError():
             return "what is in it is nested too deep"
@@ -149,11 +160,14 @@ def _fault(error: Exception) -> str:
 
 
 def _voted_key(content: dict[str, Any], version: int) -> ReplicaKey | None:
-    voted_id = _int(content["votedId"])
+    """Kafka's writers name no directory where there is no vote: with one, half of a vote is lost."""
+    voted_id = _at_least(_NO_VOTE, content, "votedId")
     directory = ZERO_DIRECTORY_ID if version == 0 else parse_directory_id(_text(content["votedDirectoryId"]))
-    if voted_id < 0:
-        return None
-    return ReplicaKey(node_id=NodeId(voted_id), directory_id=directory)
+    if voted_id != _NO_VOTE:
+        return ReplicaKey(node_id=NodeId(voted_id), directory_id=directory)
+    if directory != ZERO_DIRECTORY_ID:
+        raise _ImpossibleError(f"its votedId is {_NO_VOTE}, nobody, but its votedDirectoryId is {id_text(directory)}")
+    return None
 
 
 def read_quorum_state(files: Files, directory: str) -> QuorumState | None:

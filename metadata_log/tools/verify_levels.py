@@ -6,11 +6,16 @@ many records. Must not know: what records say else, and whether those before are
 
 from __future__ import annotations
 
+from typing import Final
+
 from metadata_log.errors import InvariantViolation
-from metadata_log.records import FeatureLevelRecord, MetadataRecord, write_version
+from metadata_log.records import FeatureLevelRecord, MetadataRecord, decode_versioned, write_version
 from metadata_log.records.levels import FEATURE_NAME
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.verify_place import Place
+
+_ONE_BYTE: Final = 0x80
+"""Below this a number of the frame takes one byte."""
 
 
 class LevelRules:
@@ -43,10 +48,11 @@ class LevelRules:
                 self._add(f"the record at offset {offset}: {violation}", offset, place)
                 return
             self._highest[type(record)] = highest
-        if value[2] > highest:
+        version = _version_of(value)
+        if version > highest:
             name = type(record).__name__
             meaning = (
-                f"the {name} at offset {offset} is of version {value[2]}, but at metadata.version {self._level} none "
+                f"the {name} at offset {offset} is of version {version}, but at metadata.version {self._level} none "
                 f"above {highest} may be written"
             )
             self._add(meaning, offset, place)
@@ -61,3 +67,8 @@ class LevelRules:
             offset=offset,
             epoch=place.epoch,
         )
+
+
+def _version_of(value: bytes) -> int:
+    """Of a record that was decoded. Its frame is three numbers, which a stranger may have written in more bytes."""
+    return value[2] if max(value[:3]) < _ONE_BYTE else decode_versioned(value)[1]

@@ -10,6 +10,7 @@ from random import Random
 from metadata_log.batch import parse_header
 from metadata_log.directory import METADATA_DIRECTORY, QUORUM_STATE_FILE
 from metadata_log.epoch_file import EPOCH_FILE
+from metadata_log.ids import ZERO_DIRECTORY_ID, id_text
 from tests.support.damage import Cluster, Damage, Planted, place_of, split, write
 
 _HIT = 2
@@ -113,7 +114,8 @@ def led_and_lost(cluster: Cluster) -> Planted:
     """A log without a record of the epoch that its own node led; nothing says that it was closed where it ends."""
     bare(cluster, _HIT, ".snapshot")
     path = cluster.metadata(_HIT) / QUORUM_STATE_FILE
-    said = json.loads(path.read_text()) | {"leaderId": _HIT, "leaderEpoch": 3, "votedId": -1}
+    nobody = {"votedId": -1, "votedDirectoryId": id_text(ZERO_DIRECTORY_ID)}
+    said = json.loads(path.read_text()) | {"leaderId": _HIT, "leaderEpoch": 3, **nobody}
     path.write_text(json.dumps(said, separators=(",", ":")))
     segment = cluster.segment(_HIT)
     return Planted("log_cut", _HIT, segment, 96, segment.stat().st_size)

@@ -153,7 +153,8 @@ def test_a_node_that_was_stopped_as_it_was_elected_has_lost_nothing(clusters: Pa
     """It resigns without a LeaderChange, closes its log, and its quorum-state names it as the leader still."""
     cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
     path = cluster.metadata(2) / "quorum-state"
-    said = json.loads(path.read_text()) | {"leaderId": 2, "leaderEpoch": 3, "votedId": -1}
+    nobody = {"votedId": -1, "votedDirectoryId": "AAAAAAAAAAAAAAAAAAAAAA"}
+    said = json.loads(path.read_text()) | {"leaderId": 2, "leaderEpoch": 3, **nobody}
     path.write_text(json.dumps(said, separators=(",", ":")))
     (cluster.metadata(2) / "00000000000000000096.snapshot").write_bytes(bytes.fromhex("0001 48674bc7 00000000"))
 
