@@ -47,9 +47,13 @@ def test_what_is_printed_brings_every_message_back(
             node.wait_started()
         assert all(map(knows_its_vote, cluster.controllers))
         assert read_contents(cluster, contents) == before
-        cluster.leader().kill()
+        cluster.await_in_sync()
+        leader = cluster.leader()
+        leader.kill()
         cluster.admin("topics", "--create", "--topic", "second", "--partitions", "1", "--replication-factor", "2")
         assert read_contents(cluster, contents) == before
+        cluster.start(leader.node_id)
+        cluster.await_in_sync()
         for node in cluster.controllers:
             node.kill()
         check_logs_are_equal([node.log_dir for node in cluster.controllers])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from quorum.cli.demo.cluster import LOOPBACK, free_ports
+from quorum.cli.demo.cluster import LOOPBACK, free_ports, wait_until
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.recovery import Contents
 from tests.support.kafka.tools import KafkaTools
@@ -17,7 +17,9 @@ class CombinedCluster(KafkaCluster):
     """Three such nodes; each has its topics and the metadata log in one directory."""
 
     def __init__(self, root: Path, tools: KafkaTools) -> None:
-        super().__init__(root, tools, brokers=(), properties=Contents.PROPERTIES)
+        # Whichever of them is killed, the consumers' offsets are on the others, too.
+        properties = {**Contents.PROPERTIES, "offsets.topic.replication.factor": "3"}
+        super().__init__(root, tools, brokers=(), properties=properties)
         self._client_ports = dict(zip(self.nodes, free_ports(len(self.nodes)), strict=True))
 
     @property
@@ -25,6 +27,11 @@ class CombinedCluster(KafkaCluster):
         """The first that runs, as clients see it."""
         node = next(node for node in self.nodes.values() if node.is_running)
         return KafkaNode(node.directory, node.node_id, self._client_ports[node.node_id])
+
+    def await_in_sync(self) -> None:
+        """Until each replica has what its partition's leader has."""
+        lacking = ("topics", "--describe", "--under-replicated-partitions")
+        wait_until("all replicas to be in sync", lambda: not self.admin(*lacking).strip(), timeout_s=90.0, every_s=0.5)
 
     def configure(self, node_id: int) -> None:
         """Write the node's server.properties."""
