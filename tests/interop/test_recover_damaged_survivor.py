@@ -10,7 +10,7 @@ import pytest
 
 from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.os_files import OsFiles
-from metadata_log.segment import LocatedBatch, segment_file
+from metadata_log.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.snapshot import checkpoint_name
 from metadata_log.tools.scan import scan
 from quorum.cli.main import run
@@ -110,19 +110,24 @@ def leave_only_what_followed(node: KafkaNode, brokers: Sequence[KafkaNode]) -> N
     """A checkpoint, and the log from its end on: as a controller has them that began with fetching that checkpoint.
 
     It begins behind every checkpoint of a broker, which could be lent to it otherwise, and ends where the last broker's
-    copy does, whose log is whole or begins with a checkpoint: so nothing but that copy is to be taken.
+    copy does, whose log is whole or begins with a checkpoint: so nothing but that copy is to be taken. Of the brokers'
+    checkpoints only those stay with which their logs begin: where the others end is chance.
     """
     *_, last = brokers
-    if (last.metadata_dir / segment_file(0)).exists():
-        for name in checkpoints(last):
-            (last.metadata_dir / name).unlink()
-    lent = max(int(name[:20]) for broker in brokers for name in ["0".zfill(20), *checkpoints(broker)])
+    starts = {
+        broker: int(segment_bases([path.name for path in broker.metadata_dir.iterdir()])[0]) for broker in brokers
+    }
+    for broker, start in starts.items():
+        for name in checkpoints(broker):
+            if int(name[:20]) > start:
+                (broker.metadata_dir / name).unlink()
+    lent = max(starts.values())
     first = node.metadata_dir / segment_file(0)
     handle = OsFiles().open(str(first), read_only=True)
     batches = [found for found in scan(handle) if isinstance(found, LocatedBatch)]
     handle.close()
     kept = [batch for batch in batches if batch.header.base_offset > lent and batch.header.next_offset <= end_of(last)]
-    assert kept, f"broker {last.node_id} has a checkpoint at {lent}, and nothing behind it"
+    assert kept, f"a broker's log begins at {lent}, and that of {last.node_id} holds nothing behind"
     begin, before = kept[0], batches[batches.index(kept[0]) - 1].header
     data = first.read_bytes()[begin.position : kept[-1].position + kept[-1].header.size_in_bytes]
     *older, newest = [node.metadata_dir / name for name in checkpoints(node)]
