@@ -20,6 +20,7 @@ from metadata_log.os_files import OsFiles
 from metadata_log.tools.advice_places import with_places
 from metadata_log.tools.alien_logs import without_aliens
 from metadata_log.tools.bounds import CommittedBounds
+from metadata_log.tools.check_clean_shutdown import check_clean_shutdowns
 from metadata_log.tools.check_hashes import check_hashes, probes_of
 from metadata_log.tools.check_identity import check_identity
 from metadata_log.tools.check_leaders import check_leaders
@@ -124,6 +125,7 @@ def _check(sources: Sources) -> CheckReport:
     found += check_strange(sources.nodes, held, image)
     found += check_missing(held, view, odd)
     found += check_offset_files(sources.nodes)
+    found += check_clean_shutdowns(sources.nodes, view)
     found += [wrong for node in without_log for wrong in check_unread_bootstraps(OsFiles(), node)]
     replicas = {id(replica.source): replica for replica in view.replicas}
     voters = {id(replica.source) for replica in view.replicas if view.is_voter(replica)}

@@ -37,7 +37,7 @@ _KEYS: Final = (3, 5, 17)
 """Of the three kinds of records that are looked at: a value's second byte."""
 
 
-class _CleanShutdown(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class CleanShutdown(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What the file says."""
 
     version: int
@@ -51,7 +51,7 @@ def was_stopped_cleanly(disks: Iterable[Path], broker_epoch: int) -> bool:
 
 def _epoch_of(disk: Path) -> int | None:
     try:
-        return decode_json((disk / CLEAN_SHUTDOWN_FILE).read_bytes(), _CleanShutdown).broker_epoch
+        return decode_json((disk / CLEAN_SHUTDOWN_FILE).read_bytes(), CleanShutdown).broker_epoch
     except (OSError, msgspec.DecodeError):
         return None  # it proves nothing then
 

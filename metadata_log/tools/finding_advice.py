@@ -248,6 +248,10 @@ LOST_OFFSETS: Final = {
     "cleaner-offset-checkpoint": "nothing is lost, but compacted topics are cleaned from their beginning again",
 }
 """What the broker lacks without each of these files, behind `OFFSETS`."""
+CLEAN_SHUTDOWN: Final = (
+    "remove it while the broker is stopped: it then reads its partitions through as after a crash, and its controller "
+    "lets it lead only what it has caught up with. Ask who changed it: a broker writes it whole, with its own epoch"
+)
 UNREAD_BOOTSTRAP: Final = (
     "nothing for the cluster: no start reads this one, only that beside the metadata log. Ask what else the disk has "
     "damaged, and copy the file from there while the node is stopped"

@@ -244,6 +244,9 @@ def token_fault(record: DelegationTokenRecord) -> str | None:
         return f"a token of {record.owner!r} without an id"
     if ":" not in record.owner:
         return f"the token {record.token_id!r} of {record.owner!r}, which has no colon behind its type"
+    if min(record.issue_timestamp, record.expiration_timestamp) < 0:
+        when = f"issued at {record.issue_timestamp} ms and expires at {record.expiration_timestamp} ms"
+        return f"the token {record.token_id!r} is {when}, before 1970"
     if record.issue_timestamp > record.max_timestamp:
         issued = f"{record.issue_timestamp} ms, after its maximum, {record.max_timestamp} ms"
         return f"the token {record.token_id!r} is issued at {issued}"

@@ -199,6 +199,7 @@ _STRANGE: dict[str, Callable[[Cluster], Sequence[MetadataRecord]]] = {
     "credential_of_no_name": lambda c: [credential(name="")],
     "config_of_no_name": lambda c: [ConfigRecord(resource_type=4, resource_name="", name="", value="b")],
     "token_beyond_its_maximum": lambda c: [token(2001)],
+    "token_that_expires_before_1970": lambda c: [token(-1)],
     "token_issued_beyond_its_maximum": lambda c: [token(issue_timestamp=2001)],
     "token_of_no_id": lambda c: [token(token_id="")],
     "token_of_no_type": lambda c: [token(owner="alice")],

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from metadata_log.directory import META_PROPERTIES_FILE
 from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT
+from metadata_log.tools.clean_shutdown import CLEAN_SHUTDOWN_FILE
 from tests.support.damage import Cluster, Damage, Planted, with_bytes
 
 _OFFSETS = "replication-offset-checkpoint"
@@ -21,6 +22,15 @@ def _offsets(content: str, name: str = _OFFSETS) -> Callable[[Cluster], Planted]
     def plant(cluster: Cluster) -> Planted:
         path = cluster.disk(11) / name
         path.write_bytes(content.encode("latin-1"))
+        return Planted("corrupt_file", 11, path)
+
+    return plant
+
+
+def _clean_shutdown(content: str) -> Callable[[Cluster], Planted]:
+    def plant(cluster: Cluster) -> Planted:
+        path = cluster.disk(11) / CLEAN_SHUTDOWN_FILE
+        path.write_text(content)
         return Planted("corrupt_file", 11, path)
 
     return plant
@@ -85,9 +95,17 @@ _RUBBISH = {
     "vertical_tab": "0\n1\norders 0\v3\n",
 }
 
+_NO_EPOCHS = {
+    "cut": '{"version":0,"brokerEp',
+    "of_no_epoch": '{"version":0}',
+    "of_a_newer_version": '{"version":1,"brokerEpoch":5}',
+    "below_any_epoch": '{"version":0,"brokerEpoch":-2}',
+    "behind_the_end": '{"version":0,"brokerEpoch":99999}',
+}
 SMALL_FILE_DAMAGE = [
     *(Damage(f"offsets_{name}", "basic", _offsets(content)) for name, content in _RUBBISH.items()),
     *(Damage(f"rubbish_in_{name}", "basic", _offsets("0\n7\n", name)) for name in _OFFSET_FILES),
+    *(Damage(f"clean_shutdown_{name}", "basic", _clean_shutdown(said)) for name, said in _NO_EPOCHS.items()),
     Damage("second_bootstrap_flipped", "every-record", _bootstrap(_with_a_flip, "corrupt_batch")),
     Damage("second_bootstrap_cut", "every-record", _bootstrap(lambda data: data[:-9], "checkpoint_incomplete")),
     Damage("second_bootstrap_empty", "every-record", _bootstrap(lambda data: b"", "checkpoint_incomplete")),
