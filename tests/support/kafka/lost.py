@@ -11,7 +11,10 @@ import signal
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from metadata_log.os_files import OsFiles
 from quorum.cli.demo.cluster import wait_until
+from quorum.recovery.copy_reader import read_copy
+from quorum.recovery.places import find_place
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.recovery import Contents, read_contents, write_contents
 from tests.support.kafka.tools import KafkaTools, ToolFailedError
@@ -86,7 +89,12 @@ class LostCluster:
         cluster.start(*again)
         cluster.admin("topics", "--create", "--topic", LATE, "--partitions", "1", "--replication-factor", "1")
         _wait_for(others, LATE)
+        followers = [node for node in others if node.is_controller]
         for node in others:
+            if node not in followers:
+                node.kill()
+                _wait_for_all_of(node, followers)
+        for node in followers:
             node.kill()
         _keep(cluster, self.divergent)
         assert not any(_mentions(node, NEVER) for node in others)
@@ -162,6 +170,18 @@ def _wait_for(nodes: Iterable[KafkaNode], topic: str) -> None:
 
 def _hears(node: KafkaNode, topic: str) -> Callable[[], bool]:
     return lambda: _mentions(node, topic)
+
+
+def _wait_for_all_of(ended: KafkaNode, nodes: Iterable[KafkaNode]) -> None:
+    """A broker may have fetched what a controller has not yet: each of these would lack it for ever."""
+    end = _end_of(ended)
+    for node in nodes:
+        wait_until(f"node {node.node_id} to reach offset {end}", lambda node=node: _end_of(node) >= end, timeout_s=60)  # type: ignore[misc]
+
+
+def _end_of(node: KafkaNode) -> int:
+    files = OsFiles()
+    return int(read_copy(files, find_place(files, str(node.log_dir))).end.offset)
 
 
 def _keep(cluster: KafkaCluster, target: Path) -> None:
