@@ -55,6 +55,11 @@ class QuorumState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     current_voters: tuple[NodeId, ...] = ()
     was_removed: bool = False
 
+    @property
+    def static_voters(self) -> tuple[ReplicaKey, ...]:
+        """Those of version 0, each once: the file may name one twice. It knows no directory ids."""
+        return tuple(ReplicaKey(node_id=voter) for voter in dict.fromkeys(self.current_voters))
+
 
 def format_quorum_state(state: QuorumState) -> bytes:
     """The file's bytes: one line of JSON without spaces, its keys in Kafka's order."""

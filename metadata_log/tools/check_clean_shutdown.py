@@ -15,11 +15,12 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.errors import CorruptFileError
 from metadata_log.json_files import decode_json
 from metadata_log.tools.clean_shutdown import CLEAN_SHUTDOWN_FILE, CleanShutdown
+from metadata_log.tools.files_on_disks import check_on_disks
 from metadata_log.tools.finding_advice import CLEAN_SHUTDOWN
-from metadata_log.tools.findings import Finding, finding
-from metadata_log.tools.manifest import is_export
+from metadata_log.tools.findings import Finding
 from metadata_log.tools.quorum_view import QuorumView
 from metadata_log.tools.sources import NodeSource
 
@@ -29,19 +30,13 @@ _NEVER_REGISTERED: Final = -1
 def check_clean_shutdowns(nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[Finding]:
     """A finding for each of these files that cannot be right, or cannot be read."""
     ends = {id(replica.source): replica.report.end_offset for replica in view.replicas}
-    for node in nodes:
-        for disk in node.log_directories:
-            path = disk.path / CLEAN_SHUTDOWN_FILE
-            try:
-                fault = None if is_export(disk.path) else _fault(path.read_bytes(), ends.get(id(node)))
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                what = f"it cannot be read: {error.strerror or error}"
-                yield finding("unreadable_file", what, node_id=node.node_id, file=str(path))
-                continue
-            if fault is not None:
-                yield finding("corrupt_file", fault, node_id=node.node_id, file=str(path), advice=CLEAN_SHUTDOWN)
+
+    def check(data: bytes, path: str, node: NodeSource) -> None:
+        fault = _fault(data, ends.get(id(node)))
+        if fault is not None:
+            raise CorruptFileError(path, fault)
+
+    yield from check_on_disks(nodes, CLEAN_SHUTDOWN_FILE, check, CLEAN_SHUTDOWN)
 
 
 def _fault(data: bytes, end: int | None) -> str | None:

@@ -106,5 +106,5 @@ def _quarantined(disks: Collection[LogDirectory], sink: FindingSink) -> dict[str
         except QuarantineError as error:
             sink.add("corrupt_file", str(error), file=str(path))
         except OSError as error:
-            sink.add("unreadable_file", f"it cannot be read: {error.strerror or error}", file=str(path))
+            sink.add_unreadable(str(path), error)
     return found

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Final
 
 from metadata_log.errors import CorruptFileError
 from metadata_log.tools.disks import OFFSET_FILES
+from metadata_log.tools.files_on_disks import check_on_disks
 from metadata_log.tools.finding_advice import LOST_OFFSETS, OFFSETS
-from metadata_log.tools.findings import Finding, finding
-from metadata_log.tools.manifest import is_export
+from metadata_log.tools.findings import Finding
 from metadata_log.tools.sources import NodeSource
 
 _VERSION: Final = "0"
@@ -32,23 +31,9 @@ _SHOWN: Final = 60
 
 def check_offset_files(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
     """A finding for each of these files that cannot be right, or cannot be read."""
-    for node in nodes:
-        for disk in node.log_directories:
-            for name in OFFSET_FILES if not is_export(disk.path) else ():
-                yield from _check(disk.path / name, node.node_id)
-
-
-def _check(path: Path, node_id: int | None) -> Iterator[Finding]:
-    try:
-        parse_offsets(path.read_bytes(), str(path))
-    except FileNotFoundError:
-        return
-    except CorruptFileError as error:
-        advice = OFFSETS.format(lost=LOST_OFFSETS[path.name])
-        yield finding("corrupt_file", error.what, node_id=node_id, file=str(path), advice=advice)
-    except OSError as error:
-        what = f"it cannot be read: {error.strerror or error}"
-        yield finding("unreadable_file", what, node_id=node_id, file=str(path))
+    for name in OFFSET_FILES:
+        advice = OFFSETS.format(lost=LOST_OFFSETS[name])
+        yield from check_on_disks(nodes, name, lambda data, path, node: parse_offsets(data, path), advice)
 
 
 def parse_offsets(data: bytes, path: str) -> dict[tuple[str, int], int]:

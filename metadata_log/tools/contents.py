@@ -23,7 +23,7 @@ from metadata_log.directory import (
 )
 from metadata_log.errors import CorruptBatchError, CorruptFileError, RecordError
 from metadata_log.files import Files
-from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.ids import ReplicaKey
 from metadata_log.os_files import OsFiles
 from metadata_log.records import LeaderChangeMessage, VotersRecord, decode_control
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
@@ -184,8 +184,7 @@ def _static_voters(files: Files, directory: str) -> tuple[ReplicaKey, ...] | Non
         state = read_quorum_state(files, directory)
     except CorruptFileError:
         return None
-    voters = () if state is None else dict.fromkeys(state.current_voters)
-    return tuple(ReplicaKey(node_id=NodeId(voter)) for voter in voters) if state else None
+    return None if state is None else state.static_voters
 
 
 def _scan_file(files: Files, path: str) -> Iterator[LocatedBatch | Damage]:

@@ -128,7 +128,7 @@ def _listed(disks: Collection[LogDirectory], sink: FindingSink) -> dict[tuple[st
         except FileNotFoundError:
             continue
         except OSError as error:
-            sink.add("unreadable_file", f"it cannot be read: {error.strerror or error}", file=str(path))
+            sink.add_unreadable(str(path), error)
             continue
         lines = (_LINE.fullmatch(line) for line in text.split("\n"))
         found |= {(line["topic"], int(line["partition"])): disk for line in lines if line is not None}

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.tools.findings import Finding, Severity, finding
+from metadata_log.tools.findings import Finding, Severity, finding, why_unreadable
 
 _BOUND_A_KIND: Final = 1000
 _OFFSETS_SHOWN: Final = 5
@@ -40,6 +40,10 @@ class FindingSink:
         self.node_id = node_id
         self._groups: dict[Hashable, _Group] = {}
         self._kinds: dict[str, int] = {}
+
+    def add_unreadable(self, path: str, error: OSError) -> None:
+        """Take one of a file that cannot be read."""
+        self.add("unreadable_file", why_unreadable(error), file=path)
 
     def add(
         self,

@@ -53,6 +53,11 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         return KINDS[self.kind].cause
 
 
+def why_unreadable(error: OSError) -> str:
+    """What an `unreadable_file` means."""
+    return f"it cannot be read: {error.strerror or error}"
+
+
 def finding(
     kind: str,
     meaning: str,

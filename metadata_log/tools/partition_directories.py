@@ -18,6 +18,7 @@ from metadata_log.ids import METADATA_TOPIC_NAME, TopicId
 from metadata_log.os_files import OsFiles
 from metadata_log.reconcile import REMOTE_INDEX_CACHE, DirectoryFacts, facts_of
 from metadata_log.staging import DELETING
+from metadata_log.tools.findings import why_unreadable
 from metadata_log.tools.manifest import is_export
 from metadata_log.tools.sources import LogDirectory, NodeSource
 
@@ -75,8 +76,7 @@ def _on_disk(disk: LogDirectory) -> Iterator[PartitionDirectory]:
         except CorruptFileError as error:
             yield PartitionDirectory(path=child, facts=facts, complaint=error.what)
         except OSError as error:
-            complaint = f"it cannot be read: {error.strerror or error}"
-            yield PartitionDirectory(path=child, facts=facts, complaint=complaint, is_closed=True)
+            yield PartitionDirectory(path=child, facts=facts, complaint=why_unreadable(error), is_closed=True)
 
 
 def _topic_id(directory: Path) -> TopicId | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from metadata_log.errors import CorruptFileError, MetadataLogError
-from metadata_log.tools.findings import Finding, finding
+from metadata_log.tools.findings import Finding, finding, why_unreadable
 from metadata_log.tools.sources import NodeSource, Sources, Unread, find_sources
 from metadata_log.tools.verify import directory_signature
 
@@ -52,7 +52,7 @@ def finding_of(one: Unread) -> Finding:
         return finding("corrupt_file", f"{one.error.what}; {left}", node_id=one.node_id, file=one.error.path)
     error = one.error
     at = "" if error.filename in (None, str(one.path)) else f" ({error.filename})"
-    meaning = f"it cannot be read: {error.strerror or error}{at}; {left}"
+    meaning = f"{why_unreadable(error)}{at}; {left}"
     return finding("unreadable_file", meaning, node_id=one.node_id, file=str(one.path))
 
 

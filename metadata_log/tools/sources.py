@@ -21,6 +21,7 @@ from metadata_log.errors import CorruptFileError, WrongUseError
 from metadata_log.meta_properties import told_node_id
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.disks import is_brokers_disk, is_topics_partition
+from metadata_log.tools.findings import why_unreadable
 from metadata_log.tools.manifest import is_export, read_manifest
 from metadata_log.tools.peer_names import id_among_peers
 
@@ -298,8 +299,7 @@ def _log_directory(path: Path) -> LogDirectory:
         told = told_node_id((path / META_PROPERTIES_FILE).read_bytes(), error.path)
         return LogDirectory(path=path, identity=None, complaint=error.what, told_node_id=told)
     except OSError as error:
-        complaint = f"it cannot be read: {error.strerror or error}"
-        return LogDirectory(path=path, identity=None, complaint=complaint, is_closed=True)
+        return LogDirectory(path=path, identity=None, complaint=why_unreadable(error), is_closed=True)
 
 
 def _is_one_node(disks: Sequence[Path]) -> bool:

@@ -11,20 +11,20 @@ from pathlib import Path
 
 import msgspec
 
-from metadata_log.batch import batch_values
 from metadata_log.errors import MetadataLogError
 from metadata_log.files import Files
 from metadata_log.image import MetadataImage, Replayer
 from metadata_log.segment import LocatedBatch
-from metadata_log.tools.history import readable_batches
+from metadata_log.tools.history import Quorum, State, readable_batches
 from metadata_log.tools.scan import Damage
 from metadata_log.tools.verify_checkpoint import CheckpointReport
 
 
 class Doubt(msgspec.Struct, frozen=True, kw_only=True):
-    """A checkpoint that says something else than the log makes of the first one; `text` tells what."""
+    """A checkpoint that says something else (`image`) than the log makes of the first one; `text` tells what."""
 
     report: CheckpointReport
+    image: MetadataImage
     text: str
     topic_id: bytes | None
 
@@ -36,9 +36,8 @@ class SecondOpinion:
         self._files = files
         self._segments = segments
 
-    def bears_out(self, doubted: Sequence[CheckpointReport]) -> bool:
+    def bears_out(self, images: Sequence[MetadataImage]) -> bool:
         """Whether there are several, and the log makes each of the one before it."""
-        images = [report.image for report in doubted if report.image is not None]
         return len(images) > 1 and all(starmap(self._makes, pairwise(images)))
 
     def _makes(self, earlier: MetadataImage, later: MetadataImage) -> bool:
@@ -47,14 +46,13 @@ class SecondOpinion:
 
     def at(self, image: MetadataImage, end: int) -> MetadataImage | None:
         """What the log makes of an image until offset `end`; None where it cannot be replayed so far."""
-        replayer = Replayer.start(image)
+        state = State(replayer=Replayer.start(image), quorum=Quorum())
         try:
-            for batch in self._batches(int(image.offset_and_epoch.offset), end):
-                values = [] if batch.header.is_control else batch_values(batch.buffer, batch.header, batch.at)
-                replayer = replayer.on_batch(batch.header, values)
+            for batch in self._batches(state.end, end):
+                state = state.after(batch)
         except (MetadataLogError, OSError):  # the pass over the log says what is wrong there
             return None
-        return replayer.image if int(replayer.image.offset_and_epoch.offset) == end else None
+        return state.image if state.end == end else None
 
     def _batches(self, start: int, end: int) -> Iterator[LocatedBatch]:
         for path in self._segments:

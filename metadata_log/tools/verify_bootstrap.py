@@ -27,7 +27,7 @@ def check_bootstrap(files: Files, disk: str, sink: FindingSink, depth: Depth) ->
     try:
         verify_checkpoint(files, path, sink, depth)
     except OSError as error:
-        sink.add("unreadable_file", f"it cannot be read: {error.strerror or error}", file=path)
+        sink.add_unreadable(path, error)
 
 
 def check_unread_bootstraps(files: Files, source: NodeSource, depth: Depth = Depth.REPLAY) -> Iterator[Finding]:

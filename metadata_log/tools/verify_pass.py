@@ -14,7 +14,6 @@ from metadata_log.directory import QuorumState
 from metadata_log.epochs import EpochStart
 from metadata_log.errors import CorruptBatchError
 from metadata_log.files import FileHandle, Files, read_file
-from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.image import MetadataImage
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.finding_sink import FindingSink
@@ -133,7 +132,6 @@ class Verification:
             (found for found in self._checkpoints.reports.values() if found.is_whole and found.end is not None),
             key=lambda found: (found.end.offset, found.end.epoch) if found.end is not None else (-1, -1),
         )
-        static = () if state is None else state.current_voters
         return LogReport(
             directory=self._directory,
             findings=sort_findings(self._sink.findings),
@@ -145,7 +143,7 @@ class Verification:
             voters=chain.voters or voters_of(whole),
             known_voters=frozenset(chain.known_voters).union(*(found.voters or () for found in whole)),
             quorum_changes=tuple(chain.quorum_changes),
-            static_voters=tuple(ReplicaKey(node_id=NodeId(voter)) for voter in dict.fromkeys(static)),
+            static_voters=() if state is None else state.static_voters,
             checkpoints=tuple(whole),
             quorum_state=state,
             image=self._image(whole),
@@ -201,7 +199,7 @@ class Verification:
             self._walk_segment(handle, path, index, is_last=is_last)
             self._segments.append(path)
         except OSError as error:
-            self._unreadable(path, error)
+            self._sink.add_unreadable(path, error)
             self._is_unread = True
             self._chain.on_unread(base)
             self._rules.distrust()
@@ -249,7 +247,7 @@ class Verification:
         try:
             return path, read_file(self._files, path)
         except OSError as error:
-            self._unreadable(path, error)
+            self._sink.add_unreadable(path, error)
             return None
 
     def _on_other(self, seen: Quiet | Damage) -> bool:
@@ -312,9 +310,6 @@ class Verification:
         else:
             self._rules.records += header.count
             self._forms.on_values(values, header.base_offset, place)
-
-    def _unreadable(self, path: str, error: OSError) -> None:
-        self._sink.add("unreadable_file", f"it cannot be read: {error.strerror or error}", file=path)
 
     def _check_ends(self, state: QuorumState | None) -> None:
         """The log goes back to offset 0 or to a checkpoint, and reaches its newest one, and what else proves more."""

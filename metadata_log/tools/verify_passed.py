@@ -142,7 +142,8 @@ class PassedCheckpoints:
     def _settle_doubts(self, began_with: str) -> None:
         """Of those that are not what the log makes of the first; that is wrong where it makes them of each other."""
         opinion, doubts = SecondOpinion(self._files, self._segments), self._doubts
-        if not opinion.bears_out([one.report for one in doubts]):
+        images = [one.image for one in doubts]
+        if not opinion.bears_out(images):
             caveat = "" if self._is_borne_out else _caveat(began_with)
             for one in doubts:
                 self._add("checkpoint_disagrees", one.report, one.text + caveat, one.topic_id)
@@ -150,7 +151,7 @@ class PassedCheckpoints:
         first, names = doubts[0], ", ".join(one.report.path.rsplit("/", 1)[-1] for one in doubts)
         text = f"the log makes {names} of each other, and not of this one: by {names.partition(',')[0]}: {first.text}"
         self._add("checkpoint_disagrees", self.reports[began_with], text, first.topic_id, advice=WRONG_FIRST)
-        self._go_on_from([one.report.image for one in doubts if one.report.image is not None], opinion)
+        self._go_on_from(images, opinion)
 
     def _go_on_from(self, images: Sequence[MetadataImage], opinion: SecondOpinion) -> None:
         """What was replayed from the wrong one holds nowhere."""
@@ -199,7 +200,7 @@ class PassedCheckpoints:
         try:
             report = verify_checkpoint(self._files, path, self._sink, self._depth)
         except OSError as error:
-            self._sink.add("unreadable_file", f"it cannot be read: {error.strerror or error}", file=path)
+            self._sink.add_unreadable(path, error)
             report = unread_checkpoint(path)
         self.reports[name] = report
         self._left[name] = list(report.left)
@@ -232,11 +233,10 @@ class PassedCheckpoints:
         said = without(report.image, more)
         if not image.says_the_same_as(said):
             text, topic_id = described(differences(said, image, ("in the checkpoint", "by the log")))
-            doubt = Doubt(report=msgspec.structs.replace(report, image=said), text=text, topic_id=topic_id)
             if self._began_with is None:
                 self._add("checkpoint_disagrees", report, text, topic_id)
             else:
-                self._doubts.append(doubt)
+                self._doubts.append(Doubt(report=report, image=said, text=text, topic_id=topic_id))
             return
         self._is_borne_out = True
         if more:

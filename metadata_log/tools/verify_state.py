@@ -65,7 +65,7 @@ def add_unusable(sink: FindingSink, path: str, error: CorruptFileError | OSError
         what = error.what.removesuffix(f". {VOTE_ADVICE}")  # the finding's own advice says what to do
         sink.add("corrupt_file", what, file=path, advice=_ADVICE.get(path.rsplit("/", 1)[-1]))
     else:
-        sink.add("unreadable_file", f"it cannot be read: {error.strerror or error}", file=path)
+        sink.add_unreadable(path, error)
 
 
 def _is_export(files: Files, directory: str) -> bool:

@@ -1,0 +1,37 @@
+"""Small files that a broker keeps on each of its disks, whether or not the metadata log is there.
+
+Decides: on which disks they are looked for, and what is said of one that cannot be read. Must not know: what is in one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from metadata_log.errors import CorruptFileError
+from metadata_log.tools.findings import Finding, finding, why_unreadable
+from metadata_log.tools.manifest import is_export
+from metadata_log.tools.sources import NodeSource
+
+
+def check_on_disks(
+    nodes: Sequence[NodeSource], name: str, parse: Callable[[bytes, str, NodeSource], object], advice: str
+) -> Iterator[Finding]:
+    """A finding for each file of that name that cannot be right, or cannot be read.
+
+    Args:
+        parse: raises CorruptFileError; takes the bytes, the path and whose disk it is.
+        advice: what to do about one that cannot be right.
+    """
+    for node in nodes:
+        for disk in node.log_directories:
+            path = disk.path / name
+            if is_export(disk.path):
+                continue
+            try:
+                parse(path.read_bytes(), str(path), node)
+            except FileNotFoundError:
+                continue
+            except CorruptFileError as error:
+                yield finding("corrupt_file", error.what, node_id=node.node_id, file=str(path), advice=advice)
+            except OSError as error:
+                yield finding("unreadable_file", why_unreadable(error), node_id=node.node_id, file=str(path))
