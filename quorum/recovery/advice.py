@@ -29,6 +29,11 @@ def command(*words: object) -> str:
     return shlex.join(str(word) for word in words)
 
 
+def set_log_aside_line() -> str:
+    """The command that keeps a node's metadata log out of the way, and leaves all else in its directory."""
+    return command("mv", f"DATA_DIR/{METADATA_DIRECTORY}", "DATA_DIR.metadata-log-before-recovery")
+
+
 def undo_line(log_dir: str, root: str | None = None) -> str:
     """The command that takes the last repair of a directory back; `root`: where its backup lies, if not beside it."""
     work = () if root is None or root == work_root_of(log_dir) else ("--work", root)
@@ -104,7 +109,7 @@ def check_result(log_dirs: Sequence[str]) -> Step:
     )
 
 
-def never_again(gone: Sequence[int], brokers: Collection[int], of_old: str | None = None) -> str:
+def never_again(gone: Sequence[int], brokers: Collection[int] = (), of_old: str | None = None) -> str:
     """About controllers that a repair leaves behind. `of_old`: what of theirs is old, by default their directories; of
     `brokers` only the metadata log, since they go on with the topics' data beside it."""
     many = len(gone) > 1
@@ -178,13 +183,12 @@ def _set_aside(others: Sequence[int], of: str) -> Step:
 
 def _set_log_aside(combined: Sequence[int], of: str, start: tuple[str, ...]) -> Step:
     """Of nodes that are brokers, too: a directory that is formatted anew has lost its replicas."""
-    away = command("mv", f"DATA_DIR/{METADATA_DIRECTORY}", "DATA_DIR.metadata-log-before-recovery")
     then = "then start it as an observer, and wait until it has caught up" if start else "and do not start it yet"
     return Step(
         text=f"On each other node that is controller and broker ({', '.join(map(str, combined))}{of}): move only its "
         f"{METADATA_DIRECTORY} away, which holds the old voters. Its topics' data lies beside it and must stay: do not "
         f"move or format the directory; {then}",
-        commands=(away, *start),
+        commands=(set_log_aside_line(), *start),
     )
 
 

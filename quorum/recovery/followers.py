@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
-from quorum.recovery.advice import Step, command
+from quorum.recovery.advice import Step, set_log_aside_line
 from quorum.recovery.conflicts import joined_end
 from quorum.recovery.copies import Copy
 from quorum.recovery.related import is_comparable
@@ -92,11 +92,10 @@ def set_aside(left: Sequence[Left]) -> list[Step]:
     if not left:
         return []
     names = ", ".join(one.label for one in left)
-    line = command("mv", f"DATA_DIR/{METADATA_DIRECTORY}", "DATA_DIR.metadata-log-before-recovery")
     return [
         Step(
             text=f"Stop the nodes of {names}. Before any of them starts again, move its {METADATA_DIRECTORY} away, on "
             "its own host: it cannot follow from there, and fetches the log anew (a broker's topics stay as they are)",
-            commands=(line,),
+            commands=(set_log_aside_line(),),
         )
     ]

@@ -13,7 +13,7 @@ import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.voters import Endpoint, VoterSet
-from quorum.recovery.advice import Step, command, contact
+from quorum.recovery.advice import Step, command, contact, set_log_aside_line
 from quorum.recovery.copies import Copy
 
 
@@ -82,7 +82,6 @@ def _take_directories(homes: Sequence[Home]) -> list[Step]:
 
 def _take_logs(homes: Sequence[Home]) -> Step:
     """Of nodes that are brokers: what lies beside the metadata log on their hosts are topics."""
-    log = f"DATA_DIR/{METADATA_DIRECTORY}"
     return Step(
         text="Unless it is in its place already, take of each node that is a broker only the "
         f"{METADATA_DIRECTORY} to its host ({_names(homes)}), and put it in the place of the old one, owned by the "
@@ -92,8 +91,8 @@ def _take_logs(homes: Sequence[Home]) -> Step:
                 command("scp", "-rp", f"{home.log_dir}/{METADATA_DIRECTORY}", f"{home.host}:DATA_DIR.new-log")
                 for home in homes
             ),
-            command("mv", log, "DATA_DIR.metadata-log-before-recovery"),
-            command("mv", "DATA_DIR.new-log", log),
+            set_log_aside_line(),
+            command("mv", "DATA_DIR.new-log", f"DATA_DIR/{METADATA_DIRECTORY}"),
         ),
     )
 

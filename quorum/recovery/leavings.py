@@ -5,8 +5,6 @@ Decides: which files those are. Must not know: how a repair is done. There is no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.files import Files
 from quorum.recovery.journal import JOURNAL_FILE, NEW_SUFFIX, is_undecided, mark_of
@@ -25,15 +23,12 @@ def staged(files: Files, log_dir: str) -> list[str]:
 
 def undecided(files: Files, log_dir: str, work_root: str) -> dict[str, str]:
     """Work directories of such repairs, the latest last, each with the name of its command."""
-    return dict(_undecided(files, log_dir, work_root))
-
-
-def _undecided(files: Files, log_dir: str, work_root: str) -> Iterator[tuple[str, str]]:
-    mark = mark_of(log_dir)
+    mark, found = mark_of(log_dir), {}
     for name in sorted(files.listdir(work_root)) if files.exists(work_root) else ():
         path = f"{work_root}/{name}"
         if name.endswith(mark) and files.is_dir(path) and is_undecided(files, path):
-            yield path, name.removesuffix(mark).partition("-")[2]
+            found[path] = name.removesuffix(mark).partition("-")[2]
+    return found
 
 
 def sweep(files: Files, log_dir: str, work_root: str) -> None:

@@ -173,7 +173,7 @@ def _steps(ahead: Outlook, owned: Sequence[Copy], named: Sequence[StaticVoter], 
 def _warnings(gone: Sequence[int]) -> tuple[str, ...]:
     if not gone:
         return ()
-    return (never_again(gone, (), "with the old configuration"),)
+    return (never_again(gone, of_old="with the old configuration"),)
 
 
 def config_step(named: Sequence[StaticVoter]) -> Step:

@@ -55,13 +55,13 @@ def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:
     if waiting is not None and waiting.undoes is None:
         return _foreseen(files, msgspec.structs.replace(waiting, log_dir=log_dir), work_root)
     refuse_pending(files, log_dir)
-    never_begun = _of_the_undecided(files, log_dir, work_root)
-    if never_begun is not None:
-        return never_begun
     found = audits(files, work_root)
     known = [record for record in found.records if record.state == DONE]
     own = of_directory(files, known, log_dir)
     left = standing(own)
+    never_begun = _of_the_undecided(files, log_dir, work_root, has_earlier=bool(left))
+    if never_begun is not None:
+        return never_begun
     _refuse_unreadable(found, own, left, log_dir)
     if not left:
         raise RefusedError(_nothing_to_undo(known, own, log_dir, work_root))
@@ -100,13 +100,13 @@ def with_undoable(files: Files, known: Survey) -> Survey:
     return msgspec.structs.replace(known, undoable=frozenset(path for path in dirs if is_undoable(files, path)))
 
 
-def _of_the_undecided(files: Files, log_dir: str, work_root: str) -> Proposal | None:
+def _of_the_undecided(files: Files, log_dir: str, work_root: str, *, has_earlier: bool) -> Proposal | None:
     """Of a repair that was interrupted before it changed anything: an earlier one is not what is meant."""
     begun = undecided(files, log_dir, work_root)
     if UNDO in begun.values():  # said once more, it goes on
         return None
     left = [*staged(files, log_dir), *begun]
-    if not begun and (not left or standing(of_directory(files, audits(files, work_root).records, log_dir))):
+    if not begun and (not left or has_earlier):
         return None
     action = next((f"`kraft recover {name}`" for name in reversed(begun.values())), "a repair")
     return Proposal(

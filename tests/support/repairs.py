@@ -96,6 +96,13 @@ def leftovers(files: Files, directory: str) -> list[str]:
     ]
 
 
+def forget_audits(files: Files, root: str) -> None:
+    """Remove all files below a work root: its audit files, and the backups."""
+    for path in list(_files_below(files, root)):
+        files.unlink(path)
+        files.fsync_dir(parent_of(path))
+
+
 def written_out(files: SimulatedFiles, root: Path) -> None:
     """Write all files to a real disk, below `root`."""
     for path in (path for top in files.listdir("/") for path in _files_below(files, f"/{top}")):

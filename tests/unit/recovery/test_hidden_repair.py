@@ -28,8 +28,8 @@ from quorum.recovery.places import find_place
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.verify import verify_directories
-from tests.support.repairs import load_nodes, repair, request, tree
-from tests.unit.recovery.test_old_branch import forget_audits, grown
+from tests.support.repairs import forget_audits, load_nodes, repair, request, tree
+from tests.unit.recovery.test_old_branch import grown
 
 ALL = ("/n1", "/n2", "/n3")
 METADATA = "__cluster_metadata-0"

@@ -21,17 +21,7 @@ from quorum.recovery.static_voters import parse_static_voter, propose_static_vot
 from quorum.recovery.survey import excess
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.verify import verify_directories
-from tests.support.repairs import load_nodes, repair, request
-
-
-def forget_audits(files: SimulatedFiles, root: str) -> None:
-    for name in files.listdir(root):
-        path = f"{root}/{name}"
-        if files.is_dir(path):
-            forget_audits(files, path)
-        else:
-            files.unlink(path)
-    files.fsync_dir(root)
+from tests.support.repairs import forget_audits, load_nodes, repair, request
 
 
 def repaired(scenario: str, lagging: int, to: int) -> SimulatedFiles:

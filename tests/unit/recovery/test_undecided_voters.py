@@ -16,7 +16,7 @@ from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.survey import Survey, survey
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.verify import verify_directories
-from tests.support.repairs import load_nodes, repair, request
+from tests.support.repairs import forget_audits, load_nodes, repair, request
 
 
 def remove_voter(files: SimulatedFiles, log_dir: str, node_id: int) -> int:
@@ -44,17 +44,7 @@ def cut_at(files: SimulatedFiles, log_dir: str, offset: int) -> None:
     """As if the node had stopped there; without a trace of what it held."""
     accepted = request(accept_data_loss=True)
     repair(files, lambda files: propose_truncate(files, log_dir, [], offset, accepted), log_dir)
-    _forget_audit(files, f"{log_dir}.recovery")
-
-
-def _forget_audit(files: SimulatedFiles, root: str) -> None:
-    for name in files.listdir(root):
-        path = f"{root}/{name}"
-        if files.is_dir(path):
-            _forget_audit(files, path)
-        else:
-            files.unlink(path)
-    files.fsync_dir(root)
+    forget_audits(files, f"{log_dir}.recovery")
 
 
 def test_the_voters_before_a_removal_may_have_committed_without_its_holder() -> None:
