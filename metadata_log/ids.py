@@ -101,6 +101,19 @@ def is_reserved_topic_id(topic_id: TopicId) -> bool:
     return topic_id in RESERVED_TOPIC_IDS
 
 
+def why_no_cluster_id(text: str, said: str) -> str | None:
+    """Why a text is no cluster's id, and what to do, with `said` in front; None where it is one.
+
+    The null id and the metadata topic's sentinel stand for something else.
+    """
+    make = "make one with `kraft storage random-uuid`"
+    try:
+        is_reserved = is_reserved_topic_id(parse_topic_id(text))
+    except InvalidIdError as error:
+        return f"{said}: {error}; {make}"
+    return f"{said} {text}: this id is reserved, and no cluster's; {make}" if is_reserved else None
+
+
 def is_reserved_directory_id(directory_id: DirectoryId) -> bool:
     """Whether no directory may have this id: the first hundred values are set aside (KIP-858)."""
     return int.from_bytes(directory_id, "big") < _RESERVED_DIRECTORY_IDS

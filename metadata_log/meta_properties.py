@@ -16,12 +16,10 @@ import msgspec
 from metadata_log.errors import CorruptFileError, ForeignDirectoryError, NewerFileError, NotFormattedError
 from metadata_log.files import Files, read_file, replace_file
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, id_text, parse_directory_id
+from metadata_log.java_properties import BLANKS, LINE_END
 
 META_PROPERTIES_FILE: Final = "meta.properties"
 _VERSION: Final = 1
-_BLANKS: Final = " \t\f"
-_LINE_END = re.compile(r"\r\n|\r|\n")
-"""Of a file of Java properties: what else Python takes for an end of a line, or for a blank, is text there."""
 _LINE = re.compile(r"(?P<key>(?:[^=: \t\f\\]|\\.)+)[ \t\f]*[=: \t\f][ \t\f]*(?P<value>.*)")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = re.compile(r"([\\=:#!])")
@@ -100,8 +98,8 @@ def told_node_id(data: bytes, path: str) -> NodeId | None:
 
 def _pairs(data: bytes) -> dict[str, str]:
     pairs: dict[str, str] = {}
-    for line in _LINE_END.split(data.decode("latin-1")):
-        stripped = line.strip(_BLANKS)
+    for line in LINE_END.split(data.decode("latin-1")):
+        stripped = line.strip(BLANKS)
         if stripped and stripped[0] not in "#!" and (match := _LINE.fullmatch(stripped)) is not None:
             pairs[_ESCAPE.sub(r"\1", match["key"])] = _ESCAPE.sub(r"\1", match["value"])
     return pairs

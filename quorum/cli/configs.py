@@ -42,6 +42,14 @@ class EntityType(StrEnum):
     CLIENT_METRICS = "client-metrics"
 
 
+_OF_TYPE: Final = {
+    EntityType.TOPICS: ("TOPIC", "DYNAMIC_TOPIC_CONFIG"),
+    EntityType.BROKERS: ("BROKER", "DYNAMIC_BROKER_CONFIG", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
+    EntityType.GROUPS: ("GROUP", "GROUP_CONFIG"),
+    EntityType.CLIENT_METRICS: ("CLIENT_METRICS", "CLIENT_METRICS_CONFIG"),
+}
+"""By type: the name of its `ResourceType`, and those of the `ConfigSource`s of what is set at run time."""
+
 TopicsConfigs = dict[str, dict[str, str | None] | None]
 """By the topics' names; None where they are not told."""
 
@@ -153,12 +161,7 @@ def alter(
 
 def set_configs(described: Iterable[DescribedConfig], entity_type: EntityType) -> list[DescribedConfig]:
     """Those that somebody has set at run time for what is described; of a broker, those set for all brokers, too."""
-    sources = {
-        EntityType.TOPICS: ("DYNAMIC_TOPIC_CONFIG",),
-        EntityType.BROKERS: ("DYNAMIC_BROKER_CONFIG", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
-        EntityType.GROUPS: ("GROUP_CONFIG",),
-        EntityType.CLIENT_METRICS: ("CLIENT_METRICS_CONFIG",),
-    }[entity_type]
+    sources = _OF_TYPE[entity_type][1:]
     return [config for config in described if config.source.name in sources]
 
 
@@ -194,8 +197,7 @@ def _name(entity_type: EntityType, name: str | None, is_default: bool, *, needs_
 def _kind(entity_type: EntityType) -> int:
     from metadata_log.image import ResourceType  # noqa: PLC0415  (not needed for help)
 
-    singular = entity_type.removesuffix("s") if entity_type is not EntityType.CLIENT_METRICS else entity_type
-    return ResourceType[singular.upper().replace("-", "_")]
+    return ResourceType[_OF_TYPE[entity_type][0]]
 
 
 async def _resources(client: Client, entity_type: EntityType, name: str | None) -> list[ConfigResource]:

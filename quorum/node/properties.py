@@ -13,9 +13,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-_LINE_END: Final = re.compile(r"\r\n|\r|\n")
-_BLANKS: Final = " \t\f"
-"""Java's, and no other white space."""
+from metadata_log.java_properties import BLANKS, LINE_END
+
 _ENTRY: Final = re.compile(r"(?P<key>(?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(?P<value>.*)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _NAMED: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
@@ -50,8 +49,8 @@ def parse_properties(text: str, *, source: str = "configuration") -> dict[str, s
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines without comments and blanks, continued ones joined, with the number of their first."""
     started: tuple[int, str] | None = None
-    for number, raw in enumerate(_LINE_END.split(text), start=1):
-        line = raw.lstrip(_BLANKS)
+    for number, raw in enumerate(LINE_END.split(text), start=1):
+        line = raw.lstrip(BLANKS)
         if started is None and (not line or line[0] in "#!"):
             continue
         first, joined = (number, line) if started is None else (started[0], started[1] + line)
@@ -59,7 +58,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
             started = (first, joined[:-1])
             continue
         started = None
-        yield first, joined.rstrip(_BLANKS)
+        yield first, joined.rstrip(BLANKS)
     if started is not None:
         yield started
 

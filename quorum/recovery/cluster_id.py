@@ -13,7 +13,7 @@ import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, MetaProperties, format_meta_properties
 from metadata_log.files import Files
-from metadata_log.ids import InvalidIdError, TopicId, is_reserved_topic_id, parse_id
+from metadata_log.ids import why_no_cluster_id
 from quorum.recovery.advice import Step, command
 from quorum.recovery.changes import Content, FileChange, Rewrite
 from quorum.recovery.copies import Copy
@@ -139,12 +139,9 @@ def _do_the_others(others: Siblings, new_id: str, *, is_a_clone: bool) -> list[S
 
 
 def _check_id(text: str) -> None:
-    make = "make one with `kraft storage random-uuid`"
-    try:
-        if is_reserved_topic_id(TopicId(parse_id(text))):
-            raise WrongOptionError(f"--to {text}: this id is reserved, and no cluster's; {make}")
-    except InvalidIdError as error:
-        raise WrongOptionError(f"--to: {error}; {make}") from error
+    why = why_no_cluster_id(text, "--to")
+    if why is not None:
+        raise WrongOptionError(why)
 
 
 def _identity(files: Files, place: Place) -> MetaProperties:
