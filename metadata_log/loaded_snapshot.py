@@ -11,8 +11,8 @@ from metadata_log.errors import CorruptFileError, RecordError, UnknownRecordErro
 from metadata_log.files import Files
 from metadata_log.image import MetadataImage, ReplayError
 from metadata_log.image.checkpoint import image_of_checkpoint
+from metadata_log.image.known_partitions import read_for_replay
 from metadata_log.offsets import Offset, OffsetAndEpoch
-from metadata_log.records import decode_record
 from metadata_log.segment import Expected, read_batches
 from metadata_log.snapshot import Checkpoint, check_epoch, read_checkpoint, snapshot_header
 from metadata_log.voters import VoterHistory, VoterSet
@@ -73,7 +73,7 @@ def _image(checkpoint: Checkpoint, path: str, end: OffsetAndEpoch) -> MetadataIm
     """That at offset 0 is empty whatever the file says: a first controller writes those records into the log itself."""
     if end.offset == 0:
         return MetadataImage.empty()
-    records = (decode_record(value) for value in checkpoint.values())
+    records = map(read_for_replay, checkpoint.values())
     try:
         return image_of_checkpoint(
             records, end=end, last_contained_timestamp_ms=checkpoint.header.last_contained_log_timestamp

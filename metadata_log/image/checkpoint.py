@@ -20,6 +20,7 @@ from metadata_log.image.builder import ImageBuilder
 from metadata_log.image.errors import UnwritableMetadataError
 from metadata_log.image.features import METADATA_VERSION
 from metadata_log.image.image import MetadataImage
+from metadata_log.image.known_partitions import Replayable
 from metadata_log.image.to_records import (
     partition_record,
     register_broker_record,
@@ -51,7 +52,7 @@ _RUN: Final = 2000
 
 
 def image_of_checkpoint(
-    records: Iterable[MetadataRecord], *, end: OffsetAndEpoch, last_contained_timestamp_ms: int
+    records: Iterable[Replayable], *, end: OffsetAndEpoch, last_contained_timestamp_ms: int
 ) -> MetadataImage:
     """The image that a checkpoint holds: `end` is in its name, the timestamp (ms since 1970) in its header record.
 

@@ -21,10 +21,11 @@ import msgspec
 from metadata_log.errors import MetadataLogError, WrongUseError
 from metadata_log.image import MetadataImage, image_of_checkpoint, records_of
 from metadata_log.image.hash import image_hash
+from metadata_log.image.known_partitions import read_for_replay
 from metadata_log.json_files import decode_json
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.os_files import OsFiles
-from metadata_log.records import decode_record, encode_record
+from metadata_log.records import encode_record
 from metadata_log.snapshot import (
     Checkpoint,
     CheckpointTimes,
@@ -251,7 +252,7 @@ def _checked(path: Path, manifest: BackupManifest, content: bytes) -> Backup:
     with _as_file(manifest.checkpoint, content) as file:
         checkpoint = read_checkpoint(OsFiles(), file)
     image = image_of_checkpoint(
-        map(decode_record, checkpoint.values()),
+        map(read_for_replay, checkpoint.values()),
         end=manifest.end,
         last_contained_timestamp_ms=checkpoint.header.last_contained_log_timestamp,
     )

@@ -19,9 +19,10 @@ from metadata_log.batch import batch_records, batch_values
 from metadata_log.errors import MetadataLogError
 from metadata_log.files import Files
 from metadata_log.image import MetadataImage, Replayer, image_of_checkpoint
+from metadata_log.image.known_partitions import read_for_replay
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.os_files import OsFiles
-from metadata_log.records import KRaftVersionRecord, VotersRecord, decode_control, decode_record
+from metadata_log.records import KRaftVersionRecord, VotersRecord, decode_control
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.snapshot import Checkpoint, checkpoint_name, parse_checkpoint_name, read_checkpoint
 from metadata_log.tools.scan import Damage, Fault, scan
@@ -363,7 +364,7 @@ def state_of_checkpoint(end: OffsetAndEpoch, path: Path) -> State:
     except FileNotFoundError as error:
         raise RemovedMeanwhileError(path) from error
     image = image_of_checkpoint(
-        map(decode_record, checkpoint.values()),
+        map(read_for_replay, checkpoint.values()),
         end=end,
         last_contained_timestamp_ms=checkpoint.header.last_contained_log_timestamp,
     )

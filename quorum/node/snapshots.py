@@ -99,6 +99,7 @@ class Snapshots:
         self._turns_waited = 0
         self._bytes_since = opened.log.size_from(self._newest.offset) if self.held else opened.log.size_in_bytes
         self._last_ms = self._clean_ms = executor.clock.monotonic_ms
+        self._not_before_ms = executor.clock.monotonic_ms + config.settle_ms
         self.is_forced = False
         """One is taken as soon as there is anything new, whatever its size."""
 
@@ -128,8 +129,10 @@ class Snapshots:
         newest = self.held[-1].end.offset if self.held else 0
         if image.offset_and_epoch.offset <= newest or image.features.metadata_version is None:
             return None
-        if self._bytes_since >= self._config.max_new_record_bytes or self.is_forced:
+        if self.is_forced:
             return self._executor.clock.monotonic_ms
+        if self._bytes_since >= self._config.max_new_record_bytes:
+            return max(self._executor.clock.monotonic_ms, self._not_before_ms)
         return self._last_ms + self._config.max_interval_ms if self._config.max_interval_ms else None
 
     def step(self, *, must_hurry: bool) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from metadata_log.errors import MetadataLogError, UnknownRecordError
 from metadata_log.files import Files
 from metadata_log.image import MetadataImage, image_of_checkpoint
+from metadata_log.image.known_partitions import read_for_replay
 from metadata_log.offsets import OffsetAndEpoch
-from metadata_log.records import decode_record
 from metadata_log.snapshot import Checkpoint, read_checkpoint
 
 
@@ -25,7 +25,7 @@ def load_checkpoint(files: Files, path: str, end: OffsetAndEpoch) -> tuple[Check
     if end.offset == 0:
         return whole, MetadataImage.empty()
     image = image_of_checkpoint(
-        map(decode_record, whole.values()),
+        map(read_for_replay, whole.values()),
         end=end,
         last_contained_timestamp_ms=whole.header.last_contained_log_timestamp,
     )

@@ -78,7 +78,7 @@ def test_the_records_that_a_directory_was_formatted_with_are_in_every_image(coun
 def test_a_restarted_controller_goes_on_from_its_newest_checkpoint(entire_log: bool) -> None:
     """Leader and followers: the image is that of the checkpoint before a record of the log is known to be committed."""
     kept = {"retention_bytes": -1, "retention_ms": -1} if entire_log else {"retention_bytes": 1}
-    config = SnapshotConfig(max_new_record_bytes=800, **kept)
+    config = SnapshotConfig(max_new_record_bytes=800, settle_ms=0, **kept)
     cluster = Cluster(3, seed=1, log=LogConfig(segment_bytes=1000), snapshots=config)
     cluster.start()
     leader = cluster.elect()

@@ -227,6 +227,7 @@ def _with_snapshots(setup: Setup, chance: random.Random) -> Setup:
         max_interval_ms=chance.choice((0, 100, 1_500)),
         retention_bytes=chance.choice((0, 0, 3_000, -1)),
         retention_ms=chance.choice((-1, 500)),
+        settle_ms=0,
     )
     every_ms, at_ms, steps = chance.choice((100, 400, 2_000)), CALM_MS, list(setup.steps)
     while (at_ms := at_ms + 1 + int(chance.expovariate(1 / every_ms))) < setup.duration_ms:

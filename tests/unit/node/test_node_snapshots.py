@@ -23,7 +23,7 @@ from tests.support.simulated_node import Node
 
 DIRECTORY = f"{DATA}/{METADATA_DIRECTORY}"
 SMALL = LogConfig(segment_bytes=1000, cache_bytes=600)
-OFTEN = SnapshotConfig(max_new_record_bytes=800, retention_bytes=1)
+OFTEN = SnapshotConfig(max_new_record_bytes=800, retention_bytes=1, settle_ms=0)
 
 
 def _cluster(seed: int = 1, *, snapshots: SnapshotConfig = OFTEN) -> Cluster:
@@ -81,7 +81,7 @@ def test_every_replica_takes_snapshots_by_bytes_and_lets_the_log_before_them_go(
 
 
 def test_a_snapshot_is_what_the_log_says_at_its_end() -> None:
-    cluster = _cluster(snapshots=SnapshotConfig(max_new_record_bytes=500, retention_bytes=-1, retention_ms=-1))
+    cluster = _cluster(snapshots=SnapshotConfig(max_new_record_bytes=500, retention_bytes=-1, retention_ms=-1, settle_ms=0))
     _create(cluster, *(f"topic-{n}" for n in range(12)))
     _settle(cluster)
     for node in cluster.nodes:
@@ -95,6 +95,23 @@ def test_a_snapshot_is_what_the_log_says_at_its_end() -> None:
                 loaded = load_snapshot(node.files, f"{DIRECTORY}/{checkpoint_name(end)}", end)
                 assert loaded.image == replayer.image
         assert not ends
+
+
+def test_a_node_that_has_just_started_takes_none_for_a_while() -> None:
+    """Whoever comes back has other things to do: 2,000 bytes behind its newest snapshot, it waits for its time."""
+    cluster = _cluster(snapshots=SnapshotConfig(max_new_record_bytes=1 << 40, max_interval_ms=0, settle_ms=0))
+    _create(cluster, *(f"topic-{n}" for n in range(20)))
+    _settle(cluster)
+    cluster.snapshots = SnapshotConfig(max_new_record_bytes=2_000, max_interval_ms=0, settle_ms=5_000)
+    for node in cluster.nodes:
+        node.crash()
+    cluster.start()
+    _settle(cluster)
+    cluster.run_for(4_000)
+    assert all(node.executor.log.size_in_bytes > 2_000 for node in cluster.nodes)
+    assert not any(_taken(node) for node in cluster.nodes)
+    cluster.run_for(2_000)
+    assert all(len(_taken(node)) == 1 for node in cluster.nodes)
 
 
 def test_a_snapshot_is_taken_by_time_once_there_is_anything_new() -> None:
