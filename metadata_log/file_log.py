@@ -78,8 +78,6 @@ def open_log(
     if recover:
         _create_when_absent(files, directory, absent_start)
     recovered = recover_log(files, directory, index_interval_bytes=settings.index_interval_bytes, repair=recover)
-    if recover:
-        _tidy_indexes(files, directory, recovered.segments)
     return FileLog(files, directory, settings, recovered, writable=recover), recovered.report
 
 
@@ -94,15 +92,6 @@ def _create_when_absent(files: Files, directory: str, start: Offset) -> None:
         raise CorruptFileError(path, f"it tells of records, but every segment of the log is missing; {FETCH_ANEW}")
     files.open(f"{directory}/{segment_file(start)}", create=True, exclusive=True).close()
     files.fsync_dir(directory)
-
-
-def _tidy_indexes(files: Files, directory: str, segments: list[Segment]) -> None:
-    """Remove the active segment's index files, which the appends to come would make wrong; a clean stop writes them."""
-    for segment in segments[-1:]:
-        for suffix in (".index", ".timeindex"):
-            path = f"{directory}/{segment_file(segment.base_offset, suffix)}"
-            if files.exists(path):
-                files.unlink(path)
 
 
 class FileLog:

@@ -6,8 +6,8 @@ A write that a crash tore leaves a last batch that is incomplete or fails its ch
 after it: that was promised to nobody, is cut, and is reported. Anything else is damage to what may have been promised:
 a bad batch that a sound one follows, a sound batch in the wrong place, a missing segment, an epoch that the epoch
 history (which is durable before the first batch of an epoch is written) does not know, a log that ends before the
-history does. It is refused by file, position and offset, and nothing is changed. What the history says is judged in
-`recovered_epochs`.
+history does, or before the indexes that its node closed. It is refused by file, position and offset, and nothing is
+changed. What the history says is judged in `recovered_epochs`, what the indexes say in `recovered_indexes`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from metadata_log.files import FileHandle, Files, replace_file
 from metadata_log.log_writer import remove_segment
 from metadata_log.offsets import Offset
 from metadata_log.recovered_epochs import REFUSED, FoundLog, check_epochs
+from metadata_log.recovered_indexes import check_indexes
 from metadata_log.segment import Expected, Segment, SegmentIndex, next_sealed_batch, read_batches, segment_bases
 from metadata_log.segment import segment_file as file_of
 
@@ -85,7 +86,10 @@ def recover_log(files: Files, directory: str, *, index_interval_bytes: int, repa
             scan.refuse_if_followed(torn, bases[index + 1 :])
             scan.torn, scan.removed = torn, tuple(reversed(bases[index + 1 :]))
             break
-    in_order, complaint = check_epochs(files, directory, scan.found())
+    found = scan.found()
+    in_order, complaint = check_epochs(files, directory, found)
+    for last in scan.segments[-1:]:
+        check_indexes(files, directory, found, last)
     if repair:
         if not in_order:
             replace_file(files, f"{directory}/{EPOCH_FILE}", format_epochs(scan.epochs))
@@ -211,9 +215,19 @@ def _make_durable(files: Files, directory: str, scan: _Scan) -> None:
             handle.fdatasync()
         finally:
             handle.close()
+        _remove_indexes(files, directory, segment.base_offset)
     if files.exists(f"{directory}/{BEFORE_CUT_FILE}"):
         files.unlink(f"{directory}/{BEFORE_CUT_FILE}")
     files.fsync_dir(directory)
+
+
+def _remove_indexes(files: Files, directory: str, base: Offset) -> None:
+    """The active segment's, which the appends to come would make wrong; a clean stop writes them. Durably gone before
+    anything else is written: they would prove that what is truncated later was lost."""
+    for suffix in (".index", ".timeindex"):
+        path = f"{directory}/{file_of(base, suffix)}"
+        if files.exists(path):
+            files.unlink(path)
 
 
 def _repair(files: Files, directory: str, scan: _Scan) -> None:

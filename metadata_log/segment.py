@@ -161,6 +161,11 @@ class SegmentIndex:
             self._since_entry = 0
         self._since_entry += header.size_in_bytes
 
+    @property
+    def greatest_timestamp(self) -> int:
+        """In ms, of the batches taken note of; -1 without one."""
+        return self._max_timestamp
+
     def position_before(self, offset: int) -> int:
         """A position where a batch begins that is not after the one holding `offset`: read on from there."""
         # An entry names its batch's last offset, so the batch of the greatest entry below `offset` is a safe start.

@@ -37,11 +37,9 @@ class OpenLog(msgspec.Struct, kw_only=True):
         self.writer.close()
 
 
-def stage(log: FileLog, epoch: int, values: Sequence[bytes]) -> WriteOp:
+def stage(log: FileLog, epoch: int, values: Sequence[bytes], *, timestamp_ms: int = 1_700_000_000_000) -> WriteOp:
     """Stage one batch at the log's end."""
-    data = build_batch(
-        base_offset=log.log_end_offset, epoch=Epoch(epoch), timestamp_ms=1_700_000_000_000, values=values
-    )
+    data = build_batch(base_offset=log.log_end_offset, epoch=Epoch(epoch), timestamp_ms=timestamp_ms, values=values)
     return log.stage_append(data, (check_batch(data),))
 
 

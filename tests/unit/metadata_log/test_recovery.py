@@ -7,7 +7,7 @@ import pytest
 from metadata_log.errors import CorruptBatchError, CorruptFileError, UnsupportedBatchError
 from metadata_log.offsets import Offset
 from metadata_log.simulated_files import SimulatedFiles
-from tests.unit.metadata_log.log_support import DIRECTORY, FIRST_SEGMENT, bounds, contents, open_at
+from tests.unit.metadata_log.log_support import DIRECTORY, FIRST_SEGMENT, bounds, contents, open_at, stage
 from tests.unit.metadata_log.test_batch import batch_of, resealed
 
 EPOCHS = f"{DIRECTORY}/leader-epoch-checkpoint"
@@ -15,13 +15,19 @@ BATCHES = [(1, [b"a"] * 2), (1, [b"bb"]), (2, [b"ccc"] * 3), (2, [b"d"])]
 BOUNDS = [0, 2, 3, 6, 7]
 
 
-def filled(segment_bytes: int = 1 << 20) -> SimulatedFiles:
-    """Files with a log of `BATCHES`, stopped."""
+def killed(segment_bytes: int = 1 << 20) -> SimulatedFiles:
+    """Files with a log of `BATCHES`, whose node was killed."""
     files = SimulatedFiles()
     opened = open_at(files, segment_bytes=segment_bytes)
     for batch in BATCHES:
         opened.append(batch)
-    opened.stop()
+    return files
+
+
+def filled(segment_bytes: int = 1 << 20) -> SimulatedFiles:
+    """Files with a log of `BATCHES`, stopped."""
+    files = killed(segment_bytes)
+    open_at(files, segment_bytes=segment_bytes).stop()
     return files
 
 
@@ -46,7 +52,7 @@ def test_positions_are_those_of_the_batches() -> None:
 @pytest.mark.parametrize("rest", [b"", b"\x00" * 300, b"\x02" * 300, b"\xff" * 9])
 def test_a_log_cut_anywhere_keeps_every_whole_batch(rest: bytes) -> None:
     for size in range(len(WHOLE) + 1):
-        files = filled()
+        files = killed()
         write(files, FIRST_SEGMENT, WHOLE[:size] + rest)
         # The zeros may be just those that were cut off.
         whole = max(
@@ -75,6 +81,61 @@ def test_a_log_cut_anywhere_keeps_every_whole_batch(rest: bytes) -> None:
         opened.append((3, [b"after"]))
         again = open_at(files)
         assert (contents(again.log), again.report.warnings) == (contents(opened.log), ())
+
+
+STOPPED = [(1, b"a" * 40, 5), (1, b"b" * 70, 6), (1, b"c" * 90, 7), (1, b"d" * 20, 8)]
+"""Epoch, value and timestamp (ms) of batches, of which the third alone has an entry in the offset index."""
+
+
+def stopped() -> SimulatedFiles:
+    """Files with a log of `STOPPED`, whose node stopped."""
+    files = SimulatedFiles()
+    opened = open_at(files, index_interval_bytes=200)
+    for epoch, value, timestamp_ms in STOPPED:
+        opened.writer.execute([stage(opened.log, epoch, [value], timestamp_ms=timestamp_ms)])
+    opened.stop()
+    return files
+
+
+@pytest.mark.parametrize("kept", [(".index",), (".timeindex",), (".index", ".timeindex")])
+def test_a_log_that_was_cut_after_a_stop_is_refused(kept: tuple[str, ...]) -> None:
+    """At any byte, by what the indexes say that were closed then; nothing is changed."""
+    whole = stopped().content(FIRST_SEGMENT)
+    entries = len(stopped().content(FIRST_SEGMENT.replace(".log", ".index"))) // 8
+    assert entries == 1  # of the third batch: that the fourth was there, the time index alone says
+    fourth = whole.rindex((3).to_bytes(8, "big"))
+    for size in range(len(whole)):
+        files = stopped()
+        for suffix in {".index", ".timeindex"}.difference(kept):
+            files.unlink(FIRST_SEGMENT.replace(".log", suffix))
+        write(files, FIRST_SEGMENT, whole[:size])
+        if kept == (".index",) and size >= fourth:
+            assert open_at(files).log.log_end_offset == 3
+            continue
+        before = {name: files.content(f"{DIRECTORY}/{name}") for name in files.listdir(DIRECTORY)}
+        with pytest.raises(CorruptBatchError, match="it was cut since; nothing was cut") as caught:
+            open_at(files)
+        assert caught.value.file == "00000000000000000000.log"
+        assert {name: files.content(f"{DIRECTORY}/{name}") for name in files.listdir(DIRECTORY)} == before
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+def test_no_flipped_bit_of_an_index_keeps_a_whole_log_from_being_opened(suffix: str) -> None:
+    path = FIRST_SEGMENT.replace(".log", suffix)
+    for bit in range(8 * len(stopped().content(path))):
+        files = stopped()
+        files.rot(path, bit // 8, 1 << bit % 8)
+        assert open_at(files).log.log_end_offset == len(STOPPED)
+
+
+def test_what_a_truncation_takes_is_not_missed_after_the_next_crash() -> None:
+    """The indexes of the stop before are gone before anything is cut, whatever the power cut leaves."""
+    for draw in range(64):
+        files = stopped()
+        opened = open_at(files, index_interval_bytes=200)
+        opened.truncate(1)
+        files.crash(draw)
+        assert bounds(open_at(files).log) == [0, 1]
 
 
 def test_a_tail_of_zeros_says_so() -> None:
@@ -132,7 +193,7 @@ def test_damage_before_a_later_segment_is_refused() -> None:
 
 
 def test_a_torn_tail_before_empty_segments_is_cut_with_them() -> None:
-    files = filled(segment_bytes=1)
+    files = killed(segment_bytes=1)
     files.rot(f"{DIRECTORY}/00000000000000000006.log", 65, 1)
     write(files, f"{DIRECTORY}/00000000000000000007.log", b"")
     opened = open_at(files)

@@ -1,0 +1,70 @@
+"""The indexes that a stop left beside the last segment, held against the log that was found: a log that was cut since.
+
+Decides: exactly that. Must not know: how the log was read, and what becomes of the indexes.
+
+A node that stops closes the active segment's indexes, which then say how far its log reaches; one that opens a log
+takes them away before it writes anything, and so does whoever truncates it (`log_writer`), Kafka by giving them their
+full size again. So no crash leaves closed indexes beside a log that ends before their last entry: what they tell of was
+there, durable, and is lost. A replica that started without it might help to elect a leader that lacks what was
+committed.
+
+One flipped bit of an index is no such proof: an entry past the log's end has to stand behind the log's last byte, too,
+or to have a later time than all that the log holds.
+"""
+
+from __future__ import annotations
+
+import struct
+from itertools import pairwise
+from typing import Final
+
+from metadata_log.errors import CorruptBatchError
+from metadata_log.files import READ_WHOLE_LIMIT, Files
+from metadata_log.offsets import Offset
+from metadata_log.recovered_epochs import REFUSED, FoundLog
+from metadata_log.segment import Segment, segment_file
+
+_INDEX_ENTRY: Final = struct.Struct(">ii")
+_TIME_ENTRY: Final = struct.Struct(">qi")
+
+
+def check_indexes(files: Files, directory: str, log: FoundLog, last: Segment) -> None:
+    """Nothing, where the log reaches as far as its closed indexes say.
+
+    Raises:
+        CorruptBatchError: it ends before that.
+        OSError: an index cannot be read.
+    """
+    base = last.base_offset
+    name = segment_file(base, ".index")
+    for relative, position in _entries(files, f"{directory}/{name}", _INDEX_ENTRY)[-1:]:
+        if base + relative >= log.end and position >= log.position:
+            raise _cut(log, name, Offset(base + relative + 1))
+    name = segment_file(base, ".timeindex")
+    for time_ms, relative in _entries(files, f"{directory}/{name}", _TIME_ENTRY)[-1:]:
+        if base + relative >= log.end and time_ms > last.index.greatest_timestamp:
+            raise _cut(log, name, Offset(base + relative + 1))
+
+
+def _entries(files: Files, path: str, entry: struct.Struct) -> list[tuple[int, int]]:
+    """Of a closed index; none where it is open, in a Kafka that was killed, or no index at all."""
+    if not files.exists(path):
+        return []
+    handle = files.open(path, read_only=True)
+    try:
+        size = handle.size()
+        data = handle.pread(size, 0) if 0 < size <= READ_WHOLE_LIMIT and size % entry.size == 0 else b""
+    finally:
+        handle.close()
+    found: list[tuple[int, int]] = list(entry.iter_unpack(data))
+    rises = all(one[0] < two[0] and one[1] <= two[1] for one, two in pairwise(found))
+    return found if rises and any(data[-entry.size :]) else []
+
+
+def _cut(log: FoundLog, name: str, reach: Offset) -> CorruptBatchError:
+    what = (
+        f"the log ends here, but {name}, which its node wrote when it stopped, says that it reached {reach}: it was "
+        f"cut since; {REFUSED}. `kraft check` over all controllers says whether what is missing was committed, "
+        "`kraft recover inspect` what can be kept"
+    )
+    return CorruptBatchError(what, position=log.position, base_offset=log.end, file=segment_file(log.last_base))
