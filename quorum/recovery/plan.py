@@ -276,10 +276,12 @@ def _move_away(copies: Iterable[Copy]) -> list[Step]:
 
 
 def _replace(copy: Copy) -> Step:
-    """What to do about a damaged voter while a majority is sound."""
+    """What to do about a damaged voter while a majority is sound; with a false epoch it might start, and be elected."""
+    is_false = copy.stop is not None and copy.stop.false_epoch is not None
+    what = f"Never start {copy.label}" if is_false else f"{copy.label} does not start"
     return Step(
-        text=f"{copy.label} does not start: {fault_of(copy)}. Once the others lead, remove it from the voters, format "
-        "its directory anew, let it fetch the log, and add it again"
+        text=f"{what}: {fault_of(copy)}. Once the others lead, remove it from the voters, format its directory anew, "
+        "let it fetch the log, and add it again"
     )
 
 
@@ -331,13 +333,16 @@ def _majority_lost(known: Survey, repairs: tuple[Repair, ...], lack: str | None 
 
 def _chosen(known: Survey, repairs: Sequence[Repair]) -> tuple[Copy, Repair] | None:
     """The best copy that is possible; but a surviving voter goes before it that lacks nothing but NoOps and elections:
-    it keeps its directory and address, and a broker's copy may be ahead by a heartbeat of the last leader. One that
-    does not speak for its voter comes last: it may be ahead by an election that should not have been."""
+    it keeps its directory and address, and a broker's copy may be ahead by a heartbeat of the last leader. Then any
+    that loses nothing which another one would keep. One that does not speak for its voter comes last: it may be ahead
+    by an election that should not have been."""
     possible = [pair for pair in zip(known.copies, repairs, strict=True) if pair[1].refused is None]
     whole = [pair for pair in possible if not any(one.committed != "never" for one in pair[1].lost)]
     voters = [pair for pair in whole if known.is_voter(pair[0])]
-    mute = [one.copy for one in known.silent]
-    return next(iter([*voters, *(pair for pair in possible if pair[0] not in mute), *possible]), None)
+    mute, gone = [one.copy for one in known.silent], shortfalls(known)
+    lossless = [pair for pair in possible if all(one.committed == "never" or one in gone for one in pair[1].lost)]
+    spoken = [pair for pair in [*lossless, *possible] if pair[0] not in mute]
+    return next(iter([*voters, *spoken, *lossless, *possible]), None)
 
 
 _RESTORE = "kraft snapshot restore BACKUP DIR --node-id N --voters ID@HOST:PORT:DIRECTORY_ID"

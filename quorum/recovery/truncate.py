@@ -58,7 +58,7 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
             "the node fetch the log anew; where none is left that it could fetch it from, see kraft recover inspect of "
             "all copies"
         )
-    kept = msgspec.structs.replace(read_copy(files, own.place, until=to), short=own.short)
+    kept = msgspec.structs.replace(read_copy(files, own.place, until=to, confirmed=own.confirmed), short=own.short)
     if kept.state is None:
         raise RefusedError(
             f"{own.label} cannot be cut at {to}: {kept.problem or 'no checkpoint nor the beginning of the log is left'}"
