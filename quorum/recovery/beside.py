@@ -5,6 +5,8 @@ Decides: whether such a file is of newer software, or says nothing any more. Mus
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from metadata_log.directory import (
@@ -22,9 +24,11 @@ from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.quorum_state import VOTE_ADVICE
 from quorum.recovery.own_epochs import OwnEpochs
 
+NO_SUCH_FILE: Final = "there is no such file"
+
 
 class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A file that is there and says nothing usable, and why.
+    """A file that says nothing usable, or a `quorum-state` that is not there, and why.
 
     `is_newer`: software that we do not know wrote it.
     `is_foreign`: it can be read, and is another directory's.
@@ -64,6 +68,15 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     greatest_epoch: int
     epochs: OwnEpochs
     unread: tuple[Unread, ...]
+
+
+def without_vote(beside: Beside, metadata: str) -> Beside:
+    """The same of a directory whose log has records, where a `quorum-state` must be: what is not there says nothing."""
+    if beside.quorum_state is not None or beside.quorum_problem is not None:
+        return beside
+    gone = Unread(path=f"{metadata}/{QUORUM_STATE_FILE}", why=NO_SUCH_FILE, is_newer=False)
+    problem = f"{gone.path}: {NO_SUCH_FILE}, and its log has records: a vote may be forgotten"
+    return msgspec.structs.replace(beside, quorum_problem=problem, unread=(*beside.unread, gone))
 
 
 def read_beside(files: Files, metadata: str) -> Beside:

@@ -29,7 +29,7 @@ from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.history import Quorum, State, quorum_of
 from metadata_log.tools.one_moment import OneMoment, read_at_one_moment
 from metadata_log.tools.scan import Damage, Fault, scan
-from quorum.recovery.beside import read_beside
+from quorum.recovery.beside import read_beside, without_vote
 from quorum.recovery.checkpoints import damage_of, load_checkpoint
 from quorum.recovery.copies import Copy
 from quorum.recovery.copy_parts import (
@@ -329,6 +329,8 @@ class _Reader:
     def copy(self, used_by: int | None) -> Copy:
         """What was found; `used_by`: the process that runs there."""
         reach, beside = msgspec.structs.replace(self._reach, used_by=used_by), self._beside
+        if self._place.manifest is None and any(part.size > 0 for part in self._parts):
+            beside = without_vote(beside, self._place.metadata)
         is_short = reach.proved_end > self._end or self._end == 0
         return Copy(
             place=self._place,

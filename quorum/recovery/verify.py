@@ -145,9 +145,7 @@ def _problems(files: Files, known: Survey, copy: Copy) -> Iterator[str]:
     if copy.stop is not None and copy.stop.is_torn:
         yield f"its tail is torn, which a node cuts at its start: {copy.stop}"
     state = copy.quorum_state
-    if state is None and copy.quorum_problem is None:
-        yield "it has no quorum-state: a vote may be forgotten"
-    elif state is not None and state.leader_epoch < copy.end.epoch:
+    if state is not None and state.leader_epoch < copy.end.epoch:
         yield f"its quorum-state is of epoch {state.leader_epoch}, but its log of epoch {copy.end.epoch}"
     yield from _vote_problems(known, copy)
 
