@@ -113,14 +113,16 @@ def not_whole(known: Survey) -> tuple[str, ...]:
     return tuple(dict.fromkeys(said))
 
 
-def left_by_repairs(known: Survey, loses: Sequence[Excess]) -> list[str]:
-    """Sentences about what repairs of the log that is kept left behind on copies here, whatever audit files tell.
+def left_behind_here(known: Survey, loses: Sequence[Excess]) -> list[str]:
+    """Sentences about what the log that is kept lacks of what copies here hold, by a repair or otherwise, whatever
+    audit files tell; but for what was never committed.
 
     `loses`: what other copies hold and it does not.
     """
     beside = [copy.label for copy in known.copies if repair_beside(known.copies, copy) is not None]
-    left = [one for one in loses if (one.label in beside or one.is_uncompared) and one.committed != "never"]
-    return [f"{'' if one.is_uncompared else 'a repair left behind '}{one}" for one in left]
+    left = [one for one in loses if one.committed != "never"]
+    by_repair = [one.label in beside and not one.is_uncompared for one in left]
+    return [f"{'a repair left behind ' if is_so else ''}{one}" for one, is_so in zip(left, by_repair, strict=True)]
 
 
 def elsewhere(known: Survey) -> list[str]:

@@ -26,7 +26,7 @@ from quorum.recovery.copies import Copy
 from quorum.recovery.epoch_files import rebuild_epochs
 from quorum.recovery.faults import fault_of, lasting_fault, mend_first, mends
 from quorum.recovery.followers import left_behind, set_aside
-from quorum.recovery.kept_elsewhere import danger, endangered, keep_first, left_by_repairs, not_whole
+from quorum.recovery.kept_elsewhere import danger, endangered, keep_first, left_behind_here, not_whole
 from quorum.recovery.lent_checkpoint import borrow, or_lent
 from quorum.recovery.obstacles import obstacle, old_voters, outvoted
 from quorum.recovery.old_branch import is_past_repair
@@ -193,7 +193,7 @@ def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]
     situation = f"A majority of the voters is here and sound ({count})"
     best = max(sound, key=lambda copy: copy.rank)
     loses = [one for repair in repairs if repair.on == best.label for one in repair.lost]
-    lost = (*not_whole(known), *left_by_repairs(known, loses))
+    lost = (*not_whole(known), *left_behind_here(known, loses))
     if lost:
         situation += f". But metadata is lost, or may be: {'; '.join(lost)}."
     else:
@@ -338,8 +338,8 @@ def _chosen(known: Survey, repairs: Sequence[Repair]) -> tuple[Copy, Repair] | N
     by an election that should not have been."""
     possible = [pair for pair in zip(known.copies, repairs, strict=True) if pair[1].refused is None]
     whole = [pair for pair in possible if not any(one.committed != "never" for one in pair[1].lost)]
-    voters = [pair for pair in whole if known.is_voter(pair[0])]
     mute, gone = [one.copy for one in known.silent], shortfalls(known)
+    voters = sorted((pair for pair in whole if known.is_voter(pair[0])), key=lambda pair: pair[0] in mute)
     lossless = [pair for pair in possible if all(one.committed == "never" or one in gone for one in pair[1].lost)]
     spoken = [pair for pair in [*lossless, *possible] if pair[0] not in mute]
     return next(iter([*voters, *spoken, *lossless, *possible]), None)

@@ -14,7 +14,7 @@ from quorum.recovery.copies import Copy
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import Inspection, inspect_copies
-from quorum.recovery.kept_elsewhere import left_by_repairs
+from quorum.recovery.kept_elsewhere import left_behind_here
 from quorum.recovery.places import find_place
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
@@ -125,4 +125,4 @@ def test_what_nothing_joins_may_be_lost() -> None:
     apart = msgspec.structs.replace(known, copies=(late, old))
     (lost,) = excess(files, apart, late)
     assert (lost.start, lost.end, lost.committed, lost.is_uncompared) == (0, int(old.end.offset), "may", True)
-    assert left_by_repairs(apart, [lost]) == [str(lost)]
+    assert left_behind_here(apart, [lost]) == [str(lost)]
