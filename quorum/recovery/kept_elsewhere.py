@@ -6,6 +6,7 @@ Decides: whether a start of the voters could destroy it. Must not know: which re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import msgspec
 
@@ -20,6 +21,8 @@ from quorum.recovery.old_branch import repair_beside
 from quorum.recovery.once_held import holds, is_last, let_go_by
 from quorum.recovery.survey import Excess, Survey
 
+HELD_NOWHERE: Final = "that no copy here holds"
+"""What a repair says of records that it may lose, and its audit file ever after: other copies may be here by then."""
 _COMMITTED = {"was": "committed", "partly": "committed in part"}
 
 
@@ -108,7 +111,8 @@ def not_whole(known: Survey) -> tuple[str, ...]:
             if done.new_epoch is None or done.may_lose is None:
                 continue
             if known.best.end.epoch >= done.new_epoch:
-                said.append(f"{name_of(copy, done)} may have lost, as it said then, {done.may_lose}")
+                then = done.may_lose.replace(HELD_NOWHERE, "that no copy held which was named then")
+                said.append(f"{name_of(copy, done)} may have lost, as it said then, {then}")
     said += elsewhere(known)
     return tuple(dict.fromkeys(said))
 

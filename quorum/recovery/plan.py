@@ -26,7 +26,7 @@ from quorum.recovery.copies import Copy
 from quorum.recovery.epoch_files import rebuild_epochs
 from quorum.recovery.faults import fault_of, lasting_fault, mend_first, mends
 from quorum.recovery.followers import left_behind, set_aside
-from quorum.recovery.kept_elsewhere import danger, endangered, keep_first, left_behind_here, not_whole
+from quorum.recovery.kept_elsewhere import HELD_NOWHERE, danger, endangered, keep_first, left_behind_here, not_whole
 from quorum.recovery.lent_checkpoint import borrow, or_lent
 from quorum.recovery.obstacles import obstacle, old_voters, outvoted
 from quorum.recovery.old_branch import is_past_repair
@@ -152,7 +152,7 @@ def may_lose(known: Survey, kept: Copy) -> str | None:
     if known.undecided is not None:  # whoever dropped that change went on from before it, while this log grew
         return (
             f"records that a majority with voters {absent} acknowledged, past offset {known.bounds.lower} where this "
-            "log may have parted from theirs, and that no copy here holds: how many, and since when, cannot be known"
+            f"log may have parted from theirs, and {HELD_NOWHERE}: how many, and since when, cannot be known"
         )
     since = f"after {time_text(kept.last_timestamp_ms)}" if kept.last_timestamp_ms >= 0 else "at any time"
     return (
