@@ -233,5 +233,7 @@ def show_verification(output: OutputFormat, found: Verification, checked: Sequen
         print("Nothing is wrong: a controller starts from what is here.")
     for warning in found.warnings:
         print(f"WARNING: {warning}.")
+    for note in found.notes:
+        print(f"NOTE: {note}.")
     for line in step_lines(found.steps, "Next:"):
         print(line)

@@ -28,6 +28,7 @@ from quorum.recovery.inspect import Unjudged, read_each
 from quorum.recovery.journal import again, pending
 from quorum.recovery.kept_elsewhere import danger, elsewhere, endangered, gone, is_fetched_again
 from quorum.recovery.obstacles import undo_lines, with_repair
+from quorum.recovery.running import use_of
 from quorum.recovery.survey import Survey, survey
 from quorum.recovery.undo import with_undoable
 
@@ -47,7 +48,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
     """All of them: `problems` of each alone and of all together, what was left out, and what to do next.
 
-    `warnings`: what is lost of the metadata, though all of them may be started.
+    `warnings`: what is lost of the metadata, though all of them may be started; and which of them are in use.
+    `notes`: what a start mends by itself, in the directories `unfinished`.
     `unreached`: directories that a repair, which others have, has not reached, or in which it was undone; and those
     that do not speak for their voters.
     """
@@ -58,11 +60,13 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[Unjudged, ...] = ()
     warnings: tuple[str, ...] = ()
     unreached: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
 
     def explains(self, found: Finding) -> bool:
-        """Whether a finding of `kraft check` is told among `problems` already, with what to do about it."""
-        inside = any((found.file or "").startswith(f"{path}/") for path in self.unreached)
-        return found.kind == "voter_set_back" and inside
+        """Whether a finding of `kraft check` is told already, with what to do about it."""
+        told = {"voter_set_back": self.unreached, "torn_tail": self.unfinished}.get(found.kind, ())
+        return any((found.file or "").startswith(f"{path}/") for path in told)
 
     def beside(self, checked: Iterable[Finding]) -> tuple[Verification, list[Finding]]:
         """With what `kraft check` found, but for what is told already: what no start has to wait for is among the
@@ -89,6 +93,7 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
     known = with_undoable(files, survey(copies))
     found = tuple(_verified(files, known, copy) for copy in copies)
     half = unreached(known)
+    torn = [copy for copy in copies if copy.stop is not None and copy.stop.is_torn and copy.place.manifest is None]
     verification = Verification(
         directories=found,
         problems=tuple(_together(files, known)),
@@ -99,6 +104,10 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
             *(() if half is None else (copy.place.log_dir for copy in half[1])),
             *(one.copy.place.log_dir for one in known.silent),
         ),
+        notes=tuple(
+            f"{copy.label} ends in an unfinished write: the next start cuts it off: {copy.stop}" for copy in torn
+        ),
+        unfinished=tuple(copy.place.log_dir for copy in (*torn, *known.in_use)),
     )
     if not verification.is_sound:
         return verification
@@ -142,8 +151,6 @@ def _problems(files: Files, known: Survey, copy: Copy) -> Iterator[str]:
         yield fault
     if copy.place.manifest is not None:
         return
-    if copy.stop is not None and copy.stop.is_torn:
-        yield f"its tail is torn, which a node cuts at its start: {copy.stop}"
     state = copy.quorum_state
     if state is not None and state.leader_epoch < copy.end.epoch:
         yield f"its quorum-state is of epoch {state.leader_epoch}, but its log of epoch {copy.end.epoch}"
@@ -192,6 +199,11 @@ def _warnings(known: Survey) -> Iterator[str]:
     if known.told_by.voters is None:
         yield from filter(None, [told_of_clone(known).strip().removesuffix(".")])
     yield from (said for copy in known.copies for said in copy.audited.unread)
+    for copy in known.in_use:
+        yield (
+            f"{copy.label} is {use_of(copy)}: what is said of it holds so far. Stop it, and verify once more, before "
+            "anything is started or repaired"
+        )
 
 
 def _reached(files: Files, known: Survey) -> Iterator[str]:

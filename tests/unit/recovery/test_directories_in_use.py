@@ -131,3 +131,29 @@ def test_no_repair_beside_a_voter_that_runs(bench: Bench, capsys: pytest.Capture
     with held_by_another(other / ".lock") as holder:
         assert run([*words, "--timeout", "0.3"]) != 0
     assert f"node 2 ({other}) is in use: a node runs on it (pid {holder}), and it votes" in capsys.readouterr().err
+
+
+def verified(capsys: pytest.CaptureFixture[str], *paths: Path) -> str:
+    assert run(["recover", "verify", *map(str, paths)]) == 0
+    return capsys.readouterr().out
+
+
+def test_verify_says_which_directory_is_in_use(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [bench.node("basic", node) for node in (1, 2, 3)]
+    with last_segment(nodes[0]).open("ab") as log:
+        log.write(b"\0\0\0\0\0\0\0\x5f\0\0\1")
+    with held_by_another(nodes[0] / ".lock") as holder:
+        said = verified(capsys, *nodes)
+    assert f"WARNING: node 1 ({nodes[0]}) is in use: a node runs on it (pid {holder}): what is said of it" in said
+    assert "unfinished write" not in said
+
+
+def test_an_unfinished_write_is_a_note_of_verify(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [bench.node("basic", node) for node in (1, 2, 3)]
+    assert "NOTE" not in verified(capsys, *nodes)
+    with last_segment(nodes[0]).open("ab") as log:
+        log.write(b"\0\0\0\0\0\0\0\x5f\0\0\1")
+    said = verified(capsys, *nodes)
+    assert f"NOTE: node 1 ({nodes[0]}) ends in an unfinished write: the next start cuts it off" in said
+    assert said.count("unfinished write") == 1
+    assert "Start these controllers" in said
