@@ -30,7 +30,7 @@ from quorum.recovery.alone import alone_line
 from quorum.recovery.changes import Content, FileChange, Rewrite
 from quorum.recovery.clones import of_the_clone
 from quorum.recovery.copies import Copy
-from quorum.recovery.errors import RefusedError
+from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.homes import home_of, take_home
 from quorum.recovery.inspect import read_copies
 from quorum.recovery.journal import DONE, JOURNAL_FILE, NEW_SUFFIX, audits, refuse_pending, work_root_of
@@ -110,7 +110,7 @@ def _identity(files: Files, new: NewController) -> MetaProperties | None:
     refuse_pending(files, path)
     made = [one for one in audits(files, work_root_of(path)).records if one.state == DONE]
     if made and made[-1].action == "from-broker" and segment_bases(list(files_in(files, path))):
-        raise RefusedError(
+        raise AlreadyDoneError(
             f"{path} holds a metadata log already, the result of `kraft recover from-broker` of {made[-1].at}: start "
             "the controller, or take it back first (kraft recover undo)"
         )

@@ -18,6 +18,7 @@ from quorum.recovery.advice import command, undo_line
 from quorum.recovery.changes import Content, FileChange, Rewrite, sha256_of
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError, WrongOptionError
+from quorum.recovery.follow_up import TOGETHER
 from quorum.recovery.journal import (
     BACKUP_DIRECTORY,
     DONE,
@@ -39,8 +40,6 @@ from quorum.recovery.request import Proposal
 from quorum.recovery.survey import Survey
 
 UNDO: Final = "undo"
-TOGETHER: Final = "log_dirs"
-"""Among a record's facts: all directories that one command has repaired."""
 
 
 def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:

@@ -23,6 +23,7 @@ from quorum.recovery.clones import addresses_of_first, told_of_clone
 from quorum.recovery.copies import Copy
 from quorum.recovery.electing import elects, unreached
 from quorum.recovery.faults import fault_of
+from quorum.recovery.follow_up import steps_left
 from quorum.recovery.homes import homes_of, take_home
 from quorum.recovery.inspect import Unjudged, read_each
 from quorum.recovery.journal import again, pending
@@ -114,7 +115,9 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
     voters = known.told_by.voters
     electing = [copy for copy in copies if elects(known, copy)]
     homes = homes_of(electing, voters, brokers_of(known)) if len(electing) > 1 else []
-    return msgspec.structs.replace(verification, steps=(*take_home(homes), bring_back(is_ours(voters), len(copies))))
+    left = steps_left(files, known, electing or copies)
+    steps = left or [*take_home(homes), bring_back(is_ours(voters), len(copies))]
+    return msgspec.structs.replace(verification, steps=tuple(steps))
 
 
 def _verified(files: Files, known: Survey, copy: Copy) -> Verified:
