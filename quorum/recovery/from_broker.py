@@ -168,9 +168,12 @@ def _voters(known: Survey, chosen: Copy, new: NewController, own: MetaProperties
             "nobody would find the new controller: say where it listens, --endpoint LISTENER://HOST:PORT"
         )
     refuse_other_listeners(chosen.voters, new.endpoints)
-    directory_id = own.directory_id if own is not None and own.directory_id is not None else new.directory_id
-    key = ReplicaKey(node_id=NodeId(new.node_id), directory_id=directory_id)
+    key = ReplicaKey(node_id=NodeId(new.node_id), directory_id=_directory_of(new, own))
     return VoterSet.of([Voter(key=key, endpoints=new.endpoints)])
+
+
+def _directory_of(new: NewController, own: MetaProperties | None) -> DirectoryId:
+    return own.directory_id if own is not None and own.directory_id is not None else new.directory_id
 
 
 def _proposal(
@@ -195,7 +198,9 @@ def _proposal(
         yield from new_epoch_files(chosen, batch, present, epoch=ahead.epoch, state=state)
         yield from _identity_files(files, ahead, new, own, request)
 
-    rewrite = Rewrite(action="from-broker", log_dir=new.log_dir, changes=merged(changes()), facts=ahead.facts(voters))
+    key = ReplicaKey(node_id=NodeId(node_id), directory_id=_directory_of(new, own))
+    facts = ahead.facts(voters, own=key)
+    rewrite = Rewrite(action="from-broker", log_dir=new.log_dir, changes=merged(changes()), facts=facts)
     others = ahead.others([node_id])
     return ahead.proposal(
         "from-broker",
