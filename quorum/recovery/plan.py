@@ -30,6 +30,7 @@ from quorum.recovery.kept_elsewhere import HELD_NOWHERE, danger, endangered, kee
 from quorum.recovery.lent_checkpoint import borrow, or_lent
 from quorum.recovery.obstacles import obstacle, old_voters, outvoted
 from quorum.recovery.old_branch import is_past_repair
+from quorum.recovery.other_disks import not_here
 from quorum.recovery.related import is_comparable
 from quorum.recovery.repair_steps import before_repair, steps_for
 from quorum.recovery.running import running_voters, situation_of, steps_of
@@ -301,7 +302,8 @@ def _majority_lost(known: Survey, repairs: tuple[Repair, ...], lack: str | None 
     """`lack`: where it is not simply that."""
     chosen, situation = _chosen(known, repairs), lack
     size, needed = len(known.voters), majority_of(len(known.voters))
-    absent = f"; not here: {', '.join(f'voter {one}' for one in known.absent_voters)}." if known.absent_voters else "."
+    gone = not_here(known)
+    absent = f"; not here: {', '.join(gone)}." if gone else "."
     if not known.voters:
         situation = "No majority of the voters is known to be here and sound: no copy here says who votes."
     elif situation is None:

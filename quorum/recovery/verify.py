@@ -10,10 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from metadata_log.directory import META_PROPERTIES_FILE
 from metadata_log.errors import CorruptFileError
 from metadata_log.files import Files
-from metadata_log.ids import id_text
 from metadata_log.image import UnwritableMetadataError
 from metadata_log.image.hash import image_hash
 from metadata_log.tools.findings import Finding, is_well
@@ -29,6 +27,7 @@ from quorum.recovery.inspect import Unjudged, read_each
 from quorum.recovery.journal import again, pending
 from quorum.recovery.kept_elsewhere import danger, elsewhere, endangered, gone, is_fetched_again
 from quorum.recovery.obstacles import undo_lines, with_repair
+from quorum.recovery.other_disks import other_disks
 from quorum.recovery.running import use_of
 from quorum.recovery.survey import Survey, survey
 from quorum.recovery.undo import with_undoable
@@ -157,20 +156,7 @@ def _problems(files: Files, known: Survey, copy: Copy) -> Iterator[str]:
     state = copy.quorum_state
     if state is not None and state.leader_epoch < copy.end.epoch:
         yield f"its quorum-state is of epoch {state.leader_epoch}, but its log of epoch {copy.end.epoch}"
-    yield from _vote_problems(known, copy)
-
-
-def _vote_problems(known: Survey, copy: Copy) -> Iterator[str]:
-    voters, identity = known.told_by.voters or copy.voters, copy.place.identity
-    if voters is None or identity is None or known.is_voter(copy):
-        return
-    named = voters.get(identity.node_id)
-    if named is not None and named.key.directory_id != identity.directory_id:
-        own = "no directory.id" if identity.directory_id is None else id_text(identity.directory_id)
-        yield (
-            f"node {identity.node_id} votes with directory {id_text(named.key.directory_id)}, but "
-            f"{META_PROPERTIES_FILE} has {own}: it has no vote"
-        )
+    yield from (str(one) for one in other_disks(known) if one.copy is copy)
 
 
 def _together(files: Files, known: Survey) -> Iterator[str]:
