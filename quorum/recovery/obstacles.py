@@ -249,7 +249,7 @@ def old_voters(known: Survey) -> list[Step]:
     return [
         Step(
             text=f"Never start {names} from these directories: they hold the voters from before the repair of "
-            f"{done.label}, and would elect by those."
+            f"{done.label}, and would elect by those"
             f"{' Is it they who are to go on, take that back instead, and inspect all once more' if lines else ''}",
             commands=lines,
         )
