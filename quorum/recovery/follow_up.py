@@ -56,10 +56,14 @@ def steps_left(files: Files, known: Survey, copies: Sequence[Copy]) -> list[Step
 
 
 def _last(files: Files, log_dir: str) -> Record | None:
+    """None also where the audit files cannot be read, which is said elsewhere."""
     root = work_root_of(log_dir)
     if not files.exists(root) or not files.is_dir(root):
         return None
-    left = standing(of_directory(files, audits(files, root).records, log_dir))
+    try:
+        left = standing(of_directory(files, audits(files, root).records, log_dir))
+    except OSError:
+        return None
     return left[-1] if left else None
 
 

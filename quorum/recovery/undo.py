@@ -208,8 +208,11 @@ def _told_together(files: Files, record: Record, work_root: str) -> Iterator[str
 
 
 def _was_taken_back(files: Files, record: Record, log_dir: str, root: str) -> bool:
-    """Whether what `record` tells of was done in this directory, too, and undone."""
-    known = audits(files, root).records if files.exists(root) and files.is_dir(root) else ()
+    """Whether what `record` tells of was done in this directory, too, and undone; not, where that cannot be read."""
+    try:
+        known = audits(files, root).records if files.exists(root) and files.is_dir(root) else ()
+    except OSError:
+        return False
     own = of_directory(files, [one for one in known if one.state == DONE], log_dir)
     same = [one for one in own if one.command == record.command and one.facts.get(TOGETHER) == record.facts[TOGETHER]]
     return bool(same) and same[-1] not in standing(own)
