@@ -46,6 +46,7 @@ from quorum.recovery.copy_parts import (
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.let_go import audited_of
 from quorum.recovery.named_nodes import NamedNodes
+from quorum.recovery.own_epochs import OwnEpochs
 from quorum.recovery.places import Place
 from quorum.recovery.reach import Reach, reach_of
 
@@ -72,7 +73,9 @@ def read_copy(
         if not moment.names and not may_be_blank:
             raise RefusedError(f"{place.log_dir} holds no metadata log: give the directory that has one")
         reach = reach_of(moment, place) if moment.names and until is None else Reach()
-        reader = _Reader(moment, place, until, reach, confirmed)
+        # A running node may have come to an epoch before its log's length was taken, and after its files were read.
+        own = msgspec.structs.replace(read_beside(files, place.metadata).epochs, confirmed=confirmed)
+        reader = _Reader(moment, place, until, reach, own)
         reader.choose_checkpoint(list(moment.names))
         for base in segment_bases(list(moment.names)):
             reader.read_segment(int(base))
@@ -86,14 +89,10 @@ def read_copy(
 class _Reader:
     """The fold over one copy's files."""
 
-    def __init__(
-        self, files: Files, place: Place, until: int | None, reach: Reach, confirmed: frozenset[EpochStart]
-    ) -> None:
+    def __init__(self, files: Files, place: Place, until: int | None, reach: Reach, own: OwnEpochs) -> None:
         self._files, self._place, self._until, self._reach = files, place, until, reach
         self._beside = read_beside(files, place.metadata)
-        self._epochs = Epochs(
-            false_starts=reach.false_starts, own=msgspec.structs.replace(self._beside.epochs, confirmed=confirmed)
-        )
+        self._epochs = Epochs(false_starts=reach.false_starts, own=own)
         self._checkpoints: list[CheckpointFile] = []
         self._origin: CheckpointFile | None = None
         self._state: State | None = None
