@@ -50,7 +50,9 @@ AcceptLoss = Annotated[
 ]
 AcceptLostVote = Annotated[
     bool,
-    typer.Option("--accept-lost-vote", help="A quorum-state cannot be read: an epoch or vote in it may be forgotten."),
+    typer.Option(
+        "--accept-lost-vote", help="A quorum-state is gone or unreadable: an epoch or vote in it may be forgotten."
+    ),
 ]
 EpochGap = Annotated[
     int,

@@ -25,17 +25,17 @@ from quorum.cli.recover_options import author
 from quorum.cli.recover_owner import NewOwner, give_audits, give_to_owner, owner_of_new
 from quorum.cli.recover_places import refuse_places, with_warnings_of_places, work_root
 from quorum.cli.recover_show import step_lines
-from quorum.recovery.advice import undo_line
+from quorum.recovery.advice import undo_line, verify_line
 from quorum.recovery.carry_out import carry_out, clear_away, remedy
 from quorum.recovery.changes import make_directories
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.follow_up import recorded, tells_steps
 from quorum.recovery.journal import JOURNAL_FILE, Record, pending
 from quorum.recovery.leavings import sweep
 from quorum.recovery.places import find_target
 from quorum.recovery.request import Proposal
 from quorum.recovery.resume import Asked, resume
 from quorum.recovery.resume import is_all as is_all_of
-from quorum.recovery.undo import TOGETHER
 
 
 def run_repair(
@@ -77,10 +77,10 @@ def run_repair(
             return
         try:
             proposal = propose(files)
-        except AlreadyDoneError:
+        except AlreadyDoneError as error:
             if finished:
                 return
-            raise
+            raise _with_what_follows(files, error, known) from error
         proposal = proposal if owner is None else owner.told(proposal)
         changes = _changes(files, proposal, work)
         if not apply:
@@ -88,6 +88,13 @@ def run_repair(
             return
         records = _carry_out(files, proposal, made, work, held, owner)
     _tell_what_was_done(output, proposal, changes, finished, records)
+
+
+def _with_what_follows(files: Files, error: AlreadyDoneError, log_dirs: Sequence[str]) -> AlreadyDoneError:
+    """The same, with where the steps are told again that follow what was done."""
+    if not any(tells_steps(files, path) for path in log_dirs):
+        return error
+    return AlreadyDoneError(f"{error}. What follows the repair that was done: {verify_line(log_dirs)}")
 
 
 def _changes(files: Files, proposal: Proposal, work: Path | None) -> tuple[str, ...]:
@@ -174,11 +181,7 @@ def _carry_out(
         sweep(files, log_dir, work_root(log_dir, work))
     records = []
     by = author()
-    together = [rewrite.log_dir for rewrite in proposal.rewrites]
-    for proposed in proposal.rewrites:
-        rewrite = proposed
-        if len(together) > 1:
-            rewrite = msgspec.structs.replace(proposed, facts={**proposed.facts, TOGETHER: together})
+    for rewrite in recorded(proposal):
         new = made.get(rewrite.log_dir, ())
         if rewrite.log_dir not in made and owner is not None:
             new = (LOCK_FILE,) if files.exists(rewrite.log_dir) else (LOCK_FILE, ".")

@@ -21,6 +21,7 @@ from quorum.recovery.faults import fault_of
 from quorum.recovery.inspect import Inspection
 from quorum.recovery.kept_elsewhere import gone
 from quorum.recovery.old_branch import repair_beside
+from quorum.recovery.other_disks import not_here, other_disks
 from quorum.recovery.plan import Plan
 from quorum.recovery.request import unlisted
 from quorum.recovery.running import use_of
@@ -57,8 +58,10 @@ def show_inspection(found: Inspection) -> None:
         print(f"NOT COMPARED: {pair}. Nothing that is said here of one holds for the other.")
     if known.undecided is not None:
         print(f"NOT DECIDED: {known.undecided}.")
-    if known.absent_voters or known.absent_brokers:
-        absent = [*(f"voter {node}" for node in known.absent_voters), *(f"broker {n}" for n in known.absent_brokers)]
+    for disk in other_disks(known):
+        print(f"NO VOTE: {disk}.")
+    absent = [*not_here(known), *(f"broker {node}" for node in known.absent_brokers)]
+    if absent:
         print(f"No copy here: {', '.join(absent)}.")
     for line in (
         *(f"NOT LISTED: {said}." for said in unlisted(known)),
@@ -162,6 +165,7 @@ def inspection_data(found: Inspection) -> dict[str, object]:
         "let_go": list(map(str, gone(known))),
         "not_listed": list(unlisted(known)),
         "not_counted": list(map(str, known.silent)),
+        "other_disks": list(map(str, other_disks(known))),
         "conflicts": list(map(str, known.conflicts)),
         "uncompared": list(map(str, known.uncompared)),
         "copies": [_copy_data(known, copy) for copy in known.copies],
@@ -233,5 +237,7 @@ def show_verification(output: OutputFormat, found: Verification, checked: Sequen
         print("Nothing is wrong: a controller starts from what is here.")
     for warning in found.warnings:
         print(f"WARNING: {warning}.")
+    for note in found.notes:
+        print(f"NOTE: {note}.")
     for line in step_lines(found.steps, "Next:"):
         print(line)

@@ -104,9 +104,12 @@ def start_line(*, ours: bool) -> str:
 
 def check_result(log_dirs: Sequence[str]) -> Step:
     """Verify what a repair has left; of all directories that it changed at once."""
-    return Step(
-        text="Check the result before anything starts", commands=(command("kraft", "recover", "verify", *log_dirs),)
-    )
+    return Step(text="Check the result before anything starts", commands=(verify_line(log_dirs),))
+
+
+def verify_line(log_dirs: Sequence[str]) -> str:
+    """The command that looks at what was repaired."""
+    return command("kraft", "recover", "verify", *log_dirs)
 
 
 def never_again(gone: Sequence[int], brokers: Collection[int] = (), of_old: str | None = None) -> str:

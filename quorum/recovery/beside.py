@@ -5,6 +5,8 @@ Decides: whether such a file is of newer software, or says nothing any more. Mus
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from metadata_log.directory import (
@@ -15,14 +17,18 @@ from metadata_log.directory import (
     read_quorum_state,
 )
 from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
+from metadata_log.epochs import EpochStart
 from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files import Files, read_file
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.quorum_state import VOTE_ADVICE
+from quorum.recovery.own_epochs import OwnEpochs
+
+NO_SUCH_FILE: Final = "there is no such file"
 
 
 class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A file that is there and says nothing usable, and why.
+    """A file that says nothing usable, or a `quorum-state` that is not there, and why.
 
     `is_newer`: software that we do not know wrote it.
     `is_foreign`: it can be read, and is another directory's.
@@ -55,12 +61,22 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """All of them. `greatest_epoch`: that any knows; -1 without one."""
+    """All of them. `greatest_epoch`: that any knows; -1 without one. `epochs`: what tells of them besides the log."""
 
     quorum_state: QuorumState | None
     quorum_problem: str | None
     greatest_epoch: int
+    epochs: OwnEpochs
     unread: tuple[Unread, ...]
+
+
+def without_vote(beside: Beside, metadata: str) -> Beside:
+    """The same of a directory whose log has records, where a `quorum-state` must be: what is not there says nothing."""
+    if beside.quorum_state is not None or beside.quorum_problem is not None:
+        return beside
+    gone = Unread(path=f"{metadata}/{QUORUM_STATE_FILE}", why=NO_SUCH_FILE, is_newer=False)
+    problem = f"{gone.path}: {NO_SUCH_FILE}, and its log has records: a vote may be forgotten"
+    return msgspec.structs.replace(beside, quorum_problem=problem, unread=(*beside.unread, gone))
 
 
 def read_beside(files: Files, metadata: str) -> Beside:
@@ -71,6 +87,7 @@ def read_beside(files: Files, metadata: str) -> Beside:
     """
     state, problem, epoch = None, None, -1
     unread: list[Unread] = []
+    known: tuple[EpochStart, ...] = ()
     try:
         state = read_quorum_state(files, metadata)
         epoch = -1 if state is None else int(state.leader_epoch)
@@ -80,11 +97,19 @@ def read_beside(files: Files, metadata: str) -> Beside:
     path = f"{metadata}/{EPOCH_FILE}"
     try:
         known = parse_epochs(read_file(files, path), path).entries if files.exists(path) else ()
-        epoch = max((epoch, *(int(entry.epoch) for entry in known)))
     except CorruptFileError as error:
         unread.append(_unread(error))
     unread += _strange_topic(files, metadata)
-    return Beside(quorum_state=state, quorum_problem=problem, greatest_epoch=epoch, unread=tuple(unread))
+    return Beside(
+        quorum_state=state,
+        quorum_problem=problem,
+        greatest_epoch=max((epoch, *(int(entry.epoch) for entry in known))),
+        epochs=OwnEpochs(
+            latest=None if state is None else int(state.leader_epoch),
+            starts={int(entry.start_offset): int(entry.epoch) for entry in known},
+        ),
+        unread=tuple(unread),
+    )
 
 
 def _strange_topic(files: Files, metadata: str) -> list[Unread]:

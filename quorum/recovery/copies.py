@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from metadata_log.directory import QuorumState
+from metadata_log.epochs import EpochStart
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import OffsetAndEpoch
@@ -37,7 +38,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         quorum_problem, unread: why quorum-state, and which files beside the log, say nothing usable.
         greatest_epoch: of any batch, checkpoint, leader or vote in it or beside it; no `Stop.false_epoch`.
         committed_before: see `ReplicaExtent`.
-        elections: all that its log tells of, repairs among them.
+        elections: all that its log tells of and nothing denies, repairs among them.
         last_timestamp_ms: of the last safe batch; -1 without one.
         sums: of each safe batch, for comparing copies.
         proved_end: up to where its log once reached, by what stands beside or behind the safe part; at least `end`.
@@ -46,6 +47,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         audited: what repairs of it let go, by the audit files beside it.
         behind: who is named behind the damage, in what can be read there.
         used_by: the process that runs on the directory, see `Reach`: then `end` is so far.
+        confirmed: epochs that are believed for other nodes' logs, see `OwnEpochs`.
     """
 
     place: Place
@@ -74,6 +76,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     audited: Audited = Audited()
     behind: NamedNodes = NamedNodes()
     used_by: int | None
+    confirmed: frozenset[EpochStart] = frozenset()
 
     @property
     def label(self) -> str:

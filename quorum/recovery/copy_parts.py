@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -19,6 +18,8 @@ from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.records import ControlRecord, LeaderChangeMessage, VotersRecord, decode_control
 from metadata_log.segment import LocatedBatch, segment_file
 from metadata_log.snapshot import checkpoint_name
+from metadata_log.tools.chain_facts import Election
+from quorum.recovery.own_epochs import OwnEpochs
 
 _NOOP: Final = b"\x14\x00\x00\x00\x01\x08\x01\x14\x00\x00\x00"
 """The one record of an idle leader's batch: no key, a value of 4 bytes (frame 1, NoOp, version 0), no headers."""
@@ -101,23 +102,39 @@ class PassedOver(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return str(self.stop)
 
 
-def stop_before(batch: LocatedBatch, file: str, end: int, epoch: int, false_starts: Sequence[int]) -> Stop | None:
+class Epochs(msgspec.Struct, frozen=True, kw_only=True):
+    """What tells which epochs of a log are false: `false_starts`, what follows them; `own`, the files beside it."""
+
+    false_starts: tuple[int, ...]
+    own: OwnEpochs
+
+    def fault(self, batch: LocatedBatch, before: int) -> str | None:
+        """Why a batch cannot be of its epoch, or None; `before`: the epoch of the one before, no greater."""
+        epoch, offset, is_led = int(batch.header.partition_leader_epoch), int(batch.header.base_offset), leads(batch)
+        if epoch == before:
+            return f"another LeaderChange stands amid epoch {epoch}" if is_led else None
+        if offset in self.false_starts:
+            return f"epoch {epoch} begins here, and the next batch is of an earlier one"
+        return unled_epoch(batch, before, is_led=is_led) or (self.own.denial(epoch, offset) if is_led else None)
+
+    def believes(self, election: Election) -> bool:
+        """Whether a leader was elected who is told of by the log."""
+        return election.offset not in self.false_starts and self.own.denial(election.epoch, election.offset) is None
+
+
+def stop_before(batch: LocatedBatch, file: str, end: int, epoch: int, epochs: Epochs) -> Stop | None:
     """Why a batch does not go on from a safe part with this end and last epoch (-1: none yet), or None."""
     header = batch.header
     false_epoch = None
     if header.base_offset != end:
         what = f"a batch of offset {header.base_offset} stands where {end} is due"
-    elif header.partition_leader_epoch == epoch:
-        return None
     elif header.partition_leader_epoch < epoch:
         what = f"epoch {header.partition_leader_epoch} comes after epoch {epoch}"
     else:
-        unled = unled_epoch(batch, epoch, is_led=leads(batch))
-        if header.base_offset in false_starts:
-            unled = f"epoch {header.partition_leader_epoch} begins here, and the next batch is of an earlier one"
-        if unled is None:
+        fault = epochs.fault(batch, epoch)
+        if fault is None:
             return None
-        what, false_epoch = unled, int(header.partition_leader_epoch)
+        what, false_epoch = fault, int(header.partition_leader_epoch)
     return Stop(file=file, position=batch.position, offset=end, what=what, is_torn=False, false_epoch=false_epoch)
 
 

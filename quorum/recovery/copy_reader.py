@@ -10,28 +10,32 @@ goes on soundly from that checkpoint's end.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 
 import msgspec
 
 from metadata_log.batch import BatchHeader
 from metadata_log.directory_lock import LOCK_FILE
+from metadata_log.epochs import EpochStart
 from metadata_log.errors import MetadataLogError, UnknownRecordError
 from metadata_log.files import Files
 from metadata_log.image import MetadataImage, Replayer, ReplayError
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.snapshot import checkpoint_name, parse_checkpoint_name
+from metadata_log.tools.chain_facts import Election
 from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.history import Quorum, State, quorum_of
 from metadata_log.tools.one_moment import OneMoment, read_at_one_moment
 from metadata_log.tools.scan import Damage, Fault, scan
-from quorum.recovery.beside import read_beside
+from quorum.recovery.beside import read_beside, without_vote
 from quorum.recovery.checkpoints import damage_of, load_checkpoint
 from quorum.recovery.copies import Copy
 from quorum.recovery.copy_parts import (
     BatchSums,
     CheckpointFile,
+    Epochs,
     PassedOver,
     SegmentPart,
     Stop,
@@ -42,14 +46,22 @@ from quorum.recovery.copy_parts import (
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.let_go import audited_of
 from quorum.recovery.named_nodes import NamedNodes
+from quorum.recovery.own_epochs import OwnEpochs
 from quorum.recovery.places import Place
 from quorum.recovery.reach import Reach, reach_of
 
 
-def read_copy(files: Files, place: Place, *, until: int | None = None, may_be_blank: bool = False) -> Copy:
+def read_copy(
+    files: Files,
+    place: Place,
+    *,
+    until: int | None = None,
+    may_be_blank: bool = False,
+    confirmed: frozenset[EpochStart] = frozenset(),
+) -> Copy:
     """Read a copy. `until`: only up to that offset, as if the log ended there.
 
-    `may_be_blank`: the directory may be formatted and no more.
+    `may_be_blank`: the directory may be formatted and no more. `confirmed`: epochs that other nodes' logs have.
 
     Raises:
         RefusedError: there is no metadata log, or `until` lies within a batch or outside.
@@ -61,12 +73,14 @@ def read_copy(files: Files, place: Place, *, until: int | None = None, may_be_bl
         if not moment.names and not may_be_blank:
             raise RefusedError(f"{place.log_dir} holds no metadata log: give the directory that has one")
         reach = reach_of(moment, place) if moment.names and until is None else Reach()
-        reader = _Reader(moment, place, until, reach.false_starts)
+        # A running node may have come to an epoch before its log's length was taken, and after its files were read.
+        own = msgspec.structs.replace(read_beside(files, place.metadata).epochs, confirmed=confirmed)
+        reader = _Reader(moment, place, until, reach, own)
         reader.choose_checkpoint(list(moment.names))
         for base in segment_bases(list(moment.names)):
             reader.read_segment(int(base))
         reader.check_end()
-        return reader.copy(msgspec.structs.replace(reach, used_by=used_by))
+        return reader.copy(used_by)
 
     copy = read_at_one_moment(files, place.metadata, read)
     return copy if until is not None else msgspec.structs.replace(copy, audited=audited_of(files, place))
@@ -75,8 +89,10 @@ def read_copy(files: Files, place: Place, *, until: int | None = None, may_be_bl
 class _Reader:
     """The fold over one copy's files."""
 
-    def __init__(self, files: Files, place: Place, until: int | None, false_starts: tuple[int, ...]) -> None:
-        self._files, self._place, self._until, self._false_starts = files, place, until, false_starts
+    def __init__(self, files: Files, place: Place, until: int | None, reach: Reach, own: OwnEpochs) -> None:
+        self._files, self._place, self._until, self._reach = files, place, until, reach
+        self._beside = read_beside(files, place.metadata)
+        self._epochs = Epochs(false_starts=reach.false_starts, own=own)
         self._checkpoints: list[CheckpointFile] = []
         self._origin: CheckpointFile | None = None
         self._state: State | None = None
@@ -108,6 +124,8 @@ class _Reader:
             if is_due and (end.offset > 0 or first in (0, None)):
                 found = self._read_checkpoint(found)
             self._checkpoints.append(found)
+        own = msgspec.structs.replace(self._epochs.own, reached=frozenset(int(end.epoch) for end in ends))
+        self._epochs = msgspec.structs.replace(self._epochs, own=own)
         if self._origin is None and first == 0:
             self._state = State(replayer=Replayer.start(MetadataImage.empty()), quorum=Quorum())
         elif self._origin is None and first is not None:
@@ -185,7 +203,7 @@ class _Reader:
         offset, epoch = int(origin.end.offset), int(origin.end.epoch)
         if (header.next_offset, header.partition_leader_epoch) == (offset, epoch):
             at = found.position + header.size_in_bytes
-        elif stop_before(found, path, offset, epoch, self._false_starts) is None:
+        elif stop_before(found, path, offset, epoch, self._epochs) is None:
             at = found.position
         else:
             return None
@@ -211,7 +229,7 @@ class _Reader:
     def _takes(self, found: LocatedBatch, path: str) -> bool:
         """Whether it belongs to the safe part."""
         header = found.header
-        stop = stop_before(found, path, self._end, self._epoch, self._false_starts) if self._is_open else None
+        stop = stop_before(found, path, self._end, self._epoch, self._epochs) if self._is_open else None
         if stop is None or stop.false_epoch is None:
             self._greatest_epoch = max(self._greatest_epoch, int(header.partition_leader_epoch))
         if self._stop is not None:
@@ -301,10 +319,18 @@ class _Reader:
                 f"{self._end}"
             )
 
-    def copy(self, reach: Reach) -> Copy:
-        """What was found; `reach`: what proves more."""
+    def _believed(self, elections: Iterable[Election]) -> Iterator[Election]:
+        stop = self._stop
+        for one in elections:
+            if self._epochs.believes(one) and (stop is None or stop.offset != one.offset):
+                yield one
+
+    def copy(self, used_by: int | None) -> Copy:
+        """What was found; `used_by`: the process that runs there."""
+        reach, beside = msgspec.structs.replace(self._reach, used_by=used_by), self._beside
+        if self._place.manifest is None and any(part.size > 0 for part in self._parts):
+            beside = without_vote(beside, self._place.metadata)
         is_short = reach.proved_end > self._end or self._end == 0
-        beside = read_beside(self._files, self._place.metadata)
         return Copy(
             place=self._place,
             start_offset=self._start or 0,
@@ -323,7 +349,7 @@ class _Reader:
             unread=beside.unread,
             greatest_epoch=max(self._greatest_epoch, beside.greatest_epoch),
             committed_before=self._committed_before,
-            elections=reach.elections,
+            elections=tuple(self._believed(reach.elections)),
             last_timestamp_ms=self._timestamp,
             sums=self._sums,
             proved_end=max(reach.proved_end, self._end),
@@ -331,4 +357,5 @@ class _Reader:
             repair=self._repair,
             behind=self._behind,
             used_by=reach.used_by,
+            confirmed=self._epochs.own.confirmed,
         )

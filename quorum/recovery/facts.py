@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from metadata_log.ids import id_text
+from metadata_log.ids import ReplicaKey, id_text
 from metadata_log.voters import VoterSet
 from quorum.recovery.copies import Copy
 from quorum.recovery.liveness import Answer
@@ -25,14 +25,17 @@ def facts_of(
     asked: Sequence[Answer] = (),
     epoch: int | None = None,
     voters: VoterSet | None = None,
+    own: ReplicaKey | None = None,
 ) -> dict[str, object]:
-    """As plain data."""
-    identity = kept.place.identity
-    directory_id = None if identity is None else identity.directory_id
+    """As plain data. `own`: whose directory is changed, where that is not the copy that is kept."""
+    kept_key = kept.place.key
     return {
         "cluster_id": known.cluster_id,
-        "node_id": kept.node_id,
-        "directory_id": None if directory_id is None else id_text(directory_id),
+        "node_id": kept.node_id if own is None else int(own.node_id),
+        "directory_id": _directory_id(own or kept_key),
+        "kept_copy": {
+            "path": kept.place.log_dir, "node_id": kept.node_id, "directory_id": _directory_id(kept_key)
+        },
         "kept_end_offset": int(kept.end.offset),
         "kept_epoch": int(kept.end.epoch),
         "greatest_known_epoch": known.greatest_epoch,
@@ -50,3 +53,7 @@ def facts_of(
         "may_lose": may_lose,
         "asked": list(map(str, asked)),
     }  # fmt: skip
+
+
+def _directory_id(key: ReplicaKey | None) -> str | None:
+    return id_text(key.directory_id) if key is not None and any(key.directory_id) else None

@@ -30,7 +30,7 @@ from quorum.recovery.alone import alone_line
 from quorum.recovery.changes import Content, FileChange, Rewrite
 from quorum.recovery.clones import of_the_clone
 from quorum.recovery.copies import Copy
-from quorum.recovery.errors import RefusedError
+from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.homes import home_of, take_home
 from quorum.recovery.inspect import read_copies
 from quorum.recovery.journal import DONE, JOURNAL_FILE, NEW_SUFFIX, audits, refuse_pending, work_root_of
@@ -110,7 +110,7 @@ def _identity(files: Files, new: NewController) -> MetaProperties | None:
     refuse_pending(files, path)
     made = [one for one in audits(files, work_root_of(path)).records if one.state == DONE]
     if made and made[-1].action == "from-broker" and segment_bases(list(files_in(files, path))):
-        raise RefusedError(
+        raise AlreadyDoneError(
             f"{path} holds a metadata log already, the result of `kraft recover from-broker` of {made[-1].at}: start "
             "the controller, or take it back first (kraft recover undo)"
         )
@@ -168,9 +168,12 @@ def _voters(known: Survey, chosen: Copy, new: NewController, own: MetaProperties
             "nobody would find the new controller: say where it listens, --endpoint LISTENER://HOST:PORT"
         )
     refuse_other_listeners(chosen.voters, new.endpoints)
-    directory_id = own.directory_id if own is not None and own.directory_id is not None else new.directory_id
-    key = ReplicaKey(node_id=NodeId(new.node_id), directory_id=directory_id)
+    key = ReplicaKey(node_id=NodeId(new.node_id), directory_id=_directory_of(new, own))
     return VoterSet.of([Voter(key=key, endpoints=new.endpoints)])
+
+
+def _directory_of(new: NewController, own: MetaProperties | None) -> DirectoryId:
+    return own.directory_id if own is not None and own.directory_id is not None else new.directory_id
 
 
 def _proposal(
@@ -195,7 +198,9 @@ def _proposal(
         yield from new_epoch_files(chosen, batch, present, epoch=ahead.epoch, state=state)
         yield from _identity_files(files, ahead, new, own, request)
 
-    rewrite = Rewrite(action="from-broker", log_dir=new.log_dir, changes=merged(changes()), facts=ahead.facts(voters))
+    key = ReplicaKey(node_id=NodeId(node_id), directory_id=_directory_of(new, own))
+    facts = ahead.facts(voters, own=key)
+    rewrite = Rewrite(action="from-broker", log_dir=new.log_dir, changes=merged(changes()), facts=facts)
     others = ahead.others([node_id])
     return ahead.proposal(
         "from-broker",

@@ -10,10 +10,13 @@ from collections.abc import Sequence
 
 import msgspec
 
+from metadata_log.epochs import EpochStart
 from metadata_log.errors import MetadataLogError
 from metadata_log.files import Files
+from metadata_log.offsets import Epoch, Offset
 from quorum.recovery.advice import Step
 from quorum.recovery.copies import Copy
+from quorum.recovery.copy_parts import Stop
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.journal import again
@@ -66,7 +69,31 @@ def read_copies(files: Files, paths: Sequence[str]) -> list[Copy]:
     for path in paths:
         place = _new_place(files, path, places)
         places[os.path.realpath(place.metadata)] = place
-    return [read_copy(files, place) for place in places.values()]
+    return confirmed(files, [read_copy(files, place) for place in places.values()])
+
+
+def confirmed(files: Files, copies: Sequence[Copy]) -> list[Copy]:
+    """The same, with all read once more that end before an epoch which their own files deny and other nodes' logs have:
+    then those files are older than the log, as where it was copied from a running node."""
+    return [_with_confirmed(files, copy, copies) for copy in copies]
+
+
+def _with_confirmed(files: Files, copy: Copy, copies: Sequence[Copy]) -> Copy:
+    others = [other for other in copies if other.node_id != copy.node_id]
+    stop = copy.stop
+    if stop is None or stop.false_epoch is None or not any(_begins(other, stop) for other in others):
+        return copy
+    starts = [(span.epoch, span.start_offset) for other in others for span in other.spans]
+    starts.append((stop.false_epoch, stop.offset))
+    known = frozenset(EpochStart(epoch=Epoch(epoch), start_offset=Offset(offset)) for epoch, offset in starts)
+    return read_copy(files, copy.place, confirmed=known)
+
+
+def _begins(copy: Copy, stop: Stop) -> bool:
+    """Whether this log has the epoch there that another one's files deny, be it that its own do, too."""
+    own = copy.stop
+    is_same = own is not None and (own.false_epoch, own.offset) == (stop.false_epoch, stop.offset)
+    return is_same or copy.epoch_at(stop.offset) == stop.false_epoch
 
 
 def _new_place(files: Files, path: str, known: dict[str, Place]) -> Place:
@@ -115,7 +142,9 @@ def read_each(files: Files, paths: Sequence[str]) -> Reading:
         said = "; ".join([*(one.problem for one in unjudged), *(_finish_first(one) for one in interrupted)])
         raise RefusedError(f"none of these directories can be judged: {said}")
     copies, foreign = _of_one_cluster(copies)
-    return Reading(copies=tuple(copies), unjudged=(*unjudged, *foreign), interrupted=tuple(interrupted))
+    return Reading(
+        copies=tuple(confirmed(files, copies)), unjudged=(*unjudged, *foreign), interrupted=tuple(interrupted)
+    )
 
 
 def inspect_copies(files: Files, paths: Sequence[str]) -> Inspection:

@@ -6,6 +6,7 @@ Decides: whether a start of the voters could destroy it. Must not know: which re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import msgspec
 
@@ -20,6 +21,8 @@ from quorum.recovery.old_branch import repair_beside
 from quorum.recovery.once_held import holds, is_last, let_go_by
 from quorum.recovery.survey import Excess, Survey
 
+HELD_NOWHERE: Final = "that no copy here holds"
+"""What a repair says of records that it may lose, and its audit file ever after: other copies may be here by then."""
 _COMMITTED = {"was": "committed", "partly": "committed in part"}
 
 
@@ -108,19 +111,22 @@ def not_whole(known: Survey) -> tuple[str, ...]:
             if done.new_epoch is None or done.may_lose is None:
                 continue
             if known.best.end.epoch >= done.new_epoch:
-                said.append(f"{name_of(copy, done)} may have lost, as it said then, {done.may_lose}")
+                then = done.may_lose.replace(HELD_NOWHERE, "that no copy held which was named then")
+                said.append(f"{name_of(copy, done)} may have lost, as it said then, {then}")
     said += elsewhere(known)
     return tuple(dict.fromkeys(said))
 
 
-def left_by_repairs(known: Survey, loses: Sequence[Excess]) -> list[str]:
-    """Sentences about what repairs of the log that is kept left behind on copies here, whatever audit files tell.
+def left_behind_here(known: Survey, loses: Sequence[Excess]) -> list[str]:
+    """Sentences about what the log that is kept lacks of what copies here hold, by a repair or otherwise, whatever
+    audit files tell; but for what was never committed.
 
     `loses`: what other copies hold and it does not.
     """
     beside = [copy.label for copy in known.copies if repair_beside(known.copies, copy) is not None]
-    left = [one for one in loses if (one.label in beside or one.is_uncompared) and one.committed != "never"]
-    return [f"{'' if one.is_uncompared else 'a repair left behind '}{one}" for one in left]
+    left = [one for one in loses if one.committed != "never"]
+    by_repair = [one.label in beside and not one.is_uncompared for one in left]
+    return [f"{'a repair left behind ' if is_so else ''}{one}" for one, is_so in zip(left, by_repair, strict=True)]
 
 
 def elsewhere(known: Survey) -> list[str]:

@@ -1,7 +1,8 @@
 """What must be settled before any repair is chosen, and before anything starts.
 
 Decides: whether there is such a thing, and what settles it: a repair that was interrupted, copies that contradict each
-other, a repair that some directories have and others have not. Must not know: which repair follows.
+other, a repair that some directories have and others have not, or that passed over what was committed. Must not know:
+which repair follows.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from quorum.recovery.conflicts import Conflict
 from quorum.recovery.copies import Copy
 from quorum.recovery.electing import elects, unreached
 from quorum.recovery.journal import AUDIT_FILE, JOURNAL_FILE, Record, again, audits, pending, work_root_of
+from quorum.recovery.once_held import let_go_by
 from quorum.recovery.places import HELD_SUFFIX, Place
-from quorum.recovery.survey import Survey
+from quorum.recovery.survey import Survey, excess
 
 _TWO_CLUSTERS: Final = Step(
     text="Inspect the copies of each cluster by themselves. A clone gets a cluster id of its own before anything "
@@ -89,9 +91,11 @@ def obstacle(files: Files, known: Survey) -> Obstacle | None:
     if grave:
         return _rivalry(known, grave) if any(one.repairs for one in grave) else _contradiction(known, grave)
     half = unreached(known)
-    if half is not None and any(known.is_voter(copy) for copy in half[1]):
+    if half is None:
+        return None
+    if any(known.is_voter(copy) for copy in half[1]):
         return _half_done(files, known, *half)
-    return None
+    return _dropped(files, known, *half)
 
 
 def outvoted(known: Survey) -> tuple[Copy, ...]:
@@ -189,6 +193,34 @@ def _half_done(files: Files, known: Survey, done: Copy, behind: tuple[Copy, ...]
     )
 
 
+def _dropped(files: Files, known: Survey, done: Copy, behind: Sequence[Copy]) -> Obstacle | None:
+    """Of a repair that can be taken back, and passed over what was committed and nobody had said is to be lost."""
+    lines = undo_lines(known, with_repair(known, done))
+    accepted = [lost for _, lost in let_go_by(done)]
+    missed = [
+        one
+        for one in excess(files, known, done)
+        if one.says_something and one.committed in ("was", "partly")
+        if not any(lost.epoch == one.epoch and lost.start <= one.start and lost.end >= one.end for lost in accepted)
+    ]
+    if not lines or not missed:
+        return None
+    begun = -1 if done.repair is None else int(done.repair.epoch)
+    names = ", ".join(copy.label for copy in behind)
+    return Obstacle(
+        situation=f"The repair that began epoch {begun} on {done.label} passed over what was committed and stands on "
+        f"copies here: {'; '.join(map(str, missed))}. Nothing has started from it yet.",
+        steps=(
+            Step(text="Start nothing, and take that repair back", commands=lines),
+            _look_again(copy.place.log_dir for copy in known.copies),
+            Step(
+                text=f"Only where all that is to be lost, go on with {done.label} instead: keep copies of {names} for "
+                "good, and never start anything from these directories"
+            ),
+        ),
+    )
+
+
 def _said_by(files: Files, done: Copy) -> tuple[str, ...]:
     """The command that began the last epoch of `done`, by its audit file; none where that is not there."""
     log_dir, begun = done.place.log_dir, None if done.repair is None else int(done.repair.epoch)
@@ -217,7 +249,7 @@ def old_voters(known: Survey) -> list[Step]:
     return [
         Step(
             text=f"Never start {names} from these directories: they hold the voters from before the repair of "
-            f"{done.label}, and would elect by those."
+            f"{done.label}, and would elect by those"
             f"{' Is it they who are to go on, take that back instead, and inspect all once more' if lines else ''}",
             commands=lines,
         )

@@ -12,6 +12,7 @@ import msgspec
 
 from metadata_log.directory import QuorumState
 from metadata_log.files import Files
+from metadata_log.ids import ReplicaKey
 from metadata_log.voters import Endpoint, VoterSet
 from quorum.recovery.advice import Step, check_result
 from quorum.recovery.changes import FileChange, Rewrite
@@ -57,8 +58,8 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     is_begun: bool = False
 
-    def facts(self, voters: VoterSet | None = None) -> dict[str, object]:
-        """For the audit file."""
+    def facts(self, voters: VoterSet | None = None, *, own: ReplicaKey | None) -> dict[str, object]:
+        """For the audit file of the directory of `own`."""
         return facts_of(
             self.known,
             self.kept,
@@ -67,6 +68,7 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
             asked=self.asked,
             epoch=self.epoch,
             voters=voters,
+            own=own,
         )
 
     def log_into(self, files: Files, copy: Copy, batch: bytes, state: QuorumState) -> tuple[FileChange, ...]:

@@ -26,10 +26,11 @@ from quorum.recovery.copies import Copy
 from quorum.recovery.epoch_files import rebuild_epochs
 from quorum.recovery.faults import fault_of, lasting_fault, mend_first, mends
 from quorum.recovery.followers import left_behind, set_aside
-from quorum.recovery.kept_elsewhere import danger, endangered, keep_first, left_by_repairs, not_whole
+from quorum.recovery.kept_elsewhere import HELD_NOWHERE, danger, endangered, keep_first, left_behind_here, not_whole
 from quorum.recovery.lent_checkpoint import borrow, or_lent
 from quorum.recovery.obstacles import obstacle, old_voters, outvoted
 from quorum.recovery.old_branch import is_past_repair
+from quorum.recovery.other_disks import not_here
 from quorum.recovery.related import is_comparable
 from quorum.recovery.repair_steps import before_repair, steps_for
 from quorum.recovery.running import running_voters, situation_of, steps_of
@@ -152,7 +153,7 @@ def may_lose(known: Survey, kept: Copy) -> str | None:
     if known.undecided is not None:  # whoever dropped that change went on from before it, while this log grew
         return (
             f"records that a majority with voters {absent} acknowledged, past offset {known.bounds.lower} where this "
-            "log may have parted from theirs, and that no copy here holds: how many, and since when, cannot be known"
+            f"log may have parted from theirs, and {HELD_NOWHERE}: how many, and since when, cannot be known"
         )
     since = f"after {time_text(kept.last_timestamp_ms)}" if kept.last_timestamp_ms >= 0 else "at any time"
     return (
@@ -193,7 +194,7 @@ def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]
     situation = f"A majority of the voters is here and sound ({count})"
     best = max(sound, key=lambda copy: copy.rank)
     loses = [one for repair in repairs if repair.on == best.label for one in repair.lost]
-    lost = (*not_whole(known), *left_by_repairs(known, loses))
+    lost = (*not_whole(known), *left_behind_here(known, loses))
     if lost:
         situation += f". But metadata is lost, or may be: {'; '.join(lost)}."
     else:
@@ -276,10 +277,12 @@ def _move_away(copies: Iterable[Copy]) -> list[Step]:
 
 
 def _replace(copy: Copy) -> Step:
-    """What to do about a damaged voter while a majority is sound."""
+    """What to do about a damaged voter while a majority is sound; with a false epoch it might start, and be elected."""
+    is_false = copy.stop is not None and copy.stop.false_epoch is not None
+    what = f"Never start {copy.label}" if is_false else f"{copy.label} does not start"
     return Step(
-        text=f"{copy.label} does not start: {fault_of(copy)}. Once the others lead, remove it from the voters, format "
-        "its directory anew, let it fetch the log, and add it again"
+        text=f"{what}: {fault_of(copy)}. Once the others lead, remove it from the voters, format its directory anew, "
+        "let it fetch the log, and add it again"
     )
 
 
@@ -299,7 +302,8 @@ def _majority_lost(known: Survey, repairs: tuple[Repair, ...], lack: str | None 
     """`lack`: where it is not simply that."""
     chosen, situation = _chosen(known, repairs), lack
     size, needed = len(known.voters), majority_of(len(known.voters))
-    absent = f"; not here: {', '.join(f'voter {one}' for one in known.absent_voters)}." if known.absent_voters else "."
+    gone = not_here(known)
+    absent = f"; not here: {', '.join(gone)}." if gone else "."
     if not known.voters:
         situation = "No majority of the voters is known to be here and sound: no copy here says who votes."
     elif situation is None:
@@ -331,13 +335,16 @@ def _majority_lost(known: Survey, repairs: tuple[Repair, ...], lack: str | None 
 
 def _chosen(known: Survey, repairs: Sequence[Repair]) -> tuple[Copy, Repair] | None:
     """The best copy that is possible; but a surviving voter goes before it that lacks nothing but NoOps and elections:
-    it keeps its directory and address, and a broker's copy may be ahead by a heartbeat of the last leader. One that
-    does not speak for its voter comes last: it may be ahead by an election that should not have been."""
+    it keeps its directory and address, and a broker's copy may be ahead by a heartbeat of the last leader. Then any
+    that loses nothing which another one would keep. One that does not speak for its voter comes last: it may be ahead
+    by an election that should not have been."""
     possible = [pair for pair in zip(known.copies, repairs, strict=True) if pair[1].refused is None]
     whole = [pair for pair in possible if not any(one.committed != "never" for one in pair[1].lost)]
-    voters = [pair for pair in whole if known.is_voter(pair[0])]
-    mute = [one.copy for one in known.silent]
-    return next(iter([*voters, *(pair for pair in possible if pair[0] not in mute), *possible]), None)
+    mute, gone = [one.copy for one in known.silent], shortfalls(known)
+    voters = sorted((pair for pair in whole if known.is_voter(pair[0])), key=lambda pair: pair[0] in mute)
+    lossless = [pair for pair in possible if all(one.committed == "never" or one in gone for one in pair[1].lost)]
+    spoken = [pair for pair in [*lossless, *possible] if pair[0] not in mute]
+    return next(iter([*voters, *spoken, *lossless, *possible]), None)
 
 
 _RESTORE = "kraft snapshot restore BACKUP DIR --node-id N --voters ID@HOST:PORT:DIRECTORY_ID"

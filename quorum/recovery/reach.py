@@ -23,7 +23,7 @@ from quorum.recovery.places import Place
 class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Up to where the log once reached, at least its end; `short`: how that is proven, where it ends before that.
 
-    `elections`: all that its log tells of; but for those at `false_starts`, whose epoch is wrong.
+    `elections`: all that its log tells of; `false_starts`: where what follows shows an epoch to be wrong.
     `used_by`: the process that runs on the directory, 0 where its id is not told; None: none does.
     """
 
@@ -65,7 +65,7 @@ def reach_of(files: Files, place: Place) -> Reach:
         short=said,
         destroyed=destroyed,
         suspects=frozenset(found.file for found in report.findings if found.file is not None),
-        elections=tuple(one for one in report.elections if one.offset not in report.false_starts),
+        elections=report.elections,
         false_starts=report.false_starts,
     )
 

@@ -27,10 +27,13 @@ from quorum.recovery.faults import trim_line
 from quorum.recovery.journal import refuse_pending
 from quorum.recovery.new_log import epochs_of
 from quorum.recovery.places import find_target
+from quorum.recovery.reach import reach_of
 from quorum.recovery.request import Proposal, refuse_damaged, refuse_newer_files
 from quorum.recovery.survey import survey
 
 _INTERVAL_BYTES: Final = 4096
+_TIME_INDEX: Final = ".timeindex"
+_TIME_ENTRY_BYTES: Final = 12
 
 
 def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
@@ -87,10 +90,13 @@ def _said(changes: Sequence[FileChange]) -> str:
 
 
 def _changes(files: Files, own: Copy) -> Iterator[FileChange]:
+    wrong = reach_of(files, own.place).suspects
     for part in own.segments:
         for suffix, data in _indexes(files, own, part):
             name = segment_file(part.base, suffix)
-            if not _is_as(files, f"{own.place.metadata}/{name}", data):
+            path = f"{own.place.metadata}/{name}"
+            is_true = suffix == _TIME_INDEX and path not in wrong and _tells_more(files, path, data)
+            if not is_true and not _is_as(files, path, data):
                 yield FileChange(name=f"{METADATA_DIRECTORY}/{name}", content=Content(data=data))
     if not _has_epochs(files, own):
         data = format_epochs(epochs_of(own))
@@ -106,7 +112,7 @@ def _indexes(files: Files, own: Copy, part: SegmentPart) -> list[tuple[str, byte
                 index.on_batch(found.header, found.position)
     finally:
         handle.close()
-    return [(".index", index.index_bytes()), (".timeindex", index.time_index_bytes())]
+    return [(".index", index.index_bytes()), (_TIME_INDEX, index.time_index_bytes())]
 
 
 def _is_as(files: Files, path: str, data: bytes) -> bool:
@@ -115,6 +121,13 @@ def _is_as(files: Files, path: str, data: bytes) -> bool:
         return True  # made anew by whoever starts
     held = read_file(files, path)
     return held.startswith(data) and not any(held[len(data) :])
+
+
+def _tells_more(files: Files, path: str, data: bytes) -> bool:
+    """Whether a time index has as many entries as `data`, or more: Kafka makes one also where a segment is closed, and
+    where a node was stopped. Where all of them are true, it serves as well."""
+    held = read_file(files, path).rstrip(b"\0") if files.exists(path) else b""
+    return len(held) > max(len(data) - _TIME_ENTRY_BYTES, 0)
 
 
 def _has_epochs(files: Files, own: Copy) -> bool:

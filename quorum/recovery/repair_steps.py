@@ -26,6 +26,7 @@ from quorum.recovery.clones import clone_of, fence_of_clone
 from quorum.recovery.copies import Copy
 from quorum.recovery.electing import elects_once_cut
 from quorum.recovery.followers import left_behind, set_aside
+from quorum.recovery.other_disks import absent_voters
 from quorum.recovery.survey import Excess, Survey
 
 
@@ -45,7 +46,7 @@ def before_repair(known: Survey, fit: Sequence[Copy], *, asks_brokers: bool) -> 
 
 def _look_for(known: Survey, fit: Sequence[Copy]) -> list[Step]:
     """Voters that are only not named need no repair, and no copy shows whether they are lost or live elsewhere."""
-    absent = known.absent_voters
+    absent = absent_voters(known)
     if not absent:
         return []
     many, names = len(absent) > 1, _and(absent)

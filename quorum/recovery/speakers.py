@@ -7,7 +7,7 @@ was not on that voter, and that the node may vote from there. A copy that does n
 no upper bound of what was committed, and no proof that something never was, neither by itself nor by an election that
 it made possible. It does not speak where it holds nothing and others do (a disk that was formatted anew), where a newer
 copy of the voter is here, where its epoch is older than one in which, by another log, its node led or voted, where it
-elected a leader who lacked what was committed, or where a majority of the voters lack that.
+elected a leader who lacked what was committed or what an elector holds, or where a majority of the voters lack that.
 """
 
 from __future__ import annotations
@@ -62,7 +62,12 @@ def _each(copies: Sequence[Copy], own: Sequence[Copy], by_voter: Sequence[Sequen
                 copy=copy, why=f"counts only once: another copy of it {than} ({newest.place.log_dir})", newer=newest
             )
             continue
-        why = _emptied(copies, copy, by_voter) or _set_back(copies, copy) or _misled(copies, copy)
+        why = (
+            _emptied(copies, copy, by_voter)
+            or _set_back(copies, copy)
+            or _misled(copies, copy)
+            or _outgrown(copies, copy, [one for each in by_voter for one in each])
+        )
         if why is not None and copy.used_by is None:
             yield Silent(copy=copy, why=why)
 
@@ -127,6 +132,32 @@ def _misled(copies: Sequence[Copy], copy: Copy) -> str | None:
                     "set back to an older copy"
                 )
     return None
+
+
+def _outgrown(copies: Sequence[Copy], copy: Copy, voting: Sequence[Copy]) -> str | None:
+    """A node that took part in electing a leader whose log was shorter than an elector's own: nobody grants that (Raft,
+    5.4.1), so that one of them had been set back, or what it holds is no longer what it voted with."""
+    for holder in copies:
+        for election in holder.elections:
+            electors = {election.leader_id, *election.granting}
+            if election.is_repairs or copy.node_id not in electors:
+                continue
+            longer = next((one for one in voting if one.node_id in electors and _outgrows(one, holder, election)), None)
+            if longer is not None and not electors & forgetful(copies, longer, election.offset):
+                whose = "its own log" if longer is copy else f"the log of {longer.label}, which did so, too,"
+                return (
+                    f"took part in electing node {election.leader_id}, whose epoch {election.epoch} began at offset "
+                    f"{election.offset} (by the log of {holder.label}), and {whose} goes on past that in epoch "
+                    f"{longer.epoch_at(election.offset)}: nobody votes for a shorter log than its own, so one at least "
+                    "of those who elected had been set back to an older copy"
+                )
+    return None
+
+
+def _outgrows(copy: Copy, holder: Copy, election: Election) -> bool:
+    """Whether it has all that the leader began with, and goes on from there in an older epoch."""
+    begun = 0 <= copy.epoch_at(election.offset) < election.epoch
+    return begun and is_comparable(copy, holder) and common_end(copy, holder) == election.offset
 
 
 def _is_passed_over(copies: Sequence[Copy], prover: Copy, election: Election) -> bool:

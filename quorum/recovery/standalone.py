@@ -105,7 +105,10 @@ def _proposal(files: Files, ahead: Outlook, voter: Voter, request: Request) -> P
     brokers = brokers_of(ahead.known)
     leader = contact(voter.endpoints)
     rewrite = Rewrite(
-        action="standalone", log_dir=own.place.log_dir, changes=merged(changes()), facts=ahead.facts(voters)
+        action="standalone",
+        log_dir=own.place.log_dir,
+        changes=merged(changes()),
+        facts=ahead.facts(voters, own=voter.key),
     )
     return ahead.proposal(
         "standalone",

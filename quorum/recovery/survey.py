@@ -29,6 +29,7 @@ from metadata_log.segment import LocatedBatch
 from metadata_log.tools.bounds import CommittedBounds, committed_bounds
 from metadata_log.voters import Endpoint, VoterSet, majority_of
 from quorum.recovery.batches import batches_from
+from quorum.recovery.beside import NO_SUCH_FILE
 from quorum.recovery.conflicts import Conflict, Uncompared, conflicts_of, joined_end, uncompared
 from quorum.recovery.copies import Copy
 from quorum.recovery.copy_parts import control_records, opens_repair
@@ -42,7 +43,6 @@ from quorum.recovery.speakers import Silent, is_proved, silent_ones, votes_as
 from quorum.recovery.told import Told
 
 _MOST_TOPICS: Final = 20
-_NO_VOTE: Final = "there is no such file"
 _EXPORT_HAS_NONE: Final = "an export has no such file"
 
 
@@ -144,7 +144,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         missing = [
             (
                 f"{copy.place.metadata}/{QUORUM_STATE_FILE}",
-                _NO_VOTE if copy.place.manifest is None else _EXPORT_HAS_NONE,
+                NO_SUCH_FILE if copy.place.manifest is None else _EXPORT_HAS_NONE,
             )
             for copy in self.copies
             if copy.quorum_state is None and copy.quorum_problem is None

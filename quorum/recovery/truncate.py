@@ -20,7 +20,7 @@ from quorum.recovery.copies import Copy
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.cut_parts import cut_parts, forgets, steps_of_a_voter, why_not
 from quorum.recovery.electing import elects
-from quorum.recovery.errors import RefusedError
+from quorum.recovery.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.facts import facts_of
 from quorum.recovery.faults import trim_line
 from quorum.recovery.followers import left_behind, set_aside
@@ -48,7 +48,7 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
         )
     if cuts_nothing:
         beyond = "its safe part ends" if own.stop is not None else "it ends"
-        raise RefusedError(
+        raise (AlreadyDoneError if to == own.end.offset else RefusedError)(
             f"{own.label}: {beyond} at offset {own.end.offset} already, so --to {to} cuts nothing: give an "
             "offset before that, or leave the log as it is and start the node"
         )
@@ -58,7 +58,7 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
             "the node fetch the log anew; where none is left that it could fetch it from, see kraft recover inspect of "
             "all copies"
         )
-    kept = msgspec.structs.replace(read_copy(files, own.place, until=to), short=own.short)
+    kept = msgspec.structs.replace(read_copy(files, own.place, until=to, confirmed=own.confirmed), short=own.short)
     if kept.state is None:
         raise RefusedError(
             f"{own.label} cannot be cut at {to}: {kept.problem or 'no checkpoint nor the beginning of the log is left'}"

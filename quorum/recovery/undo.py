@@ -18,6 +18,7 @@ from quorum.recovery.advice import command, undo_line
 from quorum.recovery.changes import Content, FileChange, Rewrite, sha256_of
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError, WrongOptionError
+from quorum.recovery.follow_up import TOGETHER
 from quorum.recovery.journal import (
     BACKUP_DIRECTORY,
     DONE,
@@ -39,8 +40,6 @@ from quorum.recovery.request import Proposal
 from quorum.recovery.survey import Survey
 
 UNDO: Final = "undo"
-TOGETHER: Final = "log_dirs"
-"""Among a record's facts: all directories that one command has repaired."""
 
 
 def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:
@@ -76,7 +75,7 @@ def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:
         action=UNDO,
         rewrites=(rewrite,),
         says=(f"`kraft recover {record.action}` of {record.at} by {record.who} is taken back",),
-        warnings=(*_warnings(record, left[:-1]), *_told_together(left[-1], work_root), *found.notes),
+        warnings=(*_warnings(record, left[:-1]), *_told_together(files, left[-1], work_root), *found.notes),
     )
 
 
@@ -132,7 +131,7 @@ def _foreseen(files: Files, record: Record, work_root: str) -> Proposal:
             f"`kraft recover {record.action}` of {record.at} by {record.who}, which was interrupted, is finished, and "
             "then taken back",
         ),
-        warnings=(*_warnings(record, []), *_told_together(record, work_root)),
+        warnings=(*_warnings(record, []), *_told_together(files, record, work_root)),
     )
 
 
@@ -194,17 +193,29 @@ def _warnings(record: Record, earlier: list[Record]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _told_together(record: Record, work_root: str) -> Iterator[str]:
-    """What was repaired together is taken back together."""
+def _told_together(files: Files, record: Record, work_root: str) -> Iterator[str]:
+    """What was repaired together is taken back together; where that was done already, nothing is left to say."""
     together = record.facts.get(TOGETHER)
     others = [path for path in together if path != record.log_dir] if isinstance(together, list) else []
+    root = None if work_root == work_root_of(record.log_dir) else work_root
+    others = [path for path in others if not _was_taken_back(files, record, path, root or work_root_of(path))]
     if others:
-        root = None if work_root == work_root_of(record.log_dir) else work_root
         lines = [undo_line(path, root) for path in others]
         yield (
             "one command repaired several directories: before anything starts, take it back in the others, too: "
             + "; ".join(lines)
         )
+
+
+def _was_taken_back(files: Files, record: Record, log_dir: str, root: str) -> bool:
+    """Whether what `record` tells of was done in this directory, too, and undone; not, where that cannot be read."""
+    try:
+        known = audits(files, root).records if files.exists(root) and files.is_dir(root) else ()
+    except OSError:
+        return False
+    own = of_directory(files, [one for one in known if one.state == DONE], log_dir)
+    same = [one for one in own if one.command == record.command and one.facts.get(TOGETHER) == record.facts[TOGETHER]]
+    return bool(same) and same[-1] not in standing(own)
 
 
 def _refuse_grown(files: Files, record: Record) -> None:

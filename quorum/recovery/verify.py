@@ -10,10 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from metadata_log.directory import META_PROPERTIES_FILE
 from metadata_log.errors import CorruptFileError
 from metadata_log.files import Files
-from metadata_log.ids import id_text
 from metadata_log.image import UnwritableMetadataError
 from metadata_log.image.hash import image_hash
 from metadata_log.tools.findings import Finding, is_well
@@ -23,11 +21,14 @@ from quorum.recovery.clones import addresses_of_first, told_of_clone
 from quorum.recovery.copies import Copy
 from quorum.recovery.electing import elects, unreached
 from quorum.recovery.faults import fault_of
+from quorum.recovery.follow_up import steps_left
 from quorum.recovery.homes import homes_of, take_home
 from quorum.recovery.inspect import Unjudged, read_each
 from quorum.recovery.journal import again, pending
 from quorum.recovery.kept_elsewhere import danger, elsewhere, endangered, gone, is_fetched_again
 from quorum.recovery.obstacles import undo_lines, with_repair
+from quorum.recovery.other_disks import other_disks
+from quorum.recovery.running import use_of
 from quorum.recovery.survey import Survey, survey
 from quorum.recovery.undo import with_undoable
 
@@ -47,7 +48,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
     """All of them: `problems` of each alone and of all together, what was left out, and what to do next.
 
-    `warnings`: what is lost of the metadata, though all of them may be started.
+    `warnings`: what is lost of the metadata, though all of them may be started; and which of them are in use.
+    `notes`: what a start mends by itself, in the directories `unfinished`.
     `unreached`: directories that a repair, which others have, has not reached, or in which it was undone; and those
     that do not speak for their voters.
     """
@@ -58,11 +60,13 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[Unjudged, ...] = ()
     warnings: tuple[str, ...] = ()
     unreached: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
 
     def explains(self, found: Finding) -> bool:
-        """Whether a finding of `kraft check` is told among `problems` already, with what to do about it."""
-        inside = any((found.file or "").startswith(f"{path}/") for path in self.unreached)
-        return found.kind == "voter_set_back" and inside
+        """Whether a finding of `kraft check` is told already, with what to do about it."""
+        told = {"voter_set_back": self.unreached, "torn_tail": self.unfinished}.get(found.kind, ())
+        return any((found.file or "").startswith(f"{path}/") for path in told)
 
     def beside(self, checked: Iterable[Finding]) -> tuple[Verification, list[Finding]]:
         """With what `kraft check` found, but for what is told already: what no start has to wait for is among the
@@ -89,6 +93,7 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
     known = with_undoable(files, survey(copies))
     found = tuple(_verified(files, known, copy) for copy in copies)
     half = unreached(known)
+    torn = [copy for copy in copies if copy.stop is not None and copy.stop.is_torn and copy.place.manifest is None]
     verification = Verification(
         directories=found,
         problems=tuple(_together(files, known)),
@@ -99,13 +104,19 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
             *(() if half is None else (copy.place.log_dir for copy in half[1])),
             *(one.copy.place.log_dir for one in known.silent),
         ),
+        notes=tuple(
+            f"{copy.label} ends in an unfinished write: the next start cuts it off: {copy.stop}" for copy in torn
+        ),
+        unfinished=tuple(copy.place.log_dir for copy in (*torn, *known.in_use)),
     )
     if not verification.is_sound:
         return verification
     voters = known.told_by.voters
     electing = [copy for copy in copies if elects(known, copy)]
     homes = homes_of(electing, voters, brokers_of(known)) if len(electing) > 1 else []
-    return msgspec.structs.replace(verification, steps=(*take_home(homes), bring_back(is_ours(voters), len(copies))))
+    left = steps_left(files, known, electing or copies)
+    steps = left or [*take_home(homes), bring_back(is_ours(voters), len(copies))]
+    return msgspec.structs.replace(verification, steps=tuple(steps))
 
 
 def _verified(files: Files, known: Survey, copy: Copy) -> Verified:
@@ -142,27 +153,10 @@ def _problems(files: Files, known: Survey, copy: Copy) -> Iterator[str]:
         yield fault
     if copy.place.manifest is not None:
         return
-    if copy.stop is not None and copy.stop.is_torn:
-        yield f"its tail is torn, which a node cuts at its start: {copy.stop}"
     state = copy.quorum_state
-    if state is None and copy.quorum_problem is None:
-        yield "it has no quorum-state: a vote may be forgotten"
-    elif state is not None and state.leader_epoch < copy.end.epoch:
+    if state is not None and state.leader_epoch < copy.end.epoch:
         yield f"its quorum-state is of epoch {state.leader_epoch}, but its log of epoch {copy.end.epoch}"
-    yield from _vote_problems(known, copy)
-
-
-def _vote_problems(known: Survey, copy: Copy) -> Iterator[str]:
-    voters, identity = known.told_by.voters or copy.voters, copy.place.identity
-    if voters is None or identity is None or known.is_voter(copy):
-        return
-    named = voters.get(identity.node_id)
-    if named is not None and named.key.directory_id != identity.directory_id:
-        own = "no directory.id" if identity.directory_id is None else id_text(identity.directory_id)
-        yield (
-            f"node {identity.node_id} votes with directory {id_text(named.key.directory_id)}, but "
-            f"{META_PROPERTIES_FILE} has {own}: it has no vote"
-        )
+    yield from (str(one) for one in other_disks(known) if one.copy is copy)
 
 
 def _together(files: Files, known: Survey) -> Iterator[str]:
@@ -194,6 +188,11 @@ def _warnings(known: Survey) -> Iterator[str]:
     if known.told_by.voters is None:
         yield from filter(None, [told_of_clone(known).strip().removesuffix(".")])
     yield from (said for copy in known.copies for said in copy.audited.unread)
+    for copy in known.in_use:
+        yield (
+            f"{copy.label} is {use_of(copy)}: what is said of it holds so far. Stop it, and verify once more, before "
+            "anything is started or repaired"
+        )
 
 
 def _reached(files: Files, known: Survey) -> Iterator[str]:

@@ -176,7 +176,7 @@ def _proposal(files: Files, ahead: Outlook, owned: Sequence[Copy], voters: Voter
             action="voters",
             log_dir=copy.place.log_dir,
             changes=ahead.log_into(files, copy, batch, state),
-            facts=ahead.facts(voters),
+            facts=ahead.facts(voters, own=copy.place.key),
         )
         for copy in left
     )

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from metadata_log.directory import META_PROPERTIES_FILE
+from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
 from metadata_log.files import Files, parent_of, read_file
+from metadata_log.offsets import Epoch
+from metadata_log.quorum_state import QUORUM_STATE_FILE, format_quorum_state, parse_quorum_state
 from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.carry_out import Author, carry_out, finish
@@ -75,6 +77,16 @@ def load_nodes(scenario: str, *nodes: int, files: SimulatedFiles | None = None) 
     for node in nodes:
         load(f"{scenario}/node-{node}/data", files, f"/n{node}")
     return files
+
+
+def know_epoch(files: SimulatedFiles, log_dir: str, epoch: int) -> None:
+    """Its quorum-state is of that epoch, as a node's is before its log is."""
+    path = f"{log_dir}/{METADATA_DIRECTORY}/{QUORUM_STATE_FILE}"
+    state = msgspec.structs.replace(parse_quorum_state(files.content(path), path), leader_epoch=Epoch(epoch))
+    handle = files.open(path)
+    handle.truncate(0)
+    handle.pwrite(format_quorum_state(state), 0)
+    handle.fdatasync()
 
 
 def tree(files: Files, directory: str) -> dict[str, bytes]:

@@ -5,14 +5,24 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from metadata_log.batch import build_batch
+from metadata_log.batch import build_batch, build_control_batch
+from metadata_log.directory import read_quorum_state, write_quorum_state
 from metadata_log.files import FileHandle
-from metadata_log.ids import TopicId
+from metadata_log.ids import NodeId, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.os_files import OsFiles
-from metadata_log.records import MetadataRecord, NoOpRecord, TopicRecord, encode_record
+from metadata_log.records import (
+    LeaderChangeMessage,
+    MetadataRecord,
+    NoOpRecord,
+    TopicRecord,
+    encode_control,
+    encode_record,
+)
+from metadata_log.records.control import LeaderChangeVoter
 from quorum.cli.main import run
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.inspect import inspect_copies
@@ -46,6 +56,35 @@ class GrowingFiles(OsFiles):
         return handle
 
 
+class ElectedFiles(OsFiles):
+    """Files of a node that follows a new leader as its log's length is taken: quorum-state first, and then the log."""
+
+    def __init__(self, log_dir: Path, end: int) -> None:
+        self._log_dir = log_dir
+        self._end: int | None = end
+
+    def open(self, path: str, *, create: bool = False, exclusive: bool = False, read_only: bool = False) -> FileHandle:
+        if path == str(last_segment(self._log_dir)) and self._end is not None:
+            elected(self._log_dir, self._end, 2)
+            self._end = None
+        return super().open(path, create=create, exclusive=exclusive, read_only=read_only)
+
+
+def elected(log_dir: Path, offset: int, epoch: int) -> None:
+    """Begin an epoch."""
+    metadata = str(log_dir / "__cluster_metadata-0")
+    state = read_quorum_state(OsFiles(), metadata)
+    assert state is not None
+    write_quorum_state(OsFiles(), metadata, msgspec.structs.replace(state, leader_epoch=Epoch(epoch), voted_key=None))
+    voter = LeaderChangeVoter(voter_id=NodeId(2))
+    first = LeaderChangeMessage(leader_id=NodeId(2), voters=(voter,), granting_voters=(voter,))
+    batch = build_control_batch(
+        base_offset=Offset(offset), epoch=Epoch(epoch), timestamp_ms=1, records=[encode_control(first)]
+    )
+    with last_segment(log_dir).open("ab") as log:
+        log.write(batch)
+
+
 def said_of(capsys: pytest.CaptureFixture[str], *paths: Path, status: int = 0) -> str:
     assert run(["recover", "inspect", *map(str, paths)]) == status
     return capsys.readouterr().out
@@ -59,6 +98,12 @@ def test_a_log_that_grows_while_it_is_read_is_read_as_of_one_moment(bench: Bench
     assert (copy.proved_end, copy.stop, copy.short) == (copy.end.offset, None, None)
     found = inspect_copies(files, list(map(str, nodes)))
     assert [repair.loses for repair in found.plan.repairs if "node 1 " in repair.on] == [()]
+
+
+def test_an_epoch_that_begins_while_a_log_is_read_is_no_damage(bench: Bench) -> None:
+    node = bench.node("basic", 1)
+    copy = read_copy(ElectedFiles(node, 95), find_place(OsFiles(), str(node)))
+    assert (copy.rank, copy.stop) == ((2, 96), None)
 
 
 def test_an_unfinished_write_of_a_running_node_is_no_torn_tail(bench: Bench) -> None:
@@ -131,3 +176,29 @@ def test_no_repair_beside_a_voter_that_runs(bench: Bench, capsys: pytest.Capture
     with held_by_another(other / ".lock") as holder:
         assert run([*words, "--timeout", "0.3"]) != 0
     assert f"node 2 ({other}) is in use: a node runs on it (pid {holder}), and it votes" in capsys.readouterr().err
+
+
+def verified(capsys: pytest.CaptureFixture[str], *paths: Path) -> str:
+    assert run(["recover", "verify", *map(str, paths)]) == 0
+    return capsys.readouterr().out
+
+
+def test_verify_says_which_directory_is_in_use(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [bench.node("basic", node) for node in (1, 2, 3)]
+    with last_segment(nodes[0]).open("ab") as log:
+        log.write(b"\0\0\0\0\0\0\0\x5f\0\0\1")
+    with held_by_another(nodes[0] / ".lock") as holder:
+        said = verified(capsys, *nodes)
+    assert f"WARNING: node 1 ({nodes[0]}) is in use: a node runs on it (pid {holder}): what is said of it" in said
+    assert "unfinished write" not in said
+
+
+def test_an_unfinished_write_is_a_note_of_verify(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [bench.node("basic", node) for node in (1, 2, 3)]
+    assert "NOTE" not in verified(capsys, *nodes)
+    with last_segment(nodes[0]).open("ab") as log:
+        log.write(b"\0\0\0\0\0\0\0\x5f\0\0\1")
+    said = verified(capsys, *nodes)
+    assert f"NOTE: node 1 ({nodes[0]}) ends in an unfinished write: the next start cuts it off" in said
+    assert said.count("unfinished write") == 1
+    assert "Start these controllers" in said

@@ -16,6 +16,7 @@ from quorum.cli.output import OutputFormat
 from quorum.cli.recover_show import show_verification
 from quorum.recovery.carry_out import carry_out
 from quorum.recovery.copy_reader import read_copy
+from quorum.recovery.follow_up import recorded
 from quorum.recovery.inspect import inspect_copies
 from quorum.recovery.journal import work_root_of
 from quorum.recovery.leavings import remove_tree
@@ -26,7 +27,15 @@ from quorum.recovery.undo import propose_undo
 from quorum.recovery.verify import verify_directories
 from tests.support.misuses import NO_WAIT, Bench
 from tests.support.repair_cases import THREE, move_voters, three_voters
-from tests.support.repairs import AUTHOR, load_nodes, repair, request, written_out
+from tests.support.repairs import AUTHOR, forget_audits, load_nodes, repair, request, written_out
+
+
+def test_an_audit_file_says_whose_directory_it_is_of_and_which_copy_was_kept() -> None:
+    facts = [rewrite.facts for rewrite in move_voters(three_voters()).rewrites]
+    assert [one["node_id"] for one in facts] == [1, 2, 3]
+    assert len({one["directory_id"] for one in facts}) == 3
+    (kept,) = {str(one["kept_copy"]) for one in facts}
+    assert "/n" in kept
 
 
 def test_a_repair_that_reached_one_of_three_is_no_quorum() -> None:
@@ -95,6 +104,17 @@ def test_the_log_itself_tells_of_a_half_done_repair_of_static_voters() -> None:
     assert inspect_copies(files, THREE).plan.situation.startswith("A repair is half done")
 
 
+def test_undo_names_the_other_directories_until_it_is_done_there() -> None:
+    files = three_voters()
+    for rewrite in recorded(move_voters(files)):
+        carry_out(files, rewrite, author=AUTHOR, work_root=work_root_of(rewrite.log_dir))
+    for node, left in ((2, ["/n1", "/n3"]), (3, ["/n1"]), (1, [])):
+        path = f"/n{node}"
+        warnings = "\n".join(propose_undo(files, path, work_root_of(path)).warnings)
+        assert [one for one in THREE if f"undo --dir {one} " in warnings] == left
+        repair(files, lambda files, path=path: propose_undo(files, path, work_root_of(path)), path)
+
+
 def test_voters_that_a_repair_left_out_are_said_to_elect_by_what_they_know() -> None:
     files = static_quorum()
     alone = [parse_static_voter("1@host1:9093")]
@@ -105,6 +125,8 @@ def test_voters_that_a_repair_left_out_are_said_to_elect_by_what_they_know() -> 
     first, start, *_ = inspect_copies(files, THREE).plan.steps
     assert first.text.startswith("Never start node 3 (/n3), node 2 (/n2) from these directories")
     assert first.commands == ("kraft recover undo --dir /n1 --apply",)
+    forget_audits(files, "/n1.recovery")
+    assert inspect_copies(files, THREE).plan.steps[0].text.endswith("and would elect by those")
     assert start.text.startswith("Start controller 1 as it is")
 
 

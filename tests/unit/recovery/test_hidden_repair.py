@@ -28,7 +28,7 @@ from quorum.recovery.places import find_place
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.verify import verify_directories
-from tests.support.repairs import forget_audits, load_nodes, repair, request, tree
+from tests.support.repairs import forget_audits, know_epoch, load_nodes, repair, request, tree
 from tests.unit.recovery.test_old_branch import grown
 
 ALL = ("/n1", "/n2", "/n3")
@@ -80,6 +80,7 @@ def go_on(files: SimulatedFiles, path: str, end: int) -> None:
     own = of(files, path)
     log = files.open(f"{path}/{METADATA}/{own.segments[-1].name}")
     log.pwrite(led(own, end), log.size())
+    know_epoch(files, path, own.end.epoch + 1)
 
 
 def trim(files: SimulatedFiles, path: str, end: int) -> None:
@@ -99,6 +100,7 @@ def trim(files: SimulatedFiles, path: str, end: int) -> None:
         files.unlink(f"{directory}/{name}")
     write(files, f"{directory}/{checkpoint_name(own.end)}", b"".join(checkpoint))
     write(files, f"{directory}/{segment_file(own.end.offset)}", led(own, end))
+    know_epoch(files, path, own.end.epoch + 1)
     files.fsync_dir(directory)
 
 

@@ -14,7 +14,9 @@ from quorum.recovery.places import find_place
 from quorum.recovery.rebuild_indexes import propose_rebuild_indexes
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.truncate import propose_truncate
-from tests.support.repairs import load, repair, request
+from quorum.recovery.verify import verify_directories
+from tests.support.repairs import load, load_nodes, repair, request
+from tests.unit.recovery.test_who_speaks import formatted
 
 STATE = "__cluster_metadata-0/quorum-state"
 EPOCHS = "__cluster_metadata-0/leader-epoch-checkpoint"
@@ -73,11 +75,35 @@ def test_the_plan_says_what_is_to_be_done_about_it_before_its_commands(data: byt
 def test_a_missing_quorum_state_is_said_in_plan_and_audit() -> None:
     files = survivor(STATE, b"")
     files.unlink(f"/n1/{STATE}")
-    proposal = propose_standalone(files, "/n1", ["/n12"], request())
+    with pytest.raises(RefusedError, match=rf"^/n1/{STATE}: there is no such file\. .*--accept-lost-vote"):
+        propose_standalone(files, "/n1", ["/n12"], request())
+    proposal = propose_standalone(files, "/n1", ["/n12"], request(accept_lost_vote=True))
     assert any(f"/n1/{STATE}: there is no such file" in said for said in proposal.warnings)
     assert proposal.rewrites[0].facts["lost_votes"] == [
         {"path": f"/n1/{STATE}", "why": "there is no such file"},
     ]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_voter_without_its_quorum_state_is_not_started(is_there: bool) -> None:
+    files = load_nodes("basic", 1, 2)
+    if not is_there:
+        files.unlink(f"/n1/{STATE}")
+    found = inspect_copies(files, ["/n1", "/n2"])
+    said = "\n".join(word for step in found.plan.steps for word in (step.text, *step.commands))
+    assert found.is_whole == is_there
+    assert ("Start controllers 2, 1 as they are" in said) == is_there
+    assert (f"/n1/{STATE}: there is no such file. Restore it" in said) != is_there
+    assert verify_directories(files, ["/n1", "/n2"]).is_sound == is_there
+
+
+def test_an_empty_log_needs_no_quorum_state() -> None:
+    files = SimulatedFiles()
+    for node in (1, 2, 3):
+        formatted(files, f"basic/node-{node}/data", f"/n{node}")
+    paths = ["/n1", "/n2", "/n3"]
+    assert inspect_copies(files, paths).is_whole
+    assert verify_directories(files, paths).is_sound
 
 
 def test_a_whole_quorum_state_leaves_nothing_to_say() -> None:

@@ -14,7 +14,7 @@ from quorum.recovery.copies import Copy
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import Inspection, inspect_copies
-from quorum.recovery.kept_elsewhere import left_by_repairs
+from quorum.recovery.kept_elsewhere import left_behind_here
 from quorum.recovery.places import find_place
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
@@ -22,15 +22,16 @@ from quorum.recovery.survey import excess
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.verify import verify_directories
 from tests.support.repairs import forget_audits, load_nodes, repair, request
+from tests.unit.recovery.test_who_speaks import lagging
 
 
-def repaired(scenario: str, lagging: int, to: int) -> SimulatedFiles:
+def repaired(scenario: str, node: int, to: int) -> SimulatedFiles:
     """Of voters 1, 2 and 3 one has fetched up to `to`, and is the only voter now; no audit file tells of either."""
     files = load_nodes(scenario, 1, 2, 3)
-    own, accepted = f"/n{lagging}", request(accept_data_loss=True)
+    own, accepted = f"/n{node}", request(accept_data_loss=True)
     repair(files, lambda files: propose_truncate(files, own, [], to, accepted), own)
     if scenario == "static-3.9":
-        alone = [parse_static_voter(f"{lagging}@new:9093")]
+        alone = [parse_static_voter(f"{node}@new:9093")]
         repair(files, lambda files: propose_static_voters(files, [own], [], alone, accepted), own)
     else:
         repair(files, lambda files: propose_standalone(files, own, [], accepted), own)
@@ -44,11 +45,11 @@ def losses(found: Inspection, node_id: int) -> dict[str, tuple[int, str]]:
     return {one.label.split(" (")[0]: (one.start, one.committed) for one in way.lost}
 
 
-@pytest.mark.parametrize(("scenario", "lagging", "to"), [("basic", 1, 56), ("static-3.9", 1, 30)])
-def test_what_the_old_majority_held_was_committed(scenario: str, lagging: int, to: int) -> None:
-    files = repaired(scenario, lagging, to)
+@pytest.mark.parametrize(("scenario", "node", "to"), [("basic", 1, 56), ("static-3.9", 1, 30)])
+def test_what_the_old_majority_held_was_committed(scenario: str, node: int, to: int) -> None:
+    files = repaired(scenario, node, to)
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
-    for start, committed in losses(found, lagging).values():
+    for start, committed in losses(found, node).values():
         assert start == to
         assert committed in ("was", "partly")
 
@@ -125,4 +126,36 @@ def test_what_nothing_joins_may_be_lost() -> None:
     apart = msgspec.structs.replace(known, copies=(late, old))
     (lost,) = excess(files, apart, late)
     assert (lost.start, lost.end, lost.committed, lost.is_uncompared) == (0, int(old.end.offset), "may", True)
-    assert left_by_repairs(apart, [lost]) == [str(lost)]
+    assert left_behind_here(apart, [lost]) == [str(lost)]
+
+
+def passed_over(*, named: bool = False) -> Inspection:
+    """Node 1, which lagged, became the only voter, of what broker 12 holds if that was named; then 2 and 3 turn up."""
+    files = load_nodes("basic", 12)
+    for node, end in ((1, 56), (2, 95), (3, 95)):
+        lagging(files, f"basic/node-{node}/data", f"/n{node}", end)
+    others, accepted = (["/n12"] if named else []), request(accept_data_loss=True)
+    repair(files, lambda files: propose_standalone(files, "/n1", others, accepted), "/n1")
+    return inspect_copies(files, ["/n1", "/n2", "/n3"])
+
+
+def test_a_repair_that_passed_over_what_was_committed_is_taken_back_first() -> None:
+    found = passed_over()
+    assert not found.is_whole
+    assert "passed over what was committed and stands on copies here: offsets 56 to 95" in found.plan.situation
+    assert found.plan.steps[0].commands == ("kraft recover undo --dir /n1 --apply",)
+    assert found.plan.steps[1].commands == ("kraft recover inspect /n1 /n2 /n3",)
+    assert "mv " not in str(found.plan.steps)
+
+
+def test_what_was_named_and_accepted_is_no_reason_to_take_it_back() -> None:
+    assert "passed over" not in passed_over(named=True).plan.situation
+
+
+def test_what_others_hold_now_is_not_said_to_be_nowhere() -> None:
+    files = load_nodes("basic", 2)
+    lagging(files, "basic/node-1/data", "/n1", 56)
+    repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
+    situation = inspect_copies(files, ["/n1", "/n2"]).plan.situation
+    assert "past offset 56, and that no copy held which was named then" in situation
+    assert "no copy here holds" not in situation

@@ -29,7 +29,7 @@ from quorum.recovery.undo import propose_undo
 from quorum.recovery.verify import verify_directories
 from quorum.recovery.voters import parse_named_voter, propose_voters
 from tests.support.repair_cases import formatted
-from tests.support.repairs import NOW_MS, load_nodes, repair, request, tree
+from tests.support.repairs import NOW_MS, know_epoch, load_nodes, repair, request, tree
 
 HERE = (Endpoint(name="CONTROLLER", host="here", port=9093),)
 
@@ -200,6 +200,7 @@ def test_what_a_later_elected_leader_never_had_was_never_committed() -> None:
             base_offset=Offset(56), epoch=Epoch(2), timestamp_ms=NOW_MS, records=[encode_control(elected)]
         ),
     )
+    know_epoch(files, "/n1", 2)
     proposal = propose_standalone(files, "/n1", ["/n11"], request())
     assert [lost.committed for lost in proposal.loses] == ["never"]
     assert proposal.loses[0].records
@@ -227,7 +228,7 @@ def test_an_undo_is_refused_where_a_node_wrote_into_a_file_that_the_repair_left_
     cut = request(accept_data_loss=True)
     repair(files, lambda files: propose_truncate(files, "/n12", [], 294, cut), "/n12")
     assert propose_undo(files, "/n12", work_root_of("/n12")).rewrites
-    epoch = copy_at(files, "/n12").end.epoch
+    epoch = Epoch(copy_at(files, "/n12").end.epoch + 1)
     fetched = LeaderChangeMessage(leader_id=NodeId(2), voters=(), granting_voters=())
     values = [encode_control(fetched)]
     _append(files, "/n12", build_control_batch(base_offset=Offset(294), epoch=epoch, timestamp_ms=1, records=values))

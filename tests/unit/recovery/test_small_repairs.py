@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import msgspec
 import pytest
 
@@ -9,6 +11,7 @@ from metadata_log.directory import read_meta_properties
 from metadata_log.files import read_file
 from metadata_log.offsets import Epoch
 from metadata_log.quorum_state import read_quorum_state, write_quorum_state
+from metadata_log.tools.scan import Damage, scan
 from metadata_log.voters import Endpoint
 from quorum.recovery.cluster_id import propose_cluster_id
 from quorum.recovery.copy_reader import read_copy
@@ -49,6 +52,22 @@ def test_indexes_are_made_as_kafka_has_them() -> None:
     assert tree(files, "/data") != tree(whole, "/data")
     repair(files, rebuild, "/data")
     assert tree(files, "/data") == tree(whole, "/data")
+
+
+def test_a_denser_time_index_that_is_true_is_no_wrong_one() -> None:
+    files = load("every-record/node-1/data")
+    log, index = (f"/data/__cluster_metadata-0/00000000000000000000.{end}" for end in ("log", "timeindex"))
+    true: dict[int, int] = {}
+    for found in scan(files.open(log)):
+        if not isinstance(found, Damage) and found.header.max_timestamp > max(true, default=-1):
+            true[found.header.max_timestamp] = found.header.last_offset
+    entries = [struct.pack(">qi", *entry) for entry in true.items()]
+    handle = files.open(index)
+    handle.pwrite(b"".join(entries), 0)
+    with pytest.raises(AlreadyDoneError, match="what the log says already"):
+        rebuild(files)
+    handle.pwrite(struct.pack(">qi", max(true), 3), (len(entries) - 1) * 12)
+    assert [change.name for change in rebuild(files).rewrites[0].changes] == [index.removeprefix("/data/")]
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])

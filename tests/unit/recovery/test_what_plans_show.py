@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -202,6 +203,10 @@ def test_repaired_directories_of_several_hosts_are_taken_there(
     assert texts[take].endswith("already: node 1 to new1, node 2 to new2, node 3 to new3")
     assert steps[take][1] == [f"scp -rp {path} new{node}:DATA_DIR.new" for node, path in enumerate(dirs, 1)]
     assert "keep the old directory, which nothing starts from again" in texts[put]
+
+    assert steps_of(recover(capsys, "verify", *dirs)) == steps
+    for path in dirs:
+        shutil.rmtree(f"{path}.recovery")
 
     take_again, put_again, last = steps_of(recover(capsys, "verify", *dirs))
     if action == "voters":

@@ -23,7 +23,7 @@ from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.verify import verify_directories
 from quorum.recovery.voters import parse_named_voter, propose_voters
-from tests.support.repairs import load, load_nodes, repair, request, tree, written_out
+from tests.support.repairs import know_epoch, load, load_nodes, repair, request, tree, written_out
 
 STATE = "__cluster_metadata-0/quorum-state"
 LOG = "__cluster_metadata-0/00000000000000000294.log"
@@ -223,6 +223,34 @@ def test_a_copy_that_speaks_is_recommended_before_one_that_is_ahead_by_such_a_le
     assert "topics later" in str(found.plan.repairs)
     assert "kraft recover standalone --dir /n3 --copy /n1 --missing 2,11,12 --accept-data-loss" in said(found)
     assert "standalone --dir /n1" not in said(found)
+
+
+def elected_short(*electors: int) -> SimulatedFiles:
+    """Node 3 was cut, and then elected by these; node 1 goes on past where its epoch began."""
+    files = load_nodes("failovers", 1, 2)
+    lagging(files, "failovers/node-3/data", "/n3", 310)
+    elected(files, "/n3", 10, 3, electors)
+    for path in ("/n1", "/n2"):
+        know_epoch(files, path, 10)
+    return files
+
+
+def test_whoever_was_elected_by_a_longer_log_than_its_own_is_not_sound() -> None:
+    files = elected_short(1, 3)
+    found = inspect_copies(files, ["/n1", "/n2", "/n3"])
+    assert not found.is_whole
+    assert sorted(silent(found)) == ["/n1", "/n3"]
+    assert "and its own log goes on past that in epoch 9: nobody votes for a shorter" in silent(found)["/n1"]
+    assert "and the log of node 1 (/n1), which did so, too, goes on past" in silent(found)["/n3"]
+    assert "no metadata is lost" not in found.plan.situation
+    assert "kraft recover standalone --dir /n2" in said(found)
+    assert "--accept-data-loss" not in said(found)
+
+
+def test_who_did_not_elect_may_hold_more() -> None:
+    found = inspect_copies(elected_short(2, 3), ["/n1", "/n3"])
+    assert silent(found) == {}
+    assert "no metadata is lost." in found.plan.situation
 
 
 def test_check_calls_what_such_a_leader_passes_over_no_uncommitted_tail(
