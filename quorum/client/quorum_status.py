@@ -117,7 +117,7 @@ async def describe_best(addresses: Iterable[str], timeout_s: float) -> QuorumSta
 
 
 async def _describe_leader(address: str, timeout_s: float) -> QuorumStatus:
-    """Of an address that a node told, not a person: where it is a CONTROLLER listener's, at the GRPC listener beside."""
+    """At an address that a node told, not a person: where that is a CONTROLLER listener's, at the one for gRPC."""
     try:
         return await describe_at(address, timeout_s)
     except WrongListenerError as wrong:

@@ -44,9 +44,7 @@ def describe(
     return quorum_pb2.DescribeQuorumResponse(
         topics=[quorum_pb2.DescribeQuorumResponse.Topic(topic_id=own_id or METADATA_TOPIC_ID, partitions=[partition])],
         nodes=[
-            quorum_pb2.DescribeQuorumResponse.Node(
-                node_id=voter.replica.node_id, listeners=_listeners(voter, node)
-            )
+            quorum_pb2.DescribeQuorumResponse.Node(node_id=voter.replica.node_id, listeners=_listeners(voter, node))
             for voter in quorum.voters
         ]
         + _registered(quorum, node),
