@@ -238,9 +238,18 @@ class VoterHistory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         does, or nothing is known yet."""
         return int(self.latest_offset >= 0 or self.latest.are_dynamic)
 
-    def has_held(self, key: ReplicaKey) -> bool:
-        """Whether any of the sets holds exactly this replica."""
-        return any(key in entry.voters.keys for entry in self.entries)
+    def holds_before_latest(self, key: ReplicaKey) -> bool:
+        """Whether any set but the one in force holds exactly this replica."""
+        return any(key in entry.voters.keys for entry in self.entries[:-1])
+
+    def has_held(self, key: ReplicaKey, committed: Offset) -> bool:
+        """Whether any of the sets that were in force for good holds exactly this replica.
+
+        One whose record lies before `committed` was, so was one that no record carried, and one that another followed:
+        a leader changes voters only once the change before is committed (KIP-853). Of the last one nobody knows.
+        """
+        is_in_doubt = len(self.entries) > 1 and self.latest_offset >= committed
+        return self.holds_before_latest(key) or (key in self.latest.keys and not is_in_doubt)
 
     def at(self, end_offset: Offset) -> VoterSet:
         """The set in force in the log prefix that ends (exclusively) at `end_offset`."""

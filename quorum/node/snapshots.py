@@ -124,11 +124,13 @@ class Snapshots:
         return clean if due is None else due if clean is None else min(due, clean)
 
     def _due_ms(self) -> int | None:
-        """When the next snapshot is; None as long as there is nothing new to take."""
+        """When the next snapshot is; None as long as there is nothing new to take, or none may be."""
         image = self._executor.image
         newest = self.held[-1].end.offset if self.held else 0
         if image.offset_and_epoch.offset <= newest or image.features.metadata_version is None:
             return None
+        if self._executor.machine.is_remembering_removal:
+            return None  # it would stand for what showed the removal
         if self.is_forced:
             return self._executor.clock.monotonic_ms
         if self._bytes_since >= self._config.max_new_record_bytes:

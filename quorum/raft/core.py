@@ -55,6 +55,7 @@ class Core:
         self.auto_join = auto_join
         self.log = LogState(storage)
         self._persisted = storage.quorum_state or QuorumStateData()
+        self._removal_token: int | None = None
         self.members = Membership(
             me, storage.voters, endpoints, can_vote=can_vote, was_removed=self._persisted.was_removed
         )
@@ -130,7 +131,12 @@ class Core:
         """Persist that this replica's vote was taken from it, before a checkpoint stands for the log that shows it."""
         if self.members.was_removed and not self._persisted.was_removed:
             self._persisted = msgspec.structs.replace(self._persisted, was_removed=True)
-            self.outbox.persist(self._persisted, gates=False)
+            self._removal_token = self.outbox.persist(self._persisted, gates=False)
+
+    @property
+    def is_remembering_removal(self) -> bool:
+        """Whether that is on its way to the disk: until it is there, the log alone shows it."""
+        return self.outbox.is_persisting(self._removal_token)
 
     def _persist(self, standing: Standing) -> None:
         leads = standing.leader_id == self.me.node_id

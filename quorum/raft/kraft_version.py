@@ -13,7 +13,7 @@ from quorum.raft.control_batches import VOTERS_IN_THE_LOG
 from quorum.raft.core import Core
 from quorum.raft.states import Leader
 from quorum.raft.voter_answers import Verdict, answer
-from quorum.raft.voter_changes import append_voters, validate_change
+from quorum.raft.voter_changes import append_voters, validate_change, validate_dynamic
 from quorum.raft.voter_messages import UpgradeKRaftVersionRequest, UpgradeKRaftVersionResponse
 from quorum.raft.voter_states import PendingChange
 
@@ -29,6 +29,9 @@ def handle_upgrade(core: Core, request_id: int, request: UpgradeKRaftVersionRequ
     refusal = _validate_version(current, request.kraft_version) or validate_change(core, state)
     if refusal is None and current < request.kraft_version:
         refusal = _validate_voters(state.told_voters or VoterSet(), request.kraft_version)
+    elif refusal is None and current > 0:
+        # Raised, but not for good: the next leader's log may be without it.
+        refusal = validate_dynamic(core)
     if refusal is not None:
         answer(core, request_id, UpgradeKRaftVersionResponse, *refusal)
     elif request.validate_only or current == request.kraft_version or state.told_voters is None:

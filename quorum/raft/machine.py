@@ -132,6 +132,11 @@ class RaftMachine:
         """The set that a record before `end_offset` put in force; None where none did (static voters)."""
         return self._core.members.history.carried_at(end_offset)
 
+    @property
+    def is_remembering_removal(self) -> bool:
+        """Whether the log shows that this replica's vote was taken from it, and `quorum-state` does not yet."""
+        return self._core.is_remembering_removal
+
     def describe(self) -> str:
         """One line of stable text."""
         return description.describe(self._core)

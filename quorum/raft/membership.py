@@ -6,6 +6,7 @@ Decides: whether this replica is a voter, and who the others are. Must not know:
 from __future__ import annotations
 
 from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.offsets import Offset
 from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet
 from quorum.raft.ready import Destination
 
@@ -64,14 +65,15 @@ class Membership:
             and not entry.says_the_same(self._own)
         )
         """Whether the log says something else of this voter than it says itself."""
-        self.was_removed: bool = me not in self.latest.keys and (self._voted_before or history.has_held(me))
+        self.was_removed: bool = me not in self.latest.keys and (self._voted_before or history.holds_before_latest(me))
         """Whether its vote was taken from it; by a change that may yet be truncated, where that is not committed."""
         self.was_voter_before: bool = self._can_vote and history.before_latest.is_voter(me)
         return changed
 
-    def begin_with(self, history: VoterHistory) -> bool:
-        """Go by a history without its beginning; that this replica voted then is not forgotten."""
-        self._voted_before = self._voted_before or self.history.has_held(self._own.key)
+    def begin_with(self, history: VoterHistory, committed: Offset) -> bool:
+        """Go by a history without its beginning; that this replica voted then is not forgotten, if what said so in the
+        history before lies below `committed` or is known to be committed by itself."""
+        self._voted_before = self._voted_before or self.history.has_held(self._own.key, committed)
         return self.take(history)
 
     @property

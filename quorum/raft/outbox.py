@@ -78,8 +78,8 @@ class Outbox:
         self._writes.append(InstallSnapshot(token=token, end_offset=snapshot_id.offset, epoch=snapshot_id.epoch))
         return token
 
-    def persist(self, state: QuorumStateData, *, gates: bool) -> None:
-        """Replace quorum-state. `gates`: the epoch or the vote is new, so that everything waits for it.
+    def persist(self, state: QuorumStateData, *, gates: bool) -> int:
+        """Replace quorum-state; the token. `gates`: the epoch or the vote is new, so that everything waits for it.
 
         Raises:
             InvariantViolation: it gates, and stands behind a log write, which so could be durable without it.
@@ -91,6 +91,11 @@ class Outbox:
         self._persists.append(token)
         if gates:
             self._gate = token
+        return token
+
+    def is_persisting(self, token: int | None) -> bool:
+        """Whether that write of quorum-state is not known to be durable yet."""
+        return token in self._persists
 
     def complete_persist(self, token: int) -> None:
         """A quorum-state write is durable.

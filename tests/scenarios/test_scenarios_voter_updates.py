@@ -187,6 +187,22 @@ def test_the_voters_move_into_the_log_once_each_has_told_its_directory() -> None
     assert not scenario.written
 
 
+def test_an_upgrade_that_is_not_committed_is_nobodys() -> None:
+    """Whoever asks again hears the same as the one whose time ran out: the next leader may be without it."""
+    scenario = static_leader(1, 2, 3).tell("update from=2 epoch=1 id=2", "update from=3 epoch=1 id=3")
+    assert ask(scenario, "upgrade to=1", UPGRADE) is None
+    scenario.tell("flush")
+    told: list[Error | None] = []
+    for n in range(21):
+        told.append(answered(scenario.tell("wait ms=100"), UPGRADE))
+        scenario.tell(f"fetch id={100 + n} from=2 epoch=1 at=1@1 wait=0")
+    assert told == [*[None] * 19, Error.REQUEST_TIMED_OUT, None]
+    assert (scenario.core.kraft_version, scenario.core.high_watermark) == (1, 1)
+    assert ask(scenario, "upgrade to=1", UPGRADE) is Error.REQUEST_TIMED_OUT
+    fetch_up(scenario, 2)
+    assert ask(scenario, "upgrade to=1", UPGRADE) is Error.NONE
+
+
 def test_a_voter_that_supports_kraft_version_0_alone_keeps_the_voters_where_they_are() -> None:
     scenario = static_leader(1, 2, 3).tell("update from=2 epoch=1 id=2", "update from=3 epoch=1 max=0 id=3")
     assert ask(scenario, "upgrade to=1", UPGRADE) is Error.INVALID_UPDATE_VERSION

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from metadata_log.batch import batch_values
@@ -14,10 +16,13 @@ from metadata_log.loaded_snapshot import load_snapshot
 from metadata_log.offsets import Offset
 from metadata_log.snapshot import checkpoint_ends, checkpoint_name
 from quorum.node.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
-from quorum.node.ports import ClientAnswer, Refused
+from quorum.node.ports import ClientAnswer, DiskJob, PeerCall, PeerRequested, Refused, StateWrite
+from quorum.node.published import MOST_LAG
 from quorum.node.retention import SnapshotConfig
+from quorum.raft.voter_messages import RemoveRaftVoterRequest
 from tests.support.fresh_seed import fresh_seed
 from tests.support.node_cluster import Cluster
+from tests.support.node_ports import SimulatedDisk
 from tests.support.node_requests import DATA
 from tests.support.simulated_node import Node
 
@@ -81,7 +86,8 @@ def test_every_replica_takes_snapshots_by_bytes_and_lets_the_log_before_them_go(
 
 
 def test_a_snapshot_is_what_the_log_says_at_its_end() -> None:
-    cluster = _cluster(snapshots=SnapshotConfig(max_new_record_bytes=500, retention_bytes=-1, retention_ms=-1, settle_ms=0))
+    config = SnapshotConfig(max_new_record_bytes=500, retention_bytes=-1, retention_ms=-1, settle_ms=0)
+    cluster = _cluster(snapshots=config)
     _create(cluster, *(f"topic-{n}" for n in range(12)))
     _settle(cluster)
     for node in cluster.nodes:
@@ -244,3 +250,42 @@ def test_a_rotten_snapshot_is_served_to_nobody_and_another_is_taken(share: float
     _settle(cluster)
     assert leader.executor.image == behind.executor.image, "it starts from what took the rotten one's place"
     cluster.check()
+
+
+class _StopsAtRemoval(SimulatedDisk):
+    """Does nothing any more once it is to keep that this node's vote was taken from it."""
+
+    is_stopped = False
+
+    def write(self, jobs: Sequence[DiskJob]) -> None:
+        self.is_stopped |= any(isinstance(job, StateWrite) and job.state.was_removed for job in jobs)
+        if not self.is_stopped:
+            super().write(jobs)
+
+
+def test_no_snapshot_stands_for_a_removal_before_quorum_state_says_it() -> None:
+    """However far replay has come meanwhile: it does not wait for the disk where ten thousand records lie ahead."""
+    config = SnapshotConfig(max_new_record_bytes=1 << 30, max_interval_ms=2_000)
+    cluster = Cluster(3, seed=1, disk=_StopsAtRemoval, snapshots=config)
+    cluster.start()
+    leader = cluster.elect()
+    cluster.add_broker()
+    cluster.run_for(3_000)
+    victim = next(node for node in cluster.nodes if node is not leader)
+    ids, own = {node.node_id for node in cluster.nodes}, victim.node_id
+    cluster.cut |= {(own, other) for other in ids} | {(other, own) for other in ids}
+    call = PeerCall(request=RemoveRaftVoterRequest(voter=victim.voter.key), cluster_id=None)
+    leader.turn([PeerRequested(request_id=990_001, call=call, respond=lambda _: None)])
+    cluster.run_for(50)
+    assert leader.executor.machine.voters_offset > victim.executor.machine.voters_offset
+    for number in range(MOST_LAG // 2 + 500):
+        cluster.create(leader, f"t{number}")
+    cluster.run_for(8_000)
+    cluster.cut.clear()
+    removal = leader.executor.machine.voters_offset
+    cluster.run_until(lambda: victim.executor.image.offset_and_epoch.offset > removal)
+    for _ in range(3_000):
+        cluster.run_for(5)
+        victim.turn([])
+    assert max(held.end.offset for held in leader.executor.snapshots.held) > removal
+    assert all(held.end.offset <= removal for held in victim.executor.snapshots.held)
