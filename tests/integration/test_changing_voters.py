@@ -136,6 +136,18 @@ def test_a_second_process_with_the_node_id_of_a_voter_does_not_take_its_vote(tmp
         assert controllers.describe()["CurrentVoters"] == voters
 
 
+def test_a_second_process_with_the_leaders_node_id_is_told_of_in_both_logs(tmp_path: Path) -> None:
+    with _standalone(tmp_path, 2) as controllers:
+        controllers.start(1)
+        controllers.wait_for_voters(1)
+        controllers.set(2, node_id="1")
+        controllers.replace_disk(2)
+        controllers.start(2)
+        for node in controllers.nodes.values():
+            log = node.log_file
+            wait_until("the warning", lambda log=log: "two processes have that node.id" in log.read_text())  # type: ignore[misc]
+
+
 def _three_static_voters(controllers: Controllers, listener: str, version: str) -> int:
     """Controllers 1 to 3, named by the port of that listener; who leads."""
     three = ",".join(f"{node_id}@{LOOPBACK}:{controllers.nodes[node_id].ports[listener]}" for node_id in (1, 2, 3))
