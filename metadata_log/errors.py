@@ -107,6 +107,19 @@ class ForeignDirectoryError(DirectoryError):
     """The directory belongs to another cluster, node or disk."""
 
 
+class LostVoteError(DirectoryError):
+    """A controller's directory has a log and no quorum-state: what it voted for is lost."""
+
+    def __init__(self, directory: str, segment: str) -> None:
+        super().__init__(
+            f"{directory} holds {segment} and no quorum-state, which is written before the first record: it is lost, "
+            "and with it the epoch and the vote that this node must not forget. Started without it, it may vote twice "
+            "in an epoch. Restore the file from a backup of this directory, or give the node an empty directory and a "
+            "new directory id. Where a majority of the controllers is lost: `kraft recover inspect` of what is left of "
+            "them says what can be brought back"
+        )
+
+
 class DirectoryLockedError(DirectoryError):
     """Another process, ours or a Kafka, holds the directory's lock file."""
 

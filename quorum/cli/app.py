@@ -50,9 +50,37 @@ def call(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]]) -> N
     """
     gc.disable()  # what imports and the building of commands make stays: no need to look through it again and again
     command = get_command(build_app(arguments, commands))
+    _refuse_repeated(command)
     gc.enable()
     begin_answer()
     command(list(arguments), prog_name="kraft")
+
+
+def _refuse_repeated(command: Any) -> None:
+    """Have an option that takes one value refused where it is given twice: the first one would be forgotten."""
+    for one in getattr(command, "commands", {}).values():
+        _refuse_repeated(one)
+    make_parser = command.make_parser
+
+    def checking(context: Any) -> Any:
+        parser = make_parser(context)
+        parse = parser.parse_args
+
+        def parse_args(args: list[str]) -> Any:
+            values, rest, given = parse(args)
+            for option in given:
+                if _takes_one_value(option) and given.count(option) > 1 and not context.resilient_parsing:
+                    context.fail(f"{option.opts[-1]} is given {given.count(option)} times, and takes one value")
+            return values, rest, given
+
+        parser.parse_args = parse_args
+        return parser
+
+    command.make_parser = checking
+
+
+def _takes_one_value(parameter: Any) -> bool:
+    return parameter.param_type_name == "option" and not (parameter.multiple or parameter.is_flag or parameter.count)
 
 
 def build_app(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]]) -> typer.Typer:

@@ -15,7 +15,7 @@ from kraft.v1 import quorum_pb2, quorum_pb2_grpc
 from metadata_log.ids import NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
-from quorum.client.errors import ClientError, UnavailableError, refused, who_leads
+from quorum.client.errors import ClientError, UnavailableError, WrongListenerError, refused, who_leads
 from quorum.client.names import check_resolvable
 from quorum.client.not_a_controller import not_a_controller
 from quorum.client.one_node import channel_to
@@ -56,6 +56,8 @@ class QuorumStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cluster_id: str
     topic_id: TopicId
     """The metadata topic's own id, or the sentinel as long as it has none."""
+    address: str
+    """Where the answer came from."""
     answered_by: int
     leader_id: int
     """-1 when none is known."""
@@ -70,6 +72,12 @@ class QuorumStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Whether the progress of the replicas is known."""
         return self.answered_by == self.leader_id
 
+    @property
+    def leader_address(self) -> str | None:
+        """Where to ask the leader: there where it has answered, else where it is said to listen; None where that is not
+        known. What is said may be a CONTROLLER listener: static voters (kraft.version 0) have no names for theirs."""
+        return self.address if self.is_from_leader else address_of_node(self, self.leader_id)
+
 
 async def describe_at(address: str, timeout_s: float) -> QuorumStatus:
     """The quorum as the controller at `address` sees it.
@@ -83,7 +91,7 @@ async def describe_at(address: str, timeout_s: float) -> QuorumStatus:
     await check_resolvable(address)
     async with channel_to(address, not_a_controller) as channel:
         stub: quorum_pb2_grpc.QuorumAsyncStub = quorum_pb2_grpc.QuorumStub(channel)
-        return _status_from(await stub.DescribeQuorum(quorum_pb2.DescribeQuorumRequest(), timeout=timeout_s))
+        return _status_from(address, await stub.DescribeQuorum(quorum_pb2.DescribeQuorumRequest(), timeout=timeout_s))
 
 
 async def describe_best(addresses: Iterable[str], timeout_s: float) -> QuorumStatus:
@@ -99,13 +107,21 @@ async def describe_best(addresses: Iterable[str], timeout_s: float) -> QuorumSta
     if not found:
         raise _why_none(answers)
     best = max(found, key=lambda status: (status.leader_epoch, status.is_from_leader))
-    leader = address_of_node(best, best.leader_id)
+    leader = best.leader_address
     if best.is_from_leader or leader is None or leader in asked:
         return best
     try:
-        return await describe_at(leader, timeout_s)
-    except UnavailableError:
+        return await _describe_leader(leader, timeout_s)
+    except ClientError:
         return best
+
+
+async def _describe_leader(address: str, timeout_s: float) -> QuorumStatus:
+    """At an address that a node told, not a person: where that is a CONTROLLER listener's, at the one for gRPC."""
+    try:
+        return await describe_at(address, timeout_s)
+    except WrongListenerError as wrong:
+        return await describe_at(wrong.right_address, timeout_s)
 
 
 async def who_answers(addresses: Iterable[str]) -> str:
@@ -158,7 +174,7 @@ def address_of_node(status: QuorumStatus, node_id: int) -> str | None:
     return None
 
 
-def _status_from(message: quorum_pb2.DescribeQuorumResponse) -> QuorumStatus:
+def _status_from(address: str, message: quorum_pb2.DescribeQuorumResponse) -> QuorumStatus:
     if message.error_code:
         raise refused(error_from(message.error_code), message.error_message or None, "DescribeQuorum")
     _, partition = only_partition(message.topics)
@@ -168,6 +184,7 @@ def _status_from(message: quorum_pb2.DescribeQuorumResponse) -> QuorumStatus:
     return QuorumStatus(
         cluster_id=message.cluster_id,
         topic_id=topic_id_from(message.topics[0].topic_id),
+        address=address,
         answered_by=message.node_id,
         leader_id=partition.leader_id,
         leader_epoch=Epoch(partition.leader_epoch),

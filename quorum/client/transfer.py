@@ -16,12 +16,14 @@ import msgspec
 from kraft.v1 import quorum_pb2_grpc
 from metadata_log.offsets import Epoch
 from quorum.client.errors import OutcomeUnknownError, UnavailableError, refused
-from quorum.client.quorum_status import QuorumStatus, address_of_node, describe_best, who_answers
+from quorum.client.quorum_status import QuorumStatus, describe_best, who_answers
 from quorum.errors import Error
-from quorum.transport.channel import open_channel
+from quorum.transport.channel import connects, open_channel
 from quorum.transport.convert.transfer import transfer_request_to, transfer_response_from
 
 _PAUSE_S: Final = 0.05
+_LOOK_S: Final = 1.0
+"""How long a connection may take to come to stand: before it does, nothing is asked."""
 _SLACK_S: Final = 0.5
 """The leader gets so much less than the caller waits, to say by itself why it did not come to be."""
 
@@ -61,13 +63,15 @@ async def transfer_leadership(addresses: Iterable[str], to: int | None, timeout_
 
 async def _try(status: QuorumStatus, to: int | None, remaining_s: float) -> Transferred | None:
     """None when whoever was held for the leader is none, and another has to be found."""
-    leader = address_of_node(status, status.leader_id)
-    if leader is None or not status.is_from_leader:
+    if not status.is_from_leader:
         return None
+    leader = status.address
     timeout_ms = max(1, int((remaining_s - min(_SLACK_S, remaining_s / 2)) * 1000))
     channel = open_channel(leader)
     stub: quorum_pb2_grpc.QuorumAsyncStub = quorum_pb2_grpc.QuorumStub(channel)
     try:
+        if not await connects(channel, min(remaining_s, _LOOK_S)):
+            return None
         message = await stub.TransferLeadership(transfer_request_to(to, timeout_ms), timeout=remaining_s)
     except grpc.aio.AioRpcError as error:
         why = error.details() or error.code().name

@@ -13,13 +13,14 @@ import grpc
 
 from kraft.v1 import quorum_pb2_grpc
 from metadata_log.offsets import Offset
-from quorum.client.errors import OutcomeUnknownError, UnavailableError, refused
+from quorum.client.errors import OutcomeUnknownError, UnavailableError, WrongListenerError, refused
 from quorum.client.quorum_status import QuorumStatus, describe_best
 from quorum.errors import Error
 from quorum.raft.voter_messages import NOTHING_APPENDED, VoterRequest
-from quorum.transport.channel import connects, grpc_address, open_channel
+from quorum.transport.channel import connects, open_channel
 from quorum.transport.convert import voters
 from quorum.transport.convert.common import BadMessage
+from quorum.transport.misdirected import right_address
 
 _PAUSE_S: Final = 0.2
 _LOOK_S: Final = 2.0
@@ -48,18 +49,18 @@ async def ask_leader(
         try:
             status = await describe_best(addresses(), min(left_s, _LOOK_S))
             return await ask_at(_address_of_leader(status), request, cluster_id, max(deadline - loop.time(), 0.1))
-        except (_NothingDone, UnavailableError) as nothing:
+        except (_NothingDone, UnavailableError, WrongListenerError) as nothing:
             why = str(nothing)
         await asyncio.sleep(min(_PAUSE_S, max(0.0, deadline - loop.time())))
     raise UnavailableError(f"nothing was changed within {timeout_s:g} s. Last: {why}")
 
 
 def _address_of_leader(status: QuorumStatus) -> str:
-    listeners = next((node.listeners for node in status.nodes if node.node_id == status.leader_id), ())
-    address = grpc_address(listeners)
-    if status.leader_id < 0 or address is None:
+    if status.leader_id < 0:
         raise _NothingDone(f"node {status.answered_by} knows no leader")
-    return address
+    if status.leader_address is None:
+        raise _NothingDone(f"node {status.answered_by} does not know where gRPC is spoken by node {status.leader_id}")
+    return status.leader_address
 
 
 async def ask_at(address: str, request: VoterRequest, cluster_id: str | None, timeout_s: float) -> Offset:
@@ -67,6 +68,7 @@ async def ask_at(address: str, request: VoterRequest, cluster_id: str | None, ti
 
     Raises:
         UnavailableError: it cannot be reached: nothing was done.
+        WrongListenerError: the address is a CONTROLLER listener's: nothing was done either.
         As `ask_leader`, which asks again where nothing was done.
     """
     method = voters.METHODS[type(request)]
@@ -78,6 +80,9 @@ async def ask_at(address: str, request: VoterRequest, cluster_id: str | None, ti
         message = await getattr(stub, method.name)(method.to(request, cluster_id), timeout=timeout_s)
         response: Any = voters.response_from(type(request), message)
     except grpc.aio.AioRpcError as error:
+        right = right_address(error.details())
+        if right is not None:
+            raise WrongListenerError(address, right) from error
         raise OutcomeUnknownError(
             f"{method.name} was sent to {address}, but whether it was done is not known: describe the quorum. "
             f"({error.details() or error.code().name})"

@@ -7,6 +7,7 @@ runs afterwards. The caller logs `recovery.warnings`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 from metadata_log.batch import batch_records, iter_batches
 from metadata_log.directory import (
@@ -20,7 +21,7 @@ from metadata_log.directory import (
     read_quorum_state,
     write_partition_metadata,
 )
-from metadata_log.errors import ForeignDirectoryError, NotFormattedError
+from metadata_log.errors import ForeignDirectoryError, LostVoteError, NotFormattedError
 from metadata_log.file_log import FileLog
 from metadata_log.files import Files
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text
@@ -29,6 +30,7 @@ from metadata_log.image.replayer import Replayer
 from metadata_log.loaded_snapshot import LoadedSnapshot
 from metadata_log.offsets import Offset
 from metadata_log.records import MetadataRecord, VotersRecord, decode_control, decode_record
+from metadata_log.segment import segment_bases, segment_file
 from metadata_log.snapshot import (
     BOOTSTRAP_CHECKPOINT,
     read_checkpoint,
@@ -51,6 +53,7 @@ def open_replica(files: Files, config: NodeConfig, *, cluster_id: str | None = N
         NotFormattedError: a directory has no meta.properties.
         ForeignDirectoryError: a directory belongs to another cluster, node, or (the metadata's) topic.
         DirectoryLockedError: another process uses one.
+        LostVoteError: a controller's has a log, and no quorum-state.
         CorruptBatchError, CorruptFileError, UnknownRecordError: something in it is damaged or from newer software.
         OSError: it cannot be read or written.
     """
@@ -80,6 +83,8 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
     files.mkdirs(directory)
     _check_topic_id(files, directory)
     quorum_state = read_quorum_state(files, directory)
+    if quorum_state is None and config.is_controller:
+        _check_never_voted(files, directory)
     starting = open_starting_log(files, directory, config.log)
     log, snapshot, writer = starting.log, starting.snapshot, starting.writer
     bootstrap_records = _bootstrap_records(files, config.metadata_log_dir)
@@ -111,6 +116,15 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         checkpoints=starting.held,
         locks=tuple(locks),
     )
+
+
+def _check_never_voted(files: Files, directory: str) -> None:
+    """Without quorum-state there is nothing in the log either: a replica writes its epoch and its vote down before the
+    first record comes, ours and Kafka's. A backup that is restored is a checkpoint alone."""
+    for base in segment_bases(files.listdir(directory)):
+        with closing(files.open(f"{directory}/{segment_file(base)}", read_only=True)) as segment:
+            if segment.size() > 0:
+                raise LostVoteError(directory, segment_file(base))
 
 
 def _check_topic_id(files: Files, directory: str) -> None:

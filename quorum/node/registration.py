@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from metadata_log.ids import Uuid
-from metadata_log.image import ClusterImage
+from metadata_log.image import ClusterImage, ControllerRegistration
 from metadata_log.voters import Endpoint
 from quorum.controller.context import RequestContext
 from quorum.controller.features import SUPPORTED_FEATURES
 from quorum.controller.gates import CONTROLLER_REGISTRATION, level_of
 from quorum.controller.requests import Listener, RegisterController
-from quorum.node.ports import ClientAnswer, ClientCall, ControllerAnswered, ControllerCall
+from quorum.errors import Error
+from quorum.node.ports import ClientAnswer, ClientCall, ControllerAnswered, ControllerCall, Refused
 from quorum.raft.ready import Destination
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ __all__ = ["SUPPORTED_FEATURES", "Registration", "registration_of"]
 _AGAIN_MS: Final = 250
 """Between two attempts."""
 _TIMEOUT_MS: Final = 2000
+_LONGEST_MS: Final = 60_000
+"""Between two attempts, where another process with this node id registers itself again and again, as this one does."""
+_MOST_DOUBLINGS: Final = 8
+_TOLD_AT: Final = 2
+"""What a former process of this node has asked may arrive late, once."""
 
 
 def registration_of(node_id: int, incarnation_id: Uuid, endpoints: tuple[Endpoint, ...]) -> RegisterController:
@@ -49,6 +55,8 @@ class Registration:
         self._not_before_ms = 0
         self._registered_in: ClusterImage | None = None
         """The newest part of an image that was seen to hold the registration: looked at in every turn."""
+        self._times_taken = 0
+        """How often another one was seen in the place of this registration."""
 
     @property
     def is_due(self) -> bool:
@@ -60,9 +68,28 @@ class Registration:
             return False
         known = image.cluster.controllers.get(self._executor.replica.node_id)
         if known is None or known.incarnation_id != self._request.incarnation_id:
+            if known is not None and self._registered_in is not None:
+                self._on_taken(known)
             return True
         self._registered_in = image.cluster
         return False
+
+    def _on_taken(self, other: ControllerRegistration) -> None:
+        """Another process with this node id has registered itself since: it does so again when this one does, for ever.
+        So each waits twice as long from time to time."""
+        executor, self._registered_in = self._executor, None
+        wait_ms = min(_AGAIN_MS << min(self._times_taken, _MOST_DOUBLINGS), _LONGEST_MS)
+        self._times_taken += 1
+        self._not_before_ms = max(self._not_before_ms, executor.clock.monotonic_ms + wait_ms)
+        if self._times_taken == _TOLD_AT:
+            where = ", ".join(f"{at.name}://{at.host}:{at.port}" for at in other.listeners)
+            why = (
+                f"another process has registered itself as controller {other.controller_id} since, at {where}: two "
+                "processes have that node.id. Stop the wrong one, or give it a node.id of its own"
+            )
+            peer = f"controller {other.controller_id}"
+            error = Error.DUPLICATE_BROKER_REGISTRATION
+            executor.tell(Refused(request="RegisterController", error=error, why=why, by_us=True, peer=peer))
 
     def next_deadline_ms(self) -> int | None:
         """When the next attempt is due."""

@@ -94,6 +94,8 @@ def learn(core: Core, destination_id: int, response: Response) -> News:
     leader_id = response.leader_id
     if leader_id < 0 or (leader_id == core.me.node_id and (epoch > core.epoch or core.role is not Role.LEADER)):
         # That this replica leads is known from before it lost or was restarted: nobody else can tell it so.
+        if leader_id == core.me.node_id:
+            _tell_of_namesake(core, destination_id, response)
         return _learn_epoch(core, epoch)
     known = core.standing.leader_id
     if epoch == core.epoch and known is not None and known != leader_id:
@@ -102,6 +104,19 @@ def learn(core: Core, destination_id: int, response: Response) -> News:
     if learn_leader(core, leader_id, epoch, response.leader_endpoints):
         return News.CHANGED
     return _learn_alive(core, destination_id, leader_id)
+
+
+def _tell_of_namesake(core: Core, destination_id: int, response: Response) -> None:
+    """Somebody leads who has this node's id and listens elsewhere: unless this one did, and was restarted since."""
+    where, epoch = response.leader_endpoints, response.leader_epoch
+    has_led = epoch == core.epoch and core.standing.leader_id == core.me.node_id
+    own = {(at.host, at.port) for at in core.endpoints}
+    if where and not has_led and own.isdisjoint((at.host, at.port) for at in where):
+        core.refuse(
+            destination_id,
+            f"it says that {core.me.node_id} leads epoch {epoch} at {', '.join(map(str, where))}, which is another "
+            "process: two processes have that node.id. Stop the wrong one, or give it a node.id of its own",
+        )
 
 
 def _learn_epoch(core: Core, epoch: Epoch) -> News:

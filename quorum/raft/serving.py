@@ -5,7 +5,7 @@ Decides: whether a replica's position is good, and what its Fetch proves. Must n
 
 from __future__ import annotations
 
-from metadata_log.ids import ReplicaKey
+from metadata_log.ids import ReplicaKey, id_text
 from quorum.errors import Error
 from quorum.raft.core import MAX_EPOCH, Core
 from quorum.raft.leading import check_quorum_timeout_ms, maybe_advance_high_watermark
@@ -24,6 +24,8 @@ def handle_fetch(core: Core, request_id: int, request: FetchRequest) -> None:
     """Answer or park a Fetch."""
     error = _validate(core, request)
     state = core.state
+    if type(state) is Leader and request.replica.node_id == core.me.node_id:
+        _tell_of_namesake(core, request)
     if error is not Error.NONE or type(state) is not Leader:
         _refuse(core, request_id, error if error is not Error.NONE else Error.NOT_LEADER_OR_FOLLOWER)
         return
@@ -59,6 +61,18 @@ def _validate(core: Core, request: FetchRequest) -> Error:
     if epoch < core.epoch:
         return Error.FENCED_LEADER_EPOCH
     return Error.UNKNOWN_LEADER_EPOCH if epoch > core.epoch else Error.NONE
+
+
+def _tell_of_namesake(core: Core, request: FetchRequest) -> None:
+    """A leader asks nobody for its own log: another process does. But what this one has asked of itself, as of one of
+    the bootstrap servers, may arrive once it leads; it is of an older epoch."""
+    key = request.replica
+    if key != core.me or request.current_leader_epoch >= core.epoch:
+        core.refuse(
+            key.node_id,
+            f"a process with directory {id_text(key.directory_id)} asks as node {key.node_id}, which is this leader: "
+            "two processes have that node.id. Stop the wrong one, or give it a node.id of its own",
+        )
 
 
 def _has_nothing_to_wait_for(core: Core, leader: Leader, request: FetchRequest) -> bool:

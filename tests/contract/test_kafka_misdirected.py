@@ -10,6 +10,9 @@ import pytest
 
 from kraft.v1 import controller_pb2, controller_pb2_grpc
 from metadata_log.voters import Endpoint
+from quorum.client.errors import WrongListenerError
+from quorum.client.voter_changes import ask_at
+from quorum.raft.voter_messages import UpgradeKRaftVersionRequest
 from quorum.server.grpc.listen import listen
 from quorum.server.kafka.listen import KafkaDoor, listen_kafka
 from quorum.server.listeners import ListenError
@@ -49,6 +52,17 @@ def test_a_grpc_call_fails_with_the_right_address() -> None:
                 await stub.CreateTopics(controller_pb2.CreateTopicsRequest(), timeout=5)
         assert raised.value.code() is grpc.StatusCode.UNAVAILABLE
         assert right_address(raised.value.details()) == "[::1]:9094"
+        await held.close()
+
+    run(main())
+
+
+def test_a_change_of_the_voters_that_came_there_was_not_made() -> None:
+    async def main() -> None:
+        held = await _held()
+        with pytest.raises(WrongListenerError) as raised:
+            await ask_at(f"127.0.0.1:{held.port}", UpgradeKRaftVersionRequest(kraft_version=1), None, 5)
+        assert raised.value.right_address == "[::1]:9094"
         await held.close()
 
     run(main())

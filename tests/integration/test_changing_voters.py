@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from metadata_log.ids import NodeId, ReplicaKey, parse_directory_id
-from quorum.cli.demo.cluster import wait_until
+from quorum.cli.demo.cluster import LOOPBACK, wait_until
 from quorum.client import Client, RefusedError
 from quorum.raft.voter_messages import RemoveRaftVoterRequest
-from tests.support.voter_processes import VERSION_0, Controllers, kraft
+from tests.support.voter_processes import BEFORE_REGISTRATION, VERSION_0, Controllers, kraft
 
 
 def _standalone(root: Path, count: int, **properties: str) -> Controllers:
@@ -136,14 +136,48 @@ def test_a_second_process_with_the_node_id_of_a_voter_does_not_take_its_vote(tmp
         assert controllers.describe()["CurrentVoters"] == voters
 
 
-def test_static_voters_move_into_the_log(tmp_path: Path) -> None:
+def test_a_second_process_with_the_leaders_node_id_is_told_of_in_both_logs(tmp_path: Path) -> None:
+    with _standalone(tmp_path, 2) as controllers:
+        controllers.start(1)
+        controllers.wait_for_voters(1)
+        controllers.set(2, node_id="1")
+        controllers.replace_disk(2)
+        controllers.start(2)
+        for node in controllers.nodes.values():
+            log = node.log_file
+            wait_until("the warning", lambda log=log: "two processes have that node.id" in log.read_text())  # type: ignore[misc]
+
+
+def _three_static_voters(controllers: Controllers, listener: str, version: str) -> int:
+    """Controllers 1 to 3, named by the port of that listener; who leads."""
+    three = ",".join(f"{node_id}@{LOOPBACK}:{controllers.nodes[node_id].ports[listener]}" for node_id in (1, 2, 3))
+    for node_id in (1, 2, 3):
+        controllers.set(node_id, controller_quorum_voters=three)
+        controllers.format(node_id, "--feature", version)
+    controllers.start(1, 2, 3)
+    return controllers.wait_for_leader()
+
+
+@pytest.mark.parametrize("version", [BEFORE_REGISTRATION, VERSION_0])
+def test_static_voters_named_by_their_controller_ports_are_asked_through_any_of_them(
+    tmp_path: Path, version: str
+) -> None:
+    """Kafka's own form, which tells nobody where gRPC is spoken: voters tell it when they register, if they do."""
+    with Controllers(tmp_path, 3) as controllers:
+        leader = _three_static_voters(controllers, "CONTROLLER", version)
+        for asked in (1, 2, 3):
+            of_one = ("--bootstrap-controller", controllers.nodes[asked].grpc_address, "--timeout", "10")
+            status, out, err = kraft("quorum", "describe", *of_one, "-o", "json")
+            assert (status, json.loads(out)["answered_by"]) == (0, leader), out + err
+            status, out, err = kraft("quorum", "transfer", *of_one)
+            assert (status, f"node {leader} led" in out) == (0, True), out + err
+            leader = controllers.wait_for_leader(other_than=leader)
+
+
+@pytest.mark.parametrize("listener", ["GRPC", "CONTROLLER"])
+def test_static_voters_move_into_the_log(tmp_path: Path, listener: str) -> None:
     with Controllers(tmp_path, 4) as controllers:
-        three = ",".join(f"{node_id}@{controllers.nodes[node_id].grpc_address}" for node_id in (1, 2, 3))
-        for node_id in (1, 2, 3):
-            controllers.set(node_id, controller_quorum_voters=three)
-            controllers.format(node_id, "--feature", VERSION_0)
-        controllers.start(1, 2, 3)
-        leader = controllers.wait_for_leader()
+        leader = _three_static_voters(controllers, listener, VERSION_0)
         state = (controllers.nodes[leader].metadata_dir / "quorum-state").read_text()
         assert json.loads(state)["data_version"] == 0
         assert [voter["voterId"] for voter in json.loads(state)["currentVoters"]] == [1, 2, 3]
@@ -151,7 +185,8 @@ def test_static_voters_move_into_the_log(tmp_path: Path) -> None:
         assert (status, "kraft.version 0" in err) == (1, True), out + err
 
         def is_raised() -> bool:
-            words = ("--bootstrap-controller", controllers.addresses, "--feature", "kraft.version=1")
+            words = ("--bootstrap-controller", controllers.nodes[leader % 3 + 1].grpc_address)
+            words = (*words, "--feature", "kraft.version=1")
             return kraft("features", "upgrade", *words)[0] == 0
 
         wait_until("every voter to have told its directory", is_raised, timeout_s=60, every_s=0.2)

@@ -11,6 +11,7 @@ from typing import Final
 from metadata_log.format import LogDirectory, format_directory
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.voters import Endpoint, Voter, VoterSet
+from quorum.node.config_values import voter_list
 from tests.simulation.administrators import Administrator
 from tests.simulation.agent import AgentNode
 from tests.simulation.checkers import Checkers
@@ -45,7 +46,9 @@ class Cluster:
         ]
         controllers = [Voter(key=key, endpoints=_endpoints(key.node_id)) for key in keys]
         voters = controllers[: setup.voters]
-        self.first_voters = VoterSet.of(voters)
+        self.voters_written = ",".join(f"{at.key.node_id}@n{at.key.node_id}:9093" for at in voters)
+        """As controller.quorum.voters has static ones."""
+        self.first_voters = voter_list(self.voters_written) if setup.static_voters else VoterSet.of(voters)
         self.checkers = Checkers(self, DATA)
         self.bootstrap = tuple(controller.endpoints[1] for controller in controllers)
         self.voters = [Node(self, each.key, each.endpoints) for each in controllers]
@@ -61,13 +64,13 @@ class Cluster:
             for n in range(setup.clients + setup.readers)
         ]
         self.administrators = [Administrator(self, FIRST_ADMINISTRATOR + n) for n in range(setup.administrators)]
-        self._format(voters)
+        self._format(None if setup.static_voters else voters)
 
     def _agent(self, node_id: int) -> AgentNode:
         key = ReplicaKey(node_id=NodeId(node_id), directory_id=DirectoryId(bytes(14) + bytes([2, node_id])))
         return AgentNode(self, key, _endpoints(node_id))
 
-    def _format(self, voters: list[Voter]) -> None:
+    def _format(self, voters: list[Voter] | None) -> None:
         for node in self.nodes:
             self.format(node, voters if self.first_voters.is_voter(node.key) else None)
 

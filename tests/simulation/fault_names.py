@@ -41,6 +41,9 @@ VOTER_FAULTS: Final = ("add voter", "remove voter", "remove leader", "replace di
 VOTER_PLANS: Final = ("two changes", "early change", "change unheard", "replaced and counted")
 """Changes of the voters at the worst moment; `faults_voters` does them."""
 
+UPGRADE_FAULTS: Final = ("upgrade", "upgrade twice", "upgrade unheard")
+"""Those of the stories that begin with static voters; `faults_upgrade` does them."""
+
 LEADER_FAULTS: Final = (
     "hand over",
     "depose",

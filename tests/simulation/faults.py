@@ -14,7 +14,14 @@ import msgspec
 from metadata_log.directory import METADATA_DIRECTORY
 from tests.simulation.clock import TRUE_RATE
 from tests.simulation.cluster import Cluster
-from tests.simulation.fault_names import FAULTS, LEADER_FAULTS, SNAPSHOT_FAULTS, VOTER_FAULTS, VOTER_PLANS
+from tests.simulation.fault_names import (
+    FAULTS,
+    LEADER_FAULTS,
+    SNAPSHOT_FAULTS,
+    UPGRADE_FAULTS,
+    VOTER_FAULTS,
+    VOTER_PLANS,
+)
 from tests.simulation.faults_leader import (
     depose,
     hand_over,
@@ -25,9 +32,10 @@ from tests.simulation.faults_leader import (
     slow_leaders_disk,
 )
 from tests.simulation.faults_rivals import old_tail, rival_leaders
+from tests.simulation.faults_upgrade import upgrade_twice, upgrade_unheard
 from tests.simulation.faults_voters import change_unheard, early_change, replaced_and_counted, two_changes
 from tests.simulation.node import DATA, Node
-from tests.simulation.operators import add_voter, remove_leader, remove_voter, replace_disk
+from tests.simulation.operators import add_voter, remove_leader, remove_voter, replace_disk, upgrade
 from tests.simulation.rot import rot
 from tests.simulation.world import US_PER_MS
 
@@ -334,9 +342,12 @@ _DO: Final[dict[str, Callable[[Cluster, Pick], None]]] = {
     "early change": lambda cluster, pick: early_change(cluster, pick.of(1 << 20)),
     "change unheard": lambda cluster, pick: change_unheard(cluster, pick.of(1 << 20)),
     "replaced and counted": lambda cluster, pick: replaced_and_counted(cluster, pick.of(1 << 20)),
+    "upgrade": lambda cluster, pick: upgrade(cluster),
+    "upgrade twice": lambda cluster, pick: upgrade_twice(cluster, pick.of(1 << 20)),
+    "upgrade unheard": lambda cluster, pick: upgrade_unheard(cluster, pick.of(1 << 20)),
 }
 
-if set(_DO) != {*FAULTS, *SNAPSHOT_FAULTS, *VOTER_FAULTS, *VOTER_PLANS, *LEADER_FAULTS}:
+if set(_DO) != {*FAULTS, *SNAPSHOT_FAULTS, *VOTER_FAULTS, *VOTER_PLANS, *UPGRADE_FAULTS, *LEADER_FAULTS}:
     raise AssertionError("every named fault is done here, and no other")
 
 

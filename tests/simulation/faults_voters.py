@@ -46,7 +46,7 @@ class _DownToOne(Plan):
     def begin(self) -> None:
         leader, others = self._leader, []
         if leader.is_up and leader.executor.machine.is_leader:
-            others = [key for key in leader.executor.machine.voters.keys if key != leader.key]
+            others = [key for key in leader.executor.machine.voters.keys if key.node_id != leader.node_id]
         if not others:
             self.after(300, self.over)
             return

@@ -40,6 +40,7 @@ EFFECTS: Final = (
     "leadership is handed over",
     "the voters change",
     "a disk is replaced",
+    "kraft.version is raised",
 )
 """Each happens in the first stories; a test of the campaign holds it."""
 

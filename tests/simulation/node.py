@@ -154,12 +154,15 @@ class Node:
 
     def _properties(self) -> dict[str, str]:
         listeners = ",".join(f"{at.name}://{at.host}:{at.port}" for at in self.endpoints)
-        return {
+        properties = {
             "process.roles": "controller",
             "node.id": str(self.node_id),
             "listeners": listeners,
             "log.dirs": DATA,
         }
+        if self.cluster.setup.static_voters and self.node_id in self.cluster.first_voters:
+            properties["controller.quorum.voters"] = self.cluster.voters_written
+        return properties
 
     def _executor(self) -> Executor:
         return Executor(
@@ -292,13 +295,14 @@ class Node:
             self.opened.abandon()
             self._fail()
             return
-        self._note_high_watermark()
+        self.note_high_watermark()
         if self.executor.is_shut:
             self._shut()
         else:
             self.arm()
 
-    def _note_high_watermark(self) -> None:
+    def note_high_watermark(self) -> None:
+        """Tell the checkers of it, where it is another one: before they are told what depends on it."""
         high_watermark = self.executor.machine.high_watermark
         if high_watermark != self.high_watermark:
             before, self.high_watermark = self.high_watermark, high_watermark
@@ -368,7 +372,7 @@ class Node:
             leader = "" if event.leader_id is None else f" of {event.leader_id}"
             self.world.tell(self.node_id, f"{event.role}{leader} @{event.epoch} ({event.cause})")
         elif type(event) is ImagePublished:
-            self._note_high_watermark()
+            self.note_high_watermark()
         elif type(event) is SnapshotLoaded:
             self.world.tell(self.node_id, f"installs snapshot {event.end}")
             self.world.note("a snapshot is installed")

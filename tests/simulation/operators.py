@@ -14,7 +14,12 @@ from metadata_log.voters import VoterSet
 from quorum.node.ports import PeerCall, PeerRequested, PeerResponse
 from quorum.raft.messages import Request
 from quorum.raft.states import Leader
-from quorum.raft.voter_messages import AddRaftVoterRequest, RemoveRaftVoterRequest, UpdateRaftVoterRequest
+from quorum.raft.voter_messages import (
+    AddRaftVoterRequest,
+    RemoveRaftVoterRequest,
+    UpdateRaftVoterRequest,
+    UpgradeKRaftVersionRequest,
+)
 
 if TYPE_CHECKING:
     from tests.simulation.cluster import Cluster
@@ -36,10 +41,18 @@ def _ask(cluster: Cluster, leader: Node, request: Request) -> None:
 
     def respond(response: PeerResponse) -> None:
         asked.pop(request_id, None)
+        cluster.checkers.on_operator_told(leader, request, response)
         cluster.world.tell(leader.node_id, f"answers {type(request).__name__}: {response.error.name}")
 
     call = PeerCall(request=request, cluster_id=cluster.cluster_id)
     leader.turn((PeerRequested(request_id=request_id, call=call, respond=respond),))
+
+
+def upgrade(cluster: Cluster, *, of: Node | None = None) -> None:
+    """kraft.version to 1, asked of the leader, or of whoever was it; harmless where it is 1."""
+    leader = leader_of(cluster) if of is None else of
+    if leader is not None:
+        _ask(cluster, leader, UpgradeKRaftVersionRequest(kraft_version=1))
 
 
 def _has_majority(cluster: Cluster, voters: VoterSet, *, without: ReplicaKey | None = None) -> bool:

@@ -81,10 +81,17 @@ class Plan:
         """So much later, unless peace has come."""
         self._cluster.world.after(ms * US_PER_MS, lambda: self.over() if self._cluster.is_peaceful else then())
 
-    def when(self, holds: Callable[[], bool], then: Callable[[], None], *, look_us: int = _LOOK_US) -> None:
+    def when(
+        self,
+        holds: Callable[[], bool],
+        then: Callable[[], None],
+        *,
+        look_us: int = _LOOK_US,
+        patience_us: int = _PATIENCE_US,
+    ) -> None:
         """As soon as it holds, looked at so often; else, or in peace, the plan is over."""
         world = self._cluster.world
-        end_us = world.now_us + _PATIENCE_US
+        end_us = world.now_us + patience_us
 
         def look() -> None:
             if self._cluster.is_peaceful or world.now_us > end_us:

@@ -19,6 +19,7 @@ from tests.simulation.checkers.liveness import BOUND_MS, check_recovered, unrest
 from tests.simulation.cluster import Cluster
 from tests.simulation.faults import inject, make_peace
 from tests.simulation.node import DATA
+from tests.simulation.operators import upgrade
 from tests.simulation.setup import Setup
 
 _LOOK_MS: Final = 100
@@ -105,9 +106,20 @@ def _recover(cluster: Cluster) -> None:
     while unrested is not None and world.now_us < end_us:
         world.run_until(world.now_us + _LOOK_MS * w.US_PER_MS)
         unrested = unrest(cluster)
+    if unrested is None and cluster.setup.static_voters and not any(node.is_lost for node in cluster.voters):
+        unrested = _move_voters(cluster, end_us)
     if unrested is None:
         unrested = _last_words(cluster, end_us)
     check_recovered(cluster, unrested)
+
+
+def _move_voters(cluster: Cluster, end_us: int) -> str | None:
+    """Static voters move into the log, if they have not yet: each lives, and tells the leader its directory."""
+    world = cluster.world
+    while not cluster.checkers.voters.is_upgraded and world.now_us < end_us:
+        upgrade(cluster)
+        world.run_until(world.now_us + _LOOK_MS * w.US_PER_MS)
+    return None if cluster.checkers.voters.is_upgraded else "kraft.version is still 0"
 
 
 def _last_words(cluster: Cluster, end_us: int) -> str | None:

@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.campaign import replay_command, report, run_for, run_seeds
-from tests.simulation.fault_names import FAULTS, LEADER_FAULTS, SNAPSHOT_FAULTS, VOTER_FAULTS, VOTER_PLANS
+from tests.simulation.fault_names import (
+    FAULTS,
+    LEADER_FAULTS,
+    SNAPSHOT_FAULTS,
+    UPGRADE_FAULTS,
+    VOTER_FAULTS,
+    VOTER_PLANS,
+)
 from tests.simulation.happened import EFFECTS
 from tests.simulation.mutant_proof import against_types, prove
 from tests.simulation.mutant_run import try_apart
@@ -80,7 +87,8 @@ def test_any_seed_may_draw_any_kind_of_fault() -> None:
     for first in (0, 100_000):
         stories = [story_of(seed) for seed in range(first, first + 400)]
         drawn = {step.fault for story in stories for step in story.steps}
-        assert drawn == {*FAULTS, *SNAPSHOT_FAULTS, *VOTER_FAULTS, *VOTER_PLANS, *LEADER_FAULTS}
+        assert drawn == {*FAULTS, *SNAPSHOT_FAULTS, *VOTER_FAULTS, *VOTER_PLANS, *UPGRADE_FAULTS, *LEADER_FAULTS}
+        assert 20 < sum(story.static_voters for story in stories) < 80
         assert 60 < sum(story.changes_voters for story in stories) < 250
 
 

@@ -64,4 +64,10 @@ VOTER_MUTANTS: Final = (
         was="    if members.history.latest_offset >= high_watermark:\n",
         becomes="    if members.history.latest_offset < 0:\n",
     ),
+    Mutant(
+        name="an upgrade of kraft.version is acknowledged while it is not committed",
+        module="quorum.raft.kraft_version",
+        was="    elif refusal is None and current > 0:\n",
+        becomes="    elif refusal is None and current > 1:\n",
+    ),
 )

@@ -18,6 +18,9 @@ CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 VERSION_0 = "metadata.version=21"
 """3.9-IV0: a Kafka of that age has static voters."""
 
+BEFORE_REGISTRATION = "metadata.version=14"
+"""3.6-IV2: controllers do not register themselves yet."""
+
 
 class Controllers:
     """Controllers 1 to `count` on loopback; none is formatted or started yet."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kraft.v1 import common_pb2, quorum_pb2
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME
+from metadata_log.image import ControllerRegistration
 from quorum.controller.context import RequestContext
 from quorum.errors import Error
 from quorum.node.access import may_describe
@@ -43,9 +44,7 @@ def describe(
     return quorum_pb2.DescribeQuorumResponse(
         topics=[quorum_pb2.DescribeQuorumResponse.Topic(topic_id=own_id or METADATA_TOPIC_ID, partitions=[partition])],
         nodes=[
-            quorum_pb2.DescribeQuorumResponse.Node(
-                node_id=voter.replica.node_id, listeners=endpoints_to(voter.endpoints)
-            )
+            quorum_pb2.DescribeQuorumResponse.Node(node_id=voter.replica.node_id, listeners=_listeners(voter, node))
             for voter in quorum.voters
         ]
         + _registered(quorum, node),
@@ -60,15 +59,23 @@ def _registered(quorum: QuorumDescription, node: Node) -> list[quorum_pb2.Descri
     voters = {each.replica.node_id for each in quorum.voters}
     controllers = node.image.cluster.controllers
     return [
-        quorum_pb2.DescribeQuorumResponse.Node(
-            node_id=node_id,
-            listeners=[
-                common_pb2.Endpoint(name=at.name, host=at.host, port=at.port) for at in controllers[node_id].listeners
-            ],
-        )
+        quorum_pb2.DescribeQuorumResponse.Node(node_id=node_id, listeners=_of_registration(controllers[node_id]))
         for node_id in observers
         if node_id in controllers and node_id not in voters
     ]
+
+
+def _listeners(voter: ReplicaDescription, node: Node) -> list[common_pb2.Endpoint]:
+    """Those of the voters' record. What the configuration tells of a static voter (kraft.version 0) is one address, and
+    not which protocol is spoken there: then those that the voter has registered."""
+    registered = node.image.cluster.controllers.get(voter.replica.node_id)
+    if registered is None or any(at.name for at in voter.endpoints):
+        return endpoints_to(voter.endpoints)
+    return _of_registration(registered)
+
+
+def _of_registration(controller: ControllerRegistration) -> list[common_pb2.Endpoint]:
+    return [common_pb2.Endpoint(name=at.name, host=at.host, port=at.port) for at in controller.listeners]
 
 
 def _check_topic(request: quorum_pb2.DescribeQuorumRequest, accepted: tuple[bytes | None, ...]) -> None:

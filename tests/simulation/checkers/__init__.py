@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from broker_agent.reconciler import Plan
 from metadata_log.checkpoint_ops import ReadPiece
+from quorum.errors import Error
 from quorum.node.checkpoint_jobs import SnapshotGenerated, SnapshotLoaded
 from quorum.node.ports import (
     ImagePublished,
@@ -20,7 +21,8 @@ from quorum.node.ports import (
     RoleChanged,
     VotersKnown,
 )
-from quorum.raft.messages import EndQuorumEpochRequest, FetchRequest, VoteRequest, VoteResponse
+from quorum.raft.messages import EndQuorumEpochRequest, FetchRequest, Request, VoteRequest, VoteResponse
+from quorum.raft.voter_messages import UpgradeKRaftVersionRequest
 from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.committed import Committed
 from tests.simulation.checkers.directories import check_plan
@@ -31,7 +33,7 @@ from tests.simulation.checkers.image_equality import check_image
 from tests.simulation.checkers.log_matching import LogMatching
 from tests.simulation.checkers.one_leader import OneLeader
 from tests.simulation.checkers.own_errors import check_failure
-from tests.simulation.checkers.promises import check_fetch, check_outcome, check_wish
+from tests.simulation.checkers.promises import check_fetch, check_outcome, check_upgrade, check_wish
 from tests.simulation.checkers.reads import check_read
 from tests.simulation.checkers.reference import Reference
 from tests.simulation.checkers.snapshots import check_all_snapshots, check_installed, check_piece, check_snapshot
@@ -70,6 +72,7 @@ class Checkers:
         elif kind is RoleChanged and event.role == "leader":  # type: ignore[union-attr]
             self.one_leader.on_leader(node.node_id, node.boot, event.epoch)  # type: ignore[union-attr]
             self.committed.on_leader(node)
+            self.voters.on_leader(node)
             node.world.note("an epoch has a leader")
         elif kind is VotersKnown:
             self.voters.on_voters(node, event)  # type: ignore[arg-type]
@@ -122,6 +125,14 @@ class Checkers:
     def on_wish_done(self, client_id: int, wish: Wish, image_offset: int) -> None:
         """An administrator was told that all is done."""
         check_wish(client_id, wish, image_offset, self.reference)
+
+    def on_operator_told(self, node: Node, asked: Request, answer: PeerResponse) -> None:
+        """An answer leaves for whoever changes the voters."""
+        if type(asked) is UpgradeKRaftVersionRequest and answer.error is Error.NONE:
+            node.note_high_watermark()
+            check_upgrade(node, self.reference)
+            self.voters.on_upgraded()
+            node.world.note("kraft.version is raised")
 
     def on_reconciled(self, agent: AgentNode, plan: Plan) -> None:
         """An agent has carried out a plan."""

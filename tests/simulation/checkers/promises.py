@@ -51,5 +51,11 @@ def check_wish(client_id: int, wish: Wish, image_offset: int, reference: Referen
         raise Broken("promises", f"{told}, but at offset {image_offset} it is not: {wish.request}")
 
 
+def check_upgrade(node: Node, reference: Reference) -> None:
+    """A leader says that kraft.version is raised: the committed log holds the voters."""
+    if reference.voters_at(reference.end) is None:
+        raise Broken("promises", f"node {node.node_id} says that kraft.version is 1; in the committed log it is 0")
+
+
 def _is_before(offset: int | None, operation: Operation) -> bool:
     return offset is not None and offset < operation.image_offset

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from metadata_log.ids import ReplicaKey
+from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
 from metadata_log.voters import VoterSet
 from quorum.node.ports import VotersKnown
 from tests.simulation.checkers.broken import Broken
@@ -21,6 +21,7 @@ class VoterRules:
 
     Attributes:
         deciding: the voters of whom a majority holds what is committed.
+        is_upgraded: somebody was told that kraft.version is 1.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -29,6 +30,7 @@ class VoterRules:
         self._latest: dict[tuple[int, int], tuple[int, VoterSet]] = {}
         self._committed: dict[int, VoterSet] = {}
         self._gone: dict[ReplicaKey, DurableLog] = {}
+        self.is_upgraded = False
 
     def on_start(self, node: Node) -> None:
         """A process begins with the voters that its log names."""
@@ -51,12 +53,26 @@ class VoterRules:
         node.world.note("the voters change")
         committed = self._cluster.checkers.committed
         who = f"leader {node.node_id} of epoch {node.executor.machine.epoch}"
-        if len(old ^ new) != 1:
+        if len(old ^ new) != 1 and not self._is_upgrade(before, voters):
             raise Broken("voters", f"{who} changes {before.node_ids} to {voters.node_ids} at once")
         if offset >= committed.end:
             raise Broken("voters", f"{who} changes the voters of {offset}, though only {committed.end} is committed")
         if committed.last_epoch < node.executor.machine.epoch:
             raise Broken("voters", f"{who} changes the voters, and nothing of its epoch is committed yet")
+
+    def _is_upgrade(self, before: VoterSet, voters: VoterSet) -> bool:
+        """Static voters (kraft.version 0) move into the log: the same, each with the directory that it has."""
+        directories = {node.key for node in self._cluster.voters}
+        return not before.are_dynamic and before.node_ids == voters.node_ids and set(voters.keys) <= directories
+
+    def on_upgraded(self) -> None:
+        """Somebody was told that kraft.version is 1."""
+        self.is_upgraded = True
+
+    def on_leader(self, node: Node) -> None:
+        """A replica leads: what somebody was told of kraft.version is so for it."""
+        if self.is_upgraded and node.executor.machine.kraft_version < 1:
+            raise Broken("voters", f"node {node.node_id} leads with static voters, though kraft.version was raised")
 
     def on_high_watermark(self, node: Node) -> None:
         """Who has heard that its voter set is committed, has the same as all others; a removed leader leads no more."""
@@ -89,4 +105,5 @@ class VoterRules:
         if gone is not None:
             return gone.holds(batch)
         node = self._cluster.voters[key.node_id - 1]
-        return node.key == key and (node.durable.holds(batch) or node.is_rotten)
+        is_its = key.directory_id in (ZERO_DIRECTORY_ID, node.key.directory_id)  # zero: a static voter's
+        return is_its and (node.durable.holds(batch) or node.is_rotten)

@@ -31,7 +31,9 @@ class Votes:
         is_own = state is not None and state.leader_id == voter.node_id == candidate.node_id
         if state is None or state.leader_epoch < epoch:
             raise Broken("votes", f"node {voter.node_id} votes in epoch {epoch}, but durable is {state}")
-        if state.leader_epoch == epoch and state.voted_key not in (candidate, None) and not is_own:
+        # With static voters the file has no room for a directory (data_version 0).
+        without = ReplicaKey(node_id=candidate.node_id) if state.data_version == 0 else candidate
+        if state.leader_epoch == epoch and state.voted_key not in (without, None) and not is_own:
             raise Broken("votes", f"node {voter.node_id} votes for {candidate.node_id}, but durable is {state}")
         if state.leader_epoch == epoch and state.voted_key is None and state.leader_id < 0:
             raise Broken("votes", f"node {voter.node_id} votes for {candidate.node_id}, but its disk knows no vote")

@@ -55,6 +55,8 @@ WRONG_OPTIONS: Final = (
     "log dump PLACE --type nonsense",
     "log dump PLACE --follow -o json",
     "log verify PLACE -o nonsense",
+    "log verify PLACE -o json -o table",
+    "log dump PLACE --from 1 --from=2",
     "log diff PLACE",
     "log hash PLACE --at soon",
     "log timeline PLACE --gap 0",

@@ -35,6 +35,7 @@ def _status(*, answered_by: int, known: bool = True) -> QuorumStatus:
     return QuorumStatus(
         cluster_id="cluster",
         topic_id=METADATA_TOPIC_ID,
+        address="host1:9094",
         answered_by=answered_by,
         leader_id=2,
         leader_epoch=Epoch(7),

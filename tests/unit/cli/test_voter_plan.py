@@ -47,6 +47,7 @@ def _status(ages: dict[int, int | None], observers: dict[int, int | None] | None
     return QuorumStatus(
         cluster_id="c",
         topic_id=TopicId(bytes(16)),
+        address="host1:9094",
         answered_by=1,
         leader_id=1,
         leader_epoch=Epoch(3),

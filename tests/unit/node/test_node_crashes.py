@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from metadata_log.errors import InvariantViolation
+from metadata_log.offsets import Epoch
+from metadata_log.quorum_state import QuorumState
 from quorum.node.effects import Effects
 from quorum.node.executor import Executor
 from quorum.node.ports import ClientAnswer, DiskDone, DiskJob, StateWrite
@@ -133,13 +136,14 @@ class _EarlyDisk(SimulatedDisk):
 
 
 class _ForgetfulDisk(SimulatedDisk):
-    """Planted: the vote is not written."""
+    """Planted: the vote is not written, nor in which epoch it was given."""
 
     def execute(self, jobs: Sequence[DiskJob]) -> int:
-        kept = [job for job in jobs if not isinstance(job, StateWrite)]
-        if kept:
-            super().execute(kept)
-        return jobs[-1].sequence
+        return super().execute([_forgotten(job) if isinstance(job, StateWrite) else job for job in jobs])
+
+
+def _forgotten(job: StateWrite) -> StateWrite:
+    return msgspec.structs.replace(job, state=QuorumState(leader_epoch=Epoch(0)))
 
 
 PLANTED = {

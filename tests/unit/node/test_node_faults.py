@@ -19,6 +19,7 @@ from metadata_log.errors import (
     CorruptBatchError,
     DirectoryLockedError,
     ForeignDirectoryError,
+    LostVoteError,
     NotFormattedError,
     StorageFailedError,
     UnknownRecordError,
@@ -122,6 +123,26 @@ def test_a_failed_vote_is_not_given() -> None:
     assert cluster.leader is None
     assert [type(node.failure) for node in cluster.nodes[1:]] == [StorageFailedError] * 2
     cluster.check()
+
+
+def test_a_controller_whose_vote_is_lost_does_not_start() -> None:
+    """It would vote again in an epoch in which it has voted, and say nothing."""
+    node = _alone()
+    node.files.unlink(f"{DIRECTORY}/quorum-state")
+    node.files.fsync_dir(DIRECTORY)
+    before = node.files.listdir(DIRECTORY)
+    with pytest.raises(LostVoteError, match=r"no quorum-state.* may vote twice in an epoch.* `kraft recover inspect`"):
+        open_replica(node.files, node.config)
+    assert node.files.listdir(DIRECTORY) == before
+
+
+def test_who_has_never_had_a_record_needs_no_vote() -> None:
+    """As killed between the creation of its first segment and its first write."""
+    node = Cluster(1, seed=5).nodes[0]
+    node.files.open(SEGMENT, create=True)
+    opened = open_replica(node.files, node.config)
+    opened.abandon()
+    assert opened.storage.quorum_state is None
 
 
 def test_a_full_disk_stops_the_node_and_room_lets_it_start_again() -> None:

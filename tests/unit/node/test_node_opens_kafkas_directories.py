@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.errors import CorruptFileError
+from metadata_log.errors import CorruptFileError, LostVoteError
 from metadata_log.ids import id_text
 from metadata_log.os_files import OsFiles
 from metadata_log.quorum_state import read_quorum_state
@@ -99,6 +99,13 @@ def test_it_ends_where_kafkas_dump_ends_and_goes_by_its_last_voters(
             assert sorted(voters) == sorted(theirs), node
         checked += 1
     assert checked
+
+
+def test_it_opens_no_log_without_a_quorum_state_as_a_controller(clusters: Path, tmp_path: Path) -> None:
+    node = shutil.copytree(clusters / "static-3.9" / "node-1", tmp_path / "node-1")
+    (node / "data" / "__cluster_metadata-0" / "quorum-state").unlink()
+    with pytest.raises(LostVoteError, match="kraft recover inspect"):
+        _open(node, tmp_path / "opened")
 
 
 @pytest.mark.parametrize("value", ["true", "1.5"])

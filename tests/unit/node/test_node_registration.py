@@ -1,0 +1,52 @@
+"""A controller that registers itself again because another process with its node id did: less and less often."""
+
+from __future__ import annotations
+
+from metadata_log.ids import NodeId, Uuid
+from metadata_log.voters import Endpoint
+from quorum.node.ports import Refused
+from quorum.node.registration import registration_of
+from tests.support.node_cluster import Cluster
+from tests.support.simulated_node import Node
+
+MINUTES = 10
+TWIN = registration_of(1, Uuid(b"\x77" * 16), (Endpoint(name="GRPC", host="elsewhere", port=9094),))
+
+
+def _registered(leader: Node) -> Uuid | None:
+    known = leader.executor.image.cluster.controllers.get(NodeId(1))
+    return None if known is None else known.incarnation_id
+
+
+def _warnings(cluster: Cluster) -> list[Refused]:
+    told = (event for event in cluster.node(1).events if isinstance(event, Refused))
+    return [event for event in told if event.request == "RegisterController"]
+
+
+def test_two_controllers_with_one_node_id_register_themselves_ever_more_rarely() -> None:
+    """The other is as quick as can be: it would have been an offset for each round trip, for ever."""
+    cluster = Cluster(seed=5)
+    cluster.start()
+    leader = cluster.elect()
+    times = 0
+    end_ms = cluster.now_ms + MINUTES * 60_000
+    while cluster.now_ms < end_ms:
+        cluster.run_until(lambda: _registered(leader) not in (None, TWIN.incarnation_id), within_ms=61_000)
+        times += 1
+        assert times < 12 + MINUTES, f"within {cluster.now_ms} ms"
+        leader.call(TWIN, lambda answer: None)
+        cluster.run_until(lambda: _registered(leader) == TWIN.incarnation_id)
+    (told,) = _warnings(cluster)
+    assert "as controller 1 since, at GRPC://elsewhere:9094: two processes have that node.id" in told.why
+
+
+def test_what_a_former_process_asked_late_is_no_second_process() -> None:
+    cluster = Cluster(seed=5)
+    cluster.start()
+    leader = cluster.elect()
+    cluster.run_until(lambda: _registered(leader) is not None)
+    own = _registered(leader)
+    leader.call(TWIN, lambda answer: None)
+    cluster.run_until(lambda: _registered(leader) == TWIN.incarnation_id)
+    cluster.run_until(lambda: _registered(leader) == own, within_ms=2_000)
+    assert _warnings(cluster) == []
