@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from quorum.controller.config_types import Check, boolean, list_of, number, one_of, parts_of
+from metadata_log.java_numbers import BLANKS
+from quorum.controller.config_types import Check, as_number, boolean, list_of, number, one_of, parts_of
 from quorum.errors import Error
 
 _HOUR_MS: Final = 3_600_000
@@ -28,8 +29,10 @@ _is_duration = re.compile(r"P(?!$)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d{0,9})?S
 
 
 def _offset_reset(value: str) -> bool:
-    kind, _, duration = value.strip().partition(":")
-    return value.strip() in {"earliest", "latest"} or (kind == "by_duration" and _is_duration(duration) is not None)
+    kind, _, duration = value.strip(BLANKS).partition(":")
+    return value.strip(BLANKS) in {"earliest", "latest"} or (
+        kind == "by_duration" and _is_duration(duration) is not None
+    )
 
 
 _GROUP_CHECKS: Final[dict[str, Check]] = {
@@ -107,7 +110,7 @@ def why_invalid_client_metrics(values: Mapping[str, str]) -> tuple[Error, str] |
     if wrong is not None:
         return wrong
     interval = values.get("interval.ms")
-    if interval is not None and not 100 <= int(interval) <= _HOUR_MS:
+    if interval is not None and not 100 <= (as_number(interval) or 0) <= _HOUR_MS:
         return Error.INVALID_REQUEST, f"interval.ms must be between 100 and {_HOUR_MS} (1 hour), but is {interval}"
     for pattern in parts_of(values.get("match", "")):
         if not _is_match(pattern):

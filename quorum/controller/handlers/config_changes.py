@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 
 from metadata_log.ids import METADATA_TOPIC_NAME, NodeId
 from metadata_log.image import ResourceType
+from metadata_log.java_numbers import java_int
 from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord
 from quorum.controller.config_types import parts_of
 from quorum.controller.context import CLUSTER, Operation, Resource, authorize
@@ -134,10 +135,19 @@ def _check_name(kind: int, name: str) -> None:
         if name == METADATA_TOPIC_NAME:
             raise Refused(Error.INVALID_REQUEST, f"Alteration of internal topic {METADATA_TOPIC_NAME} is prohibited.")
     elif kind == ResourceType.BROKER:
-        if name and not (name.isascii() and name.isdecimal() and str(int(name)) == name):
+        node_id = _node_id(name) if name else 0
+        if node_id is None:
             raise Refused(Error.INVALID_REQUEST, f"Unable to parse broker name as a base 10 number: {name}")
+        if node_id < 0:
+            raise Refused(Error.INVALID_REQUEST, f"Invalid negative broker ID: {name}")
     elif not name:
         raise Refused(Error.INVALID_REQUEST, "A group, or a subscription to client metrics, must have a name.")
+
+
+def _node_id(name: str) -> NodeId | None:
+    """The id that a broker's name stands for: `+21` and `021` are 21, as to Kafka, though a resource of their own."""
+    number = java_int(name, 32)
+    return None if number is None else NodeId(number)
 
 
 def _check_exists(kind: int, name: str, turn: Turn) -> None:
@@ -145,7 +155,7 @@ def _check_exists(kind: int, name: str, turn: Turn) -> None:
     if kind == ResourceType.TOPIC and name not in image.topics.by_name:
         raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     if kind == ResourceType.BROKER and name:
-        node_id = NodeId(int(name))
+        node_id = _node_id(name)
         if node_id not in image.cluster.brokers and node_id not in image.cluster.controllers:
             raise Refused(Error.BROKER_ID_NOT_REGISTERED, f"No broker with id {name} found.")
 

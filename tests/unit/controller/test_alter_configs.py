@@ -93,7 +93,7 @@ def test_named_twice_is_refused_once(cluster: ControlledCluster) -> None:
     ("kind", "name", "configs", "error"),
     [
         (TOPIC, "t", {"no.such.config": "1"}, Error.INVALID_CONFIG),
-        (TOPIC, "t", {"cleanup.policy": "delete,delete"}, Error.INVALID_CONFIG),
+        (TOPIC, "t", {"cleanup.policy": "delete,"}, Error.INVALID_CONFIG),
         (TOPIC, "t", {"compression.gzip.level": "0"}, Error.INVALID_CONFIG),
         (TOPIC, "t", {"compression.gzip.level": "10"}, Error.INVALID_CONFIG),
         (TOPIC, "t", {"compression.lz4.level": "18"}, Error.INVALID_CONFIG),
@@ -115,7 +115,7 @@ def test_named_twice_is_refused_once(cluster: ControlledCluster) -> None:
         (METRICS, "m", {"interval": "1000"}, Error.INVALID_REQUEST),
         (METRICS, "m", {"interval.ms": "99"}, Error.INVALID_REQUEST),
         (METRICS, "m", {"interval.ms": "soon"}, Error.INVALID_CONFIG),
-        (METRICS, "m", {"metrics": "a,a"}, Error.INVALID_CONFIG),
+        (METRICS, "m", {"metrics": "a,"}, Error.INVALID_CONFIG),
         (METRICS, "m", {"match": "colour=blue"}, Error.INVALID_CONFIG),
         (METRICS, "m", {"match": "client_id=["}, Error.INVALID_CONFIG),
         (GROUP, "", {"consumer.session.timeout.ms": "50000"}, Error.INVALID_REQUEST),
