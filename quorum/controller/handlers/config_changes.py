@@ -24,13 +24,16 @@ from quorum.controller.context import ResourceType as AclResourceType
 from quorum.controller.effective_configs import MIN_INSYNC_REPLICAS
 from quorum.controller.gates import CORDONED_LOG_DIRS, level_of
 from quorum.controller.handlers.new_topic import Refused
-from quorum.controller.handlers.too_large import refusal_of_too_many
+from quorum.controller.handlers.too_large import TOO_LARGE, refusal_of_too_many
 from quorum.controller.names import why_illegal
 from quorum.controller.requests import (
+    AlterableConfig,
+    AlterableResource,
     AlterConfigs,
     AlteredResource,
     IncrementalAlterConfigs,
     IncrementalAlterConfigsResponse,
+    ReplacedResource,
 )
 from quorum.controller.resource_configs import why_invalid_client_metrics, why_invalid_group
 from quorum.controller.result import ControllerResult
@@ -38,6 +41,9 @@ from quorum.controller.topic_configs import why_invalid_values, why_too_long
 from quorum.controller.turn import Turn
 from quorum.errors import Error
 
+_PATTERNED: Final = ResourceType.CLIENT_METRICS
+_MOST_JUDGED_CHARS: Final = 1 << 18
+"""Of patterns in one request: so many are read in a quarter of a second."""
 _CORDONED: Final = "cordoned.log.dirs"
 _TYPES: Final = frozenset(ResourceType)
 _ACL_TYPES: Final = {ResourceType.TOPIC: AclResourceType.TOPIC, ResourceType.GROUP: AclResourceType.GROUP}
@@ -63,6 +69,8 @@ def change_each(
     refused once, what is of no known type each time."""
     if (too_many := refusal_of_too_many(request, len(request.resources), turn)) is not None:
         return too_many
+    if sum(map(_judged_chars, request.resources)) > _MOST_JUDGED_CHARS:
+        return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, TOO_LARGE))
     times_named = Counter((each.resource_type, each.name) for each in request.resources)
     records: list[MetadataRecord] = []
     results: list[AlteredResource] = []
@@ -87,6 +95,13 @@ def change_each(
     return ControllerResult(
         records=() if request.validate_only else tuple(records), response=respond(resources=tuple(results))
     )
+
+
+def _judged_chars(resource: AlterableResource | ReplacedResource) -> int:
+    if resource.resource_type != _PATTERNED:
+        return 0
+    values = (each.value if isinstance(each, AlterableConfig) else each[1] for each in resource.configs)
+    return sum(len(value or "") for value in values)
 
 
 def _unknown_type(resource: NamedResource) -> AlteredResource:
@@ -228,7 +243,7 @@ def _why_invalid(
     if kind == ResourceType.GROUP:
         return why_invalid_group(values)
     if kind == ResourceType.CLIENT_METRICS:
-        return why_invalid_client_metrics(values)
+        return why_invalid_client_metrics(values, before)
     return None
 
 
