@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 from metadata_log.ids import DirectoryId, NodeId, id_text, is_reserved_directory_id
 from metadata_log.image import NO_LEADER, ClusterImage, PartitionImage, ResourceType
 from metadata_log.image.access import CLIENT_QUOTAS, IP, IP_QUOTAS, QUOTA_TYPES
+from metadata_log.java_numbers import java_int
 from metadata_log.records import (
     BrokerFeature,
     BrokerRegistrationChangeRecord,
@@ -51,8 +52,7 @@ def config_fault(record: ConfigRecord, topics: Container[str]) -> str | None:
 
 
 def _is_number(name: str) -> bool:
-    digits = name.removeprefix("-")
-    return digits.isascii() and digits.isdigit()
+    return java_int(name, 32) is not None
 
 
 def broker_fault(

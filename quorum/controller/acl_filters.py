@@ -6,6 +6,7 @@ what is done to the entries.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Final
 
 from metadata_log.acl_codes import ALLOW, ANY, DENY, LITERAL, MATCH, PREFIXED, WILDCARD, Operation, ResourceType
@@ -14,6 +15,7 @@ from metadata_log.image import AclEntry, AclsImage
 from quorum.controller.requests.acls import AclFilter
 
 RESOURCE_TYPES: Final = frozenset(int(each) for each in ResourceType)
+_CHARS_A_LOOK: Final = 1_000
 OPERATIONS: Final = frozenset(int(each) for each in Operation)
 
 
@@ -39,8 +41,7 @@ def matching(asked: AclFilter, acls: AclsImage) -> list[tuple[AclEntry, Uuid]]:
 class ManyFilters:
     """The entries that each of many filters means.
 
-    Looks through all entries only for filters that do not name the entries' resource; the work of those is filters
-    times entries.
+    Looks through all entries only for filters that name no resource; the work of those is filters times entries.
     """
 
     def __init__(self, acls: AclsImage) -> None:
@@ -48,6 +49,8 @@ class ManyFilters:
         self._of_name: dict[str, list[tuple[AclEntry, Uuid]]] = {}
         for acl_id, entry in acls.by_id.items():
             self._of_name.setdefault(entry.resource_name, []).append((entry, acl_id))
+        self._lengths = sorted({len(entry.resource_name) for entry in acls.by_id.values() if _is_prefix(entry)})
+        """Of the names of which other names may begin."""
         self._found: dict[AclFilter, list[tuple[AclEntry, Uuid]]] = {}
         self.looks = 0
         """How many entries were held against a filter so far."""
@@ -60,12 +63,23 @@ class ManyFilters:
         return found
 
     def _look(self, asked: AclFilter) -> list[tuple[AclEntry, Uuid]]:
-        if asked.resource_name is None or asked.pattern_type == MATCH:
+        name = asked.resource_name
+        if name is None:
             self.looks += len(self._acls.by_id)
             return matching(asked, self._acls)
-        those = self._of_name.get(asked.resource_name, ())
+        names = {name} if asked.pattern_type != MATCH else self._names_that_match(name)
+        those = [each for one in names for each in self._of_name.get(one, ())]
         self.looks += len(those)
         return sorted(each for each in those if is_meant(asked, each[0]))
+
+    def _names_that_match(self, name: str) -> set[str]:
+        lengths = self._lengths[: bisect_right(self._lengths, len(name))]
+        self.looks += len(lengths) * (1 + len(name) // _CHARS_A_LOOK)
+        return {name, WILDCARD, *(name[:length] for length in lengths)}
+
+
+def _is_prefix(entry: AclEntry) -> bool:
+    return entry.pattern_type == PREFIXED
 
 
 def is_meant(asked: AclFilter, entry: AclEntry) -> bool:

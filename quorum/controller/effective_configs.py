@@ -10,6 +10,7 @@ from typing import Final
 
 from metadata_log.image import MetadataImage, TopicImage
 from quorum.controller.config import ControllerConfig
+from quorum.controller.config_types import as_number
 
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
 UNCLEAN_LEADER_ELECTION_ENABLE: Final = "unclean.leader.election.enable"
@@ -32,8 +33,9 @@ def min_insync_replicas(topic: TopicImage, image: MetadataImage, config: Control
     """`min.insync.replicas` of a topic, never above its replication factor (as KIP-966 counts it)."""
     minimum = config.min_insync_replicas
     for value in _values(MIN_INSYNC_REPLICAS, topic.name, image, config.node_id):
-        if value is not None and value.isdecimal():
-            minimum = int(value)
+        number = None if value is None else as_number(value, 32)
+        if number is not None and number >= 0:
+            minimum = number
             break
     return min(minimum, len(topic.partitions[0].replicas))
 

@@ -15,6 +15,7 @@ import msgspec
 
 from metadata_log.image import MetadataImage
 from quorum.controller.config import ControllerConfig
+from quorum.controller.config_types import as_number
 from quorum.controller.requests import ConfigSource, EffectiveConfig
 
 _DAY_MS: Final = 24 * 3600 * 1000
@@ -139,8 +140,10 @@ def _effective(
 
 
 def _in_ms(value: str, unit: int) -> str:
-    """A value that does not parse was let in by someone else, and is told as it is."""
-    return value if unit == 1 or not value.strip().isdecimal() else str(int(value) * unit)
+    """A value that does not parse was let in by someone else, and is told as it is; so is one below 0, which is no
+    time."""
+    number = None if unit == 1 else as_number(value, 32)
+    return value if number is None or number < 0 else str(number * unit)
 
 
 def _static(config: ControllerConfig) -> dict[str, str]:

@@ -129,7 +129,11 @@ class TopicIndex:
     ) -> None:
         """Take note of records that are about to be appended to the log that `image` stands for. A topic that takes one
         of the `leaving` brokers into an ISR, or as a leader, is listed on it once more: it must be gone through again.
+
+        Whether all is built anew is asked before the records, never after: one request may list more than that alone.
         """
+        if self._spare > _SPARE_ENTRIES + len(image.topics) and self.is_built:
+            self._begin(image)
         for record in records:
             if isinstance(record, PartitionRecord):
                 self._host(record.topic_id, record.replicas)
@@ -140,28 +144,27 @@ class TopicIndex:
                 self._observe_change(record, leaving)
             elif isinstance(record, RemoveTopicRecord):
                 self._spare += 1
-        if self._spare > _SPARE_ENTRIES + len(image.topics):
-            self._begin(image)
-            self.observe(records, image, leaving)
 
     def _observe_change(self, record: PartitionChangeRecord, leaving: Collection[NodeId]) -> None:
         if record.replicas is not None:
-            self._host(record.topic_id, record.replicas)
-            self._spare += len(record.replicas)
+            self._spare += self._host(record.topic_id, record.replicas)
         if record.leader >= NO_LEADER:
             self._lead(record.topic_id, record.leader)
         for broker_id in leaving:
             if broker_id == record.leader or broker_id in (record.isr or ()):
-                self._host(record.topic_id, (broker_id,))
-                self._spare += 1
+                self._spare += self._host(record.topic_id, (broker_id,))
 
-    def _host(self, topic_id: TopicId, replicas: tuple[NodeId, ...]) -> None:
+    def _host(self, topic_id: TopicId, replicas: tuple[NodeId, ...]) -> int:
+        """How many lists have grown: a topic's partitions are listed on each broker once in a row."""
+        grown = 0
         for replica in replicas:
             hosted = self._hosted.get(replica)
             if hosted is None:
                 hosted = self._hosted[replica] = []
             if not hosted or hosted[-1] != topic_id:
                 hosted.append(topic_id)
+                grown += 1
+        return grown
 
     def _lead(self, topic_id: TopicId, leader: NodeId) -> None:
         led = self._led.get(leader)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from metadata_log.java_numbers import BLANKS, java_double
 from metadata_log.records.primitives import MAX_STRING
 from quorum.controller.config_types import Check, as_number, boolean, list_of, number, one_of, parts_of
 from quorum.controller.requests.topics import CreatableConfig
@@ -30,18 +31,17 @@ def _gzip_level(value: str) -> bool:
 
 
 def _ratio(value: str) -> bool:
-    try:
-        number = float(value)
-    except ValueError:
-        return False
-    return not math.isnan(number) and 0 <= number <= 1
+    """Between 0 and 1, or no number at all: neither more nor less, as Kafka sees it."""
+    number = java_double(value)
+    return number is not None and (math.isnan(number) or 0 <= number <= 1)
 
 
 def _throttled_replicas(value: str) -> bool:
-    """Nothing, `*`, or `partition:broker` pairs."""
-    if value.strip() in {"", "*"}:
+    """Nothing, `*`, or `partition:broker` pairs; what stands between two commas may also be nothing."""
+    parts = [part for part in parts_of(value) if part]
+    if parts == ["*"]:
         return True
-    pairs = [item.split(":") for item in parts_of(value)]
+    pairs = [part.split(":") for part in parts]
     return all(len(pair) == 2 and all(part.isascii() and part.isdecimal() for part in pair) for pair in pairs)
 
 
@@ -82,6 +82,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "unclean.leader.election.enable": boolean,
 }
 _WEEK_MS: Final = 7 * 24 * 3600 * 1000
+_LONGEST_MS: Final = (1 << 63) - 1
 
 LISTS: Final[dict[str, str]] = {
     "cleanup.policy": "delete",
@@ -131,14 +132,19 @@ def why_invalid(configs: Iterable[CreatableConfig], *, may_be_remote: bool = Fal
     return why or why_invalid_values(values, may_be_remote=may_be_remote)
 
 
+def _number(values: Mapping[str, str], name: str, default: int) -> int:
+    found = as_number(values[name]) if name in values else None
+    return default if found is None else found
+
+
 def _is_true(values: Mapping[str, str], name: str) -> bool:
-    return values.get(name, "false").strip().lower() == "true"
+    return values.get(name, "false").strip(BLANKS).lower() == "true"
 
 
 def _why_conflicting(values: Mapping[str, str], *, may_be_remote: bool, before: Mapping[str, str]) -> str | None:
     """Kafka's rules over several configs of one topic; each value alone is known to be sound."""
-    least, most = values.get("min.compaction.lag.ms", "0"), values.get("max.compaction.lag.ms")
-    if most is not None and int(least) > int(most):
+    least, most = _number(values, "min.compaction.lag.ms", 0), _number(values, "max.compaction.lag.ms", _LONGEST_MS)
+    if least > most:
         return f"min.compaction.lag.ms ({least}) is more than max.compaction.lag.ms ({most})"
     if not _is_true(values, _REMOTE):
         if _is_true(before, _REMOTE) and not _is_true(values, "remote.log.delete.on.disable"):
@@ -149,16 +155,16 @@ def _why_conflicting(values: Mapping[str, str], *, may_be_remote: bool, before: 
         return None
     if not may_be_remote:
         return "remote.storage.enable=true: tiered storage (remote.log.storage.system.enable) is not enabled here"
-    if parts_of(values.get("cleanup.policy", "delete")) not in ([], ["delete"]):
+    if not set(parts_of(values.get("cleanup.policy", "delete"))) <= {"delete"}:
         return "remote.storage.enable=true: only the cleanup.policy delete, or none, goes with it"
     return _why_retention_conflicts(values)
 
 
 def _why_retention_conflicts(values: Mapping[str, str]) -> str | None:
     is_copied = not _is_true(values, "remote.log.copy.disable")
-    for unit, default in (("bytes", "-1"), ("ms", str(_WEEK_MS))):
-        local = int(values.get(f"local.retention.{unit}", str(_LIKE_RETENTION)))
-        whole = int(values.get(f"retention.{unit}", default))
+    for unit, default in (("bytes", -1), ("ms", _WEEK_MS)):
+        local = _number(values, f"local.retention.{unit}", _LIKE_RETENTION)
+        whole = _number(values, f"retention.{unit}", default)
         if local == _LIKE_RETENTION:
             continue
         if whole > -1 and (local == -1 or local > whole):

@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 
 from metadata_log.ids import METADATA_TOPIC_NAME, NodeId
 from metadata_log.image import ResourceType
+from metadata_log.java_numbers import java_int
 from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord
 from quorum.controller.config_types import parts_of
 from quorum.controller.context import CLUSTER, Operation, Resource, authorize
@@ -23,13 +24,16 @@ from quorum.controller.context import ResourceType as AclResourceType
 from quorum.controller.effective_configs import MIN_INSYNC_REPLICAS
 from quorum.controller.gates import CORDONED_LOG_DIRS, level_of
 from quorum.controller.handlers.new_topic import Refused
-from quorum.controller.handlers.too_large import refusal_of_too_many
+from quorum.controller.handlers.too_large import TOO_LARGE, refusal_of_too_many
 from quorum.controller.names import why_illegal
 from quorum.controller.requests import (
+    AlterableConfig,
+    AlterableResource,
     AlterConfigs,
     AlteredResource,
     IncrementalAlterConfigs,
     IncrementalAlterConfigsResponse,
+    ReplacedResource,
 )
 from quorum.controller.resource_configs import why_invalid_client_metrics, why_invalid_group
 from quorum.controller.result import ControllerResult
@@ -37,6 +41,9 @@ from quorum.controller.topic_configs import why_invalid_values, why_too_long
 from quorum.controller.turn import Turn
 from quorum.errors import Error
 
+_PATTERNED: Final = ResourceType.CLIENT_METRICS
+_MOST_JUDGED_CHARS: Final = 1 << 18
+"""Of patterns in one request: so many are read in a quarter of a second."""
 _CORDONED: Final = "cordoned.log.dirs"
 _TYPES: Final = frozenset(ResourceType)
 _ACL_TYPES: Final = {ResourceType.TOPIC: AclResourceType.TOPIC, ResourceType.GROUP: AclResourceType.GROUP}
@@ -62,6 +69,8 @@ def change_each(
     refused once, what is of no known type each time."""
     if (too_many := refusal_of_too_many(request, len(request.resources), turn)) is not None:
         return too_many
+    if sum(map(_judged_chars, request.resources)) > _MOST_JUDGED_CHARS:
+        return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, TOO_LARGE))
     times_named = Counter((each.resource_type, each.name) for each in request.resources)
     records: list[MetadataRecord] = []
     results: list[AlteredResource] = []
@@ -86,6 +95,13 @@ def change_each(
     return ControllerResult(
         records=() if request.validate_only else tuple(records), response=respond(resources=tuple(results))
     )
+
+
+def _judged_chars(resource: AlterableResource | ReplacedResource) -> int:
+    if resource.resource_type != _PATTERNED:
+        return 0
+    values = (each.value if isinstance(each, AlterableConfig) else each[1] for each in resource.configs)
+    return sum(len(value or "") for value in values)
 
 
 def _unknown_type(resource: NamedResource) -> AlteredResource:
@@ -134,10 +150,19 @@ def _check_name(kind: int, name: str) -> None:
         if name == METADATA_TOPIC_NAME:
             raise Refused(Error.INVALID_REQUEST, f"Alteration of internal topic {METADATA_TOPIC_NAME} is prohibited.")
     elif kind == ResourceType.BROKER:
-        if name and not (name.isascii() and name.isdecimal() and str(int(name)) == name):
+        node_id = _node_id(name) if name else 0
+        if node_id is None:
             raise Refused(Error.INVALID_REQUEST, f"Unable to parse broker name as a base 10 number: {name}")
+        if node_id < 0:
+            raise Refused(Error.INVALID_REQUEST, f"Invalid negative broker ID: {name}")
     elif not name:
         raise Refused(Error.INVALID_REQUEST, "A group, or a subscription to client metrics, must have a name.")
+
+
+def _node_id(name: str) -> NodeId | None:
+    """The id that a broker's name stands for: `+21` and `021` are 21, as to Kafka, though a resource of their own."""
+    number = java_int(name, 32)
+    return None if number is None else NodeId(number)
 
 
 def _check_exists(kind: int, name: str, turn: Turn) -> None:
@@ -145,7 +170,7 @@ def _check_exists(kind: int, name: str, turn: Turn) -> None:
     if kind == ResourceType.TOPIC and name not in image.topics.by_name:
         raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     if kind == ResourceType.BROKER and name:
-        node_id = NodeId(int(name))
+        node_id = _node_id(name)
         if node_id not in image.cluster.brokers and node_id not in image.cluster.controllers:
             raise Refused(Error.BROKER_ID_NOT_REGISTERED, f"No broker with id {name} found.")
 
@@ -218,7 +243,7 @@ def _why_invalid(
     if kind == ResourceType.GROUP:
         return why_invalid_group(values)
     if kind == ResourceType.CLIENT_METRICS:
-        return why_invalid_client_metrics(values)
+        return why_invalid_client_metrics(values, before)
     return None
 
 

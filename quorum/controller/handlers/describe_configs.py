@@ -52,36 +52,68 @@ _SOURCES: Final[dict[int, ConfigSource]] = {
 }
 """Where a resource's own config is from."""
 _DESCRIBED: Final = frozenset({*_SOURCES, ResourceType.BROKER})
+_MOST_TOLD_BYTES: Final = 64 << 20
+"""Of texts in one answer: all configs of 10,000 topics, the most that one may ask about, with what they fall back to,
+are 40 MiB of them."""
 _may_be_secret: Final = re.compile(
     r"password|secret|jaas|credential|keystore\.key|certificate|token", re.IGNORECASE
 ).search
 
 
 def handle_describe_configs(request: DescribeConfigs, turn: Turn) -> ControllerResult:
-    """No records; the answer is of the image as it is handed in. One named again is answered again, as by Kafka."""
+    """No records; the answer is of the image as it is handed in. One named again is answered again, as by Kafka, and
+    counts again; what would make the answer larger than it may be is refused."""
     if (too_many := refusal_of_too_many(request, len(request.resources), turn)) is not None:
         return too_many
     results: list[DescribedResource] = []
-    resources = _Resources(turn)
+    resources, weights, left = _Resources(turn), _Weights(with_synonyms=request.include_synonyms), _MOST_TOLD_BYTES
     for resource in request.resources:
         error, why = Error.NONE, None
         configs: tuple[DescribedConfig, ...] = ()
         try:
             _check(resource, turn)
-            configs = resources.of(resource.resource_type, resource.name)
+            configs = _wanted(resources.of(resource.resource_type, resource.name), resource.names)
+            left -= (weight := weights.of(configs))
+            if left < 0:
+                configs, left = (), left + weight
+                raise Refused(Error.POLICY_VIOLATION, "The answer would be too large: ask about fewer at once.")
         except Refused as refusal:
             error, why = refusal.error, refusal.message
         results.append(
             DescribedResource(
                 resource_type=resource.resource_type,
                 name=resource.name,
-                configs=_wanted(configs, resource.names),
+                configs=configs,
                 error=error,
                 error_message=why,
             )
         )
     response = DescribeConfigsResponse(resources=tuple(results))
     return ControllerResult(response=response if request.include_synonyms else _without_synonyms(response))
+
+
+class _Weights:
+    """How many bytes of texts an answer tells, nearly; what many resources share is weighed once."""
+
+    def __init__(self, *, with_synonyms: bool) -> None:
+        self._with_synonyms = with_synonyms
+        self._known: dict[int, tuple[int, tuple[DescribedConfig, ...]]] = {}
+        """By the id of what is kept alive here."""
+
+    def of(self, configs: tuple[DescribedConfig, ...]) -> int:
+        """Of all configs of one resource."""
+        known = self._known.get(id(configs))
+        if known is None:
+            known = self._known[id(configs)] = sum(map(self._of_one, configs)), configs
+        return known[0]
+
+    def _of_one(self, config: DescribedConfig) -> int:
+        synonyms = config.synonyms if self._with_synonyms else ()
+        return _size(config.name) + _size(config.value) + sum(_size(each.name) + _size(each.value) for each in synonyms)
+
+
+def _size(text: str | None) -> int:
+    return 0 if text is None else len(text) if text.isascii() else len(text.encode())
 
 
 def _wanted(configs: tuple[DescribedConfig, ...], names: tuple[str, ...] | None) -> tuple[DescribedConfig, ...]:

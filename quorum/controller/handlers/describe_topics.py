@@ -6,6 +6,9 @@ its name to itself. The metadata topic, which has no partitions, is described wh
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final, TypeVar
+
 from metadata_log.ids import METADATA_TOPIC_NAME, ZERO_TOPIC_ID, TopicId
 from metadata_log.image import PartitionImage, TopicImage
 from quorum.controller.context import Operation, Resource, ResourceType, authorize
@@ -20,19 +23,44 @@ from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 from quorum.errors import Error
 
+Key = TypeVar("Key", str, TopicId)
+_MOST_PARTITIONS: Final = 100_000
+"""Of all topics that a request names: they are described in half a second."""
+
 
 def handle_describe_topics(request: DescribeTopics, turn: Turn) -> ControllerResult:
-    """No records; the answer is of the image as it is handed in."""
+    """No records; the answer is of the image as it is handed in. One named again is answered again, and
+    counts again; those beyond the most partitions of one answer are refused, unless all there are are asked for."""
     if sum((bool(request.names), bool(request.topic_ids), request.all_topics)) > 1:
         why = "Ask by names, by ids or for all topics: only one of them."
         return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
     if request.all_topics:
         topics = _all(turn)
     elif request.topic_ids:
-        topics = tuple(_by_id(topic_id, turn) for topic_id in request.topic_ids)
+        topics = _bounded(request.topic_ids, lambda topic_id: _by_id(topic_id, turn))
     else:
-        topics = tuple(_by_name(name, turn) for name in request.names)
+        topics = _bounded(request.names, lambda name: _by_name(name, turn))
     return ControllerResult(response=DescribeTopicsResponse(topics=topics))
+
+
+def _bounded(keys: tuple[Key, ...], describe: Callable[[Key], DescribedTopic]) -> tuple[DescribedTopic, ...]:
+    known: dict[Key, DescribedTopic] = {}
+    told: list[DescribedTopic] = []
+    left = _MOST_PARTITIONS
+    for key in keys:
+        topic = known.get(key)
+        if topic is None:
+            topic = known[key] = describe(key)
+        if len(topic.partitions) > left:
+            topic = known[key] = _too_many(topic)
+        left -= len(topic.partitions)
+        told.append(topic)
+    return tuple(told)
+
+
+def _too_many(topic: DescribedTopic) -> DescribedTopic:
+    why = f"The topics asked for have more than {_MOST_PARTITIONS} partitions: ask for fewer at once."
+    return DescribedTopic(error=Error.POLICY_VIOLATION, name=topic.name, topic_id=topic.topic_id, error_message=why)
 
 
 def _may_describe(name: str, turn: Turn) -> bool:

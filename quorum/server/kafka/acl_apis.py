@@ -5,14 +5,14 @@ Decides: nothing but the translation. Sources: KIP-140, KIP-290 (patterns).
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import Any
 
 from metadata_log.image import AclEntry
 from quorum.controller import requests as r
 from quorum.errors import Error
-from quorum.server.kafka.exchange import Exchange, ask_controller
+from quorum.server.kafka.exchange import Exchange, ask_controller, ask_for_frame
 from quorum.server.node import Node
+from quorum.transport.kafka.describe_acls_frame import describe_acls_frame
 from quorum.transport.kafka.wire import Answers
 
 
@@ -67,25 +67,6 @@ def _deleted_entity(answers: Answers, said: r.DeleteAclsResponse) -> Any:
 
 def on_describe_acls(exchange: Exchange, node: Node) -> None:
     """Entries that a filter means."""
-    ask_controller(exchange, node, r.DescribeAcls(asked=_filter_from(exchange.body)), _described_entity)
-
-
-def _pattern(entry: AclEntry) -> tuple[int, str, int]:
-    return entry.resource_type, entry.resource_name, entry.pattern_type
-
-
-def _described_entity(answers: Answers, said: r.DescribeAclsResponse) -> Any:
-    return answers.response(
-        error_code=said.error,
-        error_message=said.error_message,
-        resources=tuple(
-            answers.make(
-                "DescribeAclsResource",
-                resource_type=kind,
-                resource_name=name,
-                pattern_type=pattern_type,
-                acls=answers.rows("AclDescription", entries),
-            )
-            for (kind, name, pattern_type), entries in groupby(said.entries, key=_pattern)
-        ),
-    )
+    correlation_id, version = exchange.header.correlation_id, exchange.header.version
+    request = r.DescribeAcls(asked=_filter_from(exchange.body))
+    ask_for_frame(exchange, node, request, lambda said: describe_acls_frame(correlation_id, version, said))

@@ -14,6 +14,7 @@ from typing import Final
 
 from kio.schema.default_principal_data.v0.data import DefaultPrincipalData
 
+from metadata_log.java_numbers import java_int
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.errors import Error
 from quorum.server.kafka.connection import GiveUp
@@ -63,7 +64,6 @@ def _opened(exchange: Exchange) -> tuple[Header, bytes, Caller]:
         raise Refused(Error.UNSUPPORTED_VERSION)
     if not offered.is_forwardable:
         raise Refused(Error.INVALID_REQUEST)
-    client_id = exchange.header.client_id or ""
     principal = _principal(body.request_principal)
     caller = Caller(
         host=_address(body.client_host_address),
@@ -71,9 +71,15 @@ def _opened(exchange: Exchange) -> tuple[Header, bytes, Caller]:
         authorizer=exchange.caller.authorizer,
         principal=f"{principal.type_}:{principal.name}",
         is_token=principal.token_authenticated,
-        forwarded_by=int(client_id) if client_id.isascii() and client_id.isdecimal() else None,
+        forwarded_by=_node_id(exchange.header.client_id or ""),
     )
     return header, body.request_data, caller
+
+
+def _node_id(client_id: str) -> int | None:
+    """Of the broker that passes something on; None where it does not call itself by one."""
+    node_id = java_int(client_id, 32)
+    return None if node_id is None or node_id < 0 else node_id
 
 
 def _address(value: bytes) -> str:

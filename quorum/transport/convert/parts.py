@@ -28,6 +28,8 @@ from quorum.node.ports import ClientAnswer
 PART_WEIGHT: Final = 10_000
 """Topics and partitions, or what is as large, in one message: some hundred bytes each, so that they stay far below the
 limit of 9 MiB."""
+_BYTES_OF_ONE: Final = 500
+"""A config may have a value of 32 KiB, and each of what it falls back to as well."""
 SINGLE_CALL_WEIGHT: Final = 4 * PART_WEIGHT
 """The most that the answer to a single call holds."""
 
@@ -44,7 +46,10 @@ def _weight_of_topic(topic: DescribedTopic) -> int:
 
 
 def _weight_of_resource(resource: DescribedResource) -> int:
-    return 1 + sum(1 + len(config.synonyms) for config in resource.configs)
+    return 1 + sum(
+        1 + len(each.synonyms) + len(each.value or "") * (1 + len(each.synonyms)) // _BYTES_OF_ONE
+        for each in resource.configs
+    )
 
 
 def _weight_of_deletion(result: AclDeletionResult) -> int:

@@ -23,7 +23,7 @@ from kio.schema.errors import ErrorCode
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.voters import Endpoint
 from quorum.errors import Error
-from quorum.transport.kafka.reader import BadFrame, Cursor, reader_of
+from quorum.transport.kafka.reader import MAX_ELEMENTS, BadFrame, Cursor, reader_of
 from quorum.transport.kafka.writer import writer_of
 
 API_VERSIONS: Final = 18
@@ -33,6 +33,10 @@ _LENGTH: Final = struct.Struct(">i")
 _CODES: Final[dict[int, ErrorCode]] = {code.value: code for code in ErrorCode}
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _SPELT: Final = {"error": "error_code"}
+_ALTER_PARTITION: Final = 56
+_MOST_ELEMENTS: Final = {_ALTER_PARTITION: 350_000}
+"""Where it is more than of other requests: a broker asks for all that it leads at once, and again until it is answered.
+No frame holds more."""
 _MOST_SAID: Final = 4_000
 """Characters, of at most four bytes each: a text has 32,767 at most."""
 NO_THROTTLE: Final = datetime.timedelta(0)
@@ -92,7 +96,7 @@ def read_request(name: str, header: Header, data: bytes) -> Any:
         BadFrame: the bytes do not hold one, or more than one.
     """
     entity = request_class(name, header.version)
-    cursor = Cursor(data, header.ends_at)
+    cursor = Cursor(data, header.ends_at, _MOST_ELEMENTS.get(header.key, MAX_ELEMENTS))
     if entity.__flexible__:
         skip_tags(cursor)
     body = reader_of(entity)(cursor)

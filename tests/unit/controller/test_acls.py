@@ -207,6 +207,13 @@ def test_filters_that_each_look_through_all_entries_are_bounded(cluster: Control
     assert delete(cluster, *named) == [*([entry] for entry in entries), []]
 
 
+def test_filters_that_match_a_name_are_held_against_what_they_may_mean_alone(cluster: ControlledCluster) -> None:
+    entries = [but(ENTRY, resource_name=f"topic-{number}", pattern_type=PREFIXED) for number in range(1000)]
+    create(cluster, *entries)
+    matching = [but(ALL, resource_name=f"topic-{number}", pattern_type=MATCH) for number in range(1001)]
+    assert delete(cluster, *matching)[0] == [entries[0]]
+
+
 @pytest.mark.parametrize("name", [None, "orders", "ord", "*", "other"])
 @pytest.mark.parametrize("pattern", [ANY, MATCH, LITERAL, PREFIXED])
 def test_a_filter_means_the_same_to_both_requests(cluster: ControlledCluster, name: str | None, pattern: int) -> None:

@@ -83,6 +83,37 @@ def test_too_many_at_once_are_refused() -> None:
     assert (refused.error, records) == (Error.POLICY_VIOLATION, [])
 
 
+PATTERNS = [
+    ("a{4294967296}", False),
+    ("(" * 2_000 + ")" * 2_000, False),
+    ("(?u)(?a)a", False),
+    (r"\p{Alpha}+", True),
+    (r"\Qa.b\E", True),
+    ("", False),
+    ("=", False),
+]
+
+
+@pytest.mark.parametrize("validate_only", [False, True])
+@pytest.mark.parametrize(("pattern", "is_one"), PATTERNS, ids=[pattern[:20] for pattern, _ in PATTERNS])
+def test_clients_are_matched_by_what_java_reads(
+    cluster: ControlledCluster, pattern: str, is_one: bool, validate_only: bool
+) -> None:
+    resource = all_of(METRICS, "m", {"match": f"client_id={pattern}"})
+    (altered,), records = replace(cluster, resource, validate_only=validate_only)
+    assert altered.error is (Error.NONE if is_one else Error.INVALID_CONFIG)
+    assert len(records) == (is_one and not validate_only)
+
+
+def test_patterns_that_take_long_to_read_are_too_much_for_one_request(cluster: ControlledCluster) -> None:
+    long = {"match": "client_id=" + "a+" * 16_000}
+    many = [all_of(METRICS, f"m{number}", long) for number in range(9)]
+    altered, records = replace(cluster, *many)
+    assert ({each.error for each in altered}, records) == ({Error.POLICY_VIOLATION}, [])
+    altered, records = replace(cluster, *many[:8])
+    assert ({each.error for each in altered}, len(records)) == ({Error.NONE}, 8)
+
+
 def test_named_twice_is_refused_once(cluster: ControlledCluster) -> None:
     resource = all_of(TOPIC, "t", {"flush.ms": "1"})
     (refused,), records = replace(cluster, resource, resource)
@@ -93,7 +124,7 @@ def test_named_twice_is_refused_once(cluster: ControlledCluster) -> None:
     ("kind", "name", "configs", "error"),
     [
         (TOPIC, "t", {"no.such.config": "1"}, Error.INVALID_CONFIG),
-        (TOPIC, "t", {"cleanup.policy": "delete,delete"}, Error.INVALID_CONFIG),
+        (TOPIC, "t", {"cleanup.policy": "delete,"}, Error.INVALID_CONFIG),
         (TOPIC, "t", {"compression.gzip.level": "0"}, Error.INVALID_CONFIG),
         (TOPIC, "t", {"compression.gzip.level": "10"}, Error.INVALID_CONFIG),
         (TOPIC, "t", {"compression.lz4.level": "18"}, Error.INVALID_CONFIG),
@@ -115,7 +146,7 @@ def test_named_twice_is_refused_once(cluster: ControlledCluster) -> None:
         (METRICS, "m", {"interval": "1000"}, Error.INVALID_REQUEST),
         (METRICS, "m", {"interval.ms": "99"}, Error.INVALID_REQUEST),
         (METRICS, "m", {"interval.ms": "soon"}, Error.INVALID_CONFIG),
-        (METRICS, "m", {"metrics": "a,a"}, Error.INVALID_CONFIG),
+        (METRICS, "m", {"metrics": "a,"}, Error.INVALID_CONFIG),
         (METRICS, "m", {"match": "colour=blue"}, Error.INVALID_CONFIG),
         (METRICS, "m", {"match": "client_id=["}, Error.INVALID_CONFIG),
         (GROUP, "", {"consumer.session.timeout.ms": "50000"}, Error.INVALID_REQUEST),

@@ -19,6 +19,7 @@ from quorum.controller.requests import (
     ResourceToDescribe,
 )
 from quorum.errors import Error
+from quorum.transport.kafka.describe_configs_frame import describe_configs_frame
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = (int(kind) for kind in ResourceType)
@@ -48,6 +49,23 @@ def describe(
     (resource,) = result.response.resources
     assert (resource.resource_type, resource.name) == (kind, name)
     return resource
+
+
+def test_an_answer_is_never_larger_than_it_may_be(cluster: ControlledCluster) -> None:
+    names = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+    values = tuple((name, "1:1," * 8_000) for name in names)
+    cluster.ask(AlterConfigs(resources=(ReplacedResource(resource_type=TOPIC, name="t", configs=values),)))
+    cluster.create("small")
+    large = ResourceToDescribe(resource_type=TOPIC, name="t")
+    small = ResourceToDescribe(resource_type=TOPIC, name="small")
+    response = cluster.ask(DescribeConfigs(resources=(*(large,) * 9_998, small))).response
+    assert isinstance(response, DescribeConfigsResponse)
+    errors = [each.error for each in response.resources]
+    told = errors.index(Error.POLICY_VIOLATION)
+    assert 900 < told < 1_100
+    assert (set(errors[told:-1]), errors[-1]) == ({Error.POLICY_VIOLATION}, Error.NONE)
+    assert {each.configs for each in response.resources[told:-1]} == {()}
+    assert len(describe_configs_frame(1, 4, response)) < 68 << 20
 
 
 def one(cluster: ControlledCluster, kind: int, name: str, config: str) -> DescribedConfig:

@@ -87,3 +87,14 @@ def test_who_may_not_describe(cluster: ControlledCluster) -> None:
     (unknown,) = ask(cluster, DescribeTopics(topic_ids=(TopicId(uuid(5)),)), EVE).topics
     assert unknown.error is Error.UNKNOWN_TOPIC_ID
     assert ask(cluster, DescribeTopics(all_topics=True), EVE).topics == ()
+
+
+def test_topics_beyond_the_most_partitions_of_an_answer_are_refused(cluster: ControlledCluster) -> None:
+    large, small = cluster.create("large", partitions=9_000), cluster.create("small")
+    asked = (large,) * 20
+    topics = ask(cluster, DescribeTopics(topic_ids=(*asked, small))).topics
+    assert [each.error for each in topics] == [Error.NONE] * 11 + [Error.POLICY_VIOLATION] * 9 + [Error.NONE]
+    assert {(each.topic_id, each.name) for each in topics[:20]} == {(large, "large")}
+    assert {len(each.partitions) for each in topics[11:20]} == {0}
+    by_name = ask(cluster, DescribeTopics(names=("large",) * 20))
+    assert [each.error for each in by_name.topics] == [Error.NONE] * 11 + [Error.POLICY_VIOLATION] * 9

@@ -76,7 +76,8 @@ def test_other_units_and_the_first_of_several_names(cluster: ControlledCluster) 
     hours, minutes = ("", "log.retention.hours", "2"), ("", "log.retention.minutes", "3")
     assert told(cluster, hours)["retention_ms"][0] == "7200000"
     assert told(cluster, hours, minutes)["retention_ms"][0] == "180000"
-    assert told(cluster, ("", "log.roll.hours", "soon"))["segment_ms"][0] == "soon"
+    for no_time in ("soon", "-1", "9" * 5_000):
+        assert told(cluster, ("", "log.roll.hours", no_time))["segment_ms"][0] == no_time
 
 
 def test_who_may_create_and_not_describe_is_told_neither_numbers_nor_configs(cluster: ControlledCluster) -> None:

@@ -129,7 +129,11 @@ def test_lists_take_and_lose_parts_in_order(held: list[str], operation: ConfigOp
         (resource(("retention.ms", SET, "1"), name=METADATA_TOPIC_NAME), Error.INVALID_REQUEST),
         (resource(("x", SET, "1"), kind=BROKER, name="99"), Error.BROKER_ID_NOT_REGISTERED),
         (resource(("x", SET, "1"), kind=BROKER, name="eleven"), Error.INVALID_REQUEST),
-        (resource(("x", SET, "1"), kind=BROKER, name="011"), Error.INVALID_REQUEST),
+        (resource(("x", SET, "1"), kind=BROKER, name="99999999999"), Error.INVALID_REQUEST),
+        (resource(("x", SET, "1"), kind=BROKER, name="9" * 5_000), Error.INVALID_REQUEST),
+        (resource(("x", SET, "1"), kind=BROKER, name="-1"), Error.INVALID_REQUEST),
+        (resource(("x", SET, "1"), kind=BROKER, name="-0"), Error.BROKER_ID_NOT_REGISTERED),
+        (resource(("retention.ms", SET, "9" * 5_000)), Error.INVALID_CONFIG),
         (resource(("x", SET, "1"), kind=16, name="client"), Error.INVALID_REQUEST),
         (resource(("min.insync.replicas", SET, "1"), kind=BROKER, name="11"), Error.INVALID_CONFIG),
         (resource(("min.insync.replicas", DELETE, None), kind=BROKER, name=""), Error.INVALID_CONFIG),
@@ -145,6 +149,41 @@ def test_what_is_refused_leaves_the_others_be(
     assert refused.error_message
     assert done.error is Error.NONE
     assert [record.resource_name for record in records if isinstance(record, ConfigRecord)] == ["other"]
+
+
+@pytest.mark.parametrize("name", ["011", "+11", "\u0661\u0661"])
+def test_a_brokers_id_may_be_spelt_as_java_reads_it(cluster: ControlledCluster, name: str) -> None:
+    (altered,), records = alter(cluster, resource(("x", SET, "1"), kind=BROKER, name=name))
+    assert altered.error is Error.NONE
+    assert records == [ConfigRecord(resource_type=4, resource_name=name, name="x", value="1")]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("cleanup.policy", "delete,delete"),
+        ("min.cleanable.dirty.ratio", "NaN"),
+        ("min.cleanable.dirty.ratio", "0x1p-1"),
+        ("min.cleanable.dirty.ratio", "0.5f"),
+        ("retention.ms", "\u0661"),
+        ("retention.ms", "\0 +1"),
+        ("follower.replication.throttled.replicas", "1:1,"),
+    ],
+)
+def test_values_are_what_java_takes_them_for(cluster: ControlledCluster, name: str, value: str) -> None:
+    (altered,), (record,) = alter(cluster, resource((name, SET, value)))
+    assert altered.error is Error.NONE
+    assert record == ConfigRecord(resource_type=2, resource_name="t", name=name, value=value)
+
+
+def test_a_minimum_that_is_no_number_counts_for_nothing(cluster: ControlledCluster) -> None:
+    asked = resource(("min.insync.replicas", SET, "9" * 5_000), kind=BROKER, name="")
+    (altered,), _ = alter(cluster, asked)
+    assert altered.error is Error.NONE
+    topic_id = cluster.create("u", partitions=1)
+    cluster.beat(11, want_shut_down=True)
+    cluster.settle()
+    assert cluster.partition(topic_id).leader == -1
 
 
 def test_a_resource_changes_as_a_whole_or_not_at_all(cluster: ControlledCluster) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from metadata_log.ids import NodeId
@@ -9,7 +11,8 @@ from metadata_log.image import MetadataImage
 from metadata_log.records import PartitionChangeRecord, RemoveTopicRecord
 from quorum.controller import index as index_module
 from quorum.controller.index import TopicIndex
-from tests.support.controller import ControlledCluster, directory
+from quorum.controller.requests import AlterPartitionReassignments, ReassignablePartition, ReassignableTopic
+from tests.support.controller import ControlledCluster, directory, topic_ids
 
 
 def topics_on(index: TopicIndex, cluster: ControlledCluster, broker_id: int) -> set[str]:
@@ -104,6 +107,37 @@ def test_it_starts_anew_when_most_of_it_is_gone() -> None:
         index.observe([RemoveTopicRecord(topic_id=topic_id) for topic_id in ids], cluster.image)
     assert index.topics_on(NodeId(11)) == ids[4:]
     assert index.topics_on(NodeId(11)) is not before
+
+
+def test_one_request_may_list_more_than_what_starts_it_anew() -> None:
+    cluster = ControlledCluster()
+    cluster.start(11)
+    cluster.place("t", (11,))
+    index = TopicIndex(cluster.image)
+    moves = [
+        PartitionChangeRecord(topic_id=topic_id, partition_id=0, replicas=(NodeId(11), NodeId(12), NodeId(13)))
+        for topic_id in itertools.islice(topic_ids(), index_module._SPARE_ENTRIES)
+    ]
+    index.observe(moves, cluster.image)
+    assert len(index.topics_on(NodeId(13))) == len(moves)
+    index.observe((), cluster.image)
+    assert index.topics_on(NodeId(13)) == []
+
+
+def test_the_partitions_of_one_topic_are_listed_once() -> None:
+    cluster = ControlledCluster()
+    cluster.start(11, 12)
+    topic_id = cluster.create("t", partitions=6_000)
+    listed = cluster.machine._state.index.topics_on(NodeId(12))  # type: ignore[union-attr]
+    move = ReassignableTopic(
+        name="t",
+        partitions=tuple(
+            ReassignablePartition(partition_index=index, replicas=(NodeId(12), NodeId(11))) for index in range(6_000)
+        ),
+    )
+    answer = cluster.ask(AlterPartitionReassignments(topics=(move,), allow_replication_factor_change=True))
+    assert len(answer.records) == 6_000
+    assert listed == cluster.machine._state.index.topics_on(NodeId(12)) == [topic_id]  # type: ignore[union-attr]
 
 
 class TestBuiltInSteps:

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from kio.index import load_request_schema
 from kio.serial import entity_reader
 
+from quorum.server.kafka.frames import MAX_FRAME_BYTES
 from quorum.server.kafka.offered import OFFERED
-from quorum.transport.kafka.reader import MAX_ELEMENTS, BadFrame, Cursor, reader_of
+from quorum.transport.kafka.reader import MAX_ELEMENTS, NUMBERS_AN_ELEMENT, BadFrame, Cursor, reader_of
 from quorum.transport.kafka.wire import read_header, read_request
 from tests.support.kafka_requests import SAMPLES
-from tests.support.kafka_wire import request_bytes, written
+from tests.support.kafka_wire import request_bytes, requests_of, written
 
 _EVERY = [(key, version) for key, offered in OFFERED.items() for version in offered.versions]
 
@@ -67,8 +68,45 @@ def _read_or_refused(read: Any, body: bytes) -> None:
 def test_elements_are_counted_over_the_whole_request() -> None:
     cursor = Cursor(bytes(MAX_ELEMENTS + 1))
     assert len(cursor.elements(MAX_ELEMENTS)) == MAX_ELEMENTS
-    with pytest.raises(BadFrame, match="more than"):
+    with pytest.raises(BadFrame, match="more elements"):
         cursor.elements(1)
+
+
+def test_numbers_count_less() -> None:
+    cursor = Cursor(bytes(MAX_ELEMENTS * NUMBERS_AN_ELEMENT + 1))
+    cursor.elements(MAX_ELEMENTS * NUMBERS_AN_ELEMENT, NUMBERS_AN_ELEMENT)
+    with pytest.raises(BadFrame, match="more elements"):
+        cursor.elements(1, NUMBERS_AN_ELEMENT)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_broker_may_alter_all_partitions_that_a_frame_holds(version: int) -> None:
+    sample = SAMPLES[56](version)
+    (topic,) = sample.topics
+    partition = topic.partitions[0]
+    isr = "new_isr_with_epochs" if version == 3 else "new_isr"
+    partition = dataclasses.replace(partition, **{isr: (getattr(partition, isr)[0],) * 3})
+    topic = dataclasses.replace(topic, partitions=(partition,) * 70_000)
+    asked = dataclasses.replace(sample, topics=(topic,))
+    frame = request_bytes(56, version, written(asked))[4:]
+    assert len(frame) < MAX_FRAME_BYTES
+    assert read_request("alter_partition", read_header(frame), frame) == asked
+
+
+def test_tags_between_structs_of_numbers_are_skipped() -> None:
+    """A BrokerState that a newer broker says more of."""
+    module = requests_of(56, 3)
+    read = reader_of(module.PartitionData)
+    states = (module.BrokerState(broker_id=1, broker_epoch=2), module.BrokerState(broker_id=3, broker_epoch=4))
+    plain = written(
+        module.PartitionData(
+            partition_index=7, leader_epoch=1, new_isr_with_epochs=states, leader_recovery_state=0, partition_epoch=9
+        )
+    )
+    last = struct.pack(">iq", 3, 4)
+    at = plain.index(last) + len(last)
+    tagged = plain[:at] + b"\1\5\2ab" + plain[at + 1 :]
+    assert read(Cursor(tagged)) == read(Cursor(plain))
 
 
 @pytest.mark.parametrize("version", [0, 1])
