@@ -20,6 +20,7 @@ import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, read_partition_metadata
 from metadata_log.errors import CorruptFileError
+from metadata_log.files import read_small_file
 from metadata_log.ids import NodeId, TopicId, id_text
 from metadata_log.image import MetadataImage
 from metadata_log.os_files import OsFiles
@@ -279,8 +280,8 @@ def _agents(log_dir: Path, name: str, kind: Kind, why: str, parsed: tuple[TopicI
 def _goes(staged: Path) -> str:
     size = sum(file.stat().st_size for file in staged.iterdir() if file.is_file() and file.name != REMOVE_AT)
     try:
-        at = time_text(int((staged / REMOVE_AT).read_bytes()))
-    except (FileNotFoundError, ValueError):
+        at = time_text(int(read_small_file(OsFiles(), str(staged / REMOVE_AT))))
+    except (OSError, CorruptFileError, ValueError):
         return f"{size} bytes, which go after delete.topic.delay.ms from the agent's next start on"
     return f"{size} bytes, which go at {at}, or at the agent's next start after that"
 

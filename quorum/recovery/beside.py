@@ -16,7 +16,7 @@ from metadata_log.directory import (
 )
 from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.errors import CorruptFileError, NewerFileError
-from metadata_log.files import Files, read_file
+from metadata_log.files import Files, read_small_file
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.quorum_state import VOTE_ADVICE
 
@@ -79,7 +79,7 @@ def read_beside(files: Files, metadata: str) -> Beside:
         unread.append(_unread(error))
     path = f"{metadata}/{EPOCH_FILE}"
     try:
-        known = parse_epochs(read_file(files, path), path).entries if files.exists(path) else ()
+        known = parse_epochs(read_small_file(files, path), path).entries if files.exists(path) else ()
         epoch = max((epoch, *(int(entry.epoch) for entry in known)))
     except CorruptFileError as error:
         unread.append(_unread(error))
