@@ -26,6 +26,7 @@ from metadata_log.tools.check_identity import check_identity
 from metadata_log.tools.check_leaders import check_leaders
 from metadata_log.tools.check_missing import check_missing
 from metadata_log.tools.check_offset_files import check_offset_files
+from metadata_log.tools.check_partition_files import check_partition_files
 from metadata_log.tools.check_partitions import check_partitions, newest_image
 from metadata_log.tools.check_proof import check_proof
 from metadata_log.tools.check_strange import check_strange
@@ -122,6 +123,7 @@ def _check(sources: Sources) -> CheckReport:
     image = newest_image(view, odd)
     found += check_identity(sources.nodes, view.voters, image, _progress(view))
     found += check_partitions(sources.nodes, held, view, odd)
+    found += check_partition_files(sources.nodes, held)
     found += check_strange(sources.nodes, held, image)
     found += check_missing(held, view, odd)
     found += check_offset_files(sources.nodes)

@@ -26,6 +26,17 @@ DROP_CHECKPOINT: Final = (
     "kraft recover drop-snapshot takes it away while the node is stopped, where an older whole checkpoint and the log "
     "say the same, or the log alone. Where it refuses: " + RESTORE
 )
+ASIDE_ID: Final = (
+    "do not start the broker with it: it reads this file though the directory was set aside, and takes the whole disk "
+    "for a failed one. Move the file elsewhere while the broker is stopped: without it the directory is left aside, or "
+    "deleted, as before"
+)
+PARTITION_EPOCHS: Final = (
+    "do not start the broker with it: it takes the whole disk for a failed one, or goes by wrong epochs. Restore the "
+    "file from a backup of this directory; without one, where other replicas are in sync, move the whole directory out "
+    "of log.dirs while the broker is stopped, and it fetches the partition anew. Without this file alone it starts, "
+    "too, and no longer knows at which epochs its data parts from a leader's"
+)
 TORN: Final = (
     "nothing: the next start cuts it off and fetches it again (where a node does not start so, kraft recover truncate "
     "cuts it)"

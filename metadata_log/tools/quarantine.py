@@ -183,6 +183,11 @@ def _planned(audited: Audited, digits: str, now_ms: int, to: Path | None) -> Mov
             f"{audited.path} has no name of a partition, so that brokers accept no other name for it either: "
             "move it out of log.dirs with --to"
         )
+    elif audited.is_unreadable:
+        raise QuarantineError(
+            f"{audited.path}: brokers read its partition.metadata whatever its name is, and do not start: restore that "
+            "file, or move the directory out of log.dirs with --to"
+        )
     else:
         rest = f"-{facts.partition}.{digits}-stray"
         target = audited.log_dir.absolute() / (facts.topic_name[: _LONGEST_NAME - len(rest)] + rest)
