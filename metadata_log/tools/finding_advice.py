@@ -150,6 +150,16 @@ STRAY_BEYOND: Final = (
     "go looks so, and what came from another cluster; if neither is known, look for more copies of the log (kraft "
     "recover inspect says which reaches furthest)"
 )
+BROUGHT: Final = (
+    "keep its data until it is known where it comes from: most likely somebody copied or renamed it. If so, give it "
+    "its own name back or move it out of the log directory while the broker is stopped, which would set it aside (-stray) "
+    "as it starts. Else name all controllers and brokers: other copies of the log may go further"
+)
+BROUGHT_AND_GONE: Final = (
+    "do not start the broker: it would set this directory aside (-stray), and make an empty one for what is gone. If "
+    "somebody renamed it, give it its own name back while the broker is stopped. Else name all controllers and "
+    "brokers, for other copies of the log may go further, and look for what is gone (another disk, a backup)"
+)
 GONE_DIRECTORY: Final = (
     "do not start the broker: it would make an empty one, and where it leads, or is the last in the ISR, the empty one "
     "is the whole partition. Look where the directory went (another disk, a folder that ends in -stray or -delete, a "
