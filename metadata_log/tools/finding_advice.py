@@ -152,8 +152,8 @@ STRAY_BEYOND: Final = (
 )
 BROUGHT: Final = (
     "keep its data until it is known where it comes from: most likely somebody copied or renamed it. If so, give it "
-    "its own name back or move it out of the log directory while the broker is stopped, which would set it aside (-stray) "
-    "as it starts. Else name all controllers and brokers: other copies of the log may go further"
+    "its own name back or move it out of the log directory while the broker is stopped, which would set it aside "
+    "(-stray) as it starts. Else name all controllers and brokers: other copies of the log may go further"
 )
 BROUGHT_AND_GONE: Final = (
     "do not start the broker: it would set this directory aside (-stray), and make an empty one for what is gone. If "
