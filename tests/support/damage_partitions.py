@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from metadata_log.batch import batch_values, iter_batches
-from metadata_log.directory import format_partition_metadata
+from metadata_log.directory import LOCK_FILE, format_partition_metadata
 from metadata_log.epoch_file import EPOCH_FILE
 from metadata_log.records import TopicRecord, decode_record
 from tests.support.damage import Cluster, Damage, Planted
@@ -82,6 +82,18 @@ def set_aside(cluster: Cluster) -> Planted:
     return Planted("partition_missing", 12, path)
 
 
+def _lock_as_directory(node_id: int) -> Callable[[Cluster], Planted]:
+    """A directory in the place of a node's lock, at which every start of Kafka's ends."""
+
+    def plant(cluster: Cluster) -> Planted:
+        path = cluster.disk(node_id) / LOCK_FILE
+        path.unlink(missing_ok=True)
+        path.mkdir()
+        return Planted("strange_directory", node_id, path)
+
+    return plant
+
+
 def _beside(name: str, disk: str = "data") -> Callable[[Cluster], Planted]:
     """A directory on a broker's disk that is no partition's."""
 
@@ -149,6 +161,8 @@ _EPOCHS = {
 }
 _NAMES = ("abc.log", "abc.index", "abc.timeindex", "abc.snapshot", "abc.cleaned", "abc.log.swap", "copy of 0.log")
 PARTITION_DAMAGE = [
+    Damage("lock_of_controller_as_directory", "basic", _lock_as_directory(1)),
+    Damage("lock_of_broker_as_directory", "basic", _lock_as_directory(11)),
     Damage("rubbish_id_in_stray", "basic", _marked_with_rubbish("stray", b"rubbish\n")),
     Damage("rubbish_id_in_delete", "basic", _marked_with_rubbish("delete", b"")),
     *(Damage(f"epochs_{name}", "basic", _file_in(EPOCH_FILE, said, "corrupt_file")) for name, said in _EPOCHS.items()),
