@@ -74,7 +74,7 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
             path, f"it is of version {version}, of newer software, and we know {_VERSION}: use a newer kraft"
         )
     if version != _VERSION:
-        raise CorruptFileError(path, f"it is of version {version}; KRaft's is {_VERSION}: format a directory anew")
+        raise CorruptFileError(path, f"it is of version {version}, and that of KRaft is {_VERSION}")
     directory = pairs.get("directory.id")
     try:
         directory_id = None if directory is None else parse_directory_id(directory)

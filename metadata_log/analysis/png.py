@@ -10,14 +10,14 @@ from typing import Final
 
 import resvg_py
 
-from metadata_log.analysis.errors import AnalysisError
+from metadata_log.errors import WrongUseError
 
 _ZOOM: Final = 2.0
 """For screens of today, and for print: 2400 pixels across."""
 _PROBE: Final = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20" font-family="sans-serif">{}</svg>'
 
 
-class NoFontError(AnalysisError):
+class NoFontError(WrongUseError):
     """There is no font on this machine, and the picture would be without a word."""
 
 

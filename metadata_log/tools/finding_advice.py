@@ -244,6 +244,10 @@ OTHER_TIME: Final = (
     "look whether the other replicas agree with this log (kraft check on all of them): if they do, move the file aside "
     "while the node is stopped, if an older or newer checkpoint is whole"
 )
+VOTERS_ID: Final = (
+    "do not start the node so: it would follow without a vote, and nobody would notice. While it is stopped write "
+    "directory.id={directory_id} back into this file, or restore it from a backup of this directory"
+)
 NO_MAJORITY: Final = (
     "do not start the nodes so: write the directory.id that the log names back into each meta.properties that was "
     "changed, or restore the disks; where those are lost, kraft recover inspect says how the voters are named anew"
