@@ -18,6 +18,7 @@ import msgspec
 
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.advice_places import with_places
+from metadata_log.tools.alien_checkpoints import without_alien_checkpoints
 from metadata_log.tools.alien_logs import without_aliens
 from metadata_log.tools.bounds import CommittedBounds
 from metadata_log.tools.check_clean_shutdown import check_clean_shutdowns
@@ -103,9 +104,15 @@ def _check(sources: Sources) -> CheckReport:
     without_log = [node for node in sources.nodes if node.metadata is None]
     files = [verify_file(path) for path in sources.files]
     logs, aliens = without_aliens(logs)
+    logs, alien_checkpoints = without_alien_checkpoints(logs)
     view = view_quorum(logs, without_log)
     view = with_second_look(view, partial(verify_log, probes=probes))
-    found = [*unread, *aliens, *(own for replica in view.replicas for own in own_findings(replica, view))]
+    found = [
+        *unread,
+        *aliens,
+        *alien_checkpoints,
+        *(own for replica in view.replicas for own in own_findings(replica, view)),
+    ]
     found += [own for report in files for own in report.findings]
     diff, odd = diff_and_odd(view)
     differences = diff.findings
