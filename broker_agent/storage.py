@@ -22,7 +22,7 @@ import msgspec
 
 from metadata_log.directory import PARTITION_METADATA_FILE, read_partition_metadata, write_partition_metadata
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import Files, read_file, replace_file
+from metadata_log.files import Files, read_small_file, replace_file
 from metadata_log.ids import METADATA_TOPIC_NAME, TopicId, id_text
 from metadata_log.staging import DELETING
 from metadata_log.staging import REMOVE_AT as _REMOVE_AT
@@ -144,8 +144,8 @@ def staged(files: Files, log_dir: str, remove_at_ms: int) -> list[StagedDirector
             continue
         marker = f"{root}/{name}/{_REMOVE_AT}"
         try:
-            at = int(read_file(files, marker))
-        except (FileNotFoundError, ValueError):
+            at = int(read_small_file(files, marker))
+        except (FileNotFoundError, CorruptFileError, ValueError):
             at = remove_at_ms
             replace_file(files, marker, b"%d\n" % at)
         found.append(StagedDirectory(log_dir=log_dir, name=name, remove_at_ms=at))

@@ -20,7 +20,7 @@ from metadata_log.cold_read import ColdRead
 from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.epochs import EpochHistory
 from metadata_log.errors import CorruptFileError, InvariantViolation, OffsetOutOfRange
-from metadata_log.files import Files, read_file
+from metadata_log.files import Files, read_small_file
 from metadata_log.log_writer import LogWriter
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.recovered_epochs import FETCH_ANEW
@@ -88,7 +88,7 @@ def _create_when_absent(files: Files, directory: str, start: Offset) -> None:
     if any(name.endswith(".log") for name in files.listdir(directory)):
         return
     path = f"{directory}/{EPOCH_FILE}"
-    if files.exists(path) and parse_epochs(read_file(files, path), path).entries:
+    if files.exists(path) and parse_epochs(read_small_file(files, path), path).entries:
         raise CorruptFileError(path, f"it tells of records, but every segment of the log is missing; {FETCH_ANEW}")
     files.open(f"{directory}/{segment_file(start)}", create=True, exclusive=True).close()
     files.fsync_dir(directory)

@@ -12,8 +12,12 @@ from __future__ import annotations
 import os
 from typing import Final, Protocol
 
+from metadata_log.errors import CorruptFileError
+
 READ_WHOLE_LIMIT: Final = 1 << 30
 """`read_file` refuses more: what it reads is meant to fit in memory."""
+SMALL_FILE_LIMIT: Final = 16 << 20
+"""`read_small_file` refuses more: lines for some 400,000 partitions of one disk."""
 
 
 class FileHandle(Protocol):
@@ -111,6 +115,22 @@ def read_file(files: Files, path: str) -> bytes:
         size = handle.size()
         if size > READ_WHOLE_LIMIT:
             raise OSError(f"{path} has {size} bytes, more than the {READ_WHOLE_LIMIT} that are read at once")
+        return handle.pread(size, 0)
+    finally:
+        handle.close()
+
+
+def read_small_file(files: Files, path: str) -> bytes:
+    """A whole file that is small wherever it is what it is called.
+
+    Raises:
+        CorruptFileError: it is too large to be that.
+    """
+    handle = files.open(path, read_only=True)
+    try:
+        size = handle.size()
+        if size > SMALL_FILE_LIMIT:
+            raise CorruptFileError(path, f"it has {size} bytes, and such a file never has more than {SMALL_FILE_LIMIT}")
         return handle.pread(size, 0)
     finally:
         handle.close()

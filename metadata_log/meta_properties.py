@@ -14,13 +14,13 @@ from typing import Final
 import msgspec
 
 from metadata_log.errors import CorruptFileError, ForeignDirectoryError, NewerFileError, NotFormattedError
-from metadata_log.files import Files, read_file, replace_file
+from metadata_log.files import Files, read_small_file, replace_file
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, id_text, parse_directory_id
 from metadata_log.java_properties import BLANKS, LINE_END
 
 META_PROPERTIES_FILE: Final = "meta.properties"
 _VERSION: Final = 1
-_LINE = re.compile(r"(?P<key>(?:[^=: \t\f\\]|\\.)+)[ \t\f]*[=: \t\f][ \t\f]*(?P<value>.*)")
+_LINE = re.compile(r"(?P<key>(?:[^=: \t\f\\]++|\\.)++)[ \t\f]*[=: \t\f][ \t\f]*(?P<value>.*)")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = re.compile(r"([\\=:#!])")
 
@@ -74,7 +74,7 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
             path, f"it is of version {version}, of newer software, and we know {_VERSION}: use a newer kraft"
         )
     if version != _VERSION:
-        raise CorruptFileError(path, f"it is of version {version}; KRaft's is {_VERSION}: format a directory anew")
+        raise CorruptFileError(path, f"it is of version {version}, and that of KRaft is {_VERSION}")
     directory = pairs.get("directory.id")
     try:
         directory_id = None if directory is None else parse_directory_id(directory)
@@ -127,7 +127,7 @@ def read_meta_properties(files: Files, log_dir: str) -> MetaProperties:
     """
     path = f"{log_dir}/{META_PROPERTIES_FILE}"
     try:
-        data = read_file(files, path)
+        data = read_small_file(files, path)
     except FileNotFoundError as error:
         raise NotFormattedError(f"{log_dir} is not formatted: run `kraft storage format` for it first") from error
     return parse_meta_properties(data, path)

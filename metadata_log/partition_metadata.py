@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from metadata_log.errors import CorruptFileError, NewerFileError
-from metadata_log.files import Files, read_file, replace_file
+from metadata_log.files import Files, read_small_file, replace_file
 from metadata_log.ids import ZERO_TOPIC_ID, InvalidIdError, TopicId, id_text, parse_topic_id
 
 PARTITION_METADATA_FILE: Final = "partition.metadata"
@@ -50,7 +50,7 @@ def read_partition_metadata(files: Files, directory: str) -> TopicId:
         CorruptFileError: it cannot be right.
     """
     path = f"{directory}/{PARTITION_METADATA_FILE}"
-    return parse_partition_metadata(read_file(files, path), path)
+    return parse_partition_metadata(read_small_file(files, path), path)
 
 
 def write_partition_metadata(files: Files, directory: str, topic_id: TopicId) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from metadata_log.errors import CorruptFileError, NewerFileError
-from metadata_log.files import Files, read_file, replace_file
+from metadata_log.files import Files, read_small_file, replace_file
 from metadata_log.ids import ZERO_DIRECTORY_ID, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.offsets import Epoch
 
@@ -182,7 +182,7 @@ def read_quorum_state(files: Files, directory: str) -> QuorumState | None:
         CorruptFileError: it cannot be right. A vote may have been lost with it: never replace it by an empty one.
     """
     path = f"{directory}/{QUORUM_STATE_FILE}"
-    return parse_quorum_state(read_file(files, path), path) if files.exists(path) else None
+    return parse_quorum_state(read_small_file(files, path), path) if files.exists(path) else None
 
 
 def write_quorum_state(files: Files, directory: str, state: QuorumState) -> None:

@@ -19,7 +19,7 @@ import msgspec
 from metadata_log.epoch_file import BEFORE_CUT_FILE, EPOCH_FILE, parse_epochs
 from metadata_log.epochs import EpochHistory, EpochStart
 from metadata_log.errors import CorruptBatchError, CorruptFileError
-from metadata_log.files import Files, read_file
+from metadata_log.files import Files, read_small_file
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.segment import segment_file
 from metadata_log.torn_write import may_be_one_write
@@ -57,7 +57,7 @@ def check_epochs(files: Files, directory: str, log: FoundLog) -> tuple[bool, str
     if not files.exists(path):
         return not log.epochs.entries, "it is missing" if log.epochs.entries else None
     try:
-        known = parse_epochs(read_file(files, path), path)
+        known = parse_epochs(read_small_file(files, path), path)
     except CorruptFileError as error:
         return False, error.what
     if not known.entries:
@@ -129,7 +129,7 @@ def was_being_cut(files: Files, directory: str, held: tuple[EpochStart, ...], fo
     if found[: len(held)] != held or not files.exists(path):
         return False
     try:
-        before = parse_epochs(read_file(files, path), path).entries
+        before = parse_epochs(read_small_file(files, path), path).entries
     except CorruptFileError:
         return False  # it was replaced as a whole before the history was: this is no cut of ours
     return all(entry in before for entry in found[len(held) :])

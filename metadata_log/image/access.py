@@ -111,6 +111,10 @@ class ClientQuotasImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     by_entity: Map[QuotaEntity, Map[str, float]] = Map()
 
 
+PRODUCER_ID_BLOCK: Final = 1000
+"""So many producer ids a broker is given at a time, by controllers of all versions (KIP-730)."""
+
+
 class ProducerIdsImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The first producer id that no block has been handed out of yet; -1 before the first block."""
 

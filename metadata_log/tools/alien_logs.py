@@ -58,7 +58,7 @@ def without_aliens(
     for index, head in heads.items():
         others = [other for other in heads if other != index]
         agree = not any(heads[one].is_strange_to(heads[other]) for one in others for other in others)
-        if agree and all(head.is_strange_to(heads[other]) for other in others) and _are_majority(logs, others):
+        if agree and all(head.is_strange_to(heads[other]) for other in others) and are_majority(logs, others):
             aliens[index] = others
     found = [_finding(logs, index, others) for index, others in aliens.items()]
     return [log for index, log in enumerate(logs) if index not in aliens], found
@@ -78,7 +78,8 @@ def _head(files: Files, path: str) -> _Head:
     return _Head(batches=batches)
 
 
-def _are_majority(logs: Sequence[tuple[NodeSource, LogReport]], others: Sequence[int]) -> bool:
+def are_majority(logs: Sequence[tuple[NodeSource, LogReport]], others: Sequence[int]) -> bool:
+    """Whether these logs are a majority of the voters that they name."""
     view = view_quorum([logs[index] for index in others])
     voting = {replica.source.node_id for replica in view.replicas if view.is_voter(replica)}
     return bool(view.voters) and len(voting) >= majority_of(len(view.voters))

@@ -20,6 +20,7 @@ import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, read_partition_metadata
 from metadata_log.errors import CorruptFileError
+from metadata_log.files import read_small_file
 from metadata_log.ids import NodeId, TopicId, id_text
 from metadata_log.image import MetadataImage
 from metadata_log.os_files import OsFiles
@@ -54,7 +55,8 @@ class Audited(msgspec.Struct, frozen=True, kw_only=True):
     """One directory in a log directory, or in its `deleting/`. `facts.topic_id` is by its `partition.metadata`.
 
     `is_agents`: an agent of ours put it there and takes it away. Kafka refuses to start beside it until then.
-    `is_judged`: the image is enough to say what it is; what is not judged is never moved.
+    `is_judged`: the image is enough to say what it is; what is not judged is never moved. `is_unreadable`: its
+    `partition.metadata` cannot be right, at which Kafka's start fails before it looks at the name.
     """
 
     log_dir: Path
@@ -62,6 +64,7 @@ class Audited(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     is_agents: bool = False
     is_judged: bool = True
+    is_unreadable: bool = False
 
     @property
     def path(self) -> Path:
@@ -73,6 +76,8 @@ class Audited(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def when_kafka_starts(self) -> WhenKafkaStarts:
+        if self.is_unreadable:
+            return WhenKafkaStarts.REFUSES
         if self.facts.is_stray or self.facts.name == REMOTE_INDEX_CACHE:
             return WhenKafkaStarts.LEAVES
         if self.facts.is_deleted:
@@ -245,7 +250,7 @@ def _entry(node: NodeSource, disk: LogDirectory, entry: Path) -> Iterator[_Liste
             facts = facts_of(entry.name, _topic_id(entry))
         except CorruptFileError as error:
             verdict = Verdict(kind=Kind.MISSING_METADATA, why=f"its partition.metadata cannot be right: {error.what}")
-            audited = Audited(log_dir=disk.path, facts=facts, verdict=verdict)
+            audited = Audited(log_dir=disk.path, facts=facts, verdict=verdict, is_unreadable=True)
         if facts.topic_id is None and not entry.exists():
             return
     yield _Listed(node=node, disk=disk, facts=facts, audited=audited)
@@ -279,8 +284,8 @@ def _agents(log_dir: Path, name: str, kind: Kind, why: str, parsed: tuple[TopicI
 def _goes(staged: Path) -> str:
     size = sum(file.stat().st_size for file in staged.iterdir() if file.is_file() and file.name != REMOVE_AT)
     try:
-        at = time_text(int((staged / REMOVE_AT).read_bytes()))
-    except (FileNotFoundError, ValueError):
+        at = time_text(int(read_small_file(OsFiles(), str(staged / REMOVE_AT))))
+    except (OSError, CorruptFileError, ValueError):
         return f"{size} bytes, which go after delete.topic.delay.ms from the agent's next start on"
     return f"{size} bytes, which go at {at}, or at the agent's next start after that"
 

@@ -18,6 +18,7 @@ import msgspec
 
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.advice_places import with_places
+from metadata_log.tools.alien_checkpoints import without_alien_checkpoints
 from metadata_log.tools.alien_logs import without_aliens
 from metadata_log.tools.bounds import CommittedBounds
 from metadata_log.tools.check_clean_shutdown import check_clean_shutdowns
@@ -26,6 +27,7 @@ from metadata_log.tools.check_identity import check_identity
 from metadata_log.tools.check_leaders import check_leaders
 from metadata_log.tools.check_missing import check_missing
 from metadata_log.tools.check_offset_files import check_offset_files
+from metadata_log.tools.check_partition_files import check_partition_files
 from metadata_log.tools.check_partitions import check_partitions, newest_image
 from metadata_log.tools.check_proof import check_proof
 from metadata_log.tools.check_strange import check_strange
@@ -102,9 +104,15 @@ def _check(sources: Sources) -> CheckReport:
     without_log = [node for node in sources.nodes if node.metadata is None]
     files = [verify_file(path) for path in sources.files]
     logs, aliens = without_aliens(logs)
+    logs, alien_checkpoints = without_alien_checkpoints(logs)
     view = view_quorum(logs, without_log)
     view = with_second_look(view, partial(verify_log, probes=probes))
-    found = [*unread, *aliens, *(own for replica in view.replicas for own in own_findings(replica, view))]
+    found = [
+        *unread,
+        *aliens,
+        *alien_checkpoints,
+        *(own for replica in view.replicas for own in own_findings(replica, view)),
+    ]
     found += [own for report in files for own in report.findings]
     diff, odd = diff_and_odd(view)
     differences = diff.findings
@@ -122,6 +130,7 @@ def _check(sources: Sources) -> CheckReport:
     image = newest_image(view, odd)
     found += check_identity(sources.nodes, view.voters, image, _progress(view))
     found += check_partitions(sources.nodes, held, view, odd)
+    found += check_partition_files(sources.nodes, held)
     found += check_strange(sources.nodes, held, image)
     found += check_missing(held, view, odd)
     found += check_offset_files(sources.nodes)

@@ -16,9 +16,11 @@ from metadata_log.image import MetadataImage
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.check_duplicates import Holder, check_duplicates
 from metadata_log.tools.disks import is_brokers_disk
-from metadata_log.tools.findings import Finding, finding
+from metadata_log.tools.finding_advice import VOTERS_ID
+from metadata_log.tools.findings import Finding, Severity, finding
 from metadata_log.tools.manifest import is_export
 from metadata_log.tools.sources import LogDirectory, NodeSource
+from metadata_log.tools.voters_own import proof_of_voter
 from metadata_log.voters import majority_of
 
 _WITH_DIRECTORY_IDS: Final = 17
@@ -184,11 +186,19 @@ def _without_vote(
 
 def _former_voters(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]) -> Iterator[Finding]:
     for node, disk, directory_id, voter in _without_vote(nodes, voters):
+        if is_reserved_directory_id(directory_id):
+            continue  # no node starts with it, which is told
+        proof = None if node.metadata is None else proof_of_voter(node.metadata, voter)
         what = (
             f"node {voter.node_id} is a voter with directory {id_text(voter.directory_id)}, and this is "
             f"{id_text(directory_id)}: it has no vote"
         )
-        yield finding("not_the_voter", what, node_id=node.node_id, file=_file(disk))
+        if proof is None:
+            yield finding("not_the_voter", what, node_id=node.node_id, file=_file(disk))
+            continue
+        what = f"{what}. But {proof}: its meta.properties was changed, and no disk was replaced"
+        severity, advice = Severity.ERROR, VOTERS_ID.format(directory_id=id_text(voter.directory_id))
+        yield finding("not_the_voter", what, severity=severity, node_id=node.node_id, file=_file(disk), advice=advice)
 
 
 def _without_majority(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]) -> Iterator[Finding]:

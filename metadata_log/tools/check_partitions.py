@@ -80,10 +80,7 @@ def _of_node(
     for disk in node.log_directories:
         for directory in _in_use(held, disk):
             if directory.complaint is not None:
-                file = str(directory.path / PARTITION_METADATA_FILE)
-                kind = "unreadable_file" if directory.is_closed else "corrupt_file"
-                yield finding(kind, directory.complaint, node_id=node.node_id, file=file)
-                continue
+                continue  # `check_partition_files` says so
             facts, topic_id = directory.facts, directory.facts.topic_id
             if is_beyond(directory, disk, node, view, image):
                 continue  # it proves what the logs have lost, which `check_proof` says

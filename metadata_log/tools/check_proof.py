@@ -9,7 +9,8 @@ come and gone before: no proof, but for a partition beyond those of a topic that
 never become fewer. But a broker at work sets aside what is of no topic, so that such a directory in use is worth a
 warning. No proof is a directory in the place of a partition that the broker has under another id (its
 partition.metadata is wrong), nor one on a disk of another cluster, nor one of what no log here gave that was set aside
-(-stray): a broker started, or somebody looked, since. That the broker's own copy never gave it is no doubt: it follows
+(-stray): a broker started, or somebody looked, since, nor one that looks copied or renamed by hand
+(`brought_directories`): both are told. That the broker's own copy never gave it is no doubt: it follows
 a quorum that lost its end, and cuts what the others lack.
 """
 
@@ -24,7 +25,8 @@ from metadata_log.ids import NodeId, TopicId, id_text, is_reserved_topic_id
 from metadata_log.image import MetadataImage, TopicImage
 from metadata_log.reconcile import DirectoryFacts
 from metadata_log.tools.bounds import CommittedBounds
-from metadata_log.tools.finding_advice import STRAY_BEYOND
+from metadata_log.tools.brought_directories import Brought, brought
+from metadata_log.tools.finding_advice import BROUGHT, BROUGHT_AND_GONE, STRAY_BEYOND
 from metadata_log.tools.findings import Finding, Severity, finding
 from metadata_log.tools.partition_directories import HeldPartitions, PartitionDirectory
 from metadata_log.tools.quorum_view import QuorumView, lost_commits
@@ -39,6 +41,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     topic_id: TopicId
     end: int
     is_beyond: bool
+    brought: Brought | None = None
 
     @property
     def is_set_aside(self) -> bool:
@@ -55,7 +58,7 @@ def check_proof(
     """
     proofs = list(_proofs(nodes, held, view, image))
     certain = [proof for proof in proofs if not proof.is_beyond or _is_certain(proof.directory.facts, view)]
-    certain = [proof for proof in certain if not proof.is_set_aside]
+    certain = [proof for proof in certain if not proof.is_set_aside and proof.brought is None]
     best = max(certain, key=lambda proof: proof.end, default=None)
     lost: list[Finding] = []
     if best is not None and best.end > view.bounds.lower:
@@ -145,7 +148,15 @@ def _proofs(
                 if given is not None:
                     yield Proof(node=node, directory=directory, topic_id=topic_id, end=given + 1, is_beyond=False)
                 elif is_beyond(directory, disk, node, view, image):
-                    yield Proof(node=node, directory=directory, topic_id=topic_id, end=end + 1, is_beyond=True)
+                    by_hand = brought(directory, node, held, image)
+                    yield Proof(
+                        node=node,
+                        directory=directory,
+                        topic_id=topic_id,
+                        end=end + 1,
+                        is_beyond=True,
+                        brought=by_hand,
+                    )
 
 
 def is_in_place(directory: PartitionDirectory, node: NodeSource, image: MetadataImage | None) -> bool:
@@ -212,13 +223,20 @@ def _beyond(proof: Proof, view: QuorumView, *, is_lost: bool) -> Finding:
     facts, severity, advice = proof.directory.facts, None, None
     what = (
         f"{facts.name}: no log or checkpoint here, up to offset {proof.end - 1}, ever "
-        f"{never_given(facts, proof.topic_id, proof.node.label, view)}, and "
-        "a broker makes a directory only for what is committed"
+        f"{never_given(facts, proof.topic_id, proof.node.label, view)}"
     )
+    made = ", and a broker makes a directory only for what is committed"
     if proof.is_set_aside:
+        what += made
         severity, advice = Severity.NOTE, STRAY_BEYOND
-    elif not is_lost:
-        what += ": other copies of the log may go further, or it was brought here from another cluster"
+    elif proof.brought is not None:
+        what += f"; {proof.brought.why}"
+        severity = Severity.ERROR if proof.brought.is_gone else Severity.WARNING
+        advice = BROUGHT_AND_GONE if proof.brought.is_gone else BROUGHT
+    elif is_lost:
+        what += made
+    else:
+        what += f"{made}: other copies of the log may go further, or it was brought here from another cluster"
         severity = Severity.WARNING
     return finding(
         "partition_beyond_logs",

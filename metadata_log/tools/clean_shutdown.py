@@ -17,6 +17,8 @@ from typing import Final
 import msgspec
 
 from metadata_log.batch import batch_values
+from metadata_log.errors import CorruptFileError
+from metadata_log.files import read_small_file
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.json_files import decode_json
 from metadata_log.os_files import OsFiles
@@ -51,8 +53,8 @@ def was_stopped_cleanly(disks: Iterable[Path], broker_epoch: int) -> bool:
 
 def _epoch_of(disk: Path) -> int | None:
     try:
-        return decode_json((disk / CLEAN_SHUTDOWN_FILE).read_bytes(), CleanShutdown).broker_epoch
-    except (OSError, msgspec.DecodeError):
+        return decode_json(read_small_file(OsFiles(), str(disk / CLEAN_SHUTDOWN_FILE)), CleanShutdown).broker_epoch
+    except (OSError, CorruptFileError, msgspec.DecodeError):
         return None  # it proves nothing then
 
 

@@ -170,12 +170,18 @@ def voter_keys(record: VotersRecord) -> tuple[ReplicaKey, ...]:
 def _checkpoint_voters(files: Files, directory: str, names: list[str]) -> tuple[ReplicaKey, ...] | None:
     """The voters of the newest checkpoint that names any."""
     for name in sorted((name for name in names if parse_checkpoint_name(name)), reverse=True):
-        walk = _Walk()
-        for found in _scan_file(files, f"{directory}/{name}"):
-            walk.on_found(found)
-        if walk.voters is not None:
-            return walk.voters
+        voters = voters_in_file(files, f"{directory}/{name}")
+        if voters is not None:
+            return voters
     return None
+
+
+def voters_in_file(files: Files, path: str) -> tuple[ReplicaKey, ...] | None:
+    """The last voters that a segment or checkpoint names, past its damage; None where it names none."""
+    walk = _Walk()
+    for found in _scan_file(files, path):
+        walk.on_found(found)
+    return walk.voters
 
 
 def _static_voters(files: Files, directory: str) -> tuple[ReplicaKey, ...] | None:

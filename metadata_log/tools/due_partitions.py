@@ -22,8 +22,11 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.errors import CorruptFileError
+from metadata_log.files import read_small_file
 from metadata_log.ids import LOST_DIRECTORY_ID, DirectoryId, NodeId, TopicId, is_reserved_directory_id
 from metadata_log.image import MetadataImage, PartitionImage
+from metadata_log.os_files import OsFiles
 from metadata_log.tools.clean_shutdown import given_since_shutdown, was_stopped_cleanly
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.quorum_view import Replica
@@ -124,9 +127,9 @@ def _listed(disks: Collection[LogDirectory], sink: FindingSink) -> dict[tuple[st
     for disk in disks:
         path = disk.path / OFFSETS_FILE
         try:
-            text = path.read_text(encoding="utf-8", errors="replace")
-        except FileNotFoundError:
-            continue
+            text = read_small_file(OsFiles(), str(path)).decode("utf-8", "replace")
+        except (FileNotFoundError, CorruptFileError):
+            continue  # one that is too large to be it proves nothing, which is told elsewhere
         except OSError as error:
             sink.add_unreadable(str(path), error)
             continue

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from metadata_log.errors import CorruptFileError
+from metadata_log.files import read_small_file
+from metadata_log.os_files import OsFiles
 from metadata_log.tools.findings import Finding, finding, why_unreadable
 from metadata_log.tools.manifest import is_export
 from metadata_log.tools.sources import NodeSource
@@ -28,7 +30,7 @@ def check_on_disks(
             if is_export(disk.path):
                 continue
             try:
-                parse(path.read_bytes(), str(path), node)
+                parse(read_small_file(OsFiles(), str(path)), str(path), node)
             except FileNotFoundError:
                 continue
             except CorruptFileError as error:

@@ -26,6 +26,17 @@ DROP_CHECKPOINT: Final = (
     "kraft recover drop-snapshot takes it away while the node is stopped, where an older whole checkpoint and the log "
     "say the same, or the log alone. Where it refuses: " + RESTORE
 )
+ASIDE_ID: Final = (
+    "do not start the broker with it: it reads this file though the directory was set aside, and takes the whole disk "
+    "for a failed one. Move the file elsewhere while the broker is stopped: without it the directory is left aside, or "
+    "deleted, as before"
+)
+PARTITION_EPOCHS: Final = (
+    "do not start the broker with it: it takes the whole disk for a failed one, or goes by wrong epochs. Restore the "
+    "file from a backup of this directory; without one, where other replicas are in sync, move the whole directory out "
+    "of log.dirs while the broker is stopped, and it fetches the partition anew. Without this file alone it starts, "
+    "too, and no longer knows at which epochs its data parts from a leader's"
+)
 TORN: Final = (
     "nothing: the next start cuts it off and fetches it again (where a node does not start so, kraft recover truncate "
     "cuts it)"
@@ -139,6 +150,16 @@ STRAY_BEYOND: Final = (
     "go looks so, and what came from another cluster; if neither is known, look for more copies of the log (kraft "
     "recover inspect says which reaches furthest)"
 )
+BROUGHT: Final = (
+    "keep its data until it is known where it comes from: most likely somebody copied or renamed it. If so, give it "
+    "its own name back or move it out of the log directory while the broker is stopped, which would set it aside "
+    "(-stray) as it starts. Else name all controllers and brokers: other copies of the log may go further"
+)
+BROUGHT_AND_GONE: Final = (
+    "do not start the broker: it would set this directory aside (-stray), and make an empty one for what is gone. If "
+    "somebody renamed it, give it its own name back while the broker is stopped. Else name all controllers and "
+    "brokers, for other copies of the log may go further, and look for what is gone (another disk, a backup)"
+)
 GONE_DIRECTORY: Final = (
     "do not start the broker: it would make an empty one, and where it leads, or is the last in the ISR, the empty one "
     "is the whole partition. Look where the directory went (another disk, a folder that ends in -stray or -delete, a "
@@ -222,6 +243,10 @@ RENAME: Final = (
 OTHER_TIME: Final = (
     "look whether the other replicas agree with this log (kraft check on all of them): if they do, move the file aside "
     "while the node is stopped, if an older or newer checkpoint is whole"
+)
+VOTERS_ID: Final = (
+    "do not start the node so: it would follow without a vote, and nobody would notice. While it is stopped write "
+    "directory.id={directory_id} back into this file, or restore it from a backup of this directory"
 )
 NO_MAJORITY: Final = (
     "do not start the nodes so: write the directory.id that the log names back into each meta.properties that was "

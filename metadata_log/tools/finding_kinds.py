@@ -332,7 +332,7 @@ _ALL: Final = [
         (
             "strange_directory",
             _E,
-            "a directory that a broker does not start beside",
+            "a directory that a node does not start beside",
             advice.MOVE_OUT,
         ),
         (

@@ -14,8 +14,10 @@ import msgspec
 
 from metadata_log.directory import MetaProperties
 from metadata_log.errors import CorruptFileError
+from metadata_log.files import read_small_file
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.json_files import decode_json
+from metadata_log.os_files import OsFiles
 
 MANIFEST_FILE: Final = "manifest.json"
 FORMAT_VERSION: Final = 1
@@ -102,7 +104,7 @@ def read_manifest(directory: Path) -> Manifest:
         FileNotFoundError: there is none.
     """
     path = directory / MANIFEST_FILE
-    return parse_manifest(path.read_bytes(), str(path))
+    return parse_manifest(read_small_file(OsFiles(), str(path)), str(path))
 
 
 def parse_manifest(data: bytes, path: str) -> Manifest:

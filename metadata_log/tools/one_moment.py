@@ -17,7 +17,8 @@ from typing import Final, TypeVar
 
 from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.epoch_file import EPOCH_FILE
-from metadata_log.files import FileHandle, Files, HeldLock, read_file
+from metadata_log.errors import CorruptFileError
+from metadata_log.files import FileHandle, Files, HeldLock, read_file, read_small_file
 from metadata_log.segment import segment_bases, segment_file
 from metadata_log.snapshot import CHECKPOINT_SUFFIX
 
@@ -65,9 +66,10 @@ class OneMoment:
         found = []
         for name in (QUORUM_STATE_FILE, EPOCH_FILE, *indexes):
             path = f"{self._directory}/{name}"
+            read = read_file if name in indexes else read_small_file
             if name in self.names:
-                with suppress(OSError):  # whoever opens it is told
-                    found.append((path, read_file(self._files, path)))
+                with suppress(OSError, CorruptFileError):  # whoever opens it is told
+                    found.append((path, read(self._files, path)))
         return found
 
     def _lengths(self) -> list[tuple[str, int]]:

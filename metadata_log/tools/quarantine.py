@@ -21,7 +21,8 @@ from typing import Final
 import msgspec
 
 from metadata_log.directory_lock import LOCK_FILE, DirectoryLock
-from metadata_log.errors import MetadataLogError
+from metadata_log.errors import CorruptFileError, MetadataLogError
+from metadata_log.files import read_small_file
 from metadata_log.ids import id_text
 from metadata_log.json_files import decode_json
 from metadata_log.os_files import OsFiles
@@ -64,11 +65,14 @@ def quarantine(wrong: Sequence[Audited], *, unique: Sequence[str], now_ms: int, 
 
     Raises:
         QuarantineError: `to` is on another file system or within a log directory, or a directory's name is not that
-            of a partition, and it would stay.
+            of a partition, and it would stay; or what stands in the journal's place is none, so that nothing could be
+            undone.
         DirectoryLockedError: a broker runs on a log directory.
     """
     moves = [_planned(audited, digits, now_ms, to) for audited, digits in zip(wrong, unique, strict=True)]
     with _locked({audited.log_dir for audited in wrong}):
+        for audited in wrong:
+            read_journal(audited.log_dir)
         if to is not None:
             _prepare(to, wrong)
         for audited, move in zip(wrong, moves, strict=True):
@@ -109,9 +113,11 @@ def read_journal(log_dir: Path) -> list[Move]:
     """
     path = log_dir / JOURNAL_FILE
     try:
-        return [decode_json(line, Move) for line in path.read_bytes().splitlines()]
+        return [decode_json(line, Move) for line in read_small_file(OsFiles(), str(path)).splitlines()]
     except FileNotFoundError:
         return []
+    except CorruptFileError as error:
+        raise QuarantineError(f"{path} is no journal of a quarantine: {error.what}") from error
     except msgspec.DecodeError as error:
         raise QuarantineError(f"{path} is no journal of a quarantine: {error}") from error
 
@@ -176,6 +182,11 @@ def _planned(audited: Audited, digits: str, now_ms: int, to: Path | None) -> Mov
         raise QuarantineError(
             f"{audited.path} has no name of a partition, so that brokers accept no other name for it either: "
             "move it out of log.dirs with --to"
+        )
+    elif audited.is_unreadable:
+        raise QuarantineError(
+            f"{audited.path}: brokers read its partition.metadata whatever its name is, and do not start: restore that "
+            "file, or move the directory out of log.dirs with --to"
         )
     else:
         rest = f"-{facts.partition}.{digits}-stray"

@@ -18,6 +18,7 @@ import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, read_meta_properties
 from metadata_log.errors import CorruptFileError, WrongUseError
+from metadata_log.files import read_small_file
 from metadata_log.meta_properties import told_node_id
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.disks import is_brokers_disk, is_topics_partition
@@ -296,10 +297,16 @@ def _log_directory(path: Path) -> LogDirectory:
     try:
         return LogDirectory(path=path, identity=read_meta_properties(OsFiles(), str(path)))
     except CorruptFileError as error:
-        told = told_node_id((path / META_PROPERTIES_FILE).read_bytes(), error.path)
-        return LogDirectory(path=path, identity=None, complaint=error.what, told_node_id=told)
+        return LogDirectory(path=path, identity=None, complaint=error.what, told_node_id=_told(error.path))
     except OSError as error:
         return LogDirectory(path=path, identity=None, complaint=why_unreadable(error), is_closed=True)
+
+
+def _told(meta_properties: str) -> int | None:
+    try:
+        return told_node_id(read_small_file(OsFiles(), meta_properties), meta_properties)
+    except CorruptFileError:
+        return None
 
 
 def _is_one_node(disks: Sequence[Path]) -> bool:

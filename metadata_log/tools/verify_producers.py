@@ -13,7 +13,8 @@ import struct
 from typing import Final
 
 from metadata_log.crc import crc32c
-from metadata_log.files import Files, read_file
+from metadata_log.errors import CorruptFileError
+from metadata_log.files import Files, read_small_file
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.verify_state import add_unusable
 
@@ -35,7 +36,9 @@ def check_producers(files: Files, directory: str, names: list[str], sink: Findin
     for name in producer_files(names):
         path = f"{directory}/{name}"
         try:
-            fault = producer_fault(read_file(files, path))
+            fault = producer_fault(read_small_file(files, path))
+        except CorruptFileError as error:
+            fault = error.what
         except OSError as error:
             add_unusable(sink, path, error)
             continue

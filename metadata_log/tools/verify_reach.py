@@ -33,7 +33,7 @@ from metadata_log.directory import QuorumState
 from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.epochs import EpochStart
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import Files, read_file
+from metadata_log.files import Files, read_file, read_small_file
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Severity
 from metadata_log.tools.manifest import MANIFEST_FILE, read_manifest
@@ -81,7 +81,7 @@ def epochs_beside(files: Files, directory: str, names: Sequence[str]) -> tuple[E
     if EPOCH_FILE not in names:
         return ()
     try:
-        return parse_epochs(read_file(files, path), path).entries
+        return parse_epochs(read_small_file(files, path), path).entries
     except (CorruptFileError, OSError):
         return ()
 

@@ -31,6 +31,7 @@ from metadata_log.tools.verify_acls import AclRules, entry_fault
 from metadata_log.tools.verify_place import Place
 from metadata_log.tools.verify_topics import AddFinding, TopicRules
 from metadata_log.tools.verify_values import (
+    block_fault,
     broker_fault,
     config_fault,
     controller_fault,
@@ -51,6 +52,7 @@ class RecordValues:
         self._add = add
         self._topics = topics
         self._acls = AclRules()
+        self._producer_ids_end: int | None = None
         self.gone = GoneConfigs()
         self.loose: dict[str, tuple[int, int]] = {}
         """In a checkpoint: offset and position of the first config of each topic that was not there before it."""
@@ -58,6 +60,7 @@ class RecordValues:
     def start(self, image: MetadataImage) -> None:
         """Go on from this image."""
         self._acls.start(image.acls)
+        self._producer_ids_end = int(image.producer_ids.next_producer_id)
 
     def begin(self) -> None:
         """A metadata transaction begins."""
@@ -66,6 +69,7 @@ class RecordValues:
     def abort(self) -> None:
         """Nothing since `begin` has taken effect."""
         self._acls.abort()
+        self._producer_ids_end = None
 
     def on_record(
         self, record: MetadataRecord, offset: int, place: Place, topics: Container[str], cluster: ClusterImage
@@ -123,8 +127,9 @@ class RecordValues:
         if self._topics.is_migrated:
             return None
         if isinstance(record, ProducerIdsRecord):
-            # In a checkpoint it is nobody's.
-            return None if place.offsets_are_own else producer_fault(record, cluster)
+            end, self._producer_ids_end = self._producer_ids_end, record.next_producer_id
+            # In a checkpoint it is nobody's, and the first.
+            return None if place.offsets_are_own else producer_fault(record, cluster) or block_fault(record, end)
         if isinstance(record, UserScramCredentialRecord):
             return credential_fault(record)
         if isinstance(record, ClientQuotaRecord):

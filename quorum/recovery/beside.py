@@ -19,7 +19,7 @@ from metadata_log.directory import (
 from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.epochs import EpochStart
 from metadata_log.errors import CorruptFileError, NewerFileError
-from metadata_log.files import Files, read_file
+from metadata_log.files import Files, read_small_file
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.quorum_state import VOTE_ADVICE
 from quorum.recovery.own_epochs import OwnEpochs
@@ -96,7 +96,7 @@ def read_beside(files: Files, metadata: str) -> Beside:
         unread.append(_unread(error))
     path = f"{metadata}/{EPOCH_FILE}"
     try:
-        known = parse_epochs(read_file(files, path), path).entries if files.exists(path) else ()
+        known = parse_epochs(read_small_file(files, path), path).entries if files.exists(path) else ()
     except CorruptFileError as error:
         unread.append(_unread(error))
     unread += _strange_topic(files, metadata)

@@ -20,7 +20,7 @@ import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import Files, read_file, replace_file
+from metadata_log.files import Files, read_small_file, replace_file
 from metadata_log.json_files import decode_json
 from quorum.recovery.changes import sha256_of
 from quorum.recovery.errors import RefusedError
@@ -107,7 +107,7 @@ def read_record(files: Files, path: str) -> Record:
         FileNotFoundError: there is none.
     """
     try:
-        record = decode_json(read_file(files, path), Record)
+        record = decode_json(read_small_file(files, path), Record)
     except msgspec.DecodeError as error:
         raise CorruptFileError(path, f"it is no record of a repair: {error}") from error
     if record.format_version != FORMAT_VERSION:

@@ -13,7 +13,7 @@ import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, read_meta_properties
 from metadata_log.errors import CorruptFileError, NewerFileError
-from metadata_log.files import Files, read_file
+from metadata_log.files import Files, read_small_file
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
 from metadata_log.segment import segment_bases
 from metadata_log.tools.disks import is_topics_partition
@@ -131,7 +131,7 @@ def _exported(files: Files, path: str) -> Place:
     Raises:
         CorruptFileError: the manifest cannot be right.
     """
-    manifest = parse_manifest(read_file(files, f"{path}/{MANIFEST_FILE}"), f"{path}/{MANIFEST_FILE}")
+    manifest = parse_manifest(read_small_file(files, f"{path}/{MANIFEST_FILE}"), f"{path}/{MANIFEST_FILE}")
     return Place(log_dir=path, metadata=path, identity=manifest.identity, manifest=manifest)
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.epoch_file import EPOCH_FILE, format_epochs, parse_epochs
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import Files, read_file
+from metadata_log.files import Files, read_file, read_small_file
 from metadata_log.offsets import Offset
 from metadata_log.segment import LocatedBatch, SegmentIndex, segment_file
 from metadata_log.tools.scan import scan
@@ -136,7 +136,7 @@ def _has_epochs(files: Files, own: Copy) -> bool:
     if not files.exists(path):
         return not own.spans
     try:
-        known = parse_epochs(read_file(files, path), path)
+        known = parse_epochs(read_small_file(files, path), path)
     except CorruptFileError:
         return False
     if not known.entries or not own.spans:

@@ -82,13 +82,16 @@ _LOG_END = 96
 
 
 def _with_broker(c: Cluster, **fields: int) -> list[MetadataRecord]:
-    """A block of producer ids for broker 11 as it is registered, but for what is given."""
+    """A block of producer ids for broker 11 as it is registered, but for what is given; `next_producer_id` counts from
+    the end of the log's last block."""
     data = c.segment(LEADER).read_bytes()
     batches = [(at, header) for at, header in iter_batches(data) if not header.is_control]
     records = [decode_record(value) for at, header in batches for value in batch_values(data, header, at)]
     epochs = [one.broker_epoch for one in records if isinstance(one, RegisterBrokerRecord) and one.broker_id == 11]
-    own = {"broker_id": 11, "broker_epoch": epochs[-1], "next_producer_id": 9_000_000}
-    return [ProducerIdsRecord(**(own | fields))]  # type: ignore[arg-type]
+    own = {"broker_id": 11, "broker_epoch": epochs[-1], "next_producer_id": 1000}
+    last = max((one.next_producer_id for one in records if isinstance(one, ProducerIdsRecord)), default=0)
+    asked = own | fields
+    return [ProducerIdsRecord(**(asked | {"next_producer_id": last + asked["next_producer_id"]}))]  # type: ignore[arg-type]
 
 
 def credential(**fields: object) -> UserScramCredentialRecord:
@@ -185,6 +188,9 @@ SOUND_RECORDS |= {
 _STRANGE: dict[str, Callable[[Cluster], Sequence[MetadataRecord]]] = {
     "producer_ids_of_nobody": lambda c: _with_broker(c, broker_id=99),
     "producer_ids_of_old_epoch": lambda c: _with_broker(c, broker_epoch=1),
+    "producer_ids_of_another_block": lambda c: _with_broker(c, next_producer_id=1001),
+    "credential_of_too_many_iterations": lambda c: [credential(iterations=16385)],
+    "quota_of_two_users": lambda c: [quota("user", "user")],
     "credential_of_no_mechanism": lambda c: [credential(mechanism=9)],
     "credential_of_no_iterations": lambda c: [credential(iterations=0)],
     "credential_of_a_short_key": lambda c: [credential(stored_key=b"k")],
@@ -225,6 +231,12 @@ _STRANGE: dict[str, Callable[[Cluster], Sequence[MetadataRecord]]] = {
 }
 ACCESS_DAMAGE = [
     *(appended(name, "strange_value", records) for name, records in _STRANGE.items()),
+    appended(
+        "producer_ids_past_a_block",
+        "strange_value",
+        lambda c: [*_with_broker(c, next_producer_id=1000), *_with_broker(c, next_producer_id=3000)],
+        index=1,
+    ),
     appended("migration_of_no_state", "impossible_record", lambda c: [ZkMigrationStateRecord(zk_migration_state=99)]),
     appended("topic_names_collide", "topic_name_collides", lambda c: topics("col.a", "col_a"), index=2),
     appended(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from metadata_log.batch import batch_values, iter_batches
-from metadata_log.directory import format_partition_metadata
+from metadata_log.directory import LOCK_FILE, format_partition_metadata
+from metadata_log.epoch_file import EPOCH_FILE
 from metadata_log.records import TopicRecord, decode_record
 from tests.support.damage import Cluster, Damage, Planted
 from tests.support.damage_reach import bare, cut_at
@@ -80,6 +82,18 @@ def set_aside(cluster: Cluster) -> Planted:
     return Planted("partition_missing", 12, path)
 
 
+def _lock_as_directory(node_id: int) -> Callable[[Cluster], Planted]:
+    """A directory in the place of a node's lock, at which every start of Kafka's ends."""
+
+    def plant(cluster: Cluster) -> Planted:
+        path = cluster.disk(node_id) / LOCK_FILE
+        path.unlink(missing_ok=True)
+        path.mkdir()
+        return Planted("strange_directory", node_id, path)
+
+    return plant
+
+
 def _beside(name: str, disk: str = "data") -> Callable[[Cluster], Planted]:
     """A directory on a broker's disk that is no partition's."""
 
@@ -99,7 +113,63 @@ def unheard_of(cluster: Cluster) -> Planted:
     return Planted("partition_beyond_logs", 11, path)
 
 
+def _first(cluster: Cluster, node_id: int) -> Path:
+    return next(path.parent for path in sorted(cluster.disk(node_id).glob("[a-z]*-0/partition.metadata")))
+
+
+def _marked_with_rubbish(mark: str, content: bytes) -> Callable[[Cluster], Planted]:
+    """What a broker set aside or is deleting, of a topic that is gone, with a partition.metadata that cannot be read:
+    real brokers do not start with it."""
+
+    def plant(cluster: Cluster) -> Planted:
+        path = cluster.disk(11) / f"gone-0.{'0' * 32}-{mark}"
+        path.mkdir()
+        (path / "partition.metadata").write_bytes(content)
+        return Planted("corrupt_file", 11, path / "partition.metadata")
+
+    return plant
+
+
+def _file_in(name: str, content: bytes, kind: str, mark: str = "") -> Callable[[Cluster], Planted]:
+    """A file in a partition's directory, or in one that was set aside, at which a real broker's start ends."""
+
+    def plant(cluster: Cluster) -> Planted:
+        directory = _first(cluster, 11)
+        if mark:
+            directory = cluster.disk(11) / f"gone-0.{'0' * 32}-{mark}"
+            directory.mkdir()
+        (directory / name).write_bytes(content)
+        return Planted(kind, 11, directory / name)
+
+    return plant
+
+
+def unreadable_epochs(cluster: Cluster) -> Planted:
+    """A pipe in the place of a partition's leader-epoch-checkpoint."""
+    path = _first(cluster, 11) / EPOCH_FILE
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    return Planted("unreadable_file", 11, path)
+
+
+_EPOCHS = {
+    "rubbish": b"rubbish\n",
+    "too_many": b"0\n1\n0 0\nxx\n",
+    "negative": b"0\n1\n-1 0\n",
+    "falling": b"0\n2\n3 9\n0 0\n",
+    "cut": b"0\n1\n0 0",
+}
+_NAMES = ("abc.log", "abc.index", "abc.timeindex", "abc.snapshot", "abc.cleaned", "abc.log.swap", "copy of 0.log")
 PARTITION_DAMAGE = [
+    Damage("lock_of_controller_as_directory", "basic", _lock_as_directory(1)),
+    Damage("lock_of_broker_as_directory", "basic", _lock_as_directory(11)),
+    Damage("rubbish_id_in_stray", "basic", _marked_with_rubbish("stray", b"rubbish\n")),
+    Damage("rubbish_id_in_delete", "basic", _marked_with_rubbish("delete", b"")),
+    *(Damage(f"epochs_{name}", "basic", _file_in(EPOCH_FILE, said, "corrupt_file")) for name, said in _EPOCHS.items()),
+    Damage("epochs_of_stray", "basic", _file_in(EPOCH_FILE, b"rubbish\n", "corrupt_file", "stray")),
+    Damage("epochs_of_partition_unreadable", "basic", unreadable_epochs),
+    *(Damage(f"partition_file_{name}", "basic", _file_in(name, b"x", "strange_file")) for name in _NAMES),
+    Damage("partition_file_of_stray", "basic", _file_in("abc.log", b"x", "strange_file", "stray")),
     Damage("partition_of_unknown_topic_after_a_cut", "failovers", unheard_of),
     Damage("all_controllers_cut_back", "basic", _cut_back((1, 2, 3), _BEYOND)),
     Damage("most_controllers_cut_back", "basic", _cut_back((1, 2), frozenset())),

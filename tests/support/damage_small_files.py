@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
-from metadata_log.directory import META_PROPERTIES_FILE
+from metadata_log.directory import (
+    META_PROPERTIES_FILE,
+    METADATA_DIRECTORY,
+    PARTITION_METADATA_FILE,
+    QUORUM_STATE_FILE,
+)
+from metadata_log.epoch_file import EPOCH_FILE
 from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT
 from metadata_log.tools.clean_shutdown import CLEAN_SHUTDOWN_FILE
+from metadata_log.tools.quarantine import JOURNAL_FILE
 from tests.support.damage import Cluster, Damage, Planted, with_bytes
 
 _OFFSETS = "replication-offset-checkpoint"
@@ -72,6 +80,30 @@ def _ends_of_lines(kind: str, end: str, key: str) -> Callable[[Cluster], Planted
     return plant
 
 
+def _pipe(name: str) -> Callable[[Cluster], Planted]:
+    """A pipe in the place of a broker's file, which nobody writes to."""
+
+    def plant(cluster: Cluster) -> Planted:
+        path = cluster.disk(11) / name
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+        return Planted("unreadable_file", 11, path)
+
+    return plant
+
+
+def _grown(name: str, node_id: int, also: frozenset[str] = frozenset()) -> Callable[[Cluster], Planted]:
+    """A file that is 100 MiB of zeros."""
+
+    def plant(cluster: Cluster) -> Planted:
+        path = cluster.disk(node_id) / name
+        path.write_bytes(b"")
+        os.truncate(path, 100 << 20)
+        return Planted("corrupt_file", node_id, path, also=also)
+
+    return plant
+
+
 _RUBBISH = {
     "rubbish": "\0" * 40,
     "of_version_1": "1\n0\n",
@@ -102,7 +134,13 @@ _NO_EPOCHS = {
     "below_any_epoch": '{"version":0,"brokerEpoch":-2}',
     "behind_the_end": '{"version":0,"brokerEpoch":99999}',
 }
+_READ_ON_DISKS = (*_OFFSET_FILES, CLEAN_SHUTDOWN_FILE, JOURNAL_FILE)
+_IN_THE_LOG = (QUORUM_STATE_FILE, PARTITION_METADATA_FILE, EPOCH_FILE)
 SMALL_FILE_DAMAGE = [
+    *(Damage(f"pipe_as_{name}", "failovers", _pipe(name)) for name in _READ_ON_DISKS),
+    *(Damage(f"grown_{name}", "failovers", _grown(name, 11)) for name in _READ_ON_DISKS),
+    *(Damage(f"grown_{name}", "basic", _grown(f"{METADATA_DIRECTORY}/{name}", 2)) for name in _IN_THE_LOG),
+    Damage(f"grown_{META_PROPERTIES_FILE}", "basic", _grown(META_PROPERTIES_FILE, 2)),
     *(Damage(f"offsets_{name}", "basic", _offsets(content)) for name, content in _RUBBISH.items()),
     *(Damage(f"rubbish_in_{name}", "basic", _offsets("0\n7\n", name)) for name in _OFFSET_FILES),
     *(Damage(f"clean_shutdown_{name}", "basic", _clean_shutdown(said)) for name, said in _NO_EPOCHS.items()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from metadata_log.ids import NodeId
+from metadata_log.image.access import PRODUCER_ID_BLOCK
 from metadata_log.records import ProducerIdsRecord
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.requests import AllocateProducerIds, AllocateProducerIdsResponse
@@ -13,7 +14,7 @@ from quorum.controller.stale import why_stale
 from quorum.controller.turn import Turn
 from quorum.errors import Error
 
-BLOCK_SIZE: Final = 1000
+BLOCK_SIZE: Final = PRODUCER_ID_BLOCK
 _LARGEST: Final = (1 << 63) - 1
 
 

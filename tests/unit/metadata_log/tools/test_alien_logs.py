@@ -9,6 +9,7 @@ import pytest
 
 from metadata_log.tools.check import check_paths
 from tests.support.damage import Cluster, copy_cluster, other_bytes, split, write
+from tests.support.damage_reach import bare, cut_at
 
 
 @pytest.fixture
@@ -34,6 +35,38 @@ def test_one_log_of_another_cluster_is_the_one_finding(other: str, cluster: Clus
     ]
     assert "is that of node 1, node 3, node 11 and node 12" in report.findings[0].meaning
     assert report.bounds.lower == 95
+
+
+@pytest.mark.parametrize("other", ["failovers", "upgrade-path", "every-record"])
+def test_checkpoints_of_another_cluster_blame_no_log(other: str, cluster: Cluster, clusters: Path) -> None:
+    """Each ends behind all logs here, and would prove that they lost what is between."""
+    theirs = clusters / other / "node-1" / "data" / "__cluster_metadata-0"
+    brought = [cluster.metadata(1) / path.name for path in sorted(theirs.glob("*-0000000001.checkpoint"))]
+    for path in brought:
+        shutil.copyfile(theirs / path.name, path)
+    assert brought
+
+    report = check_paths([cluster.root])
+
+    assert [(one.kind, one.node_id, one.file) for one in report.findings] == [
+        ("foreign_cluster", 1, str(path)) for path in brought
+    ]
+    assert "one of node 2, node 3, node 11 and node 12" in report.findings[0].meaning
+    assert "move the file elsewhere" in report.findings[0].advice
+    assert report.bounds.lower == 96
+
+
+def test_a_checkpoint_of_the_cluster_behind_all_logs_is_believed(cluster: Cluster, clusters: Path) -> None:
+    """Its topics, or its brokers' registrations, are theirs: what it has was committed."""
+    later = copy_cluster(clusters / "every-record", cluster.root.parent / "later")
+    for node in (2, 3, 11, 12, 13):
+        bare(later, node, ".checkpoint", ".index", ".timeindex", ".snapshot")
+        cut_at(later, node, 126)
+
+    found = check_paths([later.root]).findings
+
+    assert "foreign_cluster" not in {one.kind for one in found}
+    assert "committed_lost" in {one.kind for one in found}
 
 
 def test_where_no_majority_agrees_nobody_is_called_anothers(cluster: Cluster, clusters: Path) -> None:

@@ -155,6 +155,22 @@ def test_out_of_log_dirs_foreign_directories_go_as_well(disk: Path, tmp_path: Pa
     assert entries(disk) == {*BEFORE, "lost+found"}
 
 
+@pytest.mark.parametrize("name", ["mail-90-0", f"gone-0.{'0' * 32}-stray", f"gone-0.{'0' * 32}-delete"])
+def test_a_broken_partition_metadata_keeps_a_broker_from_starting(name: str, disk: Path, tmp_path: Path) -> None:
+    """Whatever the directory's name is: so that only out of log.dirs it is out of the way."""
+    (disk / name).mkdir(exist_ok=True)
+    (disk / name / "partition.metadata").write_text("rubbish")
+    found = audit([disk], [IMAGE])
+
+    (one,) = [audited for audited in found.directories if audited.facts.name == name]
+    assert (one.when_kafka_starts, one.is_wrong) == (WhenKafkaStarts.REFUSES, True)
+    with pytest.raises(QuarantineError, match="whatever its name is"):
+        moved(found)
+
+    moved(found, tmp_path / "aside")
+    assert name not in entries(disk)
+
+
 def test_the_cache_of_tiered_storage_is_left_where_it_is(disk: Path, tmp_path: Path) -> None:
     (disk / "remote-log-index-cache").mkdir()
     found = audit([disk], [IMAGE])

@@ -83,6 +83,22 @@ def test_what_no_start_ends_at_is_silent(clusters: Path, tmp_path: Path) -> None
     assert (one.kind, one.file) == ("strange_directory", str(cluster.disk(11) / "lost+found"))
 
 
+def test_what_a_broker_starts_with_in_a_partition_is_silent(clusters: Path, tmp_path: Path) -> None:
+    """No topic id in what was set aside, no epochs yet, a compaction that a crash interrupted, and names that no reader
+    takes."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    for mark in ("stray", "delete"):
+        (cluster.disk(11) / f"gone-0.{'0' * 32}-{mark}").mkdir()
+    one, other = (path.parent for path in sorted(cluster.disk(11).glob("[a-z]*-?/partition.metadata"))[:2])
+    (one / "leader-epoch-checkpoint").write_bytes(b"")
+    (other / "leader-epoch-checkpoint").unlink(missing_ok=True)
+    for name in (f"{0:020d}.log.cleaned", f"{0:020d}.log.swap", "abc.deleted", "abc.checkpoint", "abc.txt"):
+        (one / name).write_bytes(b"x")
+    (one / "abc.log").mkdir()
+
+    assert check_paths([cluster.root]).is_sound
+
+
 def test_offsets_that_a_broker_wrote_are_silent(clusters: Path, tmp_path: Path) -> None:
     """An empty file is one of a broker that was never stopped; none at all is no harm."""
     cluster = copy_cluster(clusters / "basic", tmp_path / "basic")

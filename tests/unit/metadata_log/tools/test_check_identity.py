@@ -10,11 +10,13 @@ import pytest
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.tools.check import check_paths
+from metadata_log.tools.findings import Severity
 from metadata_log.tools.sources import find_sources
 from metadata_log.tools.verify import verify_log
 from tests.support.damage import Cluster, copy_cluster
 
 OTHER_IDS = {1: "c29tZWJvZHktZWxzZS0wMQ", 2: "c29tZWJvZHktZWxzZS0wMg", 3: "c29tZWJvZHktZWxzZS0wMw"}
+FIRST = "00000000000000000000-0000000000.checkpoint"
 NULL_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
@@ -45,9 +47,48 @@ def test_a_majority_of_voters_with_other_directories_elects_nobody(nodes: tuple[
 
 
 def test_one_of_three_with_another_directory_may_have_been_replaced(cluster: Cluster) -> None:
+    """A new disk has nothing of the voter that it follows: no checkpoint that names it, no vote."""
     rename(cluster.disk(2), OTHER_IDS[2])
+    (cluster.metadata(2) / FIRST).unlink()
 
-    assert check_paths([cluster.root]).is_sound
+    (found,) = check_paths([cluster.root]).findings
+
+    assert (found.kind, found.severity) == ("not_the_voter", Severity.NOTE)
+
+
+@pytest.mark.parametrize("proof", [FIRST, "quorum-state"])
+def test_a_changed_directory_id_is_told_from_a_replaced_disk(proof: str, cluster: Cluster) -> None:
+    """What the voter left in the directory is still there: its quorum's first checkpoint, or its vote for itself."""
+    path = rename(cluster.disk(3), OTHER_IDS[3])
+    if proof != FIRST:
+        (cluster.metadata(3) / FIRST).unlink()
+        state = cluster.metadata(3) / "quorum-state"
+        voted = '"votedId":3,"votedDirectoryId":"ZGlyZWN0b3J5LWlkLTAwMw"'
+        state.write_text(re.sub('"votedId":-1,"votedDirectoryId":"A{22}"', voted, state.read_text()))
+
+    (found,) = check_paths([cluster.root]).findings
+
+    assert (found.kind, found.severity, found.file) == ("not_the_voter", Severity.ERROR, str(path))
+    assert f"But {proof} in it" in found.meaning
+    assert "directory.id=ZGlyZWN0b3J5LWlkLTAwMw back into this file" in found.advice
+    assert "add this one as a voter" not in found.advice
+
+
+def test_a_reserved_directory_id_gets_one_advice(cluster: Cluster) -> None:
+    rename(cluster.disk(2), NULL_ID)
+
+    assert {one.kind for one in check_paths([cluster.root]).findings} == {"missing_directory_id"}
+
+
+def test_a_meta_properties_of_before_kraft_gets_one_advice(cluster: Cluster) -> None:
+    path = cluster.disk(2) / "meta.properties"
+    path.write_text(path.read_text().replace("version=1", "version=0"))
+
+    (found,) = [one for one in check_paths([cluster.root]).findings if one.counts]
+
+    assert (found.kind, found.file) == ("corrupt_file", str(path))
+    assert "restore this one file" in found.advice
+    assert "format" not in found.meaning
 
 
 def test_a_reserved_directory_id_is_none(cluster: Cluster) -> None:

@@ -124,6 +124,47 @@ def test_a_replica_that_came_later_proves_what_a_majority_lost(clusters: Path, t
     assert f"it was given at offset {REPLICAS_ADDED + 2}" in found[0].meaning
 
 
+@pytest.mark.parametrize("number", [5, 9])
+def test_a_directory_that_was_renamed_by_hand_blames_no_log(number: int, clusters: Path, tmp_path: Path) -> None:
+    """Behind a gap, or the very next number: the partition whose name it had is gone there."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.disk(11) / f"orders-3-{number}"
+    (cluster.disk(11) / "orders-3-4").rename(path)
+
+    (found,) = errors(cluster)
+
+    assert (found.kind, found.severity) == ("partition_beyond_logs", Severity.ERROR)
+    assert (found.node_id, found.file) == (11, str(path / "partition.metadata"))
+    assert "orders-3-4, which the log has on node 11, has no directory there: this may be it, renamed" in found.meaning
+    assert ("no broker here has partition 5 to 8 of it" in found.meaning) is (number == 9)
+    assert "make an empty one for what is gone" in found.advice
+
+
+def test_a_copy_behind_a_gap_blames_no_log(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    shutil.copytree(cluster.disk(11) / "orders-3-4", cluster.disk(11) / "orders-3-7")
+
+    (found,) = errors(cluster)
+
+    assert (found.kind, found.severity) == ("partition_beyond_logs", Severity.WARNING)
+    assert "no broker here has partition 5 to 6 of it" in found.meaning
+
+
+def test_a_copy_of_another_brokers_replica_blames_no_log(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "every-record", tmp_path / "every-record")
+    path = cluster.disk(11) / "carts-97-2"
+    shutil.copytree(cluster.disk(13) / "carts-97-2", path)
+
+    (found,) = errors(cluster)
+
+    assert (found.kind, found.severity, found.file) == (
+        "partition_beyond_logs",
+        Severity.WARNING,
+        str(path / "partition.metadata"),
+    )
+    assert "is broker 12 and 13's, of which it may be a copy" in found.meaning
+
+
 def ghost(cluster: Cluster) -> Path:
     """A directory on broker 11 of a topic that no log knows; where it is."""
     path = cluster.disk(11) / "ghost-0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -55,6 +56,22 @@ def test_it_says_where_the_quarantine_moved_it(elsewhere: bool, cluster: Cluster
 
     undo([cluster.disk(BROKER)], now_ms=2)
     assert {one.kind for one in check_paths([cluster.root]).findings if one.counts} == {"partition_without_id"}
+
+
+def test_a_pipe_in_the_journals_place_is_refused(cluster: Cluster) -> None:
+    """Nobody writes to it: whoever waited for its other end would wait for ever."""
+    disk = cluster.disk(BROKER)
+    path = next(path.parent for path in sorted(disk.glob("[a-z]*-0/partition.metadata")))
+    (path / "partition.metadata").unlink()
+    wrong = [one for one in audit([disk], [cluster.node(1)]).directories if one.is_wrong]
+    os.mkfifo(disk / JOURNAL_FILE)
+
+    with pytest.raises(OSError, match="it is a pipe"):
+        quarantine(wrong, unique=["0" * 32], now_ms=1)
+    with pytest.raises(OSError, match="it is a pipe"):
+        undo([disk], now_ms=2)
+
+    assert path.is_dir()
 
 
 def test_in_a_copy_it_is_beside_the_journal(cluster: Cluster, tmp_path: Path) -> None:

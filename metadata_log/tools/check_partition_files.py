@@ -1,0 +1,78 @@
+"""The files in brokers' partition directories that keep a broker from starting, whatever the metadata says.
+
+Decides: what `partition.metadata`, `leader-epoch-checkpoint` and the files' names must be by themselves. Must not know:
+which topics there are, and the data: segments and indexes of partitions are not looked into.
+
+As it starts, Kafka reads these of every partition's directory before it looks at the directory's suffix, so that one
+that was set aside (-stray) or waits for its deletion (-delete) fails the whole disk, too. Without a partition.metadata,
+or with an empty leader-epoch-checkpoint, it starts (4.3: `LogManager`, `UnifiedLog`, `LogLoader`; all were tried).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from metadata_log.directory import PARTITION_METADATA_FILE
+from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
+from metadata_log.errors import CorruptFileError
+from metadata_log.files import read_small_file
+from metadata_log.os_files import OsFiles
+from metadata_log.tools.finding_advice import ASIDE_ID, PARTITION_EPOCHS
+from metadata_log.tools.findings import Finding, finding, why_unreadable
+from metadata_log.tools.partition_directories import HeldPartitions, PartitionDirectory
+from metadata_log.tools.sources import NodeSource
+
+_OF_A_LOG: Final = re.compile(r".*\.(log|index|timeindex|txnindex|snapshot|swap|cleaned)", re.DOTALL)
+_BY_OFFSET: Final = re.compile(r"\d{20}\..*", re.ASCII)
+
+
+def check_partition_files(nodes: Sequence[NodeSource], held: HeldPartitions) -> Iterator[Finding]:
+    """A finding for each file that is wrong by itself."""
+    for node in nodes:
+        for disk in node.log_directories:
+            for directory in held.get(disk.path, ()):
+                yield from _topic_id(node, directory)
+                yield from _epochs(node, directory)
+                yield from _names(node, directory.path)
+
+
+def _topic_id(node: NodeSource, directory: PartitionDirectory) -> Iterator[Finding]:
+    if directory.complaint is not None:
+        yield finding(
+            "unreadable_file" if directory.is_closed else "corrupt_file",
+            directory.complaint,
+            node_id=node.node_id,
+            file=str(directory.path / PARTITION_METADATA_FILE),
+            advice=None if directory.is_in_use or directory.is_closed else ASIDE_ID,
+        )
+
+
+def _epochs(node: NodeSource, directory: PartitionDirectory) -> Iterator[Finding]:
+    path = str(directory.path / EPOCH_FILE)
+    try:
+        data = read_small_file(OsFiles(), path)
+        if data:
+            parse_epochs(data, path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except CorruptFileError as error:
+        yield finding("corrupt_file", error.what, node_id=node.node_id, file=path, advice=PARTITION_EPOCHS)
+    except OSError as error:
+        yield finding("unreadable_file", why_unreadable(error), node_id=node.node_id, file=path)
+
+
+def _names(node: NodeSource, directory: Path) -> Iterator[Finding]:
+    try:
+        names = OsFiles().listdir(str(directory))
+    except FileNotFoundError:
+        return  # a broker at work deleted it
+    except OSError as error:
+        yield finding("unreadable_file", why_unreadable(error), node_id=node.node_id, file=str(directory))
+        return
+    for name in names:
+        if _OF_A_LOG.fullmatch(name) and not _BY_OFFSET.fullmatch(name) and (directory / name).is_file():
+            what = "its name ends as that of a part of the partition's log, and does not begin with an offset"
+            yield finding("strange_file", what, node_id=node.node_id, file=str(directory / name))
