@@ -81,7 +81,9 @@ def test_every_replica_takes_snapshots_by_bytes_and_lets_the_log_before_them_go(
 
 
 def test_a_snapshot_is_what_the_log_says_at_its_end() -> None:
-    cluster = _cluster(snapshots=SnapshotConfig(max_new_record_bytes=500, retention_bytes=-1, retention_ms=-1, settle_ms=0))
+    cluster = _cluster(
+        snapshots=SnapshotConfig(max_new_record_bytes=500, retention_bytes=-1, retention_ms=-1, settle_ms=0)
+    )
     _create(cluster, *(f"topic-{n}" for n in range(12)))
     _settle(cluster)
     for node in cluster.nodes:
