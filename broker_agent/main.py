@@ -38,6 +38,7 @@ from quorum.node.driver import Driver
 from quorum.node.executor import ExecutorConfig
 from quorum.node.http import HttpServer
 from quorum.node.interpreter import without_collections
+from quorum.node.listeners import ListenError, require_bindable
 from quorum.node.logging import LogWatcher, Watchers, log_start
 from quorum.node.metrics import NodeMetrics
 from quorum.node.notify import READY, STOPPING, notify
@@ -88,6 +89,7 @@ async def serve(config: NodeConfig, *, config_path: str = "") -> None:
     )
     agent.attach(driver)
     http = HttpServer(driver.view, metrics)
+    server: grpc.aio.Server | None = None
     try:
         agent.partitions.open()
         server = await _listen(config, agent, opened.meta.cluster_id)
@@ -95,11 +97,11 @@ async def serve(config: NodeConfig, *, config_path: str = "") -> None:
             await http.start(config.http_listener)
     except BaseException:
         opened.abandon()
+        if server is not None:
+            await server.stop(None)
         await client.close()
         raise
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, agent.stop)
+    _stop_on_signals(agent)
     log_start(config, opened, config_path)
     log.info("listening", listeners=[str(endpoint) for endpoint in config.listeners])
     notify(READY)
@@ -113,6 +115,12 @@ async def serve(config: NodeConfig, *, config_path: str = "") -> None:
         await network.close()
         await settle()
     log.info("stopped")
+
+
+def _stop_on_signals(agent: Agent) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, agent.stop)
 
 
 def _open(files: OsFiles, config: NodeConfig, log: structlog.stdlib.BoundLogger) -> OpenedReplica:
@@ -177,6 +185,7 @@ async def _listen(config: NodeConfig, agent: Agent, cluster_id: str) -> grpc.aio
     endpoint = config.listener(GRPC_LISTENER)
     if endpoint is None:
         raise ConfigError(f"listeners: the listener {GRPC_LISTENER} is missing: add {GRPC_LISTENER}://host:port")
+    require_bindable(endpoint)
     server = grpc.aio.server(options=SERVER_OPTIONS, maximum_concurrent_rpcs=1_000)
     agent_pb2_grpc.add_AgentServicer_to_server(AgentDoor(agent, cluster_id), server)
     service = agent_pb2.DESCRIPTOR.services_by_name["Agent"].full_name
@@ -188,6 +197,6 @@ async def _listen(config: NodeConfig, agent: Agent, cluster_id: str) -> grpc.aio
     try:
         server.add_insecure_port(address_of(endpoint) if endpoint.host else f"[::]:{endpoint.port}")
     except RuntimeError as error:
-        raise OSError(f"cannot listen at {endpoint}: the address is in use, or not of this host") from error
+        raise ListenError(f"cannot listen at {endpoint}: the address is in use, or not of this host") from error
     await server.start()
     return server

@@ -1,8 +1,8 @@
 """What the image says of one partition directory on a broker's disk.
 
 Decides: whether a directory belongs where it is, from its name, its topic id and the image. Must not know: files, and
-what is done about a verdict: an agent stages STALE directories for deletion and sets aside what it does not understand,
-an audit only reports. Pure.
+what is done about a verdict: an agent stages STALE directories for deletion and sets aside what it does not understand
+(BEYOND with it), an audit only reports. Pure.
 
 The caller answers for the image being new enough: a directory made after the image's end would look stale. KIP-516
 gives the rule (an id that is gone never comes back, so what carries it is stale); Kafka's own brokers set aside all
@@ -38,14 +38,16 @@ _MARKED_NAME: Final = re.compile(r"(?P<name>.+)\.[0-9a-f]{32}-(?P<mark>future|de
 class Kind(Enum):
     """What a directory is.
 
-    KEEP: a replica of this broker's. STALE: of a topic or partition that no longer exists. WRONG_ID: its name and its
-    id speak of two different topics, so one of them is wrong. MISSING_METADATA: without a topic id it cannot be told
-    from a stale one. NOT_A_REPLICA: the partition lives, on other brokers. UNKNOWN: not a partition's directory at
-    all, or one that was set aside already.
+    KEEP: a replica of this broker's. STALE: of a topic that no longer exists. BEYOND: of a partition that its topic
+    has not: no deletion leaves one, for partitions never become fewer, so the image lacks what gave it, or it was
+    brought there. WRONG_ID: its name and its id speak of two different topics, so one of them is wrong.
+    MISSING_METADATA: without a topic id it cannot be told from a stale one. NOT_A_REPLICA: the partition lives, on
+    other brokers. UNKNOWN: not a partition's directory at all, or one that was set aside already.
     """
 
     KEEP = "keep"
     STALE = "stale"
+    BEYOND = "beyond its topic"
     WRONG_ID = "wrong id"
     MISSING_METADATA = "missing metadata"
     NOT_A_REPLICA = "not a replica"
@@ -116,9 +118,7 @@ def judge(
         return Verdict(kind=Kind.WRONG_ID, why=f"its id {id_text(topic_id)} is that of topic {topic.name!r}")
     partition = topic.partition(partition_id)
     if partition is None:
-        return Verdict(
-            kind=Kind.STALE, why=f"topic {topic_name!r} has {len(topic.partitions)} partitions, and not this one"
-        )
+        return _beyond(topic)
     return _of_replica(directory, topic, partition, broker_id, directory_id)
 
 
@@ -150,6 +150,13 @@ def _of_unknown_id(topic_name: str, topic_id: TopicId, image: MetadataImage) -> 
         kind=Kind.STALE,
         why=f"its id is {id_text(topic_id)}, of a deleted topic; {topic_name!r} is now {id_text(successor)}",
     )
+
+
+def _beyond(topic: TopicImage) -> Verdict:
+    count = len(topic.partitions)
+    has = f"topic {topic.name!r} has {count} partition{'' if count == 1 else 's'}, and not this one"
+    why = f"{has}: partitions never become fewer, so no deletion left it; it may be all that is left of a lost record"
+    return Verdict(kind=Kind.BEYOND, why=why)
 
 
 def _of_replica(

@@ -1,9 +1,11 @@
 #!/bin/sh
 # In a container: writes the node's configuration, formats its volume at the first start, and becomes the node.
-#   start.sh controller|agent NODE_ID      KRAFT_CLUSTER_ID, KRAFT_INITIAL_CONTROLLERS
+#   start.sh controller|agent NODE_ID [GRPC_PORT]
+#   KRAFT_CLUSTER_ID, KRAFT_INITIAL_CONTROLLERS, KRAFT_BOOTSTRAP_CONTROLLER
 set -eu
 role=$1
 node_id=$2
+grpc_port=${3:-9094}
 host=$(hostname)
 data=${KRAFT_DATA:-/var/lib/kraft/data}
 config=${TMPDIR:-/tmp}/node.properties
@@ -17,11 +19,11 @@ esac
 cat > "$config" <<EOF
 process.roles=$roles
 node.id=$node_id
-listeners=$kafka://0.0.0.0:$port,GRPC://0.0.0.0:9094
-advertised.listeners=$kafka://$host:$port,GRPC://$host:9094
+listeners=$kafka://0.0.0.0:$port,GRPC://0.0.0.0:$grpc_port
+advertised.listeners=$kafka://$host:$port,GRPC://$host:$grpc_port
 controller.listener.names=CONTROLLER,GRPC
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,GRPC:PLAINTEXT,PLAINTEXT:PLAINTEXT
-controller.quorum.bootstrap.servers=controller-1:9094,controller-2:9094,controller-3:9094
+controller.quorum.bootstrap.servers=$KRAFT_BOOTSTRAP_CONTROLLER
 log.dirs=$data
 http.listener=HTTP://0.0.0.0:9095
 EOF

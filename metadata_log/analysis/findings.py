@@ -126,6 +126,16 @@ _ALL: Final = (
         title="Files changed since their export",
         advice="export the replica again; if you changed the copy yourself, this is what you see",
     ),
+    Kind(
+        name="manifest_missing",
+        title="Exports without a manifest",
+        advice="copy the file back from where it went, or export the replica again",
+    ),
+    Kind(
+        name="voter_absent",
+        title="Voters that are not here",
+        advice="name an export of its log, too: without it less can be said of what is committed",
+    ),
 )
 KINDS: Final[dict[str, Kind]] = {kind.name: kind for kind in _ALL}
 """By name, in the order in which a report shows them."""

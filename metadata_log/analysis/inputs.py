@@ -15,12 +15,14 @@ import msgspec
 
 from metadata_log.analysis.errors import AnalysisError
 from metadata_log.batch import HEADER_SIZE, parse_header
+from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
 from metadata_log.errors import MetadataLogError
 from metadata_log.files import FileHandle
 from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.os_files import OsFiles
 from metadata_log.snapshot import parse_checkpoint_name
 from metadata_log.tools.contents import data_files, metadata_directory, read_identity
+from metadata_log.tools.disks import is_topics_partition
 from metadata_log.tools.manifest import MANIFEST_FILE, Manifest, read_manifest
 
 NO_NODE: Final = NodeId(-1)
@@ -56,6 +58,12 @@ class ReplicaInput(msgspec.Struct, frozen=True, kw_only=True):
     key: ReplicaKey
     files: tuple[InputFile, ...]
     manifest: Manifest | None = None
+
+    @property
+    def lacks_manifest(self) -> bool:
+        """Whether it can only be an export, and nothing says of which node."""
+        named = Path(self.path).name == METADATA_DIRECTORY
+        return self.manifest is None and self.key.node_id == NO_NODE and not named
 
 
 class Piece(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,10 +106,10 @@ def find_replicas(paths: Sequence[Path]) -> list[ReplicaInput]:
 
 
 def _places(path: Path, depth: int) -> Iterator[Path]:
-    """Exports and metadata directories at and below a path."""
+    """Exports and metadata directories at and below a path; an export that lost its manifest is not left out."""
     if not path.is_dir():
         return
-    if (path / MANIFEST_FILE).is_file():
+    if (path / MANIFEST_FILE).is_file() or _is_bare_log(path):
         yield path
         return
     directory = metadata_directory(path)
@@ -112,6 +120,13 @@ def _places(path: Path, depth: int) -> Iterator[Path]:
         for child in sorted(path.iterdir()):
             if not child.name.startswith("."):
                 yield from _places(child, depth - 1)
+
+
+def _is_bare_log(path: Path) -> bool:
+    """Whether segments or checkpoints lie there that are no topic's, as those of a broker's disk are."""
+    is_on_disk = (path.parent / META_PROPERTIES_FILE).is_file() and path.name != METADATA_DIRECTORY
+    names = [child.name for child in path.iterdir()]
+    return bool(data_files(names)) and not is_on_disk and not is_topics_partition(OsFiles(), str(path))
 
 
 def _read_place(place: Path) -> ReplicaInput:

@@ -23,9 +23,10 @@ from metadata_log.analysis.inputs import ReplicaInput, directory_text, find_repl
 from metadata_log.analysis.replicas import ReplicaFacts, gather, is_voter, ranges_to_judge, voters_in_force
 from metadata_log.analysis.rows import BATCHES, RECORDS
 from metadata_log.analysis.source import FORMAT, MetadataLogSource
-from metadata_log.analysis.verdict import LeaderEpoch, Progress, ReplicaSummary, Verdict
+from metadata_log.analysis.verdict import LeaderEpoch, Progress, ReplicaSummary, Verdict, count_of
 from metadata_log.analysis.wording import (
     BREAKS_CHAIN,
+    absent_voters,
     changed_file,
     replica_findings,
     rule_findings,
@@ -51,7 +52,7 @@ def analyse(paths: Sequence[Path], *, tell: Told) -> Verdict:
     tell("starting Spark")
     spark = session.spark_session(large=size > _LARGE_BYTES)
     spark.dataSource.register(MetadataLogSource)
-    tell(f"reading the batches of {len(replicas)} logs")
+    tell(f"reading the batches of {count_of(len(replicas), 'log')}")
     batches = _table(spark, BATCHES, replicas).persist()
     try:
         found = _Found(replicas, batches, tell)
@@ -95,6 +96,7 @@ class _Found:
         self._findings.extend(_leader_findings(judge, self._facts))
         for facts in self._facts:
             self._findings.extend(replica_findings(facts))
+        self._findings.extend(absent_voters(self._facts, self._voters))
         types = self._judge_records(spark)
         self._findings.extend(self._changed_files())
         leading = _most_advanced(self._facts)
@@ -118,7 +120,7 @@ class _Found:
         """Read the records of the replicas that stand for the others; how many there are of each type."""
         divided = [pair for conflict in self._conflicts for pair in conflict.pairs()]
         ranges, stands_for = ranges_to_judge(self._facts, divided, self._broken_at)
-        self._tell(f"reading the records of {len(ranges)} log{'s' if len(ranges) != 1 else ''}")
+        self._tell(f"reading the records of {count_of(len(ranges), 'log')}")
         chosen = [self._inputs[judged.replica] for judged in ranges]
         records = _table(spark, RECORDS, chosen).persist()
         try:

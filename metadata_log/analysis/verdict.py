@@ -97,13 +97,13 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """The verdict in words."""
         cluster = f"cluster {self.cluster_id}" if self.cluster_id else "an unnamed cluster"
-        logs = f"{_plural(len(self.replicas), 'log')} of {cluster}"
+        logs = f"{count_of(len(self.replicas), 'log')} of {cluster}"
         errors = sum(finding.severity is Severity.ERROR for finding in self.findings)
         warnings = sum(finding.severity is Severity.WARNING for finding in self.findings)
         if self.is_clean:
             return f"Clean: {logs}, {len(KINDS)} checks, nothing found."
-        parts = [_plural(errors, "error")] if errors else []
-        parts += [_plural(warnings, "warning")] if warnings else []
+        parts = [count_of(errors, "error")] if errors else []
+        parts += [count_of(warnings, "warning")] if warnings else []
         return f"Not clean: {' and '.join(parts)} in {logs}."
 
     def count_of(self, kind: str) -> int:
@@ -111,7 +111,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         return sum(finding.kind == kind and finding.counts for finding in self.findings)
 
 
-def _plural(count: int, word: str) -> str:
+def count_of(count: int, word: str) -> str:
+    """`1 log`, `2 logs`."""
     return f"{count} {word}{'s' if count != 1 else ''}"
 
 

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from metadata_log.analysis.findings import KINDS, Finding, Severity
-from metadata_log.analysis.inputs import ReplicaInput
+from metadata_log.analysis.inputs import NO_NODE, ReplicaInput
 from metadata_log.analysis.replicas import ReplicaFacts
+from metadata_log.ids import ReplicaKey
 from metadata_log.tools.agreement import join_names
+from metadata_log.tools.manifest import MANIFEST_FILE
 
 BREAKS_CHAIN: Final = frozenset(
     {"corrupt_batch", "unsupported_batch", "offset_gap", "offset_repeated", "epoch_went_back", "unreadable_record"}
@@ -111,6 +113,12 @@ def unreadable_finding(row: Any, replica: ReplicaInput) -> Finding:
 def replica_findings(facts: ReplicaFacts) -> Iterator[Finding]:
     """What is wrong with a replica's log as a whole."""
     manifest = facts.source.manifest
+    if facts.source.lacks_manifest:
+        meaning = (
+            f"{facts.source.path} holds a metadata log and no {MANIFEST_FILE}: whose it is, what was exported and up "
+            "to where that was committed are not known"
+        )
+        yield _whole(facts, "manifest_missing", Severity.ERROR, facts.start_offset, meaning)
     if manifest is not None and manifest.cut_tail_bytes:
         meaning = f"the export left out {manifest.cut_tail_bytes} bytes of a write that was not finished"
         yield _whole(facts, "torn_tail", Severity.NOTE, facts.end_offset, meaning)
@@ -135,6 +143,24 @@ def _whole(facts: ReplicaFacts, kind: str, severity: Severity, offset: int, mean
         meaning=meaning,
         advice=KINDS[kind].advice,
     )
+
+
+def absent_voters(replicas: Sequence[ReplicaFacts], voters: Sequence[ReplicaKey]) -> Iterator[Finding]:
+    """The voters whose logs nobody named."""
+    here = {facts.source.key.node_id for facts in replicas}
+    is_told = "and no log here is that node's" if NO_NODE not in here else "and no log here says that it is that node's"
+    for node_id in sorted({voter.node_id for voter in voters} - here):
+        yield Finding(
+            kind="voter_absent",
+            severity=Severity.NOTE,
+            node_id=node_id,
+            replica=f"node {node_id}",
+            file=None,
+            offset=None,
+            epoch=None,
+            meaning=f"voter {node_id} is not here: the log names it a voter, {is_told}",
+            advice=KINDS["voter_absent"].advice,
+        )
 
 
 def changed_file(replica: ReplicaInput, name: str, what: str) -> Finding:

@@ -322,8 +322,8 @@ def _judged(facts: DirectoryFacts, place: _Place) -> tuple[Verdict, bool]:
     beyond = place.beyond(facts)
     if beyond is not None:
         return Verdict(kind=Kind.UNKNOWN, why=beyond), False
-    if own is not None and own.report.image is not None:
-        return verdict, True
+    if verdict.kind is Kind.BEYOND or (own is not None and own.report.image is not None):
+        return verdict, verdict.kind is not Kind.BEYOND
     return _of_unseen(topic_id, judges, unseen) if is_unseen else (verdict, True)
 
 

@@ -33,7 +33,7 @@ from metadata_log.tools.verify import verify_log
 from metadata_log.tools.verify_reach import epochs_beside
 from metadata_log.tools.verify_records import RecordRules
 
-_OF_THE_LOG: Final = (Cause.BYTES, Cause.ORDER, Cause.RECORDS, Cause.CHECKPOINTS)
+_OF_THE_LOG: Final = (Cause.READING, Cause.BYTES, Cause.ORDER, Cause.RECORDS, Cause.CHECKPOINTS)
 _ALWAYS: Final = (*SHORT_LOG, "open_transaction")
 
 

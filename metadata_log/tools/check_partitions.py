@@ -25,7 +25,7 @@ from metadata_log.reconcile import DirectoryFacts, Kind, Verdict, judge
 from metadata_log.tools.check_proof import is_beyond
 from metadata_log.tools.due_partitions import OwnLog, own_log
 from metadata_log.tools.finding_sink import FindingSink
-from metadata_log.tools.findings import Finding, finding
+from metadata_log.tools.findings import Finding, Severity, finding
 from metadata_log.tools.partition_directories import HeldPartitions, PartitionDirectory
 from metadata_log.tools.quorum_view import QuorumView
 from metadata_log.tools.sources import LogDirectory, NodeSource
@@ -196,6 +196,7 @@ def _finding(
 ) -> Finding | None:
     file = str(path / PARTITION_METADATA_FILE)
     topic_id = None if facts.topic_id is None else id_text(facts.topic_id)
+    severity = None
     if verdict.kind is Kind.KEEP:
         return None
     if verdict.kind is Kind.WRONG_ID or not is_known:
@@ -204,6 +205,8 @@ def _finding(
         kind = "partition_without_id"
     elif verdict.kind is Kind.STALE:
         kind = "partition_stale"
+    elif verdict.kind is Kind.BEYOND:
+        kind, severity = "partition_beyond_logs", Severity.WARNING
     elif verdict.kind is Kind.NOT_A_REPLICA:
         kind = "partition_elsewhere"
     else:
@@ -211,4 +214,4 @@ def _finding(
     what = verdict.why if verdict.why.startswith(facts.name) else f"{facts.name}: {verdict.why}"
     if not is_known and topic_id is not None and not is_reserved_topic_id(facts.topic_id or ZERO_TOPIC_ID):
         what = f"{facts.name}: no topic of this cluster ever had the id {topic_id} that its partition.metadata holds"
-    return finding(kind, what, node_id=node.node_id, file=file, topic_id=topic_id)
+    return finding(kind, what, severity=severity, node_id=node.node_id, file=file, topic_id=topic_id)

@@ -29,6 +29,7 @@ class Severity(enum.StrEnum):
 class Cause(enum.StrEnum):
     """Under which heading findings are shown together."""
 
+    READING = "files could not be read, and nothing is known of what they hold"
     BYTES = "the log's bytes are damaged"
     ORDER = "the log's batches are not in order"
     RECORDS = "records say what cannot be"
@@ -62,6 +63,15 @@ def _kinds(cause: Cause, *rows: tuple[str, Severity, str, str]) -> list[FindingK
 
 _ALL: Final = [
     *_kinds(
+        Cause.READING,
+        (
+            "unreadable_file",
+            _E,
+            "a file that cannot be read",
+            "look at its permissions, whether it is a file at all, and at the disk under it",
+        ),
+    ),
+    *_kinds(
         Cause.BYTES,
         ("corrupt_batch", _E, "bytes that are no sound batch", advice.RESTORE),
         ("log_missing", _E, "a log that is gone", advice.KEEP_PROOF),
@@ -69,12 +79,6 @@ _ALL: Final = [
         ("torn_tail", _W, "an unfinished write at the end", advice.TORN),
         ("unsupported_batch", _E, "a compressed batch", advice.COMPRESSED),
         ("foreign_batch", _E, "a batch that no controller writes", advice.FOREIGN),
-        (
-            "unreadable_file",
-            _E,
-            "a file that cannot be read",
-            "look at its permissions, whether it is a file at all, and at the disk under it",
-        ),
         ("unknown_record", _E, "a record of newer software", advice.NEWER),
         ("malformed_record", _E, "a record that does not decode", advice.RESTORE),
     ),

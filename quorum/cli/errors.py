@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from metadata_log.errors import MetadataLogError, WrongUseError
 from metadata_log.ids import InvalidIdError
+from quorum.plain_text import plain
 
 FAILED: Final = 1
 WRONG_USE: Final = 2
@@ -34,9 +35,12 @@ def wrong_use(message: str) -> CliError:
 
 
 def say(message: str) -> None:
-    """A line for the person at the terminal, on standard error, so that standard output stays data."""
+    """A line for the person at the terminal, on standard error, so that standard output stays data.
+
+    It may quote names of others: a terminal obeys nothing in them.
+    """
     with contextlib.suppress(OSError):  # a full or closed standard error: the exit status has to say it alone
-        print(message, file=sys.stderr)
+        print(plain(message), file=sys.stderr)
 
 
 class Told(NamedTuple):

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
+from quorum.plain_text import on_one_line
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-_ESCAPED: Final = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
 _PIPE_WIDTH: Final = 140
 """In a pipe there is no width to ask for, and a folded table is hard to search in."""
 
@@ -154,7 +155,7 @@ def text_of(value: object) -> str:
 
 def shown(text: str) -> str:
     """On one line, and without what a terminal would obey: a control character is escaped, as in `\\x1b`."""
-    return text if text.isprintable() else text.translate(_ESCAPED)
+    return on_one_line(text)
 
 
 def plain_lines(what: RenderableType) -> list[str]:

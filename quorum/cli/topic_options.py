@@ -6,13 +6,13 @@ Decides: how assignments, configs and patterns are written, as kafka-topics has 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from quorum.cli.errors import wrong_use
 
 if TYPE_CHECKING:
-    from quorum.controller.requests import CreatableReplicaAssignment
+    from quorum.controller.requests import CreatableReplicaAssignment, CreatableTopicResult
 
 
 def parse_assignments(text: str | None) -> tuple[CreatableReplicaAssignment, ...]:
@@ -61,7 +61,27 @@ def topic_pattern(text: str) -> re.Pattern[str]:
     Raises:
         CliError: it is no regular expression.
     """
+    parts = [part.strip() for part in text.split(",")]
+    for part in parts:  # alone, for the position that its error names to be one in it
+        _compiled(part, part)
+    return _compiled("|".join(f"(?:{part})" for part in parts), text)
+
+
+def _compiled(pattern: str, text: str) -> re.Pattern[str]:
     try:
-        return re.compile("|".join(f"(?:{part.strip()})" for part in text.split(",")))
+        return re.compile(pattern)
     except re.error as error:
         raise wrong_use(f"--topic {text} is not a regular expression: {error}") from error
+
+
+def existing_text(found: CreatableTopicResult, asked: Mapping[str, int | None]) -> str:
+    """What is said of a topic that `--if-not-exists` found; `asked`: how many partitions and replicas of each."""
+    has = {"partition": found.num_partitions, "replica": found.replication_factor}
+    others = [
+        f"{has[what]} {what}{'' if has[what] == 1 else 's'} where {number} {'was' if number == 1 else 'were'} asked for"
+        for what, number in asked.items()
+        if number is not None and number != has[what]
+    ]
+    return (
+        f"Topic {found.name} exists already, and stays as it is{': it has ' if others else ''}{' and '.join(others)}."
+    )

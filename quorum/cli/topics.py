@@ -15,7 +15,7 @@ from quorum.cli.consistency import AtLeastOption, Consistency, ConsistencyOption
 from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.numbers import MAX_INT16, MAX_INT32
 from quorum.cli.output import Output, OutputFormat, print_table, show_json, show_object, show_rows
-from quorum.cli.topic_options import parse_assignments, parse_configs, topic_pattern
+from quorum.cli.topic_options import existing_text, parse_assignments, parse_configs, topic_pattern
 
 if TYPE_CHECKING:
     from metadata_log.offsets import Offset
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft topics list --bootstrap-controller localhost:9094")
 
 _PARTITION_COLUMNS: Final = ("Partition", "Leader", "Replicas", "Isr", "Elr", "LastKnownElr", "Offline")
+_NO_SUCH: Final = "There are no such topics."
+_NONE_YET: Final = "There are no topics yet."
 _EVERY: Final = re.compile("")
 
 Name = Annotated[str, typer.Option("--topic", help="The topic's name.")]
@@ -85,18 +87,24 @@ def create(
             if_not_exists=if_not_exists,
         ),
     )
-    _show_created(output, created, validate_only)
+    asked = {"partition": len(assignments) or partitions, "replica": replication_factor}
+    _show_created(output, created, asked, validate_only)
 
 
-def _show_created(output: OutputFormat, created: CreatableTopicResult, validate_only: bool) -> None:
+def _show_created(
+    output: OutputFormat, created: CreatableTopicResult, asked: Mapping[str, int | None], validate_only: bool
+) -> None:
+    is_there = created.error_message is not None
     fields = {
         "topic": created.name,
-        "topic_id": None if validate_only else id_text(created.topic_id),
+        "created": not is_there and not validate_only,
+        "topic_id": None if validate_only and not is_there else id_text(created.topic_id),
         "partitions": created.num_partitions,
         "replication_factor": created.replication_factor,
     }
     if output is OutputFormat.TABLE:
-        print(f"Topic {created.name} could be created." if validate_only else f"Created topic {created.name}.")
+        done = f"Topic {created.name} could be created." if validate_only else f"Created topic {created.name}."
+        print(existing_text(created, asked) if is_there else done)
     show_object(output, fields)
 
 
@@ -167,9 +175,8 @@ def list_topics(
         for each in found
         if _is_meant(each, pattern) and not (exclude_internal and each.is_internal)
     ]
-    show_rows(
-        output, ("topic", "topic_id", "partitions", "replication_factor"), rows, empty="There are no such topics."
-    )
+    columns = ("topic", "topic_id", "partitions", "replication_factor")
+    show_rows(output, columns, rows, empty=_NO_SUCH if found else _NONE_YET)
 
 
 @app.command(epilog="Example:  kraft topics describe --bootstrap-controller localhost:9094 --topic orders -o json")
@@ -205,17 +212,17 @@ def describe(
     for why in missing:
         say(f"kraft: {why}")
     if found or not missing:
-        _show_described(output, found, configs)
+        _show_described(output, found, configs, _NONE_YET if topic is None and not ids else _NO_SUCH)
     if missing:
         raise typer.Exit(FAILED)
 
 
-def _show_described(output: OutputFormat, found: Sequence[DescribedTopic], configs: TopicsConfigs) -> None:
+def _show_described(output: OutputFormat, found: Sequence[DescribedTopic], configs: TopicsConfigs, empty: str) -> None:
     if output is OutputFormat.JSON:
         show_json([_as_json(each, configs.get(each.name or "")) for each in found])
         return
     if not found:
-        print("There are no such topics.")
+        print(empty)
     for each in found:
         print(
             f"Topic: {each.name}  TopicId: {id_text(each.topic_id)}  PartitionCount: {len(each.partitions)}  "

@@ -14,6 +14,7 @@ from metadata_log.offsets import Offset
 from quorum.client.admin_results import Outcome, Results, outcome_of, outcomes_of
 from quorum.client.client import Client
 from quorum.client.quorum_status import address_of_node
+from quorum.client.several import several
 from quorum.controller.requests import (
     AlterableConfig,
     AlterableResource,
@@ -61,7 +62,7 @@ async def describe_configs(
     timeout_s: float | None,
 ) -> DescribeConfigsResult:
     """See `Admin.describe_configs`."""
-    asked = tuple(dict.fromkeys(resources))
+    asked = tuple(dict.fromkeys(several(resources, "resources")))
     by_address: dict[str | None, list[ConfigResource]] = {}
     for resource, address in (await _addresses(client, asked, timeout_s)).items():
         by_address.setdefault(address, []).append(resource)

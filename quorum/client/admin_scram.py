@@ -16,6 +16,7 @@ from metadata_log.scram import FEWEST_ITERATIONS, HASHES
 from quorum.client.admin_results import Results, outcomes_of
 from quorum.client.client import Client
 from quorum.client.errors import not_sent
+from quorum.client.several import several
 from quorum.controller.requests import (
     AlteredScramUser,
     AlterUserScramCredentials,
@@ -93,7 +94,7 @@ async def describe_user_scram_credentials(
     client: Client, users: Iterable[str], *, at_least_offset: Offset | None, timeout_s: float | None
 ) -> DescribeUserScramCredentialsResult:
     """See `Admin.describe_user_scram_credentials`."""
-    request = DescribeUserScramCredentials(users=tuple(users))
+    request = DescribeUserScramCredentials(users=several(users, "users"))
     response = await client.ask(
         request, DescribeUserScramCredentialsResponse, at_least_offset=at_least_offset, timeout_s=timeout_s
     )

@@ -25,6 +25,7 @@ from quorum.client.calls import Caller
 from quorum.client.controllers import Controllers
 from quorum.client.errors import UnavailableError, refused
 from quorum.client.quorum_status import QuorumStatus, describe_at, describe_best
+from quorum.client.several import several
 from quorum.client.timeouts import in_ms
 from quorum.client.transfer import Transferred, transfer_leadership
 from quorum.client.voter_changes import ask_leader
@@ -107,11 +108,14 @@ class Client:
     ) -> tuple[CreatableTopicResult, ...]:
         """Create topics, each for itself; one result for each, in order.
 
-        `if_not_exists`: a topic that is there already counts as created and its id is told, whoever made it. Then the
-        request is safe to repeat, and is repeated where its outcome would be unknown.
+        `if_not_exists`: a topic that is there already, whoever made it, is told as it is; its `error_message` says so,
+        while its `error` is NONE. Then the request is safe to repeat, and is repeated where its outcome would be
+        unknown: a topic that this very call made may come to be there already.
         """
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
-        request = CreateTopics(topics=tuple(topics), timeout_ms=in_ms(timeout_s), validate_only=validate_only)
+        request = CreateTopics(
+            topics=several(topics, "topics"), timeout_ms=in_ms(timeout_s), validate_only=validate_only
+        )
         answer = await self._caller.ask(
             request, timeout_s=timeout_s, is_repeatable=if_not_exists or validate_only or None
         )
@@ -151,9 +155,9 @@ class Client:
 
     async def delete_topics(
         self,
-        names: Iterable[str] = (),
+        names: Iterable[str] | None = None,
         *,
-        topic_ids: Iterable[TopicId] = (),
+        topic_ids: Iterable[TopicId] | None = None,
         if_exists: bool = False,
         timeout_s: float | None = None,
     ) -> tuple[DeletableTopicResult, ...]:
@@ -161,10 +165,14 @@ class Client:
 
         `if_exists`: a topic that is not there counts as deleted. Then the request is safe to repeat, and is repeated
         where its outcome would be unknown: by name, that may delete one that was made meanwhile.
+
+        Raises:
+            TypeError: neither names nor ids are given, or one where a collection is meant.
         """
+        wanted, ids = _wanted(names, topic_ids)
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
-        named = tuple(DeleteTopicState(name=name) for name in names)
-        by_id = tuple(DeleteTopicState(topic_id=topic_id) for topic_id in topic_ids)
+        named = tuple(DeleteTopicState(name=name) for name in wanted)
+        by_id = tuple(DeleteTopicState(topic_id=topic_id) for topic_id in ids)
         request = DeleteTopics(topics=named + by_id, timeout_ms=in_ms(timeout_s))
         answer = await self._caller.ask(request, timeout_s=timeout_s, is_repeatable=if_exists or None)
         results = _whole(answer.response, DeleteTopicsResponse).topics
@@ -198,9 +206,9 @@ class Client:
 
     async def describe_topics(
         self,
-        names: Iterable[str] = (),
+        names: Iterable[str] | None = None,
         *,
-        topic_ids: Iterable[TopicId] = (),
+        topic_ids: Iterable[TopicId] | None = None,
         all_topics: bool = False,
         at_least_offset: Offset | None = None,
         timeout_s: float | None = None,
@@ -210,8 +218,12 @@ class Client:
         Linearizable: what was committed when this was called is in the answer, whoever wrote it, at the cost of one
         round trip from the leader to a majority. With `at_least_offset` any controller answers whose image reaches that
         far; `seen_offset` reads this client's own writes, also while there is no leader.
+
+        Raises:
+            TypeError: neither names nor ids nor all are asked for, or one is given where a collection is meant.
         """
-        request = DescribeTopics(names=tuple(names), topic_ids=tuple(topic_ids), all_topics=all_topics)
+        wanted, ids = _wanted(names, topic_ids, or_else=", or all_topics=True" if not all_topics else None)
+        request = DescribeTopics(names=wanted, topic_ids=ids, all_topics=all_topics)
         offset = NO_OFFSET if at_least_offset is None else at_least_offset
         return _whole(await self._ask(request, timeout_s, offset), DescribeTopicsResponse).topics
 
@@ -322,12 +334,23 @@ class Client:
         return tuple(_as_it_is(result, found.get(result.name)) for result in results)
 
 
+def _wanted(
+    names: Iterable[str] | None, topic_ids: Iterable[TopicId] | None, *, or_else: str | None = ""
+) -> tuple[tuple[str, ...], tuple[TopicId, ...]]:
+    """Which topics are meant; `or_else`: what else could have been asked for, None where it was."""
+    if names is None and topic_ids is None and or_else is not None:
+        raise TypeError(f"say which topics: names, topic_ids=...{or_else}")
+    found = () if names is None else several(names, "names")
+    return found, () if topic_ids is None else several(topic_ids, "topic ids")
+
+
 def _as_it_is(result: CreatableTopicResult, topic: DescribedTopic | None) -> CreatableTopicResult:
     if result.error is not Error.TOPIC_ALREADY_EXISTS or topic is None or topic.error is not Error.NONE:
         return result
     return CreatableTopicResult(
         name=result.name,
         error=Error.NONE,
+        error_message=result.error_message or f"Topic {result.name!r} already exists.",
         topic_id=topic.topic_id,
         num_partitions=len(topic.partitions),
         replication_factor=len(topic.partitions[0].replicas) if topic.partitions else 0,

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from quorum.errors import Error
+from quorum.plain_text import plain
 
 
 class ClientError(Exception):
@@ -101,7 +102,7 @@ _CLASSES: Final[Mapping[Error, type[RefusedError]]] = {
 
 def refused(error: Error, message: str | None, what: str) -> RefusedError:
     """The exception for an error; `what` was asked for."""
-    return _CLASSES.get(error, RefusedError)(error, f"{what}: {message or 'refused'} ({error.name})")
+    return _CLASSES.get(error, RefusedError)(error, plain(f"{what}: {message or 'refused'} ({error.name})"))
 
 
 def not_sent(why: str) -> InvalidRequestError:

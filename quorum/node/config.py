@@ -45,6 +45,7 @@ _ROLES: Final = frozenset({CONTROLLER_ROLE, BROKER_ROLE})
 _LARGEST_INT32: Final = (1 << 31) - 1
 _LARGEST_MS: Final = (1 << 53) - 1
 _FETCH_MAX_WAIT_MS: Final = 500
+_HTTP: Final = "HTTP"
 _WEEK_MS: Final = 7 * 24 * 3600 * 1000
 _LARGEST_TOKEN_MS: Final = 10**14
 """Three thousand years: what ends later has no date."""
@@ -349,6 +350,8 @@ def _check_listeners(config: NodeConfig, security: dict[str, str]) -> None:
                 f"listener.security.protocol.map: {security[name]} for {name} is not supported: only "
                 f"{SUPPORTED_PROTOCOL} is, so far"
             )
+    if _HTTP in bound:
+        raise ConfigError(f"listeners: nothing would listen at {_HTTP} here: write http.listener={_HTTP}://host:port")
     for endpoint in config.advertised_listeners:
         if endpoint.name not in bound:
             raise ConfigError(f"advertised.listeners: {endpoint} has no listener of that name in listeners")

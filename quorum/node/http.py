@@ -17,6 +17,7 @@ from typing import Final
 
 from metadata_log.voters import Endpoint
 from quorum.node.health import Check, are_ok, check_alive, check_ready
+from quorum.node.listeners import cannot_listen
 from quorum.node.metrics import NodeMetrics
 from quorum.node.view import NodeView
 
@@ -55,11 +56,14 @@ class HttpServer:
         """Listen.
 
         Raises:
-            OSError: the address is taken or is not ours.
+            ListenError: the address is taken or is not ours.
         """
-        self._server = await asyncio.start_server(
-            self._serve, endpoint.host or None, endpoint.port, limit=_MAX_REQUEST_BYTES
-        )
+        try:
+            self._server = await asyncio.start_server(
+                self._serve, endpoint.host or None, endpoint.port, limit=_MAX_REQUEST_BYTES
+            )
+        except OSError as error:
+            raise cannot_listen(endpoint, error) from error
 
     @property
     def port(self) -> int:

@@ -6,6 +6,7 @@ cores do not log; what they did is told by the executor's events.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 import time
@@ -34,6 +35,8 @@ from quorum.raft.ready import MajorityLost
 
 REFUSAL_EVERY_S: Final = 60.0
 """The same refusal of the same peer is written no more often."""
+SETTLED_S: Final = 1.0
+"""A state that was not written and lasts for so long is; in the same epoch the next for twice as long, and so on."""
 _MOST_REFUSALS: Final = 1000
 """Who asks may name itself as it likes."""
 
@@ -83,18 +86,35 @@ def log_start(config: NodeConfig, opened: OpenedReplica, config_path: str) -> No
     )
 
 
+def call_later(delay_s: float, call: Callable[[], object]) -> None:
+    """In the running loop."""
+    asyncio.get_running_loop().call_later(delay_s, call)
+
+
 class LogWatcher:
     """Writes the events of one node to the log.
 
     A node that is alone asks for pre-votes many times a second, and goes to and fro between the same states of the same
-    epoch: of each such transition the first, second, fourth, eighth ... is written, with how many there were.
+    epoch: of each such transition the first, second, fourth, eighth ... is written, with how many there were. Where it
+    stays in a state whose transition was left out, the state that it settled in is written, so that the log's last word
+    on its role is right: who goes to and fro for ever makes fewer and fewer such lines.
     A node that is not of this cluster, or a broker that cannot be let in, asks as often, for ever: a refusal is written
     at once, and after a minute again if it goes on, with how many there were since.
     """
 
-    def __init__(self, node_id: int, now_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        node_id: int,
+        now_s: Callable[[], float] = time.monotonic,
+        later: Callable[[float, Callable[[], object]], object] = call_later,
+    ) -> None:
         self._log = structlog.get_logger().bind(node_id=node_id)
         self._now_s = now_s
+        self._later = later
+        self._left_out: RoleChanged | None = None
+        self._settles_at_s = 0.0
+        self._settle_s = SETTLED_S
+        self._is_waiting = False
         self._refusals: dict[tuple[str, str, bool, str, bool], tuple[float, int]] = {}
         self._epoch = -1
         self._seen: Counter[tuple[str, int | None]] = Counter()
@@ -161,19 +181,42 @@ class LogWatcher:
         if event.epoch != self._epoch:
             self._epoch = event.epoch
             self._seen.clear()
+            self._settle_s = SETTLED_S
         self._seen[event.role, event.leader_id] += 1
         times = self._seen[event.role, event.leader_id]
         if times & (times - 1):
+            self._left_out, self._settles_at_s = event, self._now_s() + self._settle_s
+            self._wait_until_settled()
             return
+        self._left_out = None
+        self._write_role("transition", event)
+
+    def _wait_until_settled(self) -> None:
+        if not self._is_waiting:
+            self._is_waiting = True
+            self._later(max(self._settles_at_s - self._now_s(), 0.0), self._on_waited)
+
+    def _on_waited(self) -> None:
+        self._is_waiting = False
+        if self._left_out is None:
+            return
+        if self._now_s() < self._settles_at_s:
+            self._wait_until_settled()
+            return
+        self._settle_s *= 2
+        self._write_role("settled", self._left_out)
+        self._left_out = None
+
+    def _write_role(self, what: str, event: RoleChanged) -> None:
         self._log.info(
-            "transition",
+            what,
             role=event.role,
             epoch=event.epoch,
             leader_id=event.leader_id,
             log_end_offset=event.log_end_offset,
             high_watermark=event.high_watermark,
             cause=event.cause,
-            times=times,
+            times=self._seen[event.role, event.leader_id],
         )
 
 

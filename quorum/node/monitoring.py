@@ -28,7 +28,7 @@ class Monitoring:
         """Serve /livez, /readyz and /metrics on `http.listener`, where there is one.
 
         Raises:
-            OSError: the address cannot be bound.
+            ListenError: the address cannot be bound.
         """
         if endpoint is not None:
             self.server = HttpServer(view, self.metrics)

@@ -11,6 +11,7 @@ import signal
 from pathlib import Path
 from typing import Final
 
+import grpc
 import structlog
 import uvloop
 
@@ -71,12 +72,16 @@ async def serve(config: NodeConfig, *, config_path: str = "", watcher: Watcher |
     monitoring = Monitoring(config.node_id, leaders, *([] if watcher is None else [watcher]))
     driver = make_driver(opened, config, network, monitoring)
     doors: list[KafkaDoor] = []
+    server: grpc.aio.Server | None = None
     try:
-        doors = leaders.doors = await _listen_kafka(config, driver)
+        await _listen_kafka(config, driver, doors)
+        leaders.doors = doors
         server, port = await listen(_grpc_listener(config), driver)
         await monitoring.start(driver.view, config.http_listener)
     except OSError:
         opened.abandon()
+        if server is not None:
+            await server.stop(None)
         for door in doors:
             await door.close()
         raise
@@ -152,14 +157,12 @@ def _authorizer(config: NodeConfig) -> Authorizer | None:
     return Authorizer(super_users=config.super_users, allow_everyone_if_no_acl=config.allow_everyone_if_no_acl)
 
 
-async def _listen_kafka(config: NodeConfig, driver: Driver) -> list[KafkaDoor]:
-    """Every CONTROLLER listener's door; each tells a gRPC client the advertised GRPC address."""
+async def _listen_kafka(config: NodeConfig, driver: Driver, doors: list[KafkaDoor]) -> None:
+    """Open every CONTROLLER listener's door; each tells a gRPC client the advertised GRPC address."""
     told = next(endpoint for endpoint in config.advertised_listeners if endpoint.name == GRPC_LISTENER)
-    return [
-        await listen_kafka(endpoint, driver, config.node_id, told)
-        for endpoint in config.listeners
-        if endpoint.name == CONTROLLER_LISTENER
-    ]
+    for endpoint in config.listeners:
+        if endpoint.name == CONTROLLER_LISTENER:
+            doors.append(await listen_kafka(endpoint, driver, config.node_id, told))
 
 
 def _grpc_listener(config: NodeConfig) -> Endpoint:

@@ -34,15 +34,19 @@ def right_address(details: str | None) -> str | None:
 
 
 _HTTP: Final = re.compile(r"http1\.x server")
+_STOPPED: Final = "Cancelling all calls"
+"""A server of gRPC's says so as it stops, whatever of a call it has seen."""
 _NO_GRPC: Final = re.compile(r"Failed parsing HTTP/2")
 _SYSTEM: Final = re.compile(r"(?:Failed to connect to remote host|connection attempt failed): (?P<why>[A-Z][^:;()]+)$")
 
 
 def in_words(details: str) -> str:
-    """What the details of a call that found no connection mean, without gRPC's own history of them."""
+    """What the details of a call that found or lost its connection mean, without gRPC's own history of them."""
     if _HTTP.search(details):
         return "HTTP is spoken there, as at a node's http.listener: give the address of its GRPC listener"
     if _NO_GRPC.search(details):
         return "gRPC is not spoken there: give the address of a GRPC listener"
+    if details == _STOPPED:
+        return "the controller stopped before it answered"
     found = _SYSTEM.search(details)
     return details if found is None else found["why"].lower()

@@ -11,10 +11,12 @@ from metadata_log.ids import ZERO_TOPIC_ID
 from metadata_log.voters import Endpoint
 from quorum.client import (
     AddressError,
+    Admin,
     Client,
     ClientError,
     ClosedError,
     CreatableTopic,
+    InvalidTopicError,
     OutcomeUnknownError,
     RefusedError,
     TopicExistsError,
@@ -178,7 +180,43 @@ class TestAnswers:
 
             async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
                 nodes[0].at_once = answer
-                assert (await client.create_topic("t", if_not_exists=True)).topic_id == ID
+                found = await client.create_topic("t", if_not_exists=True)
+                assert (found.topic_id, found.error) == (ID, Error.NONE)
+                assert found.error_message == "Topic 't' already exists."
+                nodes[0].at_once = active
+                assert (await client.create_topic("t", if_not_exists=True)).error_message is None
+
+        run(main())
+
+    def test_a_bare_text_where_several_are_meant_and_nothing_at_all_are_refused(self) -> None:
+        async def main() -> None:
+            async with Client("127.0.0.1:1") as client:
+                for asked in (
+                    client.describe_topics("cc-1"),
+                    client.delete_topics("cc-1"),
+                    client.create_topics("cc-1"),
+                ):  # type: ignore[arg-type]
+                    with pytest.raises(TypeError, match=r"write \['cc-1'\]"):
+                        await asked
+                for by_id in (client.describe_topics(topic_ids=ID), client.delete_topics(topic_ids=ID)):  # type: ignore[arg-type]
+                    with pytest.raises(TypeError, match="no collection of topic ids"):
+                        await by_id
+                with pytest.raises(TypeError, match=r"names, topic_ids=..., or all_topics=True"):
+                    await client.describe_topics()
+                with pytest.raises(TypeError, match="say which topics"):
+                    await client.delete_topics()
+                with pytest.raises(TypeError, match="no collection of users"):
+                    await Admin(client).describe_user_scram_credentials("alice")
+
+        run(main())
+
+    def test_a_name_is_told_without_what_a_terminal_obeys(self) -> None:
+        async def main() -> None:
+            there = r.CreatableTopicResult(name="t", error=Error.INVALID_TOPIC_EXCEPTION, topic_id=ZERO_TOPIC_ID)
+            async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
+                nodes[0].at_once = lambda call: ClientAnswer(response=r.CreateTopicsResponse(topics=(there,)))
+                with pytest.raises(InvalidTopicError, match=r"^topic a\\x00b: refused"):
+                    await client.create_topic("a\0b")
 
         run(main())
 

@@ -12,10 +12,10 @@ from kraft.v1 import controller_pb2, controller_pb2_grpc
 from metadata_log.voters import Endpoint
 from quorum.client.errors import WrongListenerError
 from quorum.client.voter_changes import ask_at
+from quorum.node.listeners import ListenError
 from quorum.raft.voter_messages import UpgradeKRaftVersionRequest
 from quorum.server.grpc.listen import listen
 from quorum.server.kafka.listen import KafkaDoor, listen_kafka
-from quorum.server.listeners import ListenError
 from quorum.transport.channel import open_channel
 from quorum.transport.misdirected import refusal, right_address
 from tests.support.loop import run
@@ -113,7 +113,7 @@ def test_a_port_in_use_is_named() -> None:
         taken = Endpoint(name="CONTROLLER", host="127.0.0.1", port=held.port)
         with pytest.raises(ListenError, match=f"CONTROLLER://127.0.0.1:{held.port}"):
             await listen_kafka(taken, ScriptedNode(), 4, GRPC)
-        with pytest.raises(ListenError, match="in use"):
+        with pytest.raises(ListenError, match="another process listens there"):
             await listen(Endpoint(name="GRPC", host="127.0.0.1", port=held.port), ScriptedNode())
         await held.close()
 

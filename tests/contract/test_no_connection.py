@@ -19,7 +19,8 @@ from quorum.client.voter_changes import ask_at
 from quorum.node.http import HttpServer
 from quorum.raft.voter_messages import RemoveRaftVoterRequest
 from quorum.transport.channel import CHANNEL_OPTIONS, connects
-from tests.support.loop import run
+from tests.support.loop import run, until
+from tests.support.scripted_node import ScriptedNode, served
 
 _REQUEST = RemoveRaftVoterRequest(voter=ReplicaKey(node_id=NodeId(4), directory_id=DirectoryId(bytes([4]) * 16)))
 
@@ -89,13 +90,27 @@ def test_it_is_said_in_words_what_is_at_an_address() -> None:
     run(main())
 
 
+def test_it_is_said_in_words_that_a_controller_stopped_amid_a_call() -> None:
+    async def main() -> None:
+        node = ScriptedNode()
+        async with served(node) as address:
+            client = Client([address])
+            waiting = asyncio.create_task(client.create_topic("t"))
+            await until(lambda: bool(node.calls), what="the request at the node")
+        with pytest.raises(OutcomeUnknownError, match=r"is not known: the controller stopped before it answered$"):
+            await waiting
+        await client.close()
+
+    run(main())
+
+
 def test_a_deadline_amid_the_search_leaves_said_what_each_address_answered() -> None:
     async def main() -> None:
         with socket.create_server(("127.0.0.1", 0)) as mute:
             host, port = mute.getsockname()
             async with Client(["127.0.0.1:1", f"{host}:{port}"], timeout_s=2.0) as client:
                 with pytest.raises(UnavailableError) as error:
-                    await client.describe_topics()
+                    await client.describe_topics(all_topics=True)
         said = str(error.value)
         assert "127.0.0.1:1: connection refused" in said, said
         assert f"{host}:{port}: " in said, said

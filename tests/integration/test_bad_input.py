@@ -232,17 +232,47 @@ def test_a_kafka_finds_our_lock(node: Node) -> None:
         fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def test_an_address_that_is_taken(node: Node) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", node.ports["GRPC"]))
-        taken.listen()
-        done = subprocess.run(
-            [sys.executable, "-m", "quorum.cli.main", "controller", "start", "--config", str(node.config_file)],
-            capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
+def _refused(node: Node) -> str:
+    """The one line that is all it says."""
+    done = subprocess.run(
+        [sys.executable, "-m", "quorum.cli.main", node.role, "start", "--config", str(node.config_file)],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith(f"kraft: cannot listen at GRPC://127.0.0.1:{node.ports['GRPC']}: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr.rstrip()
+
+
+@pytest.mark.parametrize(
+    ("role", "listener"),
+    [
+        ("controller", "CONTROLLER"),
+        ("controller", "GRPC"),
+        ("controller", "HTTP"),
+        ("agent", "GRPC"),
+        ("agent", "HTTP"),
+    ],
+)
+def test_an_address_that_is_taken(role: str, listener: str, tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path / "both", controllers=(1,), agents=(11,))
+    cluster.format()
+    node = cluster.controllers[1] if role == "controller" else cluster.agents[11]
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", node.ports[listener]))
+        taken.listen()
+        said = _refused(node)
+    where = f"{listener}://127.0.0.1:{node.ports[listener]}"
+    assert said == f"kraft: cannot listen at {where}: another process listens there already"
+
+
+@pytest.mark.parametrize("listener", ["CONTROLLER", "GRPC", "HTTP"])
+def test_an_address_of_another_host(listener: str, node: Node) -> None:
+    """Of the block that documentation has for itself."""
+    here, elsewhere = f"{listener}://127.0.0.1", f"{listener}://192.0.2.7"
+    text = node.config_file.read_text()
+    node.config_file.write_text(text.replace(here, elsewhere))
+    said = _refused(node)
+    assert said == f"kraft: cannot listen at {elsewhere}:{node.ports[listener]}: it is no address of this host"
 
 
 # --- damaged logs

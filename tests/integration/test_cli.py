@@ -62,6 +62,7 @@ def test_a_topic_from_its_creation_to_its_end(kraft: Kraft) -> None:
     created = _json(kraft("topics", "create", "--topic", "orders", "--partitions", "3", "-o", "json"))
     assert created == {
         "topic": "orders",
+        "created": True,
         "topic_id": created["topic_id"],
         "partitions": 3,
         "replication_factor": 1,
@@ -100,7 +101,12 @@ def test_a_topic_that_is_there_already(kraft: Kraft) -> None:
     assert (status, out) == (1, "")
     assert "TOPIC_ALREADY_EXISTS" in err
     again = _json(kraft("topics", "create", "--topic", "twice", "--if-not-exists", "-o", "json"))
-    assert again["topic_id"] == first["topic_id"]
+    assert (again["topic_id"], first["created"], again["created"]) == (first["topic_id"], True, False)
+    status, out, _ = kraft("topics", "create", "--topic", "twice", "--if-not-exists", "--partitions", "7")
+    assert (status, out.split("\n")[0]) == (
+        0,
+        "Topic twice exists already, and stays as it is: it has 1 partition where 7 were asked for.",
+    )
 
 
 def test_a_topic_that_is_not_there(kraft: Kraft) -> None:

@@ -8,7 +8,9 @@ import pytest
 
 from metadata_log.analysis import AnalysisError, Finding, Severity, Verdict, run_analysis
 from metadata_log.batch import parse_header
+from metadata_log.directory import write_partition_metadata
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId, TopicId, parse_topic_id
+from metadata_log.os_files import OsFiles
 from metadata_log.records import PartitionRecord, TopicRecord
 from metadata_log.tools.export import export_replica
 from tests.spark.plant import FIXTURES, Replica, base_offset, flipped, leader_change, other_bytes, split, with_epoch
@@ -52,7 +54,8 @@ def test_a_log_without_meta_properties_is_known_by_its_path() -> None:
     directory = FIXTURES / "dynamic-voters" / "node-4" / "data" / "__cluster_metadata-0"
     verdict = run_analysis([directory])
     assert [(replica.node_id, replica.label) for replica in verdict.replicas] == [(-1, str(directory))]
-    assert (verdict.findings, verdict.cluster_id) == ((), "")
+    assert {finding.kind for finding in verdict.findings} == {"voter_absent"}
+    assert (verdict.is_clean, verdict.cluster_id) == (True, "")
 
 
 def test_says_what_the_logs_hold(replicas: dict[int, Replica]) -> None:
@@ -250,6 +253,45 @@ def test_what_is_wrong_with_a_file_or_a_log_as_a_whole(replicas: dict[int, Repli
         ("file_changed", 2, cut.name),
         ("checkpoint_incomplete", 3, checkpoint.name),
     }
+
+
+def test_an_export_without_its_manifest_is_not_left_out(replicas: dict[int, Replica], tmp_path: Path) -> None:
+    """As a broker's partition beside it is, whose segments have the same names."""
+    for node_id, replica in replicas.items():
+        export_replica(replica.directory, tmp_path / "exports" / str(node_id))
+    lost = tmp_path / "exports" / "3"
+    (lost / "manifest.json").unlink()
+    write_partition_metadata(OsFiles(), str(partition_of(tmp_path / "exports")), UNUSED)
+    batches = replicas[3].batches()
+    (lost / replicas[3].segment.name).write_bytes(b"".join([*batches[:-1], other_bytes(batches[-1])]))
+
+    verdict = run_analysis([tmp_path / "exports"])
+
+    assert [replica.label for replica in verdict.replicas] == [str(lost), "node 1", "node 2"]
+    assert {("manifest_missing", -1, 0), ("log_mismatch", -1, END - 1)} <= places(verdict)
+    [missing] = [finding for finding in verdict.findings if finding.kind == "manifest_missing"]
+    assert (missing.severity, missing.meaning.startswith(f"{lost} holds a metadata log and no manifest.json")) == (
+        Severity.ERROR,
+        True,
+    )
+    assert [(note.severity, note.node_id) for note in verdict.findings if note.kind == "voter_absent"] == [
+        (Severity.NOTE, 3)
+    ]
+
+
+def partition_of(parent: Path) -> Path:
+    """A directory as a topic's partition is."""
+    directory = parent / "disk" / "orders-0"
+    directory.mkdir(parents=True)
+    (directory / "00000000000000000000.log").touch()
+    return directory
+
+
+def test_a_voter_that_is_not_here_is_a_note(replicas: dict[int, Replica]) -> None:
+    verdict = run_analysis([replicas[1].directory, replicas[3].directory])
+    assert verdict.is_clean
+    assert [(note.kind, note.node_id) for note in verdict.findings] == [("voter_absent", 2)]
+    assert verdict.findings[0].meaning.startswith("voter 2 is not here: ")
 
 
 def test_wrong_use_is_told_in_one_sentence(replicas: dict[int, Replica], tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from grpc_reflection.v1alpha import reflection
 
 from kraft.v1 import controller_pb2, controller_pb2_grpc, quorum_pb2, quorum_pb2_grpc
 from metadata_log.voters import Endpoint
+from quorum.node.listeners import ListenError, require_bindable
 from quorum.server.grpc.controller_door import ControllerDoor
 from quorum.server.grpc.health import HealthDoor
 from quorum.server.grpc.quorum_door import QuorumDoor
-from quorum.server.listeners import ListenError
 from quorum.server.node import Node
 from quorum.transport.channel import SERVER_OPTIONS, address_of
 
@@ -30,6 +30,7 @@ async def listen(endpoint: Endpoint, node: Node) -> tuple[grpc.aio.Server, int]:
     Raises:
         ListenError: the address is in use or not of this host.
     """
+    require_bindable(endpoint)
     server = grpc.aio.server(options=SERVER_OPTIONS, maximum_concurrent_rpcs=MAX_OPEN_CALLS)
     quorum_pb2_grpc.add_QuorumServicer_to_server(QuorumDoor(node), server)
     controller_pb2_grpc.add_ControllerServicer_to_server(ControllerDoor(node), server)

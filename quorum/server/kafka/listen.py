@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from metadata_log.voters import Endpoint
+from quorum.node.listeners import cannot_listen
 from quorum.node.ports import NodeEvent, RoleChanged
 from quorum.server.kafka.bounds import Bounds, Limits, limits_of_this_process
 from quorum.server.kafka.connection import Connection, GiveUp
-from quorum.server.listeners import ListenError
 from quorum.server.node import Caller, Node
 from quorum.transport.misdirected import refusal
 
@@ -71,7 +71,7 @@ class KafkaDoor:
                 self._connect, endpoint.host or None, endpoint.port, backlog=_BACKLOG
             )
         except OSError as error:
-            raise ListenError(f"cannot listen at {endpoint}: {error.strerror or error}") from error
+            raise cannot_listen(endpoint, error) from error
         self._sweep()
 
     def caller(self, host: str) -> Caller:

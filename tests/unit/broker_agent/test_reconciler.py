@@ -69,6 +69,20 @@ def test_what_cannot_be_understood_is_set_aside_and_never_staged(held: TopicId |
     assert len(todo.make) == 1
 
 
+def test_a_partition_that_its_topic_has_not_is_set_aside_with_a_warning_and_never_staged() -> None:
+    files = SimulatedFiles()
+    files.mkdirs("/data")
+    create(files, "/data", "orders", 77, topic_id(1))
+    partitions = _partitions(files, [0])
+    with capture_logs() as said:
+        partitions.reconcile(image_of(topic(1, "orders"), partition(1)), ())
+    assert not partitions.staged
+    assert partitions.quarantined("/data") == [f"orders-77.{'0' * 32}-stray"]
+    [told] = [line for line in said if line["event"] == "partition directory set aside, not deleted"]
+    assert told["log_level"] == "warning"
+    assert "topic 'orders' has 1 partition, and not this one" in told["why"]
+
+
 def test_the_second_copy_of_a_replica_is_set_aside() -> None:
     image = image_of(topic(1, "orders"), partition(1))
     both = [_lies("orders", 0, 1), _lies("orders", 0, 1, "/data1")]

@@ -20,6 +20,11 @@ def no_controller_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
 
 
+def test_a_terminal_obeys_nothing_that_a_message_quotes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code_of(CliError("topic a\0b\x1b[2J\nis none")) == 1
+    assert capsys.readouterr().err == "kraft: topic a\\x00b\\x1b[2J\nis none\n"
+
+
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [

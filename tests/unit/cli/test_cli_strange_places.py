@@ -185,6 +185,8 @@ def test_one_file_that_may_not_be_read_is_a_finding(tmp_path: Path, capfd: pytes
         shutil.rmtree(root)
     said = capfd.readouterr().out
     assert f"unreadable_file: node 1, {log}" in said
+    headings = [line for line in said.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert headings == ["Files could not be read, and nothing is known of what they hold:"]
 
 
 @pytest.fixture

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from metadata_log.ids import ZERO_TOPIC_ID
 from quorum.cli.errors import WRONG_USE, CliError
-from quorum.cli.topic_options import parse_assignments, parse_configs, topic_pattern
+from quorum.cli.topic_options import existing_text, parse_assignments, parse_configs, topic_pattern
+from quorum.controller.requests import CreatableTopicResult
+from quorum.errors import Error
 
 
 def test_assignments_stand_in_the_order_of_partitions() -> None:
@@ -29,6 +32,28 @@ def test_a_config_may_hold_equals_signs() -> None:
 def test_what_is_no_config_is_refused(texts: list[str]) -> None:
     with pytest.raises(CliError, match="--config"):
         parse_configs(texts)
+
+
+@pytest.mark.parametrize(
+    ("partitions", "replicas", "said"),
+    [
+        (None, None, "."),
+        (3, 2, "."),
+        (1, None, ": it has 3 partitions where 1 was asked for."),
+        (4, 3, ": it has 3 partitions where 4 were asked for and 2 replicas where 3 were asked for."),
+    ],
+)
+def test_a_topic_that_is_there_is_said_to_be(partitions: int | None, replicas: int | None, said: str) -> None:
+    found = CreatableTopicResult(
+        name="audit", error=Error.NONE, topic_id=ZERO_TOPIC_ID, num_partitions=3, replication_factor=2
+    )
+    asked = {"partition": partitions, "replica": replicas}
+    assert existing_text(found, asked) == f"Topic audit exists already, and stays as it is{said}"
+
+
+def test_what_is_no_regular_expression_is_told_by_the_place_in_it() -> None:
+    with pytest.raises(CliError, match=r"^--topic \[ is not a regular expression: .* at position 0$"):
+        topic_pattern("orders,[")
 
 
 def test_a_pattern_meets_whole_names() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -46,14 +47,33 @@ def test_the_compose_file_names_a_quorum_that_it_starts() -> None:
     parse_id(environment["KRAFT_CLUSTER_ID"])
     assert [voter.endpoints[0].host for voter in voters] == [name for name in services if name.startswith("controller")]
     for name, service in services.items():
-        role, node_id = service["command"]
+        role, node_id = service["command"][:2]
         assert (name, service["hostname"]) == (f"{role}-{node_id}", name)
         assert f"{name}:/var/lib/kraft" in service["volumes"]
         assert name in compose["volumes"]
 
 
+def test_every_controller_is_reached_from_the_host_and_inside_by_the_same_address() -> None:
+    """Whichever leads, the others name it by what it advertises: one port for it on both sides, and no two alike."""
+    services = _compose()["services"]
+    environment = services["controller-1"]["environment"]
+    grpc = {
+        endpoint.host: endpoint.port
+        for voter in parse_voters(environment["KRAFT_INITIAL_CONTROLLERS"].strip())
+        for endpoint in voter.endpoints
+        if endpoint.name == "GRPC"
+    }
+    assert len(set(grpc.values())) == len(grpc) == 3
+    assert environment["KRAFT_BOOTSTRAP_CONTROLLER"] == ",".join(f"{host}:{port}" for host, port in grpc.items())
+    for host, port in grpc.items():
+        assert services[host]["command"][2] == str(port)
+        assert services[host]["ports"] == [f"127.0.0.1:{port}:{port}"]
+        assert services[host]["environment"] == environment
+
+
 @pytest.mark.parametrize(("role", "node_id"), [("controller", "2"), ("agent", "11")])
 def test_the_containers_start_script_formats_once_and_becomes_the_node(tmp_path: Path, role: str, node_id: str) -> None:
+    service = _compose()["services"][f"{role}-{node_id}"]
     real = Path(sys.executable).with_name("kraft")
     kraft = tmp_path / "bin" / "kraft"
     kraft.parent.mkdir()
@@ -63,17 +83,19 @@ def test_the_containers_start_script_formats_once_and_becomes_the_node(tmp_path:
     hostname.write_text(f"#!/bin/sh\necho {role}-{node_id}\n")
     hostname.chmod(0o755)
     environment = {
-        **os.environ, **_compose()["services"]["controller-1"]["environment"], "TMPDIR": str(tmp_path),
+        **os.environ, **service["environment"], "TMPDIR": str(tmp_path),
         "KRAFT_DATA": str(tmp_path / "data"), "PATH": f"{kraft.parent}:{os.environ['PATH']}",
     }  # fmt: skip
     for said in ("Formatting", "is formatted already"):
         done = subprocess.run(
-            ["sh", str(DEPLOY / "compose" / "start.sh"), role, node_id],
+            ["sh", str(DEPLOY / "compose" / "start.sh"), *service["command"]],
             env=environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert said in done.stdout
         assert f'"node_id": {node_id}' in done.stdout
+    told = load_config(tmp_path / "node.properties").advertised_listeners[1]
+    assert (told.host, told.port) == (f"{role}-{node_id}", 9194 if role == "controller" else 9094)
     voters = tmp_path / "data" / "__cluster_metadata-0" / "00000000000000000000-0000000000.checkpoint"
     assert voters.exists() == (role == "controller")
     if role == "controller":
@@ -99,3 +121,22 @@ def test_a_unit_tells_systemd_when_it_is_ready_and_is_confined(role: str) -> Non
     for key, value in (("NoNewPrivileges", "yes"), ("ProtectSystem", "strict"), ("DynamicUser", "yes")):
         assert service[key] == value
     assert load_config(DEPLOY / "config" / f"{role}.properties").log_dirs == (f"/var/lib/{service['StateDirectory']}",)
+
+
+@pytest.mark.parametrize("role", ["controller", "agent"])
+def test_what_the_page_formats_with_is_what_the_unit_runs_with(role: str) -> None:
+    """As that user, in that directory: files of another one would stay closed to the service."""
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment, method-assign]
+    unit.read(DEPLOY / "systemd" / f"kraft-{role}.service")
+    page = (DEPLOY.parent / "docs" / "install.md").read_text().replace("\\\n", " ")
+    [words] = [
+        shlex.split(line) for line in page.splitlines() if "systemd-run --" in line and f"/{role}.properties" in line
+    ]
+    given = dict(words[at + 1].split("=", 1) for at, word in enumerate(words) if word == "-p")
+    assert given.pop("User") == f"kraft-{role}"
+    assert given == {key: unit["Service"][key] for key in given}
+    assert {"DynamicUser", "StateDirectory", "UMask"} <= given.keys()
+    command = words.index("storage")
+    assert words[command - 1] == unit["Service"]["ExecStart"].split()[0]
+    assert words[command + 3] == f"/etc/kraft/{role}.properties"

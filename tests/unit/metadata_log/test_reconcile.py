@@ -97,11 +97,21 @@ def test_what_no_longer_exists_is_stale() -> None:
     kind, why = _judge("orders-0", topic_id(7))
     assert kind is Kind.STALE
     assert f"'orders' is now {id_text(topic_id(1))}" in why
-    assert _judge("orders-2", topic_id(1)) == (
-        Kind.STALE,
-        "topic 'orders' has 2 partitions, and not this one",
-    )
     assert _judge(f"orders-0.{HEX}-delete", topic_id(1))[0] is Kind.STALE
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "has"),
+    [
+        ("orders-2", 1, "topic 'orders' has 2 partitions, and not this one: "),
+        (f"orders-77.{HEX}-future", 1, "topic 'orders' has 2 partitions, and not this one: "),
+        ("a-b-3-1", 2, "topic 'a-b-3' has 1 partition, and not this one: "),
+    ],
+)
+def test_a_partition_that_its_topic_has_not_is_beyond_it_and_not_stale(name: str, of: int, has: str) -> None:
+    kind, why = _judge(name, topic_id(of))
+    assert kind is Kind.BEYOND
+    assert why.startswith(has + "partitions never become fewer")
 
 
 def test_a_partition_of_other_brokers_is_not_a_replica() -> None:

@@ -129,6 +129,7 @@ WRONG = [
     ("authorizer.class.name", "AclAuthorizer", r"only org\.apache\.kafka\.metadata\.authorizer\.StandardAuthorizer"),
     ("super.users", "User:a;bob", r"'bob' is no principal: write Type:name"),
     ("allow.everyone.if.no.acl.found", "yes", r"write true or false"),
+    ("listeners", "CONTROLLER://h:1,GRPC://h:2,HTTP://h:3", r"write http\.listener=HTTP://host:port"),
     ("http.listener", "localhost", r"is not a listener"),
     ("http.listener", "A://h:1,B://h:2", r"name one address"),
 ]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 
 import pytest
 import structlog
@@ -9,7 +10,7 @@ import structlog
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from quorum.errors import Error
-from quorum.node.logging import REFUSAL_EVERY_S, LogWatcher, configure_logging
+from quorum.node.logging import REFUSAL_EVERY_S, SETTLED_S, LogWatcher, configure_logging
 from quorum.node.ports import ControllerActivated, ControllerDeactivated, Refused, RoleChanged
 from quorum.raft.ready import MajorityLost
 
@@ -74,25 +75,76 @@ def test_an_unknown_level_is_named() -> None:
 def test_a_node_that_goes_to_and_fro_does_not_fill_the_log() -> None:
     stream = io.StringIO()
     configure_logging(as_json=True, stream=stream)
-    watcher = LogWatcher(1)
+    watcher = LogWatcher(1, later=lambda _delay_s, _call: None)
     for epoch in (3, 4):
         for _ in range(100):
             for role in ("prospective", "unattached"):
-                watcher.on_event(
-                    RoleChanged(
-                        role=role,
-                        epoch=Epoch(epoch),
-                        leader_id=None,
-                        leader_endpoints=(),
-                        log_end_offset=Offset(0),
-                        high_watermark=Offset(0),
-                        cause="Elapsed",
-                    )
-                )
+                watcher.on_event(_changed(role, epoch))
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
     of_one = [line["times"] for line in lines if (line["epoch"], line["role"]) == (4, "prospective")]
     assert of_one == [1, 2, 4, 8, 16, 32, 64]
     assert len(lines) == 4 * len(of_one)
+
+
+def _changed(role: str, epoch: int) -> RoleChanged:
+    return RoleChanged(
+        role=role,
+        epoch=Epoch(epoch),
+        leader_id=None,
+        leader_endpoints=(),
+        log_end_offset=Offset(0),
+        high_watermark=Offset(0),
+        cause="Elapsed",
+    )
+
+
+class _Timers:
+    """A clock that a test moves on, and what waits for it."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self._waiting: list[tuple[float, Callable[[], object]]] = []
+
+    def later(self, delay_s: float, call: Callable[[], object]) -> None:
+        self._waiting.append((self.now_s + delay_s, call))
+
+    def move_on(self, by_s: float) -> None:
+        self.now_s += by_s
+        while due := [one for one in self._waiting if one[0] <= self.now_s]:
+            self._waiting.remove(due[0])
+            due[0][1]()
+
+
+@pytest.mark.usefixtures("_restored")
+def test_the_logs_last_word_is_the_state_that_a_node_settled_in() -> None:
+    stream, timers = io.StringIO(), _Timers()
+    configure_logging(as_json=True, stream=stream)
+    watcher = LogWatcher(1, lambda: timers.now_s, timers.later)
+    for _ in range(5):
+        for role in ("prospective", "follower"):
+            watcher.on_event(_changed(role, 1))
+            timers.move_on(0.02)
+    timers.move_on(SETTLED_S)
+    timers.move_on(1000.0)
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [(line["event"], line["role"], line["times"]) for line in lines[-2:]] == [
+        ("transition", "follower", 4),
+        ("settled", "follower", 5),
+    ]
+    assert list(lines[-1]) == list(lines[-2])
+
+
+@pytest.mark.usefixtures("_restored")
+def test_a_node_that_never_settles_for_good_says_so_less_and_less_often() -> None:
+    stream, timers = io.StringIO(), _Timers()
+    configure_logging(as_json=True, stream=stream)
+    watcher = LogWatcher(1, lambda: timers.now_s, timers.later)
+    for _ in range(1000):
+        for role in ("prospective", "unattached"):
+            watcher.on_event(_changed(role, 1))
+            timers.move_on(10.0)
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert len([line for line in lines if line["event"] == "settled"]) == 4
 
 
 @pytest.mark.usefixtures("_restored")
