@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.simulation.campaign import replay_command, report, run_for, run_seeds
+from tests.simulation.campaign import Tally, replay_command, report, run_for, run_seeds
 from tests.simulation.fault_names import (
     FAULTS,
     LEADER_FAULTS,
@@ -26,6 +27,9 @@ from tests.simulation.mutants import MUTANTS
 from tests.simulation.planting import Mutant, mutated_source
 from tests.simulation.red_seeds import RED_SEEDS
 from tests.simulation.setup import story_of
+from tests.simulation.statistics_table import LINES, STORIES
+from tests.simulation.statistics_table import block as statistics_block
+from tests.simulation.statistics_table import written as written_statistics
 from tests.simulation.story import tell
 from tests.support.cores import CORES
 from tests.support.fresh_seed import fresh_seed
@@ -127,6 +131,27 @@ def test_a_planted_bug_is_caught(name: str) -> None:
 def test_the_command_to_replay_names_what_was_kept() -> None:
     setup = story_of(11)
     assert replay_command(setup) == "make sim SEED=11"
+
+
+def test_the_statistics_in_the_documentation_have_a_place_for_every_fault_and_effect() -> None:
+    faults = [fault for line in LINES for fault in line.faults]
+    assert sorted(faults) == sorted(
+        {*FAULTS, *SNAPSHOT_FAULTS, *VOTER_FAULTS, *VOTER_PLANS, *UPGRADE_FAULTS, *LEADER_FAULTS}
+    )
+    assert sorted(effect for line in LINES for effect in line.effects) == sorted(EFFECTS)
+    assert _without_numbers(statistics_block(Tally())) == _without_numbers(written_statistics())
+
+
+def _without_numbers(text: str) -> list[str]:
+    return re.sub(r"[\d,]*\d", "", text).split()
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(1200)
+def test_the_statistics_in_the_documentation_are_so() -> None:
+    assert statistics_block(run_seeds(range(STORIES))) == written_statistics(), (
+        "python -m tests.simulation.statistics_table"
+    )
 
 
 @pytest.mark.campaign
