@@ -30,8 +30,8 @@ class SnapshotConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     retention_ms: int = 7 * 24 * 3_600_000
     """A snapshot whose last record is older goes, where a newer one is there (`metadata.max.retention.ms`)."""
     settle_ms: int = 5_000
-    """For so long after its start a node takes no snapshot for its size: others wait for it then, and in a cluster that
-    starts anew one may be due on each controller, which would write all that it has just read."""
+    """A node that is behind with it at its start takes none for so long: others wait for the node then, and in a
+    cluster that starts anew each controller would write all that it has just read."""
 
 
 def choose_start(

@@ -99,7 +99,8 @@ class Snapshots:
         self._turns_waited = 0
         self._bytes_since = opened.log.size_from(self._newest.offset) if self.held else opened.log.size_in_bytes
         self._last_ms = self._clean_ms = executor.clock.monotonic_ms
-        self._not_before_ms = executor.clock.monotonic_ms + config.settle_ms
+        is_overdue = self._bytes_since >= config.max_new_record_bytes
+        self._not_before_ms = executor.clock.monotonic_ms + (config.settle_ms if is_overdue else 0)
         self.is_forced = False
         """One is taken as soon as there is anything new, whatever its size."""
 
