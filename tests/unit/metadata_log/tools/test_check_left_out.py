@@ -98,6 +98,20 @@ def test_what_cannot_be_looked_into_is_named_and_no_file_in_it(is_parent: bool, 
     assert "meta.properties" not in one.meaning
 
 
+def test_a_partition_that_cannot_be_looked_into_is_one_finding(clusters: Path) -> None:
+    with open_root() as root:
+        shutil.copytree(clusters / "basic", root / "basic")
+        (root / "basic").chmod(0o755)
+        path = root / "basic" / "node-11" / "data" / "orders-3-0"
+        check_paths([root / "basic"])  # what is imported on the way cannot be once we are nobody
+        path.chmod(0)
+        with as_nobody():
+            found = check_paths([root / "basic"]).findings
+        path.chmod(0o755)
+
+    assert [(one.kind, one.file) for one in found] == [("unreadable_file", str(path / "partition.metadata"))]
+
+
 @pytest.fixture
 def nobodys(clusters: Path) -> Iterator[Path]:
     """Node 1's directory is its owner's alone, and we are somebody else where that is possible."""
