@@ -9,7 +9,7 @@ never rests, the logs of those that seem to lack what is committed (`second_look
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -130,12 +130,9 @@ def _check(sources: Sources) -> CheckReport:
     image = newest_image(view, odd)
     found += check_identity(sources.nodes, view.voters, image, _progress(view))
     found += check_partitions(sources.nodes, held, view, odd)
-    found += check_partition_files(sources.nodes, held)
     found += check_strange(sources.nodes, held, image)
     found += check_missing(held, view, odd)
-    found += check_offset_files(sources.nodes)
-    found += check_clean_shutdowns(sources.nodes, view)
-    found += [wrong for node in without_log for wrong in check_unread_bootstraps(OsFiles(), node)]
+    found += _check_files(sources.nodes, held, view)
     replicas = {id(replica.source): replica for replica in view.replicas}
     voters = {id(replica.source) for replica in view.replicas if view.is_voter(replica)}
     return CheckReport(
@@ -148,6 +145,16 @@ def _check(sources: Sources) -> CheckReport:
         bounds=diff.bounds if is_tie else view.bounds,
         findings=sort_findings(with_places(dict.fromkeys(found), sources.nodes)),
     )
+
+
+def _check_files(nodes: Sequence[NodeSource], held: HeldPartitions, view: QuorumView) -> Iterator[Finding]:
+    """What is wrong with small files by themselves, but those beside a metadata log."""
+    yield from check_partition_files(nodes, held)
+    yield from check_offset_files(nodes)
+    yield from check_clean_shutdowns(nodes, view)
+    for node in nodes:
+        if node.metadata is None:
+            yield from check_unread_bootstraps(OsFiles(), node)
 
 
 def _besides(more: Iterable[Finding], found: Sequence[Finding]) -> list[Finding]:

@@ -18,6 +18,7 @@ from metadata_log.files import read_small_file
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.json_files import decode_json
 from metadata_log.os_files import OsFiles
+from metadata_log.tools.new_files import naming
 
 MANIFEST_FILE: Final = "manifest.json"
 FORMAT_VERSION: Final = 1
@@ -86,8 +87,13 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_export(directory: Path) -> bool:
-    """Whether an export lies there."""
-    return (directory / MANIFEST_FILE).is_file()
+    """Whether an export lies there.
+
+    Raises:
+        OSError: it cannot be looked into; it is the directory that is named, for nobody knows of such a file in it.
+    """
+    with naming(directory, hidden=directory):
+        return (directory / MANIFEST_FILE).is_file()
 
 
 def write_manifest(directory: Path, manifest: Manifest) -> None:

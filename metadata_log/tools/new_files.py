@@ -1,4 +1,4 @@
-"""New files of the tools: whole, or not there at all, and named where they cannot be written.
+"""New files of the tools: whole, or not there at all; and what is named where a file cannot be written, or looked for.
 
 Decides: what is left when a write fails, and which path the error names. Must not know: what is written.
 """

@@ -24,6 +24,7 @@ from metadata_log.os_files import OsFiles
 from metadata_log.tools.disks import is_brokers_disk, is_topics_partition
 from metadata_log.tools.findings import why_unreadable
 from metadata_log.tools.manifest import is_export, read_manifest
+from metadata_log.tools.new_files import naming
 from metadata_log.tools.peer_names import id_among_peers
 
 _DATA_FILE: Final = re.compile(r"\d{20}(\.log|-\d{10}\.checkpoint)|bootstrap\.checkpoint", re.ASCII)
@@ -287,7 +288,8 @@ def _holds_segments(path: Path) -> bool:
 
 
 def _is_log_directory(path: Path) -> bool:
-    is_told = (path / META_PROPERTIES_FILE).exists() or (path / METADATA_DIRECTORY).is_dir()
+    with naming(path, hidden=path):  # nobody knows whether there are such files in what cannot be looked into
+        is_told = (path / META_PROPERTIES_FILE).exists() or (path / METADATA_DIRECTORY).is_dir()
     return is_told or is_brokers_disk(OsFiles(), str(path))
 
 

@@ -27,6 +27,7 @@ from metadata_log.records import (
 )
 from metadata_log.records.feature_levels import unknown_feature
 from metadata_log.tools.left_configs import GoneConfigs
+from metadata_log.tools.records_before import RecordsBefore
 from metadata_log.tools.verify_acls import AclRules, entry_fault
 from metadata_log.tools.verify_place import Place
 from metadata_log.tools.verify_topics import AddFinding, TopicRules
@@ -52,6 +53,7 @@ class RecordValues:
         self._add = add
         self._topics = topics
         self._acls = AclRules()
+        self._before = RecordsBefore()
         self._producer_ids_end: int | None = None
         self.gone = GoneConfigs()
         self.loose: dict[str, tuple[int, int]] = {}
@@ -61,6 +63,10 @@ class RecordValues:
         """Go on from this image."""
         self._acls.start(image.acls)
         self._producer_ids_end = int(image.producer_ids.next_producer_id)
+
+    def contradicted(self, record: MetadataRecord) -> str:
+        """Which earlier record one that cannot be replayed contradicts, as the end of a sentence; empty: not known."""
+        return self._before.contradicted(record)
 
     def begin(self) -> None:
         """A metadata transaction begins."""
@@ -88,6 +94,8 @@ class RecordValues:
                 what = f"the ConfigRecord at offset {offset} sets a config without a name on {record.resource_name!r}"
                 self._add("strange_value", what, offset, place)
             return
+        if isinstance(record, ProducerIdsRecord | RegisterBrokerRecord):
+            self._before.on_record(record, None if place.offsets_are_own else offset)
         if isinstance(record, RegisterBrokerRecord | BrokerRegistrationChangeRecord):
             self._topics.on_registration(record)
             offsets = None if place.offsets_are_own else range(place.base_offset, offset + 1)

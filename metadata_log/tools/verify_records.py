@@ -242,7 +242,9 @@ class RecordRules:
             return after
 
     def _on_impossible(self, error: ReplayError, record: MetadataRecord, offset: int, place: Place) -> None:
-        meaning = f"{error.record} at offset {offset} cannot be replayed: {error.why}"
+        meaning = (
+            f"{error.record} at offset {offset} cannot be replayed: {error.why}{self._values.contradicted(record)}"
+        )
         if isinstance(record, PartitionChangeRecord):
             kind, topic_id, group = "unknown_partition", record.topic_id, record.partition_id
             if not error.why.endswith(f"has no partition {record.partition_id}"):

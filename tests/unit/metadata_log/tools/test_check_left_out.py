@@ -14,6 +14,7 @@ from metadata_log.tools.check import CheckReport, check_paths
 from metadata_log.tools.findings import Severity
 from metadata_log.tools.sources import SourceError
 from quorum.cli.main import run
+from tests.support.readers import as_nobody, open_root
 
 NODES = (1, 2, 3, 11, 12)
 NOBODY = 65534
@@ -75,6 +76,40 @@ def test_a_voter_that_is_nowhere_below_a_directory_is_a_note(cluster: Path) -> N
     (found,) = check_paths([cluster]).findings
     assert (found.kind, found.severity, found.node_id) == ("voter_absent", Severity.NOTE, 1)
     assert check_paths([cluster / "node-2", cluster / "node-3"]).findings == ()
+
+
+@pytest.mark.parametrize("is_parent", [True, False])
+def test_what_cannot_be_looked_into_is_named_and_no_file_in_it(is_parent: bool, clusters: Path) -> None:
+    """Nobody knows whether a manifest.json, or a meta.properties, is there."""
+    with open_root() as root:
+        shutil.copytree(clusters / "basic", root / "basic")
+        (root / "basic").chmod(0o755)
+        disk = root / "basic" / "node-1" / "data"
+        others = [root / "basic" / f"node-{number}" for number in (2, 3)]
+        check_paths(others)  # what is imported on the way cannot be once we are nobody
+        disk.chmod(0)
+        with as_nobody():
+            found = check_paths([disk.parent if is_parent else disk, *others]).findings
+        disk.chmod(0o755)
+
+    (one,) = [one for one in found if one.kind == "unreadable_file"]
+    assert one.file == str(disk)
+    assert "manifest.json" not in one.meaning
+    assert "meta.properties" not in one.meaning
+
+
+def test_a_partition_that_cannot_be_looked_into_is_one_finding(clusters: Path) -> None:
+    with open_root() as root:
+        shutil.copytree(clusters / "basic", root / "basic")
+        (root / "basic").chmod(0o755)
+        path = root / "basic" / "node-11" / "data" / "orders-3-0"
+        check_paths([root / "basic"])  # what is imported on the way cannot be once we are nobody
+        path.chmod(0)
+        with as_nobody():
+            found = check_paths([root / "basic"]).findings
+        path.chmod(0o755)
+
+    assert [(one.kind, one.file) for one in found] == [("unreadable_file", str(path / "partition.metadata"))]
 
 
 @pytest.fixture

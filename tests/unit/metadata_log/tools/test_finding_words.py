@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from metadata_log.batch import batch_records, iter_batches
+import msgspec
+import pytest
+
+from metadata_log.batch import batch_records, batch_values, iter_batches, parse_header
 from metadata_log.ids import TopicId, parse_topic_id
-from metadata_log.records import RemoveTopicRecord, TopicRecord, decode_record
+from metadata_log.records import (
+    MetadataRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+    decode_record,
+    encode_record,
+)
 from metadata_log.tools.check import check_paths
-from tests.support.damage import append, copy_cluster
+from tests.support.damage import append, copy_cluster, split, with_values, write
 
 GONE = parse_topic_id("0Voj9lgKQY-gQFbG4oNRbw")
 """`basic`: the id of a payments-73 that was deleted."""
@@ -49,3 +60,39 @@ def test_before_a_logs_first_record_there_is_no_epoch(clusters: Path, tmp_path: 
     (found,) = [one for one in check_paths([cluster.node(2)]).findings if one.file == str(path)]
 
     assert found.meaning == "it says that epoch 0 began at offset 150; the log has no epoch there"
+
+
+def change_first(path: Path, kind: type[MetadataRecord], **fields: int) -> int:
+    """Change the first record of a kind in a log, under a right checksum; its offset."""
+    batches = split(path)
+    for number, batch in enumerate(batches):
+        header = parse_header(batch)
+        values = [] if header.is_control else [bytes(value) for value in batch_values(batch, header)]
+        for index, value in enumerate(values):
+            record = decode_record(value)
+            if isinstance(record, kind):
+                values[index] = encode_record(msgspec.structs.replace(record, **fields), value[2])
+                write(path, [*batches[:number], with_values(batch, values), *batches[number + 1 :]])
+                return int(header.base_offset) + index
+    raise AssertionError(kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "felt_as", "words"),
+    [
+        (ProducerIdsRecord, {"next_producer_id": 2000}, "impossible_record", "the last one, of the record at offset"),
+        (RegisterBrokerRecord, {"broker_epoch": 3}, "unknown_broker", "its registration is the record at offset"),
+    ],
+)
+def test_where_a_wrong_record_is_felt_it_is_named(
+    kind: type[MetadataRecord], fields: dict[str, int], felt_as: str, words: str, clusters: Path, tmp_path: Path
+) -> None:
+    """The record that cannot be replayed may be right: it contradicts one before it."""
+    cluster = copy_cluster(clusters / "every-record", tmp_path / "every-record")
+    offset = change_first(cluster.segment(1), kind, **fields)
+
+    felt = [one for one in check_paths([cluster.node(1)]).findings if one.kind == felt_as]
+
+    assert f"{words} {offset}, which may be the wrong one of the two" in felt[0].meaning
+    assert felt[0].offset is not None
+    assert felt[0].offset > offset
