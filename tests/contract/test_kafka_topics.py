@@ -27,7 +27,9 @@ from tests.support.kafka_requests import (
     envelope,
     incremental_alter_configs,
 )
-from tests.support.kafka_wire import request_bytes, written
+from tests.support.kafka_wire import connected, kafka_door, request_bytes, written
+from tests.support.loop import run
+from tests.support.scripted_node import ScriptedNode
 
 TOPIC_ID = TopicId(ID.bytes)
 CREATED = r.CreateTopicsResponse(
@@ -180,6 +182,21 @@ class TestEnvelope:
         request = envelope(request_principal=b"\0\0\5User\4eve\1\0", client_host_address=bytes(15) + b"\1")
         call, _ = exchange(request, ClientAnswer(response=CREATED), host="::1")
         assert call.context.principal == "User:eve"
+
+    @pytest.mark.parametrize(
+        ("client_id", "node_id"), [("11", 11), ("9" * 5_000, None), ("-1", None), ("admin", None), (None, None)]
+    )
+    def test_who_passes_it_on_is_known_by_the_client_id(self, client_id: str | None, node_id: int | None) -> None:
+        node = ScriptedNode()
+        node.at_once = lambda call: ClientAnswer(response=CREATED)
+
+        async def main() -> None:
+            async with kafka_door(node) as door, connected(door.port) as client:
+                await client.send_bytes(request_bytes(58, 0, written(envelope()), 1, client_id))
+                await client.frame()
+
+        run(main())
+        assert [call.context.forwarded_by for call in node.calls] == [node_id]
 
     def test_not_controller_is_for_the_broker(self) -> None:
         _, said = exchange(envelope(), ClientAnswer(error=Error.NOT_CONTROLLER), host="10.1.2.3")

@@ -14,7 +14,7 @@ from metadata_log.records import MetadataRecord, PartitionChangeRecord
 from quorum.controller.brokers import is_active
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.leadership import election_rules
-from quorum.controller.partition_change import LEADER_UNCHANGED, change_of
+from quorum.controller.partition_change import LEADER_UNCHANGED, ElectionRules, change_of
 from quorum.controller.requests import (
     AlteredPartition,
     AlteredTopic,
@@ -47,17 +47,18 @@ def _alter_topic(
     request: AlterPartition, asked: TopicAlteration, turn: Turn, records: list[MetadataRecord]
 ) -> AlteredTopic:
     topic = turn.image.topics.topic(asked.topic_id)
+    rules = None if topic is None else election_rules(turn, topic)
     seen: set[int] = set()
     altered: list[AlteredPartition] = []
     for alteration in asked.partitions:
-        if topic is None:
+        if topic is None or rules is None:
             altered.append(_failure(alteration, Error.UNKNOWN_TOPIC_ID))
         elif alteration.partition_index in seen:
             # The second would be judged by a state that the first has already changed.
             altered.append(_failure(alteration, Error.INVALID_REQUEST))
         else:
             seen.add(alteration.partition_index)
-            altered.append(_alter_partition(request, topic, alteration, turn, records))
+            altered.append(_alter_partition(request, topic, alteration, rules, turn, records))
     return AlteredTopic(topic_id=asked.topic_id, partitions=tuple(altered))
 
 
@@ -65,6 +66,7 @@ def _alter_partition(
     request: AlterPartition,
     topic: TopicImage,
     alteration: PartitionAlteration,
+    rules: ElectionRules,
     turn: Turn,
     records: list[MetadataRecord],
 ) -> AlteredPartition:
@@ -77,7 +79,7 @@ def _alter_partition(
     change = change_of(
         topic.topic_id,
         partition,
-        election_rules(turn, topic),
+        rules,
         isr=tuple(NodeId(member.broker_id) for member in alteration.new_isr),
         recovery=alteration.leader_recovery_state,
     )

@@ -35,19 +35,19 @@ def handle_alter_partition_reassignments(request: AlterPartitionReassignments, t
     if error is not Error.NONE:
         return ControllerResult(response=request.refused(error, "Authorization failed."))
     records: list[PartitionChangeRecord] = []
-    seen: set[tuple[str, int]] = set()
+    begun: dict[tuple[str, int], tuple[int, ...] | None] = {}
     topics: list[ReassignedTopic] = []
     for asked in request.topics:
         topic = turn.image.topics.named(asked.name)
         answered: list[ReassignedPartition] = []
         for wish in asked.partitions:
             index = wish.partition_index
+            key = asked.name, index
             try:
-                if (asked.name, index) in seen:
+                if begun.get(key, wish.replicas) != wish.replicas:
                     # The second would be judged by a state that the first has already changed.
-                    raise Refused(Error.INVALID_REQUEST, f"Partition {asked.name}:{index} is named more than once.")
-                seen.add((asked.name, index))
-                record = _change(request, topic, asked.name, wish, turn)
+                    raise Refused(Error.INVALID_REQUEST, f"Partition {asked.name}:{index} is to go two ways.")
+                record = None if key in begun else _change(request, topic, asked.name, wish, turn)
                 if record is not None and len(records) >= turn.config.max_records_per_batch:
                     raise Refused(Error.POLICY_VIOLATION, TOO_LARGE)
             except Refused as refusal:
@@ -56,6 +56,7 @@ def handle_alter_partition_reassignments(request: AlterPartitionReassignments, t
                 )
                 continue
             answered.append(ReassignedPartition(partition_index=index))
+            begun[key] = wish.replicas
             if record is not None:
                 records.append(record)
         topics.append(ReassignedTopic(name=asked.name, partitions=tuple(answered)))

@@ -82,6 +82,8 @@ def _why_refused(each: _Alteration, turn: Turn) -> _Refusal | None:
     elif not FEWEST_ITERATIONS <= each.iterations <= MOST_ITERATIONS:
         why = f"Iterations are {FEWEST_ITERATIONS} to {MOST_ITERATIONS}, not {each.iterations}."
         refusal = Error.UNACCEPTABLE_CREDENTIAL, why
+    elif not each.salted_password:
+        refusal = Error.UNACCEPTABLE_CREDENTIAL, "The salted password is empty."
     return refusal
 
 

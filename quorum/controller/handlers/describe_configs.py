@@ -27,6 +27,7 @@ from quorum.controller.effective_topic_configs import default_of, effective_topi
 from quorum.controller.handlers.config_changes import check_right
 from quorum.controller.handlers.new_topic import Refused
 from quorum.controller.handlers.too_large import refusal_of_too_many
+from quorum.controller.names import why_illegal
 from quorum.controller.requests import (
     ConfigSource,
     ConfigSynonym,
@@ -140,6 +141,8 @@ def _check(resource: ResourceToDescribe, turn: Turn) -> None:
     if kind not in _DESCRIBED:
         raise Refused(Error.INVALID_REQUEST, f"Configs of resources of type {kind} are not described here.")
     check_right(kind, name, Operation.DESCRIBE_CONFIGS, turn)
+    if kind == ResourceType.TOPIC and (why := why_illegal(name)) is not None:
+        raise Refused(Error.INVALID_TOPIC_EXCEPTION, why)
     if kind == ResourceType.TOPIC and name not in turn.image.topics.by_name:
         raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     if kind == ResourceType.BROKER and name not in ("", str(turn.config.node_id)):

@@ -89,6 +89,9 @@ def _validate(request: RegisterBroker, turn: Turn) -> RegisterBrokerResponse | N
     error = authorize(turn.context, Operation.CLUSTER_ACTION, CLUSTER, turn.image)
     if error is not Error.NONE:
         return _refusal(error, "Authorization failed.")
+    if request.broker_id < 0:
+        why = f"No broker has the id {request.broker_id}: those below 0 stand for none, and for no change."
+        return _refusal(Error.INVALID_REQUEST, why)
     if request.cluster_id != turn.config.cluster_id:
         return _refusal(
             Error.INCONSISTENT_CLUSTER_ID,

@@ -19,18 +19,24 @@ _GOOD_CONFIGS: Final = (
     ("message.timestamp.type", "LogAppendTime"), ("min.cleanable.dirty.ratio", "0.25"),
     ("leader.replication.throttled.replicas", "*"), ("follower.replication.throttled.replicas", "0:11,1:12"),
     ("local.retention.ms", "-2"), ("flush.messages", "9223372036854775807"), ("preallocate", "TRUE"),
+    ("min.cleanable.dirty.ratio", "0x1p-1"), ("min.cleanable.dirty.ratio", "0.5f"), ("cleanup.policy", "delete,delete"),
+    ("retention.ms", "\u0661"), ("segment.ms", " +7 "), ("follower.replication.throttled.replicas", "1:11,"),
 )  # fmt: skip
 _BAD_CONFIGS: Final = (
     ("retention.ms", "soon"), ("retention.ms", "-2"), ("cleanup.policy", "burn"), ("cleanup.policy", ""),
     ("min.insync.replicas", "0"), ("compression.type", "rar"), ("no.such.config", "1"), ("retention.ms", None),
     ("segment.bytes", "1"), ("min.cleanable.dirty.ratio", "1.5"), ("max.message.bytes", "-1"), ("", "1"),
     ("segment.ms", "99999999999999999999"), ("unclean.leader.election.enable", "yes"),
+    ("min.cleanable.dirty.ratio", "0_5"), ("retention.ms", "9" * 5_000), ("retention.ms", "\u00a01"),
     ("follower.replication.throttled.replicas", "eleven"), ("flush.messages", "0"), ("preallocate", "1"),
 )  # fmt: skip
+_BROKERS: Final = ("11", "12", "", "99", "abc", "+11", "012", "-0", "-1", "99999999999", "9" * 5_000)
 _OTHERS: Final = (
-    (4, ("11", "12", "", "99", "abc"), (("background.threads", "11"), ("log.cleaner.threads", "2"), ("x.y", "1"))),
+    (4, _BROKERS, (("background.threads", "11"), ("log.cleaner.threads", "2"), ("x.y", "1"))),
     (16, ("sub", ""), (("interval.ms", "1000"), ("metrics", "*"), ("match", "client_id=a"), ("interval.ms", "5"),
-                       ("match", "nonsense"), ("no.such", "1"))),
+                       ("match", "nonsense"), ("no.such", "1"), ("match", r"client_id=\p{Alpha}+(?<n>a)\h"),
+                       ("match", "client_id=a,client_id=a"), ("match", "client_id=a(?#c)"), ("match", "client_id=a{x"),
+                       ("match", "client_id=[[:alpha:]"), ("match", "client_id=a{4294967296}"))),
     (32, ("readers", ""), (("consumer.session.timeout.ms", "46000"), ("consumer.session.timeout.ms", "1"),
                            ("consumer.heartbeat.interval.ms", "6000"), ("no.such", "1"))),
 )  # fmt: skip

@@ -167,6 +167,8 @@ def test_synonyms_only_for_who_asks_for_them(cluster: ControlledCluster) -> None
     ("kind", "name", "error"),
     [
         (TOPIC, "unknown", Error.UNKNOWN_TOPIC_OR_PARTITION),
+        (TOPIC, "", Error.INVALID_TOPIC_EXCEPTION),
+        (TOPIC, "a b", Error.INVALID_TOPIC_EXCEPTION),
         (BROKER, "2", Error.INVALID_REQUEST),
         (BROKER, "x", Error.INVALID_REQUEST),
         (LOGGER, str(NODE), Error.INVALID_REQUEST),

@@ -232,6 +232,14 @@ def test_a_partition_named_twice_moves_as_first_said(cluster: ControlledCluster)
     assert now(cluster).adding == (13, 14)
 
 
+def test_a_partition_named_twice_with_the_same_wish_moves_once(cluster: ControlledCluster) -> None:
+    before = cluster.next_offset
+    first, second = move(cluster, (0, (13, 14)), (0, (13, 14))).topics[0].partitions
+    assert (first.error, second.error, cluster.next_offset - before) == (Error.NONE, Error.NONE, 1)
+    first, second = move(cluster, (1, None), (1, None)).topics[0].partitions
+    assert first.error is second.error is Error.NO_REASSIGNMENT_IN_PROGRESS
+
+
 def test_the_replication_factor_must_stay_where_it_is_asked_for(cluster: ControlledCluster) -> None:
     fixed = {"allow_replication_factor_change": False}
     assert error_of(cluster, (0, (11, 12, 13)), **fixed) is Error.INVALID_REPLICATION_FACTOR

@@ -84,6 +84,14 @@ def test_what_a_registration_can_be_refused_for(
     assert (cluster.next_offset == before) == (error is not Error.NONE)
 
 
+@pytest.mark.parametrize("broker_id", [-1, -2, -(1 << 31)])
+def test_an_id_below_zero_is_nobodys(cluster: ControlledCluster, broker_id: int) -> None:
+    before = cluster.next_offset
+    response = cluster.register(broker_id, log_dirs=(directory(11),))
+    assert (response.error, cluster.next_offset) == (Error.INVALID_REQUEST, before)
+    assert str(broker_id) in (response.error_message or "")
+
+
 def test_a_named_principal_may_not_register(cluster: ControlledCluster) -> None:
     request = RegisterBroker(
         broker_id=11, cluster_id=CLUSTER_ID, incarnation_id=uuid(1), listeners=(), features=FEATURES

@@ -6,6 +6,7 @@ import base64
 import hashlib
 
 import pytest
+from msgspec.structs import replace
 
 from metadata_log.image import ScramUser
 from metadata_log.records import MetadataRecord, RemoveUserScramCredentialRecord, UserScramCredentialRecord
@@ -87,6 +88,7 @@ def test_each_mechanism_has_its_credential(cluster: ControlledCluster) -> None:
         (upsert("x", iterations=4095), Error.UNACCEPTABLE_CREDENTIAL),
         (upsert("x", SHA_512, iterations=4095), Error.UNACCEPTABLE_CREDENTIAL),
         (upsert("x", iterations=16385), Error.UNACCEPTABLE_CREDENTIAL),
+        (replace(upsert("x"), salted_password=b""), Error.UNACCEPTABLE_CREDENTIAL),
         (remove(""), Error.UNACCEPTABLE_CREDENTIAL),
         (remove("x", 3), Error.UNSUPPORTED_SASL_MECHANISM),
         (remove("x"), Error.RESOURCE_NOT_FOUND),
