@@ -8,6 +8,7 @@ Offsets inside count from 0, whatever the name says; the name's epoch stands in 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -170,13 +171,18 @@ def write_checkpoint(files: Files, path: str, batches: Iterable[bytes]) -> int:
     Written beside, synced, renamed, and the directory synced. An older one of the same name is replaced.
 
     Raises:
-        OSError: a call failed; there may be a `.part` file, which `remove_unfinished` removes.
+        OSError: a call failed; nothing is left beside, where the disk lets it be removed.
     """
     writer = CheckpointWriter(files, path)
     try:
         for batch in batches:
             writer.append(batch)
         return writer.finish()
+    except OSError:
+        writer.close()
+        with contextlib.suppress(OSError):
+            files.unlink(writer.paths[0])
+        raise
     finally:
         writer.close()
 

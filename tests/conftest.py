@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -25,6 +26,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from tests.support.sharing import Sharing  # noqa: PLC0415  (for those alone who have several)
 
     return Sharing(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish() -> None:
+    """Collect all garbage before a worker says that it has ended, and leave what lives alone from then on.
+
+    pytest collects once more after that. A worker that is not gone five seconds later is sent SIGINT by execnet, which
+    then ended in a callback of the collection's: a KeyboardInterrupt that no test was to blame for.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])

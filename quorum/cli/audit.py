@@ -119,7 +119,8 @@ def _show(found: Audit, moves: Sequence[Move], output: FindingFormat, *, problem
         print()
     wrong = sum(audited.is_wrong for audited in found.directories)
     print(
-        f"Broker {found.broker_id}: {len(ranked)} directories, {wrong} of which do not belong"
+        f"Broker {found.broker_id}: {_counted(len(ranked), 'directory', 'directories')}, "
+        f"{wrong} of which {'does' if wrong == 1 else 'do'} not belong"
         f"{f', {len(moves)} moved' if moves else ''}. Judged by {found.image_from}, up to offset {found.image_end} of "
         f"epoch {found.image_epoch}{_doubt(found)}."
     )
@@ -127,12 +128,17 @@ def _show(found: Audit, moves: Sequence[Move], output: FindingFormat, *, problem
         print(line)
     staged = sum(audited.is_agents for audited in found.directories)
     if staged:
+        are, them = ("is", "it") if staged == 1 else ("are", "them")
         print(
-            f"{staged} under deleting/ are an agent's of ours, which removes them itself; Apache Kafka would refuse to "
-            "start beside them."
+            f"{staged} under deleting/ {are} an agent's of ours, which removes {them} itself; Apache Kafka would "
+            f"refuse to start beside {them}."
         )
     if wrong and not moves and not found.doubts:
         print("Move them with --quarantine once the broker is stopped; --undo moves them back.")
+
+
+def _counted(count: int, one: str, more: str) -> str:
+    return f"{count} {one if count == 1 else more}"
 
 
 def _rank(audited: Audited) -> tuple[bool, bool, bool]:
@@ -146,11 +152,14 @@ def _others(found: Audit) -> Iterator[str]:
     stray = sum(audited.facts.is_stray for audited in found.directories)
     deleted = sum(audited.facts.is_deleted for audited in found.directories)
     if unjudged:
-        yield f"{unjudged} cannot be judged by this image, and are not moved: name a newer or sound one with --image."
+        are = "is" if unjudged == 1 else "are"
+        yield f"{unjudged} cannot be judged by this image, and {are} not moved: name a newer or sound one with --image."
     if stray:
-        yield f"{stray} were set aside before (-stray): they take space; --undo moves back what is in a journal."
+        was, takes = ("was", "it takes") if stray == 1 else ("were", "they take")
+        yield f"{stray} {was} set aside before (-stray): {takes} space; --undo moves back what is in a journal."
     if deleted:
-        yield f"{deleted} a broker marked for deletion (-delete): it deletes them when it runs."
+        them = "it" if deleted == 1 else "them"
+        yield f"{deleted} a broker marked for deletion (-delete): it deletes {them} when it runs."
 
 
 def _doubt(found: Audit) -> str:

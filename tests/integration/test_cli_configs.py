@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -90,6 +91,19 @@ def test_what_is_set_for_all_brokers(kraft: Kraft) -> None:
         ["brokers", "<default>", "min.insync.replicas", "1", "DYNAMIC_DEFAULT_BROKER_CONFIG"],
     ]  # fmt: skip
     assert kraft("configs", "alter", *of_all, "--delete-config", "log.retention.hours")[0] == 0
+
+
+def test_where_a_brokers_configs_stand(kraft: Kraft, cluster: Cluster) -> None:
+    """No controller tells them, as none of Kafka's does; the log, which it is said to look into, has them."""
+    of_agent = ("--entity-type", "brokers", "--entity-name", "11")
+    assert kraft("configs", "alter", *of_agent, "--add-config", "log.retention.hours=7")[0] == 0
+    status, out, err = kraft("configs", "describe", *of_agent)
+    assert (status, out) == (1, "")
+    told = re.search(r"kraft shell DIR (tree /image/configs/BROKER:11),", err)
+    assert told is not None, err
+    log_dir = str(cluster.controllers[1].log_dir)
+    assert kraft("shell", log_dir, *told[1].split()) == (0, "log.retention.hours:\n  7\n", "")
+    assert kraft("configs", "alter", *of_agent, "--delete-config", "log.retention.hours")[0] == 0
 
 
 def test_one_that_is_refused_changes_nothing(kraft: Kraft) -> None:

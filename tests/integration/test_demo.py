@@ -150,6 +150,7 @@ def test_stopped_in_the_middle_leaves_no_process(directory: Path, moment: str, n
     assert "no process is left" in said
     assert "Traceback" not in said
     assert run.left() == []
+    assert list(directory.glob("tmp/*")) == []
 
 
 def test_killed_outright_takes_its_nodes_with_it(directory: Path) -> None:

@@ -20,7 +20,7 @@ from tests.simulation.timeline import draw, summary
 
 _CHUNK: Final = 8
 _CHANGEABLE: Final = ("clients", "observers", "paper_brokers", "drift", "topics")
-_MS_PER_YEAR: Final = 365.25 * 86_400_000
+_MS_PER_DAY: Final = 86_400_000
 
 
 class Tally(msgspec.Struct, kw_only=True):
@@ -46,10 +46,16 @@ class Tally(msgspec.Struct, kw_only=True):
 
     def __str__(self) -> str:
         rate = self.events / self.cpu_s if self.cpu_s else 0
-        return (
-            f"{self.seeds} seeds, {self.events} events, {self.virtual_ms / 1000:.0f} s of virtual time "
-            f"({self.virtual_ms / _MS_PER_YEAR:.4f} years), {self.cpu_s:.0f} s of a core, {rate:.0f} events/s a core"
-        )
+        took = f"{self.cpu_s:.0f} s of a core, {rate:.0f} events/s a core"
+        return f"{self.seeds} seeds, {self.events} events, {_time_text(self.virtual_ms)} of virtual time, {took}"
+
+
+def _time_text(virtual_ms: int) -> str:
+    """`1002 s`, and beside it in a unit that says how much it is."""
+    seconds, days, years = virtual_ms / 1000, virtual_ms / _MS_PER_DAY, virtual_ms / _MS_PER_DAY / 365.25
+    if days < 1:
+        return f"{seconds:.0f} s ({seconds / 60:.0f} minutes)"
+    return f"{seconds:.0f} s ({days:.1f} days)" if years < 1 else f"{seconds:.0f} s ({years:.2f} years)"
 
 
 def keep(setup: Setup, kept: Iterable[int]) -> Setup:

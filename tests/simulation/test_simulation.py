@@ -197,3 +197,15 @@ def test_the_seeds_of_the_planted_bugs_are_clean_and_every_fault_comes_to_someth
     tally = run_seeds(range(max(mutant.seeds for mutant in MUTANTS) if os.environ.get("LONG") else 80))
     assert tally.failed is None, report(tally.failed)
     assert [effect for effect in EFFECTS if effect not in tally.happened] == []
+
+
+@pytest.mark.parametrize(
+    ("virtual_ms", "said"),
+    [
+        (1_002_000, "1002 s (17 minutes) of virtual time"),
+        (200_000_000, "200000 s (2.3 days) of virtual time"),
+        (63_115_200_000, "63115200 s (2.00 years) of virtual time"),
+    ],
+)
+def test_virtual_time_is_told_in_a_unit_that_fits(virtual_ms: int, said: str) -> None:
+    assert f", {said}, " in str(Tally(virtual_ms=virtual_ms))

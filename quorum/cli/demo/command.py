@@ -53,9 +53,8 @@ def _check_spark() -> None:
     """Before anything is started: the last acts need it."""
     missing = [name for name in ("pyspark", "pyarrow") if importlib.util.find_spec(name) is None]
     if missing:
-        raise wrong_use(
-            f"the demo ends with Spark, but {' and '.join(missing)} is missing: pip install 'kraft-quorum[analysis]'"
-        )
+        named = " and ".join(missing) + (" is" if len(missing) == 1 else " are")
+        raise wrong_use(f"the demo ends with Spark, but {named} missing: pip install 'kraft-quorum[analysis]'")
     from metadata_log.analysis.errors import JavaNotFoundError  # noqa: PLC0415  (not needed for help)
     from metadata_log.analysis.java import find_java  # noqa: PLC0415
 

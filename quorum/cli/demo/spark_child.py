@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -33,25 +35,27 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_kraft(words: Sequence[str], *, scratch: Path) -> Done:
-    """Run `kraft words` to its end; temporary files go to `scratch`.
+    """Run `kraft words` to its end; temporary files go below `scratch`.
 
-    When this is interrupted, and when it returns, none of its processes is left.
+    When this is interrupted, and when it returns, none of its processes is left, and none of these files.
     """
     scratch.mkdir(parents=True, exist_ok=True)
+    own = Path(tempfile.mkdtemp(dir=scratch))
     process: subprocess.Popen[str] | None = None
     try:
         with shielded():
             process = subprocess.Popen(
                 [sys.executable, "-m", "quorum.cli.demo.child", str(os.getpid()), *words],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                start_new_session=True, env={**os.environ, "TMPDIR": str(scratch)},
+                start_new_session=True, env={**os.environ, "TMPDIR": str(own)},
             )  # fmt: skip
         output, errors = process.communicate()
         return Done(status=process.returncode, output=output, errors=errors)
     finally:
-        if process is not None:
-            with shielded():
+        with shielded():
+            if process is not None:
                 _end_session(process)
+            shutil.rmtree(own, ignore_errors=True)
 
 
 def _end_session(process: subprocess.Popen[str]) -> None:

@@ -186,6 +186,7 @@ def test_a_disk_that_cannot_be_written_is_named() -> None:
     files.free_bytes = 100
     with pytest.raises(DirectoryError, match=r"formatting failed: /data/bootstrap\.checkpoint\.part: no space left"):
         formatted(files)
+    assert files.listdir("/data") == []
     files.read_only = True
     with pytest.raises(DirectoryError, match="formatting failed: /other: read-only file system"):
         formatted(files, paths=["/other"])

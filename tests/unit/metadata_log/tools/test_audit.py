@@ -333,3 +333,14 @@ def test_the_agents_place_when_empty_and_with_something_foreign_in_it(disk: Path
     found = {audited.facts.name: audited for audited in audit([disk], [IMAGE]).directories}
     assert found["deleting/holiday"].is_wrong
     assert "from the agent's next start on" in found["deleting/AbCdEfGhIjKlMnOpQrStUw_0"].verdict.why
+
+
+def test_one_is_said_to_be_one(disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in BEFORE:
+        shutil.rmtree(disk / name)
+    (disk / f"orders-0.{'0' * 32}-stray").mkdir()
+    (disk / "users-26-0").mkdir()
+    assert run(["storage", "audit", str(disk), "--image", str(IMAGE)]) == 1
+    said = capsys.readouterr().out
+    assert "Broker 13: 2 directories, 1 of which does not belong." in said
+    assert "1 was set aside before (-stray): it takes space;" in said
