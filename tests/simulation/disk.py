@@ -56,6 +56,16 @@ class NodeDisk:
         if len(self._work) == 1:
             self._node.world.after(self._latency_us(), self._work_on)
 
+    def finish(self) -> None:
+        """The process stops cleanly: what is queued is written before the log is closed, as a real disk's threads do.
+
+        Raises:
+            StorageFailedError: the disk failed.
+        """
+        jobs, self._under_way, self._jobs = [*self._under_way, *self._jobs], [], []
+        if jobs:
+            self._disk.execute(jobs)
+
     def _work_on(self) -> None:
         node = self._node
         if node.boot != self._boot or not node.is_up:

@@ -315,6 +315,7 @@ class Node:
         self.is_up = False
         self._forget_process()
         try:
+            self.disk.finish()
             self.opened.close()
         except MetadataLogError as error:
             self.world.tell(self.node_id, f"fails while it closes: {error}")

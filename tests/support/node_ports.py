@@ -78,6 +78,12 @@ class SimulatedDisk:
     def execute(self, jobs: Sequence[DiskJob]) -> int:
         return self._disk.execute(jobs)
 
+    def finish(self) -> None:
+        """A clean stop: what is queued is written before the log is closed, as a real disk's threads do."""
+        jobs, self._jobs = self._jobs, []
+        if jobs:
+            self.execute(jobs)
+
     def done(self, sequence: int) -> None:
         self.node.post(self._boot, 0, DiskDone(sequence=sequence))
 

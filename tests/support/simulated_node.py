@@ -71,6 +71,7 @@ class Node:
         except SimulatedCrash:
             self.crash()
             return
+        self.disk = self.cluster.disk_type(self)
         self.executor = self.cluster.executor_type(
             self.opened,
             ExecutorConfig(
@@ -82,7 +83,7 @@ class Node:
                 snapshots=self.cluster.snapshots,
             ),
             Ports(
-                disk=self.cluster.disk_type(self),
+                disk=self.disk,
                 network=SimulatedNetwork(self),
                 clock=VirtualClock(self.cluster),
                 entropy=SeededEntropy(self),
@@ -146,6 +147,7 @@ class Node:
         else:
             if self.executor.is_shut:
                 self._end()
+                self.disk.finish()
                 self.opened.close()
                 self.disk_changed()
 
