@@ -226,8 +226,16 @@ class LogWriter:
 
 def remove_segment(files: Files, directory: str, base: Offset) -> None:
     """Remove a segment and its index files, durably: the indexes first, which alone would tell of a lost segment."""
-    for suffix in (".timeindex", ".index", ".log"):
+    remove_indexes(files, directory, base)
+    path = f"{directory}/{segment_file(base)}"
+    if files.exists(path):
+        files.unlink(path)
+    files.fsync_dir(directory)
+
+
+def remove_indexes(files: Files, directory: str, base: Offset) -> None:
+    """Remove a segment's index files; durable once the directory is synced."""
+    for suffix in (".timeindex", ".index"):
         path = f"{directory}/{segment_file(base, suffix)}"
         if files.exists(path):
             files.unlink(path)
-    files.fsync_dir(directory)

@@ -18,7 +18,7 @@ from metadata_log.epoch_file import BEFORE_CUT_FILE, EPOCH_FILE, format_epochs
 from metadata_log.epochs import EpochHistory
 from metadata_log.errors import CorruptBatchError
 from metadata_log.files import FileHandle, Files, replace_file
-from metadata_log.log_writer import remove_segment
+from metadata_log.log_writer import remove_indexes, remove_segment
 from metadata_log.offsets import Offset
 from metadata_log.recovered_epochs import REFUSED, FoundLog, check_epochs
 from metadata_log.recovered_indexes import check_indexes
@@ -215,19 +215,12 @@ def _make_durable(files: Files, directory: str, scan: _Scan) -> None:
             handle.fdatasync()
         finally:
             handle.close()
-        _remove_indexes(files, directory, segment.base_offset)
+        # The appends to come would make them wrong, and they would prove that what is truncated later was lost: gone,
+        # durably, before anything else is written. A clean stop writes them.
+        remove_indexes(files, directory, segment.base_offset)
     if files.exists(f"{directory}/{BEFORE_CUT_FILE}"):
         files.unlink(f"{directory}/{BEFORE_CUT_FILE}")
     files.fsync_dir(directory)
-
-
-def _remove_indexes(files: Files, directory: str, base: Offset) -> None:
-    """The active segment's, which the appends to come would make wrong; a clean stop writes them. Durably gone before
-    anything else is written: they would prove that what is truncated later was lost."""
-    for suffix in (".index", ".timeindex"):
-        path = f"{directory}/{file_of(base, suffix)}"
-        if files.exists(path):
-            files.unlink(path)
 
 
 def _repair(files: Files, directory: str, scan: _Scan) -> None:
