@@ -114,20 +114,25 @@ def build_checkpoint(
 
     With kraft.version 0 neither its record nor voters are written, as in Kafka.
     """
-    pieces = build_with_pauses(values, epoch=epoch, times=times, kraft_version=kraft_version, voters=voters)
+    slices = _one_by_one(values)
+    pieces = build_with_pauses(slices, epoch=epoch, times=times, kraft_version=kraft_version, voters=voters)
     return (batch for batch in pieces if batch is not None)
 
 
+def _one_by_one(values: Iterable[bytes]) -> Iterator[Sequence[bytes]]:
+    return ((value,) for value in values)
+
+
 def build_with_pauses(
-    values: Iterable[bytes | None],
+    slices: Iterable[Sequence[bytes]],
     *,
     epoch: Epoch,
     times: CheckpointTimes,
     kraft_version: int = 0,
     voters: VotersRecord | None = None,
 ) -> Iterator[bytes | None]:
-    """`build_checkpoint`, so that writing a large one may be spread over many turns: each None among the values is one
-    among the batches."""
+    """`build_checkpoint` of values in slices, so that writing a large one may be spread over many turns: None stands
+    among the batches after each slice."""
     head: list[ControlRecord] = [SnapshotHeaderRecord(last_contained_log_timestamp=times.last_contained_ms)]
     if kraft_version > 0:
         head.append(KRaftVersionRecord(kraft_version=kraft_version))
@@ -135,7 +140,7 @@ def build_with_pauses(
             head.append(voters)
     yield _control_batch(0, epoch, times.header_ms, head)
     offset = len(head)
-    for group in _grouped(values):
+    for group in _grouped(slices):
         if group is None:
             yield None
             continue
@@ -149,18 +154,24 @@ def _control_batch(offset: int, epoch: Epoch, timestamp_ms: int, records: Sequen
     return build_control_batch(base_offset=Offset(offset), epoch=epoch, timestamp_ms=timestamp_ms, records=pairs)
 
 
-def _grouped(values: Iterable[bytes | None]) -> Iterator[list[bytes] | None]:
+def _grouped(slices: Iterable[Sequence[bytes]]) -> Iterator[list[bytes] | None]:
+    """The values of a batch each, with None after each slice."""
     group: list[bytes] = []
     size = 0
-    for value in values:
-        if value is None:
+    for values in slices:
+        adds = sum(map(len, values))
+        if len(group) + len(values) <= _BATCH_RECORDS and size + adds <= _BATCH_BYTES:
+            group += values
+            size += adds
             yield None
             continue
-        if group and (len(group) >= _BATCH_RECORDS or size + len(value) > _BATCH_BYTES):
-            yield group
-            group, size = [], 0
-        group.append(value)
-        size += len(value)
+        for value in values:
+            if group and (len(group) >= _BATCH_RECORDS or size + len(value) > _BATCH_BYTES):
+                yield group
+                group, size = [], 0
+            group.append(value)
+            size += len(value)
+        yield None
     if group:
         yield group
 

@@ -21,6 +21,7 @@ from metadata_log.image.errors import UnwritableMetadataError
 from metadata_log.image.features import METADATA_VERSION
 from metadata_log.image.image import MetadataImage
 from metadata_log.image.known_partitions import Replayable
+from metadata_log.image.partition_values import PartitionValues
 from metadata_log.image.to_records import (
     partition_record,
     register_broker_record,
@@ -42,6 +43,7 @@ from metadata_log.records import (
     RegisterControllerRecord,
     TopicRecord,
     UserScramCredentialRecord,
+    encode_record,
 )
 from metadata_log.records.levels import is_writable, write_version
 
@@ -73,22 +75,48 @@ def records_of(image: MetadataImage) -> Iterator[RecordAndVersion]:
     Raises:
         UnwritableMetadataError: when there is no metadata.version yet, or the image holds what its level cannot say.
     """
-    return (record for record in records_with_pauses(image) if record is not None)
+    level = _level_of(image)
+    yield from _before_topics(image, level)
+    yield from _topics(image, level)
+    yield from _after_topics(image, level)
 
 
-def records_with_pauses(image: MetadataImage) -> Iterator[RecordAndVersion | None]:
-    """`records_of` for whoever has other things to do meanwhile: the image is immutable, newer ones may be made between
-    any two. None stands where a step took as long as some hundred records do (sorting a part of the topics' names).
+def values_in_slices(image: MetadataImage, records: int) -> Iterator[list[bytes]]:
+    """The same as values, so many `records` to a slice, for whoever has other things to do meanwhile: the image is
+    immutable, newer ones may be made between any two. Fewer, or none, stand where something else took as long (sorting
+    a part of the topics' names).
 
     Raises:
         UnwritableMetadataError: as `records_of`.
     """
+    level = _level_of(image)
+    yield from _in_slices(_encoded(_before_topics(image, level)), records)
+    yield from _topic_values(image, level, records)
+    yield from _in_slices(_encoded(_after_topics(image, level)), records)
+
+
+def _level_of(image: MetadataImage) -> int:
     level = image.features.metadata_version
     if level is None:
         raise UnwritableMetadataError("there is no metadata.version yet: the log has not been bootstrapped")
+    return level
+
+
+def _encoded(records: Iterable[RecordAndVersion]) -> Iterator[bytes]:
+    return (encode_record(record, version) for record, version in records)
+
+
+def _in_slices(values: Iterator[bytes], size: int) -> Iterator[list[bytes]]:
+    while values_of_one := list(islice(values, size)):
+        yield values_of_one
+
+
+def _before_topics(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
     yield from _features(image, level)
     yield from _nodes(image, level)
-    yield from _topics(image, level)
+
+
+def _after_topics(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
     yield from _configs(image)
     yield from _client_quotas(image)
     if image.producer_ids.next_producer_id >= 0:
@@ -112,19 +140,37 @@ def _nodes(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
         yield register_controller_record(controller), write_version(RegisterControllerRecord, level)
 
 
-def _topics(image: MetadataImage, level: int) -> Iterator[RecordAndVersion | None]:
+def _topics(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
     by_id, by_name = image.topics.by_id, image.topics.by_name
     version = write_version(PartitionRecord, level)
     with_elr = image.features.elr_enabled
+    for name in sorted(by_name):
+        topic_id = by_name[name]
+        yield TopicRecord(name=name, topic_id=topic_id), 0
+        for partition in by_id[topic_id].partitions:
+            yield partition_record(topic_id, partition, level, with_elr=with_elr), version
+
+
+def _topic_values(image: MetadataImage, level: int, size: int) -> Iterator[list[bytes]]:
+    """`_topics` as values, in slices."""
+    by_id, by_name = image.topics.by_id, image.topics.by_name
+    partition_values = PartitionValues(level, with_elr=image.features.elr_enabled)
+    values: list[bytes] = []
     for name in _sorted_in_steps(by_name):
         if name is None:
-            yield None
+            yield []
             continue
+        if len(values) >= size:
+            yield values
+            values = []
         topic_id = by_name[name]
-        topic = by_id[topic_id]
-        yield TopicRecord(name=name, topic_id=topic_id), 0
-        for partition in topic.partitions:
-            yield partition_record(topic_id, partition, level, with_elr=with_elr), version
+        values.append(encode_record(TopicRecord(name=name, topic_id=topic_id), 0))
+        for partition in by_id[topic_id].partitions:
+            if len(values) >= size:
+                yield values
+                values = []
+            values.append(partition_values.of(topic_id, partition))
+    yield values
 
 
 def _sorted_in_steps(names: Iterable[str]) -> Iterator[str | None]:

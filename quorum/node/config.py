@@ -50,6 +50,7 @@ _WEEK_MS: Final = 7 * 24 * 3600 * 1000
 _LARGEST_TOKEN_MS: Final = 10**14
 """Three thousand years: what ends later has no date."""
 _LARGEST_PIECE: Final = 8 << 20
+_BYTES_BETWEEN_SNAPSHOTS: Final = "metadata.log.max.record.bytes.between.snapshots"
 _SNAPSHOT_FIELDS: Final = ("max_new_record_bytes", "max_interval_ms", "retention_bytes", "retention_ms")
 _TOKEN_FIELDS: Final = ("max_lifetime_ms", "expiry_time_ms", "expiry_check_interval_ms")
 _RAFT_FIELDS: Final = (
@@ -94,9 +95,7 @@ KEYS: Final[Mapping[str, Key]] = {
         field="internal_segment_bytes", parse=optional_integer(200, _LARGEST_INT32), default=""
     ),
     "metadata.log.segment.ms": Key(field="segment_ms", parse=integer(1, _LARGEST_MS), default=str(_WEEK_MS)),
-    "metadata.log.max.record.bytes.between.snapshots": Key(
-        field="max_new_record_bytes", parse=integer(1, _LARGEST_MS), default=str(20 << 20)
-    ),
+    _BYTES_BETWEEN_SNAPSHOTS: Key(field="max_new_record_bytes", parse=integer(1, _LARGEST_MS), default=str(20 << 20)),
     "metadata.log.max.snapshot.interval.ms": Key(
         field="max_interval_ms", parse=integer(0, _LARGEST_MS), default=str(3600 * 1000)
     ),
@@ -296,7 +295,9 @@ def _assembled(values: dict[str, Any]) -> NodeConfig:
             "raft": RaftConfig(**raft, fetch_max_wait_ms=min(_FETCH_MAX_WAIT_MS, raft["fetch_timeout_ms"] // 2)),
             "log": log,
             "tokens": TokenSettings(secret_key=secret_key.encode(), **tokens) if secret_key else None,
-            "snapshots": SnapshotConfig(**snapshots),
+            "snapshots": SnapshotConfig(
+                **snapshots, or_as_the_newest=values["settings"][_BYTES_BETWEEN_SNAPSHOTS].value is None
+            ),
             "rack": values["rack"] or None,
             "metadata_log_dir": values["metadata_log_dir"] or values["log_dirs"][0],
             "bootstrap_servers": values["bootstrap_servers"]

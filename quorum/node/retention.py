@@ -23,6 +23,9 @@ class SnapshotConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     max_new_record_bytes: int = 20 * 1024 * 1024
     """A snapshot is due once so much of the log has been replayed since the last
     (`metadata.log.max.record.bytes.between.snapshots`)."""
+    or_as_the_newest: bool = False
+    """And no earlier than so much as the newest snapshot has bytes. Where nobody has chosen a number: no more is then
+    written in snapshots than to the log, however large the image is."""
     max_interval_ms: int = 3_600_000
     """Or once there is anything new and so much time has passed (`metadata.log.max.snapshot.interval.ms`); 0: never."""
     retention_bytes: int = 100 * 1024 * 1024
@@ -32,6 +35,12 @@ class SnapshotConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     settle_ms: int = 5_000
     """A node that is behind with it at its start takes none for so long: others wait for the node then, and in a
     cluster that starts anew each controller would write all that it has just read."""
+
+
+def bytes_between(config: SnapshotConfig, held: Sequence[HeldCheckpoint]) -> int:
+    """How much of the log is replayed between the newest of `held` and the next snapshot."""
+    newest = held[-1].size if held and config.or_as_the_newest else 0
+    return max(config.max_new_record_bytes, newest)
 
 
 def choose_start(

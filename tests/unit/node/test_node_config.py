@@ -46,6 +46,13 @@ def test_defaults_are_kafkas() -> None:
     assert config.http_listener is None
 
 
+def test_a_number_of_bytes_between_snapshots_is_kept_to_where_it_is_given() -> None:
+    default, given = controller().snapshots, controller(metadata_log_max_record_bytes_between_snapshots="20971520")
+    assert default.max_new_record_bytes == given.snapshots.max_new_record_bytes == 20 * 1024 * 1024
+    assert default.or_as_the_newest
+    assert not given.snapshots.or_as_the_newest
+
+
 def test_a_brokers_directories_and_servers() -> None:
     config = config_of(BROKER)
     assert config.log_dirs == ("/a", "/b")

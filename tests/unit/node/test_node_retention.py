@@ -6,7 +6,7 @@ import pytest
 
 from metadata_log.loaded_snapshot import HeldCheckpoint
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from quorum.node.retention import SnapshotConfig, choose_start
+from quorum.node.retention import SnapshotConfig, bytes_between, choose_start
 
 
 def _held(*offsets: int, size: int = 100) -> list[HeldCheckpoint]:
@@ -42,3 +42,15 @@ def test_where_the_log_begins(
         _held(*offsets), lambda start: 1000 - max(10, start), config, start_offset=Offset(0), now_ms=1000
     )
     assert (None if begin is None else begin.end.offset) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "or_as_the_newest", "expected"),
+    [(None, True, 1000), (999, True, 1000), (1001, True, 1001), (1001, False, 1000)],
+)
+def test_how_much_of_the_log_is_replayed_between_two_snapshots(
+    size: int | None, or_as_the_newest: bool, expected: int
+) -> None:
+    config = SnapshotConfig(max_new_record_bytes=1000, or_as_the_newest=or_as_the_newest)
+    held = [] if size is None else [*_held(10, size=5000), *_held(20, size=size)]
+    assert bytes_between(config, held) == expected

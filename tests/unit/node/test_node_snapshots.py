@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 
@@ -101,6 +102,28 @@ def test_a_snapshot_is_what_the_log_says_at_its_end() -> None:
                 loaded = load_snapshot(node.files, f"{DIRECTORY}/{checkpoint_name(end)}", end)
                 assert loaded.image == replayer.image
         assert not ends
+
+
+def test_a_large_image_is_written_no_more_often_than_as_much_is_new() -> None:
+    """The log grows by less than the newest snapshot has between two of them only where a number was given."""
+
+    def least_between(*, or_as_the_newest: bool) -> float:
+        config = SnapshotConfig(
+            max_new_record_bytes=500, or_as_the_newest=or_as_the_newest, retention_bytes=-1, retention_ms=-1
+        )
+        cluster = _cluster(snapshots=config)
+        for n in range(60):
+            _create(cluster, f"topic-{n}")
+        _settle(cluster)
+        node = cluster.nodes[0]
+        held, log = node.executor.snapshots.held, node.executor.log
+        assert len(held) > 3
+        return min(
+            (log.size_from(old.end.offset) - log.size_from(new.end.offset)) / old.size for old, new in pairwise(held)
+        )
+
+    assert least_between(or_as_the_newest=True) >= 1.0
+    assert least_between(or_as_the_newest=False) < 0.5
 
 
 def test_a_node_that_has_just_started_takes_none_for_a_while() -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from metadata_log.ids import id_text
 from metadata_log.image import MetadataImage, image_of_checkpoint, records_of
-from metadata_log.records import MetadataRecord, RegisterBrokerRecord, RegisterControllerRecord
+from metadata_log.image.checkpoint import values_in_slices
+from metadata_log.records import MetadataRecord, RegisterBrokerRecord, RegisterControllerRecord, encode_record
 from tests.support.image_logs import (
     FIXTURES,
     checkpoints,
@@ -76,6 +77,16 @@ def test_an_image_survives_its_own_checkpoint(directory: Path) -> None:
     again = _reread(image)
     assert again == image
     assert list(records_of(again)) == list(records_of(image))
+
+
+@pytest.mark.parametrize("directory", LOGS, ids=directory_id)
+@pytest.mark.parametrize("size", [1, 7, 200])
+def test_values_in_slices_are_those_of_the_records(directory: Path, size: int) -> None:
+    image = final_image(directory)
+    slices = list(values_in_slices(image, size))
+    assert max(map(len, slices)) <= size
+    written = [encode_record(record, version) for record, version in records_of(image)]
+    assert [value for values in slices for value in values] == written
 
 
 @pytest.mark.parametrize("path", SHELL_TREES, ids=lambda path: "-".join(path.relative_to(FIXTURES).parts))

@@ -19,6 +19,7 @@ from metadata_log.image import (
     image_of_checkpoint,
     records_of,
 )
+from metadata_log.image.checkpoint import values_in_slices
 from metadata_log.image.hash import image_hash
 from metadata_log.records import (
     AbortTransactionRecord,
@@ -179,6 +180,7 @@ def test_a_checkpoint_loses_nothing_through_its_bytes(log: list[MetadataRecord])
     if not image.features.elr_enabled:
         image = image_of(ClearElrRecord(topic_name=""), base=image)
     written = [encode_record(record, version) for record, version in records_of(image)]
+    assert [value for values in values_in_slices(image, 3) for value in values] == written
     for record, version in records_of(image):
         assert version == write_version(type(record), 30)
     again = image_of_checkpoint(
