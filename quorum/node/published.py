@@ -49,6 +49,7 @@ class Published:
         self._buffer = b""
         self._position = 0
         self._is_reading = False
+        self._replaced: MetadataImage | None = None
 
     @property
     def image(self) -> MetadataImage:
@@ -74,6 +75,12 @@ class Published:
     def remember(self, replayer: Replayer) -> None:
         """As leader: the outcome of a batch that was appended, to be published once it is committed."""
         self._remembered.append(replayer)
+
+    def let_go(self) -> None:
+        """Give back the memory of the image before the one that was remembered; called when nobody waits. A batch of a
+        hundred topics replaces hundreds of the maps' nodes, each with dozens of entries: 0.3 ms, for which the batch's
+        own answers would wait."""
+        self._replaced = None
 
     def forget(self) -> None:
         """Leadership is lost, or the log was cut: what was appended may not stay."""
@@ -132,6 +139,7 @@ class Published:
 
     def _publish_remembered(self) -> None:
         before, changes = self.replayer.image, []
+        self._replaced = before
         while self._remembered and self._remembered[0].end.offset <= self.high_watermark:
             self.replayer = self._remembered.popleft()
             changes.append(self.replayer.changes)
