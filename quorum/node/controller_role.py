@@ -270,6 +270,8 @@ class ControllerRole:
         )
         if result.records or offset > self._executor.image.offset_and_epoch.offset:
             self._commits.add(answer)
+            if call.prepare is not None:
+                call.prepare(result.response)
         elif answer.token is not None:
             self._unproven.add(_unproven(answer, answer.token))
         else:

@@ -158,6 +158,9 @@ class ClientCall(msgspec.Struct, frozen=True, kw_only=True):
     at_least_offset: Offset = NO_OFFSET
     """A read may be answered by any replica whose published image reaches this far; -1 asks for a linearizable answer,
     which a leader gives that has proven that it leads (DESIGN 15)."""
+    prepare: Callable[[object], None] | None = None
+    """Told of the response that `respond` will get once its records are committed: meanwhile there is time to put the
+    message together. It may not come, or another may."""
 
 
 # --- disk

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import grpc
+import msgspec
 import pytest
 
 from kraft.v1 import access_pb2, admin_pb2, controller_pb2_grpc, quorum_pb2, quorum_pb2_grpc
@@ -20,7 +21,7 @@ from quorum.errors import Error
 from quorum.node.ports import ClientAnswer, ClientCall
 from quorum.server.grpc import session as session_door
 from quorum.transport.channel import open_channel
-from quorum.transport.convert.calls import KINDS
+from quorum.transport.convert.calls import KIND_BY_NAME, KINDS
 from tests.support.loop import run, until
 from tests.support.scripted_node import ScriptedNode, served
 
@@ -101,6 +102,51 @@ class TestSession:
                 assert [answer.request_id for answer in message.answers] == list(range(100))
 
         run(main())
+
+    @pytest.mark.parametrize("becomes_true", [True, False])
+    def test_a_large_answer_is_put_together_while_its_commit_is_awaited(
+        self, becomes_true: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made: list[object] = []
+        kind = KIND_BY_NAME["create_topics"]
+
+        def response_to(response: object) -> object:
+            made.append(response)
+            return kind.response_to(response)
+
+        noted = msgspec.structs.replace(kind, response_to=response_to)
+        monkeypatch.setattr(session_door, "kind_in", lambda call: noted)
+        names = [f"t{number}" for number in range(100)]
+
+        async def main() -> pb.Answer:
+            node = ScriptedNode()
+            async with _session(node) as session:
+                topics = [pb.CreatableTopic(name=name) for name in names]
+                await session.write(
+                    pb.SessionRequest(calls=[pb.Call(request_id=7, create_topics={"topics": topics}), _create(8)])
+                )
+                await until(lambda: len(node.calls) == 2, what="the calls at the node")
+                large, small = node.calls
+                assert large.prepare is not None
+                assert small.prepare is not None
+                expected = _created(large)
+                large.prepare(expected.response)
+                small.prepare(_created(small).response)
+                assert not made
+                await until(lambda: bool(made), what="the message of the large one")
+                lost = ClientAnswer(error=Error.REQUEST_TIMED_OUT, message="not seen committed")
+                large.respond(expected if becomes_true else lost)
+                (answer,) = await _answers(session, 1)
+            assert made == [expected.response]
+            return answer
+
+        answer = run(main())
+        assert answer.request_id == 7
+        outcome, told = answer.create_topics.outcome, [topic.name for topic in answer.create_topics.topics]
+        if becomes_true:
+            assert (outcome.error_code, outcome.image_offset, told) == (Error.NONE, 9, names)
+        else:
+            assert (outcome.error_code, told) == (Error.REQUEST_TIMED_OUT, [])
 
     def test_the_context_tells_who_asks_where_and_until_when(self) -> None:
         async def main() -> None:

@@ -11,7 +11,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
+
+import msgspec
 
 from kraft.v1 import controller_pb2
 from quorum.errors import Error
@@ -32,6 +34,8 @@ MAX_IN_FLIGHT: Final = 8_192
 """Calls unanswered on one Session; its reader waits while there are as many, but finishes the message it is at."""
 MAX_CALLS_A_MESSAGE: Final = 8_192
 """One more in a message is refused."""
+_WORTH_PREPARING: Final = 20
+"""Topics and the like in an answer from which on its message is made while its records are on their way to a commit."""
 
 
 class SessionContext(Protocol):
@@ -44,6 +48,27 @@ class SessionContext(Protocol):
         """Send; returns when the connection has taken it."""
 
 
+class _Reply(msgspec.Struct, kw_only=True):
+    """What is known of an answer before it comes."""
+
+    request_id: int
+    kind: Kind | None = None
+    response: object = None
+    """Expected."""
+    message: Any = None
+    """Made of it."""
+
+    def prepare(self, response: object) -> None:
+        """Not in this turn, nor before what the turn has left to be sent: the loop's second round from now."""
+        if weight_of(response) >= _WORTH_PREPARING:
+            loop = asyncio.get_running_loop()
+            loop.call_soon(loop.call_soon, self._make, response)
+
+    def _make(self, response: object) -> None:
+        if self.kind is not None:
+            self.response, self.message = response, self.kind.response_to(response)
+
+
 class Session:
     """Serves one stream until the client ends it, or is gone (then `serve` is cancelled)."""
 
@@ -54,7 +79,7 @@ class Session:
         self._node = node
         self._caller = caller
         self._max_in_flight = max_in_flight
-        self._answers: deque[tuple[int, Kind | None, ClientAnswer]] = deque()
+        self._answers: deque[tuple[_Reply, ClientAnswer]] = deque()
         self._in_flight = 0
         self._has_answers = asyncio.Event()
         self._has_changed = asyncio.Event()
@@ -92,31 +117,36 @@ class Session:
             await self._has_changed.wait()
 
     def _take(self, call: controller_pb2.Call, *, is_too_many: bool) -> None:
-        request_id = call.request_id
+        reply = _Reply(request_id=call.request_id)
         self._in_flight += 1
-        kind: Kind | None = None
         try:
-            kind = kind_in(call)
+            reply.kind = kind = kind_in(call)
             if is_too_many:
                 raise BadMessage(Error.THROTTLING_QUOTA_EXCEEDED, f"a message may hold {MAX_CALLS_A_MESSAGE} calls")
             message = getattr(call, kind.name)
             request = kind.request_from(message)
             at_least_offset = at_least_offset_in(message)
         except BadMessage as bad:
-            self._answer(request_id, kind, ClientAnswer(error=bad.error, message=bad.why))
+            self._answer(reply, ClientAnswer(error=bad.error, message=bad.why))
             return
         context = self._caller.context(self._node.now_ms(), timeout_of(request, call.timeout_ms))
 
         def respond(answer: ClientAnswer) -> None:
-            self._answer(request_id, kind, answer)
+            self._answer(reply, answer)
 
         self._node.client_request(
-            ClientCall(request=request, context=context, respond=respond, at_least_offset=at_least_offset)
+            ClientCall(
+                request=request,
+                context=context,
+                respond=respond,
+                at_least_offset=at_least_offset,
+                prepare=reply.prepare,
+            )
         )
 
-    def _answer(self, request_id: int, kind: Kind | None, answer: ClientAnswer) -> None:
+    def _answer(self, reply: _Reply, answer: ClientAnswer) -> None:
         if not self._is_over:
-            self._answers.append((request_id, kind, answer))
+            self._answers.append((reply, answer))
             self._has_answers.set()
 
     async def _write(self) -> None:
@@ -131,13 +161,13 @@ class Session:
         answers: list[controller_pb2.Answer] = []
         weight = 0
         while self._answers and weight < PART_WEIGHT:
-            request_id, kind, answer = self._answers[0]
+            reply, answer = self._answers[0]
             adds = weight_of(answer.response)
             if adds > PART_WEIGHT:
                 break
             self._answers.popleft()
             weight += adds
-            answers.append(_message_of(request_id, kind, answer))
+            answers.append(_message_of(reply, answer))
         if answers:
             await self._context.write(controller_pb2.SessionResponse(answers=answers))
         else:
@@ -146,12 +176,15 @@ class Session:
         self._in_flight -= len(answers)
         self._has_changed.set()
 
-    async def _write_parts(self, request_id: int, kind: Kind | None, answer: ClientAnswer) -> None:
+    async def _write_parts(self, reply: _Reply, answer: ClientAnswer) -> None:
         for part, has_more in parts_of(answer):
-            message = _message_of(request_id, kind, part)
+            message = _message_of(reply, part)
             message.has_more = has_more
             await self._context.write(controller_pb2.SessionResponse(answers=[message]))
 
 
-def _message_of(request_id: int, kind: Kind | None, answer: ClientAnswer) -> controller_pb2.Answer:
-    return unknown_answer_to(request_id, answer) if kind is None else answer_to(request_id, kind, answer)
+def _message_of(reply: _Reply, answer: ClientAnswer) -> controller_pb2.Answer:
+    if reply.kind is None:
+        return unknown_answer_to(reply.request_id, answer)
+    prepared = reply.message if answer.response is reply.response else None
+    return answer_to(reply.request_id, reply.kind, answer, prepared)

@@ -128,9 +128,11 @@ def kind_in(call: pb.Call) -> Kind:
     return KIND_BY_NAME[name]
 
 
-def response_to(kind: Kind, answer: ClientAnswer) -> Any:
-    """The answer on the wire, with its outcome."""
-    message = kind.response_message() if answer.response is None else kind.response_to(answer.response)
+def response_to(kind: Kind, answer: ClientAnswer, prepared: Any = None) -> Any:
+    """The answer on the wire, with its outcome; `prepared`: what `kind` made of its response already."""
+    message = prepared
+    if message is None:
+        message = kind.response_message() if answer.response is None else kind.response_to(answer.response)
     set_outcome(message.outcome, answer)
     return message
 
@@ -148,9 +150,9 @@ def set_outcome(outcome: common_pb2.Outcome, answer: ClientAnswer) -> None:
             outcome.error_message = answer.message
 
 
-def answer_to(request_id: int, kind: Kind, answer: ClientAnswer) -> pb.Answer:
-    """The answer as one of a Session."""
-    fields: dict[str, Any] = {kind.name: response_to(kind, answer)}
+def answer_to(request_id: int, kind: Kind, answer: ClientAnswer, prepared: Any = None) -> pb.Answer:
+    """The answer as one of a Session; for `prepared` see `response_to`."""
+    fields: dict[str, Any] = {kind.name: response_to(kind, answer, prepared)}
     return pb.Answer(request_id=request_id, **fields)
 
 

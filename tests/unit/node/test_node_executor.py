@@ -120,6 +120,19 @@ def test_requests_of_one_turn_share_a_batch() -> None:
     assert {answer.error for answer in answers} == {Error.NONE}
 
 
+def test_whoever_waits_for_a_commit_is_told_at_once_what_is_to_become_true() -> None:
+    cluster, leader = _started()
+    _settle(cluster)
+    expected: list[object] = []
+    answers: list[ClientAnswer] = []
+    request, context = create_request("t"), RequestContext()
+    leader.turn([ClientCall(request=request, context=context, respond=answers.append, prepare=expected.append)])
+    assert len(expected) == 1
+    assert not answers
+    cluster.run_until(lambda: bool(answers))
+    assert [answer.response for answer in answers] == expected
+
+
 def test_requests_that_come_while_a_batch_is_on_its_way_share_the_next_one() -> None:
     cluster, leader = _started()
     _settle(cluster)
