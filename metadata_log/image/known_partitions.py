@@ -18,10 +18,9 @@ from metadata_log.image.errors import ImpossibleRecordError
 from metadata_log.image.topics import PartitionImage
 from metadata_log.image.topics_builder import partition_of
 from metadata_log.records import MetadataRecord, PartitionRecord, decode_record
+from metadata_log.records.alike import TOPIC_ID_AT, TOPIC_ID_END
 
 _FRAME: Final = bytes((1, PartitionRecord.API_KEY))
-ID_AT, ID_END = 7, 23
-"""Where the topic's id stands in every version: frame, version, partition id, topic id, and all the rest."""
 _MOST: Final = 1 << 14
 """Bounds the table. When it is full it starts anew."""
 
@@ -47,18 +46,18 @@ def read_for_replay(value: bytes) -> Replayable:
     """
     if value[:2] != _FRAME:
         return decode_record(value)
-    partition = _known.get(value[2:ID_AT] + value[ID_END:])
+    partition = _known.get(value[2:TOPIC_ID_AT] + value[TOPIC_ID_END:])
     if partition is None:
         record = decode_record(value)
         return for_replay(record, value)
-    return KnownPartition(topic_id=TopicId(value[ID_AT:ID_END]), partition=partition)
+    return KnownPartition(topic_id=TopicId(value[TOPIC_ID_AT:TOPIC_ID_END]), partition=partition)
 
 
 def for_replay(record: MetadataRecord, value: bytes) -> Replayable:
     """The same for whoever has the record already; `value` is what it was encoded to."""
     if type(record) is not PartitionRecord or value[:2] != _FRAME:
         return record
-    described = value[2:ID_AT] + value[ID_END:]
+    described = value[2:TOPIC_ID_AT] + value[TOPIC_ID_END:]
     partition = _known.get(described)
     if partition is None:
         try:

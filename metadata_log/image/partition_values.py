@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from metadata_log.ids import ZERO_TOPIC_ID, TopicId
-from metadata_log.image.known_partitions import ID_AT, ID_END
 from metadata_log.image.to_records import partition_record
 from metadata_log.image.topics import PartitionImage
 from metadata_log.records import PartitionRecord, encode_record
+from metadata_log.records.alike import TOPIC_ID_AT, TOPIC_ID_END
 from metadata_log.records.levels import write_version
 
 _MOST: Final = 1 << 14
@@ -47,5 +47,5 @@ class PartitionValues:
         value = encode_record(record, self._version)
         if len(self._around_ids) >= _MOST:
             self._around_ids.clear()
-        around = self._around_ids[id(partition)] = (value[:ID_AT], value[ID_END:], partition)
+        around = self._around_ids[id(partition)] = (value[:TOPIC_ID_AT], value[TOPIC_ID_END:], partition)
         return around

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from metadata_log.batch import parse_header
 from metadata_log.errors import InvariantViolation
@@ -16,7 +17,8 @@ from metadata_log.image import METADATA_VERSION, MetadataImage, ReplayError
 from metadata_log.image.known_partitions import Replayable, for_replay
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.records import FeatureLevelRecord, MetadataRecord, encode_record, write_version
+from metadata_log.records import FeatureLevelRecord, MetadataRecord, PartitionRecord, encode_record, write_version
+from metadata_log.records.alike import PartitionEncoder
 from quorum.raft.ready import AppendBatches
 
 _RECORD_OVERHEAD: Final = 24
@@ -55,7 +57,7 @@ class Tail:
         self._appended: deque[Offset] = deque()
         self._appended_end = replayer.end.offset
         self._level: int | None = None
-        self._versions: dict[type[MetadataRecord], int] = {}
+        self._encoders: dict[type[MetadataRecord], Callable[[Any], bytes]] = {}
 
     @property
     def image(self) -> MetadataImage:
@@ -170,16 +172,21 @@ class Tail:
         if level is None:
             level = _first_level(records)
         if level != self._level:
-            self._level, self._versions = level, {}
-        versions = self._versions
+            self._level, self._encoders = level, {}
+        encoders = self._encoders
         values = []
         for record in records:
             kind = type(record)
-            version = versions.get(kind)
-            if version is None:
-                version = versions[kind] = write_version(kind, level)
-            values.append(encode_record(record, version))
+            encode = encoders.get(kind)
+            if encode is None:
+                encode = encoders[kind] = _encoder(kind, level)
+            values.append(encode(record))
         return values
+
+
+def _encoder(kind: type[MetadataRecord], level: int) -> Callable[[Any], bytes]:
+    version = write_version(kind, level)
+    return PartitionEncoder(version).encode if kind is PartitionRecord else partial(encode_record, version=version)
 
 
 def _first_level(records: Sequence[MetadataRecord]) -> int:
