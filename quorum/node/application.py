@@ -22,8 +22,12 @@ class Application(Protocol):
     def waiting(self) -> int:
         """How many answers wait."""
 
+    @property
+    def backlog(self) -> int:
+        """How many requests were left for the next turn."""
+
     def on_turn(self, calls: list[ClientCall]) -> None:
-        """The last step of a turn: its clients' requests, timers, activation. May propose."""
+        """The last step of a turn: its clients' requests, as far as there is time, timers, activation. May propose."""
 
     def before_voter_change(self) -> None:
         """The core may append a control batch next: what is staged for the log's end has to be proposed first."""
@@ -46,6 +50,9 @@ class Application(Protocol):
 
     def on_read_barrier_refused(self) -> None:
         """It does not lead. Must not propose."""
+
+    def refuse_all(self, why: str) -> None:
+        """There is no next turn: tell whoever waits for one."""
 
     def next_deadline_ms(self) -> int | None:
         """When `on_turn` must be called at the latest; monotonic ms."""

@@ -26,6 +26,7 @@ from quorum.controller.machine import ControllerMachine
 from quorum.controller.requests import RegisterBroker, RegisterBrokerResponse, RegisterController
 from quorum.controller.result import ControllerResult
 from quorum.errors import Error
+from quorum.node.backlog import Backlog
 from quorum.node.executor import Executor
 from quorum.node.ports import (
     ClientAnswer,
@@ -39,7 +40,7 @@ from quorum.node.purgatory import CommitPurgatory, ReadPurgatory, WaitingAnswer
 from quorum.node.reads import PROVE_NOTHING, READS, ImageReader, Read
 from quorum.node.registration import Registration
 from quorum.node.tail import Tail, TooLargeError
-from quorum.node.unproven import Unproven, UnprovenAnswers
+from quorum.node.unproven import Unproven, UnprovenAnswers, unproven_of
 from quorum.raft.deadlines import earliest
 
 
@@ -77,6 +78,7 @@ class ControllerRole:
         self._commits = CommitPurgatory()
         self._reads = ReadPurgatory()
         self._unproven = UnprovenAnswers()
+        self._backlog = Backlog(executor.ports)
         self._new_ids = self._ids()
 
     @property
@@ -89,6 +91,11 @@ class ControllerRole:
         """How many answers wait."""
         return len(self._commits) + len(self._reads) + len(self._unproven)
 
+    @property
+    def backlog(self) -> int:
+        """See `executor.Application`."""
+        return len(self._backlog)
+
     # --- called by the executor
 
     def on_turn(self, calls: list[ClientCall]) -> None:
@@ -98,8 +105,7 @@ class ControllerRole:
         if self._registration.is_due:
             own = self._registration.maybe_register(is_active=self._tail is not None)
             calls = calls if own is None else [*calls, own]
-        for call in calls:
-            self._handle(call)
+        self._work(calls)
         if self._tail is not None and self._may_append(self._tail):
             self._append(self._tail)
         token = self._unproven.take_due()
@@ -124,9 +130,9 @@ class ControllerRole:
             if answer.token is None or self._unproven.is_proven(answer.token):
                 answer.call.respond(self._answer(answer.response, answer.offset))
             else:
-                self._unproven.add(_unproven(answer, answer.token))
+                self._unproven.add(unproven_of(answer, answer.token))
         for call in self._reads.take_reached(end):
-            self._read(call)
+            self._backlog.add_read(call)
 
     def on_lost_leadership(self) -> None:
         """See `executor.Application`."""
@@ -148,7 +154,7 @@ class ControllerRole:
             if each.response is not None:
                 each.call.respond(self._answer(each.response, each.offset))
             elif offset <= self._executor.image.offset_and_epoch.offset:
-                self._read(each.call)
+                self._backlog.add_read(each.call)
             else:
                 self._reads.add(each.call, offset, each.deadline_ms)
 
@@ -161,8 +167,15 @@ class ControllerRole:
         """See `executor.Application`."""
         self._registration.on_controller_answer(answered)
 
+    def refuse_all(self, why: str) -> None:
+        """See `executor.Application`."""
+        for call in self._backlog.take_all():
+            call.respond(self._not_controller(why))
+
     def next_deadline_ms(self) -> int | None:
         """See `executor.Application`."""
+        if self._backlog:
+            return self._executor.clock.monotonic_ms
         may_append = self._tail is not None and self._may_append(self._tail)
         return earliest(
             self._commits.next_deadline_ms(),
@@ -213,6 +226,19 @@ class ControllerRole:
             yield TopicId(self._executor.ports.entropy.new_id())
 
     # --- requests
+
+    def _work(self, calls: list[ClientCall]) -> None:
+        """What there is time for in this turn, what earlier ones have left before what is new."""
+        for call in self._backlog.take_expired(self._executor.clock.monotonic_ms):
+            call.respond(
+                self._executor.leader_hint(Error.REQUEST_TIMED_OUT, "its turn did not come in time: nothing was done")
+            )
+        self._backlog.add(calls)
+        for call, is_due in self._backlog.take():
+            if is_due:
+                self._read(call)
+            else:
+                self._handle(call)
 
     def _handle(self, call: ClientCall) -> None:
         if type(call.request) in READS:
@@ -273,7 +299,7 @@ class ControllerRole:
             if call.prepare is not None:
                 call.prepare(result.response)
         elif answer.token is not None:
-            self._unproven.add(_unproven(answer, answer.token))
+            self._unproven.add(unproven_of(answer, answer.token))
         else:
             call.respond(self._answer(result.response, offset))
 
@@ -369,13 +395,3 @@ class ControllerRole:
         return self._executor.leader_hint(
             Error.THROTTLING_QUOTA_EXCEEDED, "too many requests wait for their answer here: try again later"
         )
-
-
-def _unproven(answer: WaitingAnswer, token: int) -> Unproven:
-    return Unproven(
-        call=answer.call,
-        token=token,
-        deadline_ms=answer.deadline_ms,
-        response=answer.response,
-        offset=answer.offset,
-    )

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 _NS_PER_MS: Final = 1_000_000
 _MS_PER_S: Final = 1000
+_STOPPING: Final = "this node is stopping"
 
 
 class DriverConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,8 +139,8 @@ class Driver:
     def client_request(self, call: ClientCall) -> None:
         """See `ports.Doors`."""
         if self._is_over:
-            self._refuse(call, Error.NOT_CONTROLLER, "this node is stopping")
-        elif len(self._inbox) >= self._bounds.max_queued:
+            self._refuse(call, Error.NOT_CONTROLLER, _STOPPING)
+        elif self._queued >= self._bounds.max_queued:
             self._refuse(call, Error.THROTTLING_QUOTA_EXCEEDED, "too many requests are queued here: try again later")
         else:
             self._post(call)
@@ -214,7 +215,7 @@ class Driver:
             heard_age_ms=heard_age_ms(executor, clock.monotonic_ms, clock.wall_ms),
             fetch_timeout_ms=self._config.raft.fetch_timeout_ms,
             disk_stalled_ms=int(self._disk.stats.stalled_seconds() * _MS_PER_S),
-            queued=len(self._inbox),
+            queued=self._queued,
             waiting_answers=executor.waiting_answers,
             failure=None if executor.failure is None else str(executor.failure),
             snapshot_end_offset=Offset(-1) if held is None else held.end.offset,
@@ -226,6 +227,11 @@ class Driver:
             longest_turn_seconds=self._longest_turn_ns / 1e9,
             events=self._events,
         )
+
+    @property
+    def _queued(self) -> int:
+        application = self.executor.application
+        return len(self._inbox) + (0 if application is None else application.backlog)
 
     @property
     def _running_loop(self) -> asyncio.AbstractEventLoop:
@@ -294,8 +300,10 @@ class Driver:
         if not is_clean:
             self._opened.abandon()
             return
+        if self.executor.application is not None:
+            self.executor.application.refuse_all(_STOPPING)
         for event in self._inbox:
             if isinstance(event, ClientCall):
-                self._refuse(event, Error.NOT_CONTROLLER, "this node is stopping")
+                self._refuse(event, Error.NOT_CONTROLLER, _STOPPING)
         self._inbox.clear()
         self._opened.close()

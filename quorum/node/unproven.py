@@ -14,6 +14,7 @@ import msgspec
 
 from metadata_log.offsets import Offset
 from quorum.node.ports import ClientCall
+from quorum.node.purgatory import WaitingAnswer
 
 
 class Unproven(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +26,17 @@ class Unproven(msgspec.Struct, frozen=True, kw_only=True):
     deadline_ms: int
     response: object | None = None
     offset: Offset = Offset(0)
+
+
+def unproven_of(answer: WaitingAnswer, token: int) -> Unproven:
+    """An answer that is true, as far as its offset goes, and waits for that barrier."""
+    return Unproven(
+        call=answer.call,
+        token=token,
+        deadline_ms=answer.deadline_ms,
+        response=answer.response,
+        offset=answer.offset,
+    )
 
 
 class UnprovenAnswers:

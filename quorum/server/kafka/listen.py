@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -18,6 +19,7 @@ from quorum.node.listeners import cannot_listen
 from quorum.node.ports import NodeEvent, RoleChanged
 from quorum.server.kafka.bounds import Bounds, Limits, limits_of_this_process
 from quorum.server.kafka.connection import Connection, GiveUp
+from quorum.server.kafka.large import AT_ONCE_BYTES, LargeRequests
 from quorum.server.node import Caller, Node
 from quorum.transport.misdirected import refusal
 
@@ -55,6 +57,7 @@ class KafkaDoor:
         self._apis: Apis | None = None
         self._loading: asyncio.Task[None] | None = None
         self._waiting: dict[Connection, None] = {}
+        self._large = LargeRequests()
         self._logged_at_s = -_LOG_EVERY_S
         self._not_logged = 0
         self._server: asyncio.Server
@@ -125,7 +128,9 @@ class KafkaDoor:
         """Answer a request, or close its connection; returns what to call when nobody waits for the answer any more."""
         if self._apis is None:
             raise RuntimeError("a request was handed in before the APIs were loaded")
-        return self._apis.serve(connection, caller, frame)
+        if len(frame) <= AT_ONCE_BYTES:
+            return self._apis.serve(connection, caller, frame)
+        return self._large.add(partial(self._serve_later, self._apis, connection, caller, frame))
 
     def on_leader(self) -> None:
         """Somebody leads: who waits for that is answered, after the turn."""
@@ -140,6 +145,16 @@ class KafkaDoor:
             return
         self._log.warning("connection closed", client=host, why=why, others=self._not_logged)
         self._logged_at_s, self._not_logged = now_s, 0
+
+    def _serve_later(self, apis: Apis, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
+        is_served = False
+        try:
+            give_up = apis.serve(connection, caller, frame)
+            is_served = True
+        finally:
+            if not is_served:  # a bug of ours, which the loop logs
+                connection.fail("its request could not be taken")
+        return give_up
 
     def _connect(self) -> Connection:
         return Connection(self, self._bounds)
