@@ -27,7 +27,7 @@ from quorum.node.controller_role import ControllerRole, RoleConfig
 from quorum.node.destinations import bootstrap_destinations
 from quorum.node.driver import Driver
 from quorum.node.executor import Executor, ExecutorConfig
-from quorum.node.interpreter import tune, without_collections
+from quorum.node.interpreter import collect_when_idle, tune, without_collections
 from quorum.node.logging import log_start
 from quorum.node.monitoring import Monitoring
 from quorum.node.notify import READY, STOPPING, notify
@@ -89,11 +89,13 @@ async def serve(config: NodeConfig, *, config_path: str = "", watcher: Watcher |
     log_start(config, opened, config_path)
     log.info("listening", listeners=[str(endpoint) for endpoint in config.listeners], grpc_port=port)
     tune()
+    collecting = asyncio.create_task(collect_when_idle(), name="collect-when-idle")
     notify(READY)
     try:
         await driver.run()
     finally:
         notify(STOPPING)
+        collecting.cancel()
         await server.stop(_STOP_GRACE_S)
         await monitoring.stop()
         await network.close()
