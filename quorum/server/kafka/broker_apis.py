@@ -11,8 +11,9 @@ from uuid import UUID
 
 from metadata_log.ids import DirectoryId, TopicId, Uuid
 from quorum.controller import requests as r
-from quorum.server.kafka.exchange import Exchange, ask_controller
+from quorum.server.kafka.exchange import Exchange, ask_controller, ask_for_frame
 from quorum.server.node import Node
+from quorum.transport.kafka.producer_ids_frame import producer_ids_frame
 from quorum.transport.kafka.voters import features_from, listeners_from
 from quorum.transport.kafka.wire import Answers, bytes_of, uuid_to
 
@@ -110,15 +111,9 @@ def _topic_id(topic: Any) -> UUID:
 
 def on_allocate_producer_ids(exchange: Exchange, node: Node) -> None:
     """A block of producer ids."""
+    correlation_id = exchange.header.correlation_id
     request = r.AllocateProducerIds(broker_id=exchange.body.broker_id, broker_epoch=exchange.body.broker_epoch)
-    ask_controller(
-        exchange,
-        node,
-        request,
-        lambda answers, said: answers.response(
-            error_code=said.error, producer_id_start=said.first_producer_id, producer_id_len=said.count
-        ),
-    )
+    ask_for_frame(exchange, node, request, lambda said: producer_ids_frame(correlation_id, said))
 
 
 def on_assign_replicas_to_dirs(exchange: Exchange, node: Node) -> None:

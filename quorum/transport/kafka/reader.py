@@ -67,6 +67,13 @@ class Cursor:
                 return value
         raise BadFrame("a length of more than five bytes")
 
+    def passes_zero(self) -> bool:
+        """Whether the next byte is zero; then it is passed. So nearly every section of tagged fields is: none."""
+        if self.at < self.end and self.data[self.at] == 0:
+            self.at += 1
+            return True
+        return False
+
     def elements(self, count: int, in_one: int = 1) -> range:
         """As many elements are to come, so many of which count as one.
 
@@ -301,6 +308,8 @@ def _one(name: str, read_field: Read) -> _Step:
 
 
 def _read_tags(cursor: Cursor, tagged: dict[int, tuple[str, Read]], values: dict[str, Any]) -> None:
+    if cursor.passes_zero():
+        return
     for _ in cursor.elements(cursor.uvarint()):
         tag, size = cursor.uvarint(), cursor.uvarint()
         known = tagged.get(tag)

@@ -107,6 +107,8 @@ def read_request(name: str, header: Header, data: bytes) -> Any:
 
 def skip_tags(cursor: Cursor) -> None:
     """The tagged fields of a header: none is known."""
+    if cursor.passes_zero():
+        return
     for _ in cursor.elements(cursor.uvarint()):
         cursor.uvarint()
         cursor.take(cursor.uvarint())
