@@ -131,7 +131,7 @@ def _for_stranger(
 ) -> Iterator[Finding]:
     """A vote for a node, or a directory of a node, that no voter set here names. Votes of static voters name none."""
     voted = state.voted_key
-    if voted is None or replica.source.node_id is None:
+    if voted is None or replica.source.node_id is None or _is_before_logs(view, state.leader_epoch):
         return
     known = frozenset[ReplicaKey]().union(*(one.report.known_voters for one in view.replicas))
     fault = _stranger(view, voted, known, was_elected=voted.node_id in elected)
@@ -150,14 +150,21 @@ def _for_stranger(
     )
 
 
+def _is_before_logs(view: QuorumView, epoch: int) -> bool:
+    """Whether no log reaches back to where that epoch begins: who voted then may be removed by what was trimmed."""
+    first = [(one.report.epochs[0], one.report.start_offset) for one in view.replicas if one.report.epochs]
+    if not first:
+        return False
+    return all(span.epoch > epoch or (span.epoch == epoch and start > 0) for span, start in first)
+
+
 def _by_stranger(
     view: QuorumView, replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
 ) -> Iterator[Finding]:
     """A vote by a node that no voter set here names. One may be asked that does not know yet that it is a voter: its
     candidate's log then says so."""
     node_id, voted = replica.source.node_id, state.voted_key
-    began = min((one.report.epochs[0].epoch for one in view.replicas if one.report.epochs), default=state.leader_epoch)
-    if node_id is None or voted is None or not view.voters or state.leader_epoch < began:
+    if node_id is None or voted is None or not view.voters or _is_before_logs(view, state.leader_epoch):
         return
     named = {int(voter) for held in elections.values() for _, election in held for voter in election.voters}
     for one in view.replicas:

@@ -14,9 +14,11 @@ import msgspec
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey
 from metadata_log.tools.agreement import ReplicaView, join_names
 from metadata_log.tools.bounds import CommittedBounds, ReplicaExtent, committed_bounds
+from metadata_log.tools.contents import voter_keys
 from metadata_log.tools.findings import Finding, Severity, finding
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify import LogReport
+from metadata_log.tools.verify_checkpoint import CheckpointReport
 from metadata_log.voters import majority_of
 
 
@@ -82,6 +84,9 @@ class QuorumView(msgspec.Struct, frozen=True, kw_only=True):
     bounds: CommittedBounds
     bare: tuple[NodeSource, ...] = ()
     """Nodes whose directories hold no metadata log."""
+    voters_before: tuple[ReplicaKey, ...] = ()
+    """The set that `voters` replaced, while nothing proves that its record is committed: then these may have committed
+    all before it."""
 
     def is_voter(self, replica: Replica) -> bool:
         """Whether it votes; a static voter is known by its node id alone."""
@@ -108,7 +113,8 @@ def view_quorum(replicas: Sequence[tuple[NodeSource, LogReport]], bare: Sequence
     labelled = _labelled(replicas)
     voters = _voters_in_force(labelled)
     bounds = committed_bounds([replica.extent for replica in labelled], voters)
-    return QuorumView(replicas=labelled, voters=voters, bounds=bounds, bare=tuple(bare))
+    before = _voters_before(labelled, bounds.lower)
+    return QuorumView(replicas=labelled, voters=voters, bounds=bounds, bare=tuple(bare), voters_before=before)
 
 
 def _labelled(replicas: Sequence[tuple[NodeSource, LogReport]]) -> tuple[Replica, ...]:
@@ -123,9 +129,31 @@ def _labelled(replicas: Sequence[tuple[NodeSource, LogReport]]) -> tuple[Replica
     )
 
 
+def _ranked(replicas: Sequence[Replica]) -> list[Replica]:
+    return sorted(replicas, key=lambda replica: (replica.report.last_epoch, replica.reach), reverse=True)
+
+
+def _voters_before(replicas: Sequence[Replica], committed: int) -> tuple[ReplicaKey, ...]:
+    """See `QuorumView.voters_before`; `committed`: up to where all is proven to be."""
+    for replica in _ranked(replicas):
+        latest = replica.report.voters
+        if latest is not None:
+            changes = (each for each in replica.report.quorum_changes if each.voters is not None)
+            earlier = [
+                *(one.voters for one in replica.report.checkpoints if one.voters and _ends_by(one, latest.offset)),
+                *(voter_keys(each.voters) for each in changes if each.voters and each.offset < latest.offset),
+            ]
+            return earlier[-1] if earlier and committed <= latest.offset else ()
+    return ()
+
+
+def _ends_by(checkpoint: CheckpointReport, offset: int) -> bool:
+    return checkpoint.end is not None and checkpoint.end.offset <= offset
+
+
 def _voters_in_force(replicas: Sequence[Replica]) -> tuple[ReplicaKey, ...]:
     """Those that the most advanced log names; else static ones; else those who elected last."""
-    ranked = sorted(replicas, key=lambda replica: (replica.report.last_epoch, replica.reach), reverse=True)
+    ranked = _ranked(replicas)
     for replica in ranked:
         if replica.report.voters is not None:
             return replica.report.voters.voters
@@ -146,16 +174,24 @@ def _is(key: ReplicaKey, voter: ReplicaKey) -> bool:
 
 def lacking_copies(view: QuorumView) -> list[Replica]:
     """The voters' copies that end before what is committed, if so many voters lack it that no majority can have it."""
-    lacking, bare = _lacking(view)
-    majority = majority_of(len(view.voters))
-    return [] if len(view.voters) - len(lacking) - len(bare) >= majority else [copy for one in lacking for copy in one]
+    lacking, _ = _lacking(view, view.voters)
+    return [copy for one in lacking for copy in one] if _is_lost(view) else []
 
 
-def _lacking(view: QuorumView) -> tuple[list[list[Replica]], list[NodeSource]]:
+def _is_lost(view: QuorumView) -> bool:
+    """Whether no majority can have all that was committed, whichever of the two sets did that."""
+    for voters in filter(None, (view.voters, view.voters_before)):
+        lacking, bare = _lacking(view, voters)
+        if len(voters) - len(lacking) - len(bare) >= majority_of(len(voters)):
+            return False
+    return True
+
+
+def _lacking(view: QuorumView, voters: Sequence[ReplicaKey]) -> tuple[list[list[Replica]], list[NodeSource]]:
     """For each voter of whose copies all end before what is committed, these; and the voters that have no log."""
     lacking: list[list[Replica]] = []
     bare: list[NodeSource] = []
-    for voter in view.voters if view.bounds.lower else ():
+    for voter in voters if view.bounds.lower else ():
         copies = [replica for replica in view.replicas if _is(replica.key, voter)]
         if copies and all(replica.reach < view.bounds.lower and not replica.report.is_unread for replica in copies):
             lacking.append(copies)
@@ -169,10 +205,10 @@ def lost_commits(view: QuorumView) -> Iterator[Finding]:
     lower, voters = view.bounds.lower, view.voters
     if not voters or not lower:
         return
-    copies, bare = _lacking(view)
+    copies, bare = _lacking(view, voters)
     lacking = [max(one, key=lambda replica: replica.reach) for one in copies]
-    majority, count = majority_of(len(voters)), len(lacking) + len(bare)
-    if len(voters) - count >= majority:
+    count = len(lacking) + len(bare)
+    if not _is_lost(view):
         return
     names = join_names([replica.label for replica in lacking] + [node.label for node in bare])
     lack = f"{names} {'lack' if count > 1 else 'lacks'} it, {count} of {len(voters)} voters"

@@ -369,10 +369,17 @@ class ChainCheck:
         self.elections.append(election)
         return election
 
+    def _was_removed(self, node_id: int) -> bool:
+        latest = () if self.voters is None else self.voters.voters
+        was, still = (any(voter.node_id == node_id for voter in each) for each in (self.known_voters, latest))
+        return was and bool(latest) and not still
+
     def _check_majority(self, election: Election, batch: LocatedBatch) -> None:
         voters, granting = set(election.voters), set(election.granting)
         who = f"node {election.leader_id} became leader of epoch {election.epoch}"
         strangers = (granting | {election.leader_id}) - voters
+        if self._was_removed(election.leader_id):
+            strangers -= {election.leader_id}  # whoever removes itself may win once more, with the others' votes
         if strangers:
             names = ", ".join(map(str, sorted(strangers)))
             meaning = f"{who}, but {names} had no vote: the voters were {', '.join(map(str, sorted(voters)))}"

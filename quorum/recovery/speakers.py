@@ -44,12 +44,17 @@ def votes_as(copy: Copy, voter: ReplicaKey) -> bool:
     return key.directory_id == voter.directory_id or not any(voter.directory_id)
 
 
-def silent_ones(copies: Sequence[Copy], voters: Sequence[ReplicaKey]) -> tuple[Silent, ...]:
-    """The copies that do not speak for their voters, in the order of the voters."""
-    by_voter = [[copy for copy in copies if votes_as(copy, voter)] for voter in voters]
-    found = [one for own in by_voter for one in _each(copies, own, by_voter)]
-    known = [one.copy for one in found]
-    return (*found, *_lacking(copies, [[copy for copy in own if copy not in known] for own in by_voter]))
+def silent_ones(copies: Sequence[Copy], *sets: Sequence[ReplicaKey]) -> tuple[Silent, ...]:
+    """The copies that do not speak for their voters, in the order of the voters: of one set, or of the latest and the
+    one before it, while it is not proven which was in force."""
+    by_set = [[[copy for copy in copies if votes_as(copy, voter)] for voter in voters] for voters in sets]
+    found: dict[int, Silent] = {}
+    for by_voter in by_set:
+        for one in (one for own in by_voter for one in _each(copies, own, by_voter)):
+            found.setdefault(id(one.copy), one)
+    lacking = [_lacking(copies, [[copy for copy in own if id(copy) not in found] for own in each]) for each in by_set]
+    in_all = (one for key, one in lacking[0].items() if all(key in others for others in lacking))
+    return (*found.values(), *in_all)
 
 
 def _each(copies: Sequence[Copy], own: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> Iterator[Silent]:
@@ -167,8 +172,9 @@ def _is_passed_over(copies: Sequence[Copy], prover: Copy, election: Election) ->
     return 0 <= prover.epoch_at(election.offset) < election.epoch
 
 
-def _lacking(copies: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> Iterator[Silent]:
-    """Voters of whom a majority lack what a log proves committed: so many cannot have lagged, and nothing says who."""
+def _lacking(copies: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> dict[int, Silent]:
+    """Voters of whom a majority lack what a log proves committed: so many cannot have lagged, and nothing says who.
+    Who lags behind a removal that is not committed is one of too many by the set after it, not by the one before."""
     majority = majority_of(len(by_voter))
     found: dict[int, Silent] = {}
     for prover in copies:
@@ -185,7 +191,7 @@ def _lacking(copies: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> Iter
             "or copied earlier"
         )
         found |= {id(copy): Silent(copy=copy, why=why) for copy in lack if id(copy) not in found}
-    yield from found.values()
+    return found
 
 
 def proved_committed(copy: Copy) -> int:

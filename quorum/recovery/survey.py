@@ -247,7 +247,7 @@ def survey(copies: Sequence[Copy]) -> Survey:
     left, bounds = _bounds(of_one_log, silent, voters)
     before = voters_before(ranked, bounds.lower)
     if before:
-        silent = (*silent, *(one for one in silent_ones(of_one_log, before) if one not in silent))
+        silent = silent_ones(of_one_log, voters, before)
         both = [_bounds(of_one_log, silent, one) for one in (voters, before)]
         left, bounds = (weaker(*each) for each in zip(*both, strict=True))
     voting = {int(voter.node_id) for voter in (*voters, *before)}.union(*(copy.behind.voters for copy in ranked))

@@ -127,6 +127,21 @@ def test_whom_only_an_undecided_record_added_and_who_was_there_are_both_asked_fo
     assert inspect_copies(files, ["/n1", "/n4"]).plan.repairs[0].may_lose is not None
 
 
+def test_who_lags_behind_an_undecided_removal_is_sound() -> None:
+    """Node 2 was down when all went on to 300 and beyond; then 1 was to be removed, which nobody but 3 knows of."""
+    files = load_nodes("failovers", 1, 2, 3)
+    cut_at(files, "/n2", 300)
+    assert inspect_copies(files, ["/n1", "/n2", "/n3"]).is_whole
+    remove_voter(files, "/n3", 1)
+    found = inspect_copies(files, ["/n1", "/n2", "/n3"])
+    assert [int(voter.node_id) for voter in found.survey.voters] == [2, 3]
+    assert [int(voter.node_id) for voter in found.survey.voters_before] == [1, 2, 3]
+    assert found.is_whole
+    assert not found.survey.silent
+    with pytest.raises(RefusedError):
+        propose_standalone(files, "/n3", ["/n1", "/n2"], request(accept_data_loss=False))
+
+
 def test_who_lags_behind_a_change_of_the_voters_is_not_told_to_repair_again() -> None:
     files = load_nodes("basic", 1, 2)
     remove_voter(files, "/n1", 3)
