@@ -14,7 +14,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +22,7 @@ import msgspec
 
 from metadata_log.directory_lock import LOCK_FILE, DirectoryLock
 from metadata_log.errors import CorruptFileError, MetadataLogError
-from metadata_log.files import read_small_file
+from metadata_log.files import read_file
 from metadata_log.ids import id_text
 from metadata_log.json_files import decode_json
 from metadata_log.os_files import OsFiles
@@ -31,6 +31,8 @@ from metadata_log.tools.new_files import naming
 
 JOURNAL_FILE: Final = "kraft-quarantine.jsonl"
 _LONGEST_NAME: Final = 255
+_BEGINNING: Final = b'{"source":'
+"""Of each line."""
 
 
 class QuarantineError(MetadataLogError):
@@ -73,6 +75,7 @@ def quarantine(wrong: Sequence[Audited], *, unique: Sequence[str], now_ms: int, 
     with _locked({audited.log_dir for audited in wrong}):
         for audited in wrong:
             read_journal(audited.log_dir)
+            _drop_unfinished(audited.log_dir)
         if to is not None:
             _prepare(to, wrong)
         for audited, move in zip(wrong, moves, strict=True):
@@ -97,6 +100,8 @@ def undo(log_dirs: Sequence[Path], *, now_ms: int) -> list[Move]:
                 raise QuarantineError(
                     f"{move.source} is there again, so that {move.target} cannot go back: move one of them yourself"
                 )
+        for log_dir in log_dirs:
+            _drop_unfinished(log_dir)
         for log_dir, move in reversed(pending):
             _rename(Path(move.target), Path(move.source))
             back = msgspec.structs.replace(move, at_ms=now_ms, is_undone=True)
@@ -106,20 +111,41 @@ def undo(log_dirs: Sequence[Path], *, now_ms: int) -> list[Move]:
 
 
 def read_journal(log_dir: Path) -> list[Move]:
-    """Every line of a log directory's journal; none where there is no journal.
+    """Every line of a log directory's journal; none where there is no journal. A line that a power cut left unfinished
+    is passed over: its move was not made.
 
     Raises:
         QuarantineError: it is no journal.
     """
     path = log_dir / JOURNAL_FILE
     try:
-        return [decode_json(line, Move) for line in read_small_file(OsFiles(), str(path)).splitlines()]
+        data = read_file(OsFiles(), str(path))
+        return [decode_json(line, Move) for line in data[: _finished(data)].splitlines()]
     except FileNotFoundError:
         return []
-    except CorruptFileError as error:
-        raise QuarantineError(f"{path} is no journal of a quarantine: {error.what}") from error
-    except msgspec.DecodeError as error:
-        raise QuarantineError(f"{path} is no journal of a quarantine: {error}") from error
+    except (CorruptFileError, msgspec.DecodeError) as error:
+        what = error.what if isinstance(error, CorruptFileError) else error
+        raise QuarantineError(f"{path} is no journal of a quarantine: {what}") from error
+
+
+def _finished(data: bytes) -> int:
+    """Where the last whole line of a journal ends. What comes after it is the beginning of one, or room for one.
+
+    Raises:
+        CorruptFileError: it is neither.
+    """
+    end = data.rfind(b"\n") + 1
+    rest = data[end:].rstrip(b"\0")
+    if not (_BEGINNING.startswith(rest) or rest.startswith(_BEGINNING)):
+        raise CorruptFileError(JOURNAL_FILE, f"what stands behind byte {end} is not how a line of it begins")
+    return end
+
+
+def _drop_unfinished(log_dir: Path) -> None:
+    """So that the next line begins one."""
+    with suppress(FileNotFoundError), (log_dir / JOURNAL_FILE).open("r+b") as journal, naming(log_dir / JOURNAL_FILE):
+        journal.truncate(_finished(journal.read()))
+        os.fsync(journal.fileno())
 
 
 def moved_away(log_dir: Path) -> dict[str, Move]:

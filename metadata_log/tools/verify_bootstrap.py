@@ -1,6 +1,7 @@
 """Each disk's own `bootstrap.checkpoint`, which formatting puts on all of a node's disks.
 
-Decides: which of them a start reads. Must not know: what such a file must hold (`verify_checkpoint`).
+Decides: which of them a start reads, and what it must hold beyond being a sound checkpoint (`verify_checkpoint`).
+Must not know: the log beside it.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import msgspec
 
 from metadata_log.files import Files
 from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT
-from metadata_log.tools.finding_advice import UNREAD_BOOTSTRAP
+from metadata_log.tools.finding_advice import RESTORE_FILE, UNREAD_BOOTSTRAP
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Finding
 from metadata_log.tools.sources import NodeSource
-from metadata_log.tools.verify_checkpoint import verify_checkpoint
+from metadata_log.tools.verify_checkpoint import CheckpointReport, verify_checkpoint
 from metadata_log.tools.verify_depth import Depth
 
 
@@ -25,9 +26,23 @@ def check_bootstrap(files: Files, disk: str, sink: FindingSink, depth: Depth) ->
     if not files.exists(path):
         return
     try:
-        verify_checkpoint(files, path, sink, depth)
+        report = verify_checkpoint(files, path, sink, depth)
     except OSError as error:
         sink.add_unreadable(path, error)
+        return
+    fault = _unusable(report) if report.is_whole else None
+    if fault is not None:
+        sink.add("checkpoint_malformed", fault, file=path, position=0, offset=0, advice=RESTORE_FILE)
+
+
+def _unusable(report: CheckpointReport) -> str | None:
+    """What a start finds in a whole checkpoint that is not what its first records are read from (KIP-778)."""
+    if report.voters is not None or report.kraft_version > 0:
+        what = "voters" if report.voters is not None else "a kraft.version"
+        return f"it holds {what}, as the checkpoint of a log does: no node starts with it"
+    if not report.records or (report.image is not None and report.image.features.metadata_version is None):
+        return "it holds no metadata.version: no node starts with it"
+    return None
 
 
 def check_unread_bootstraps(files: Files, source: NodeSource, depth: Depth = Depth.REPLAY) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from metadata_log.directory import (
 from metadata_log.epoch_file import EPOCH_FILE
 from metadata_log.ids import METADATA_TOPIC_ID, TopicId
 from metadata_log.records import ConfigRecord, decode_record, encode_record
-from tests.support.damage import Cluster, Damage, Planted, split, with_bytes, with_epoch, with_values, write
+from tests.support.damage import Cluster, Damage, Planted, split, with_base, with_bytes, with_epoch, with_values, write
 
 _CHECKPOINT = "00000000000000000255-0000000003.checkpoint"
 """Of broker 11 of `failovers`: one of three."""
@@ -271,6 +271,21 @@ def foreign_bootstrap_epoch(cluster: Cluster) -> Planted:
     return Planted("checkpoint_malformed", 1, path, offset, len(batches[0]))
 
 
+def logs_checkpoint_as_bootstrap(cluster: Cluster) -> Planted:
+    """The log's first checkpoint, which holds voters, in the place of bootstrap.checkpoint."""
+    path = cluster.disk(1) / "bootstrap.checkpoint"
+    shutil.copy(cluster.metadata(1) / "00000000000000000000-0000000000.checkpoint", path)
+    return Planted("checkpoint_malformed", 1, path, 0, 0)
+
+
+def empty_bootstrap(cluster: Cluster) -> Planted:
+    """A bootstrap.checkpoint without a record."""
+    path = cluster.disk(1) / "bootstrap.checkpoint"
+    batches = split(path)
+    write(path, [batches[0], with_base(batches[-1], 1)])
+    return Planted("checkpoint_malformed", 1, path, 0, 0)
+
+
 def _other_topic(cluster: Cluster) -> bytes:
     return _partitions(cluster)[1].read_bytes()
 
@@ -326,6 +341,8 @@ FILE_DAMAGE = [
             partition_metadata_missing,
             flipped_bootstrap,
             foreign_bootstrap_epoch,
+            logs_checkpoint_as_bootstrap,
+            empty_bootstrap,
         )
     ),
     Damage("partition_twice", "every-record", partition_twice),

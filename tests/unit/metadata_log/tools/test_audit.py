@@ -7,11 +7,13 @@ import os
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from broker_agent import storage
 from metadata_log.directory_lock import LOCK_FILE, DirectoryLock
 from metadata_log.errors import DirectoryLockedError
+from metadata_log.files import SMALL_FILE_LIMIT
 from metadata_log.ids import parse_topic_id
 from metadata_log.os_files import OsFiles
 from metadata_log.partition_metadata import write_partition_metadata
@@ -213,7 +215,33 @@ def test_a_running_broker_is_left_alone(disk: Path) -> None:
     assert entries(disk) == set(BEFORE)
 
 
-@pytest.mark.parametrize("line", [b"rubbish\n", b'{"source":"\xff"}\n'])
+@pytest.mark.parametrize("rest", [b'{"sou', b'{"source":"/data/mail-90-0","tar', b"\0" * 300, b'{"source":"/d\0\0\0'])
+def test_a_line_that_a_power_cut_left_unfinished_stands_for_no_move(disk: Path, rest: bytes) -> None:
+    moved(audit([disk], [IMAGE]))
+    journal = disk / JOURNAL_FILE
+    whole = journal.read_bytes()
+    journal.write_bytes(whole + rest)
+    assert {one.source for one in undo([disk], now_ms=2)} == {one.source for one in read_journal(disk)}
+    assert journal.read_bytes().startswith(whole + b'{"source":')
+    assert entries(disk) == set(BEFORE)
+    journal.write_bytes(journal.read_bytes() + rest)
+    moved(audit([disk], [IMAGE]))
+    undo([disk], now_ms=3)
+    assert entries(disk) == set(BEFORE)
+
+
+def test_a_journal_of_any_length_can_be_undone(disk: Path) -> None:
+    moved(audit([disk], [IMAGE]))
+    journal = disk / JOURNAL_FILE
+    lines = journal.read_bytes().splitlines(keepends=True)
+    undone = msgspec.json.encode(msgspec.structs.replace(read_journal(disk)[0], is_undone=True)) + b"\n"
+    journal.write_bytes((lines[0] + undone) * (SMALL_FILE_LIMIT // len(lines[0] + undone) + 1) + b"".join(lines))
+    assert journal.stat().st_size > SMALL_FILE_LIMIT
+    undo([disk], now_ms=2)
+    assert entries(disk) == set(BEFORE)
+
+
+@pytest.mark.parametrize("line", [b"rubbish\n", b"rubbish", b'{"source":"\xff"}\n'])
 def test_a_journal_that_is_none_is_named(disk: Path, line: bytes) -> None:
     (disk / JOURNAL_FILE).write_bytes(line)
     with pytest.raises(QuarantineError, match="is no journal"):
