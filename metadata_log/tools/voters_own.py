@@ -3,7 +3,8 @@
 Decides: what proves it. Must not know: what the voters are, and what is said of it.
 
 A disk that was replaced, or formatted anew, has nothing of the voter that it follows. But the first checkpoint of a
-quorum names its voters, with the directory that it was formatted in, and who stood for election voted for itself.
+quorum names its voters, with the directory that it was formatted in, and who stood for election voted for itself, or
+knows itself as the leader: who has no vote takes no node of its own id for that.
 """
 
 from __future__ import annotations
@@ -36,4 +37,6 @@ def proof_of_voter(metadata: Path, voter: ReplicaKey) -> str | None:
         return None
     if state is not None and state.voted_key == voter:
         return f"{QUORUM_STATE_FILE} in it voted for itself as that one"
+    if state is not None and state.leader_id == voter.node_id:
+        return f"{QUORUM_STATE_FILE} in it led epoch {state.leader_epoch}, and only a voter leads"
     return None

@@ -115,13 +115,13 @@ def test_an_epoch_that_a_bit_has_changed_is_held_against_nobody_else(clusters: P
     assert "committed_prefix_differs" in {one.kind for one in found}
 
 
-def test_a_replaced_disk_is_a_note(clusters: Path) -> None:
+def test_a_replaced_disk_is_a_warning(clusters: Path) -> None:
     voters = clusters / "dynamic-voters"
 
     report = check_paths([voters / "node-1", voters / "replaced-disk/node-3"])
 
     assert [(found.kind, found.node_id) for found in report.findings] == [("not_the_voter", 3)]
-    assert report.is_sound
+    assert report.findings[0].severity is Severity.WARNING
 
 
 def test_a_broker_that_was_away_keeps_stale_directories(clusters: Path) -> None:

@@ -53,7 +53,19 @@ def test_one_of_three_with_another_directory_may_have_been_replaced(cluster: Clu
 
     (found,) = check_paths([cluster.root]).findings
 
-    assert (found.kind, found.severity) == ("not_the_voter", Severity.NOTE)
+    assert (found.kind, found.severity) == ("not_the_voter", Severity.WARNING)
+    assert "remove the old directory from the voters and add this one" in found.advice
+
+
+def test_who_led_was_the_voter(cluster: Cluster) -> None:
+    """Node 3 leads, by its quorum-state; a node that has no vote never takes itself for the leader."""
+    rename(cluster.disk(3), OTHER_IDS[3])
+    (cluster.metadata(3) / FIRST).unlink()
+
+    (found,) = check_paths([cluster.root]).findings
+
+    assert (found.kind, found.severity) == ("not_the_voter", Severity.ERROR)
+    assert "quorum-state in it led epoch 1, and only a voter leads" in found.meaning
 
 
 @pytest.mark.parametrize("proof", [FIRST, "quorum-state"])
