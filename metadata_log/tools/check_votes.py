@@ -190,12 +190,14 @@ def _forgotten(
     has a follower's of software before 4.0, which drops it once there is a leader (KIP-996 keeps it)."""
     node_id, image = replica.source.node_id, replica.report.image
     level = None if image is None else image.features.metadata_version
-    if state.voted_key is not None or state.data_version == 0 or level is None or level < _KEEPS_VOTES:
+    if state.voted_key is not None or level is None or level < _KEEPS_VOTES:
         return
     held = elections.get(state.leader_epoch, [])
     if len({election.leader_id for _, election in held}) > 1:
         return  # one of these logs is wrong, which is said
     for holder, election in held:
+        if state.data_version == 0 and not _knows_directories(holder, election):
+            continue
         if node_id in election.granting and election.leader_id != node_id and not election.is_repairs:
             what = (
                 f"it knows of no vote in epoch {election.epoch}, but node {election.leader_id} became its leader with "
@@ -210,6 +212,14 @@ def _forgotten(
                 epoch=election.epoch,
             )
             return
+
+
+def _knows_directories(holder: Replica, election: Election) -> bool:
+    """Whether kraft.version was 1 by then: a voter's file is of version 1 from its vote on, too (KIP-853)."""
+    report = holder.report
+    changes = [each for each in report.quorum_changes if each.offset <= election.offset]
+    ends = [one for one in report.checkpoints if one.end is not None and one.end.offset <= election.offset]
+    return any((each.kraft_version or 0) > 0 for each in changes) or any(one.kraft_version > 0 for one in ends)
 
 
 def _set_back(

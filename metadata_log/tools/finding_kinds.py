@@ -242,9 +242,9 @@ _ALL: Final = [
             "not_the_voter",
             _W,
             "a directory of a voter's node that is not the voter",
-            "until that is mended the voters can do without one node less: if the voter's disk was replaced, remove the "
-            "old directory from the voters and add this one; if it was not, its meta.properties was changed: put the "
-            "voter's directory.id back",
+            "until that is mended the voters can do without one node less: if the voter's disk was replaced, remove "
+            "the old directory from the voters and add this one; if it was not, its meta.properties was changed: put "
+            "the voter's directory.id back",
         ),
         ("no_majority_of_voters", _E, "voters' directories that a majority of have no vote", advice.NO_MAJORITY),
         ("two_metadata_logs", _E, "a metadata log on each of two disks of one node", advice.TWO_LOGS),

@@ -60,6 +60,13 @@ def _in_state(node_id: int, old: str, new: str, kind: str, *also: str) -> Callab
     return plant
 
 
+def _observers_state(cluster: Cluster) -> Planted:
+    """A broker's quorum-state, which is of version 0, in the place of a voter's that voted."""
+    path = cluster.metadata(2) / QUORUM_STATE_FILE
+    path.write_bytes((cluster.metadata(12) / QUORUM_STATE_FILE).read_bytes())
+    return Planted("vote_forgotten", 2, path)
+
+
 def with_voters(path: Path, change: Change, *, told_in: Path | None = None, repairs: bool = False) -> tuple[int, int]:
     """Append a set of voters, and say its offset and position.
 
@@ -169,6 +176,7 @@ QUORUM_DAMAGE = [
     Damage("voters_at_kraft_version_0", "basic", _in_all_logs(at_version_0, "impossible_record", 2, _CHECKPOINTS)),
     Damage("leader_dropped_of_voters", "basic", _in_all_logs(without_voter_3, "leader_not_voter", 0, _SHORTER)),
     Damage("vote_forgotten", "basic", _in_state(2, _VOTE, _NO_VOTE, "vote_forgotten")),
+    Damage("vote_forgotten_in_version_0", "basic", _observers_state),
     Damage("vote_forgotten_by_half", "basic", _in_state(2, '"votedId":3', '"votedId":-1', "corrupt_file")),
     Damage("vote_for_no_node", "basic", _in_state(2, '"votedId":3', '"votedId":-5', "corrupt_file")),
     Damage("leader_that_is_none", "failovers", _in_state(1, '"leaderId":', '"leaderId":-', "corrupt_file")),
