@@ -7,6 +7,7 @@ proves. Must not know: the bytes, the disk, who leads.
 from __future__ import annotations
 
 from collections import deque
+from typing import Final
 
 import msgspec
 
@@ -36,6 +37,10 @@ class Diverging(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The other log leaves this one; `end` is where the largest epoch not above the other's ends here."""
 
     end: OffsetAndEpoch
+
+
+OPENING_RECORDS: Final = 3
+"""The most that Raft itself opens an epoch with: LeaderChange, KRaftVersion, KRaftVoters."""
 
 
 class BeforeStart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -69,6 +74,17 @@ class LogState:
     def end(self) -> OffsetAndEpoch:
         """The end as elections and Fetch compare it: the epoch of an empty log is 0."""
         return OffsetAndEpoch(offset=self.end_offset, epoch=self.last_epoch if self.last_epoch >= 0 else Epoch(0))
+
+    @property
+    def proven_offset(self) -> Offset:
+        """All before it is committed: as this replica was told since its start, or as its log says. A controller writes
+        more than what opens its epoch only once that is committed."""
+        end = self.end_offset
+        for entry in reversed(self.epochs.entries):
+            if end - entry.start_offset > OPENING_RECORDS:
+                return max(self.high_watermark, entry.start_offset)
+            end = entry.start_offset
+        return self.high_watermark
 
     @property
     def is_flushed(self) -> bool:

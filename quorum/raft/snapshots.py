@@ -184,7 +184,7 @@ def _install(core: Core, snapshot: Snapshot, serial: int, voters: VoterSet | Non
     """From here on the log begins and ends with it. What it holds is committed: it may be read before it is durable."""
     log, members = core.log, core.members
     is_news = snapshot.id.offset > log.high_watermark
-    voters_changed = members.begin_with(members.history.begin_at(snapshot.id.offset, voters), log.high_watermark)
+    voters_changed = members.begin_with(members.history.begin_at(snapshot.id.offset, voters), log.proven_offset)
     core.remember_removal()
     token = core.outbox.install(snapshot.id)
     log.install(token, snapshot)
@@ -210,7 +210,7 @@ def on_snapshot_taken(core: Core, snapshot: Snapshot) -> None:
 def on_log_trimmed(core: Core, start: OffsetAndEpoch) -> None:
     """The log now begins at the end of a snapshot."""
     core.log.trim(start)
-    core.members.begin_with(core.members.history.trim_to(start.offset), core.log.high_watermark)
+    core.members.begin_with(core.members.history.trim_to(start.offset), core.log.proven_offset)
     if type(core.state) is Leader:
         core.state.answer = msgspec.structs.replace(core.state.answer, log_start_offset=core.log.start_offset)
         turn_back(core, core.state)

@@ -192,3 +192,32 @@ def test_what_a_log_lacks_is_installed_and_nothing_else(logs: tuple[LogState, Lo
     trimmed.append(8, Offset(end.offset + 2), (EpochStartsAt(epoch=later, start_offset=end.offset),))
     assert trimmed.epoch_before(end.offset) == end.epoch
     assert trimmed.epoch_before(Offset(end.offset + 1)) == later
+
+
+@pytest.mark.parametrize(
+    ("epochs", "end", "snapshot", "expected"),
+    [
+        ([], 0, None, 0),
+        ([(2, 0)], 100, None, 0),
+        ([(2, 0), (4, 10)], 13, None, 0),  # LeaderChange, KRaftVersion and KRaftVoters may be all of it
+        ([(2, 0), (4, 10)], 14, None, 10),
+        ([(2, 0), (4, 10), (5, 50), (7, 51)], 54, None, 10),
+        ([(2, 0), (4, 10), (5, 50), (7, 51)], 55, None, 51),
+        ([(2, 0), (4, 10)], 20, 15, 15),
+    ],
+)
+def test_up_to_where_a_log_says_itself_that_it_is_committed(
+    epochs: list[tuple[int, int]], end: int, snapshot: int | None, expected: int
+) -> None:
+    history = EpochHistory()
+    for epoch, start in epochs:
+        history = history.assign(Epoch(epoch), Offset(start))
+    log = LogState(
+        StorageState(
+            end=_position(end, epochs[-1][0] if epochs else 0),
+            epochs=history,
+            voters=VoterHistory(),
+            snapshots=() if snapshot is None else (Snapshot(id=_position(snapshot, 4), size=1),),
+        )
+    )
+    assert log.proven_offset == expected

@@ -9,10 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metadata_log.ids import ReplicaKey
-from metadata_log.voters import Endpoint
+from metadata_log.epochs import EpochHistory
+from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.voters import Endpoint, Voter, VoterHistory
 from quorum.errors import Error
+from quorum.raft.config import StorageState
+from quorum.raft.log_state import OPENING_RECORDS, LogState
+from quorum.raft.membership import Membership
 from quorum.raft.messages import Response
+from quorum.raft.ready import QuorumStateData
 from quorum.raft.voter_messages import AddRaftVoterRequest
 from tests.support.raft_mutants import VOTER_MUTANTS, Mutant, plant, tell_stories
 from tests.support.raft_story import tell
@@ -147,6 +153,29 @@ def test_who_was_removed_does_not_join_again_by_itself() -> None:
     cluster.run(10_000)
     assert victim not in cluster.latest_voters()
     assert _answer(cluster, cluster.add(victim)).error is Error.NONE
+
+
+@pytest.mark.parametrize("records_of_the_next_epoch", [3, 4])
+def test_an_addition_that_the_log_proves_was_a_vote_though_the_process_has_restarted(
+    records_of_the_next_epoch: int,
+) -> None:
+    """Its own addition is the last that it knows of the voters; that it was removed stands in what was trimmed."""
+    cluster = VoterCluster(1, 3, 1, auto_join=True)
+    added = cluster.nodes[4]
+    before = cluster.voter_set
+    history = VoterHistory.start(before, Offset(2)).append(
+        Offset(10), before.with_voter(Voter(key=added.key, endpoints=added.endpoints))
+    )
+    storage = StorageState(
+        quorum_state=QuorumStateData(leader_id=NodeId(2), leader_epoch=Epoch(5)),
+        end=OffsetAndEpoch(offset=Offset(20 + records_of_the_next_epoch), epoch=Epoch(5)),
+        epochs=EpochHistory().assign(Epoch(4), Offset(0)).assign(Epoch(5), Offset(20)),
+        voters=history,
+    )
+    log, members = LogState(storage), Membership(added.key, history, added.endpoints, can_vote=True)
+    assert log.high_watermark == 0
+    members.begin_with(history.begin_at(Offset(9000), before), log.proven_offset)
+    assert members.was_removed is (records_of_the_next_epoch > OPENING_RECORDS)
 
 
 def test_static_voters_move_into_the_log() -> None:
