@@ -31,7 +31,7 @@ class TopicIndex:
     def _begin(self, image: MetadataImage) -> None:
         self._hosted: dict[NodeId, list[TopicId]] = {}
         self._led: dict[NodeId, dict[TopicId, None]] = {}
-        self._by_unified: dict[str, tuple[str, ...]] = {}
+        self._by_unified: dict[str, dict[str, None]] = {}
         self._spare = 0
         self._steps: Iterator[None] | None = self._build(image)
         self.advance()
@@ -117,10 +117,17 @@ class TopicIndex:
             return None
         while not self.advance():
             pass
-        for other in self._by_unified.get(unified(name), ()):
-            if other != name and other in image.topics.by_name:
-                return other
-        return None
+        others, by_name, gone = self._by_unified.get(unified(name), {}), image.topics.by_name, []
+        found = None
+        for other in others:
+            if other not in by_name:
+                gone.append(other)
+            elif other != name:
+                found = other
+                break
+        for other in gone:
+            del others[other]
+        return found
 
     # --- keeping up
 
@@ -174,10 +181,7 @@ class TopicIndex:
 
     def _add_name(self, name: str) -> None:
         if may_collide(name):
-            key = unified(name)
-            others = self._by_unified.get(key, ())
-            if name not in others:
-                self._by_unified[key] = (*others, name)
+            self._by_unified.setdefault(unified(name), {})[name] = None
 
 
 def _id(entry: tuple[TopicId, TopicImage]) -> TopicId:

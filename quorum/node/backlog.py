@@ -36,13 +36,6 @@ class Backlog:
         """It may be answered from the published image."""
         self._reads.append(call)
 
-    def take_expired(self, now_ms: int) -> list[ClientCall]:
-        """Those left by an earlier turn whose deadline has come: nobody waits for them."""
-        expired = [call for call in self._calls if _deadline_of(call, now_ms) <= now_ms]
-        if expired:
-            self._calls = deque(call for call in self._calls if _deadline_of(call, now_ms) > now_ms)
-        return expired
-
     def take(self) -> Iterator[tuple[ClientCall, bool]]:
         """The next, each with whether it is a read that may be answered, until the turn's time is over."""
         over_ms = self._clock.now().monotonic_ms + TURN_MS
@@ -57,8 +50,3 @@ class Backlog:
         self._reads.clear()
         self._calls.clear()
         return left
-
-
-def _deadline_of(call: ClientCall, now_ms: int) -> int:
-    deadline_ms = call.context.deadline_ms
-    return now_ms + 1 if deadline_ms is None else deadline_ms

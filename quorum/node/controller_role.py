@@ -207,7 +207,7 @@ class ControllerRole:
         self._activate_machine(self._tail)
 
     def _activate_machine(self, tail: Tail) -> None:
-        """Let the machine begin with what the tail holds; also again, when it believes in records that were dropped."""
+        """Let the machine begin with what the tail holds."""
         executor = self._executor
         self._machine.deactivate()
         result = self._machine.activate(
@@ -229,10 +229,6 @@ class ControllerRole:
 
     def _work(self, calls: list[ClientCall]) -> None:
         """What there is time for in this turn, what earlier ones have left before what is new."""
-        for call in self._backlog.take_expired(self._executor.clock.monotonic_ms):
-            call.respond(
-                self._executor.leader_hint(Error.REQUEST_TIMED_OUT, "its turn did not come in time: nothing was done")
-            )
         self._backlog.add(calls)
         for call, is_due in self._backlog.take():
             if is_due:
@@ -266,8 +262,8 @@ class ControllerRole:
         except (TooLargeError, MalformedRecordError) as error:
             is_too_much = isinstance(error, TooLargeError)
             code = Error.RECORD_LIST_TOO_LARGE if is_too_much else Error.INVALID_REQUEST
+            # What the machine noted of these records is more than there is, which does no harm (`controller.index`).
             call.respond(executor.leader_hint(code, str(error)))
-            self._activate_machine(tail)
             return
         if not is_leading:
             self.on_lost_leadership()

@@ -150,7 +150,8 @@ def _directory_changes(
     """Directories that the broker has lost (KIP-858) or no longer fills (KIP-1066)."""
     records: list[MetadataRecord] = []
     level = level_of(turn.image)
-    lost = [directory for directory in broker.directories if directory in request.offline_log_dirs]
+    offline = frozenset(request.offline_log_dirs)
+    lost = [directory for directory in broker.directories if directory in offline]
     # A broker that goes is out of all ISRs already; one without any directory left stops by itself.
     if level >= DIRECTORY_ASSIGNMENT and lost and not is_leaving and len(lost) < len(broker.directories):
         records += lose_directories(turn, broker, lost)

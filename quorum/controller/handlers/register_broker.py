@@ -7,10 +7,20 @@ same answer, or before it if there is much.
 
 from __future__ import annotations
 
-from metadata_log.ids import NodeId, id_text, is_reserved_directory_id
+from typing import Final
+
+from metadata_log.errors import MalformedRecordError
+from metadata_log.ids import DirectoryId, NodeId, id_text, is_reserved_directory_id
 from metadata_log.image import BrokerRegistration, FeaturesImage, listener_fault
 from metadata_log.image.features import KRAFT_VERSION, METADATA_VERSION
-from metadata_log.records import BrokerEndpoint, BrokerFeature, MetadataRecord, RegisterBrokerRecord
+from metadata_log.records import (
+    BrokerEndpoint,
+    BrokerFeature,
+    MetadataRecord,
+    RegisterBrokerRecord,
+    encode_record,
+    write_version,
+)
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.gates import DIRECTORY_ASSIGNMENT, level_of
 from quorum.controller.leadership import clean_up_after, forget_departure
@@ -20,6 +30,10 @@ from quorum.controller.turn import Turn
 from quorum.errors import Error
 
 _NO_STORED_EPOCH = -2
+_MOST_BYTES: Final = 1 << 20
+"""Of a registration's record; a large broker's has some kilobytes."""
+MOST_DIRECTORIES: Final = 1_000
+"""Of one broker; the largest have some dozens. Each of them is looked at with every registration."""
 
 
 def handle_register_broker(request: RegisterBroker, turn: Turn) -> ControllerResult:
@@ -107,7 +121,27 @@ def _validate(request: RegisterBroker, turn: Turn) -> RegisterBrokerResponse | N
             Error.DUPLICATE_BROKER_REGISTRATION,
             f"Another process is registered as broker {request.broker_id} and was heard of within the session timeout.",
         )
-    return _validate_log_dirs(request, turn) or _validate_listeners(request) or _validate_features(request, turn)
+    return (
+        _validate_log_dirs(request, turn)
+        or _validate_listeners(request)
+        or _validate_features(request, turn)
+        or _validate_size(request, turn)
+    )
+
+
+def _validate_size(request: RegisterBroker, turn: Turn) -> RegisterBrokerResponse | None:
+    """Whether a record can hold it: it is told before its process counts as the broker of its id."""
+    try:
+        value = encode_record(
+            _record(request, turn, 0, None), write_version(RegisterBrokerRecord, level_of(turn.image))
+        )
+    except MalformedRecordError as error:
+        return _refusal(Error.INVALID_REGISTRATION, str(error))
+    if len(value) > _MOST_BYTES:
+        return _refusal(
+            Error.INVALID_REGISTRATION, f"It has {len(value)} bytes, more than the {_MOST_BYTES} that are kept"
+        )
+    return None
 
 
 def _validate_log_dirs(request: RegisterBroker, turn: Turn) -> RegisterBrokerResponse | None:
@@ -117,15 +151,20 @@ def _validate_log_dirs(request: RegisterBroker, turn: Turn) -> RegisterBrokerRes
         return _refusal(Error.INVALID_REGISTRATION, "No directories specified in request")
     if any(is_reserved_directory_id(directory) for directory in request.log_dirs):
         return _refusal(Error.INVALID_REGISTRATION, "Reserved directory ID in request")
-    if len(set(request.log_dirs)) != len(request.log_dirs):
+    named = set(request.log_dirs)
+    if len(named) != len(request.log_dirs):
         return _refusal(Error.INVALID_REGISTRATION, "Duplicate directory ID in request")
+    if len(named) > MOST_DIRECTORIES:
+        return _refusal(Error.INVALID_REGISTRATION, f"More than {MOST_DIRECTORIES} directories in request")
+    taken = _taken_directory(request, named, turn)
+    return None if taken is None else _refusal(Error.INVALID_REGISTRATION, taken)
+
+
+def _taken_directory(request: RegisterBroker, named: set[DirectoryId], turn: Turn) -> str | None:
     for other in turn.image.cluster.brokers.values():
-        if other.broker_id == request.broker_id:
-            continue
-        for directory in request.log_dirs:
-            if directory in other.directories:
-                why = f"Broker {other.broker_id} is already registered with directory {id_text(directory)}"
-                return _refusal(Error.INVALID_REGISTRATION, why)
+        if other.broker_id != request.broker_id and not named.isdisjoint(other.directories):
+            directory = next(each for each in request.log_dirs if each in other.directories)
+            return f"Broker {other.broker_id} is already registered with directory {id_text(directory)}"
     return None
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from metadata_log.ids import NodeId
 from metadata_log.image import MetadataImage
-from metadata_log.records import PartitionChangeRecord, RemoveTopicRecord
+from metadata_log.records import PartitionChangeRecord, RemoveTopicRecord, TopicRecord
 from quorum.controller import index as index_module
 from quorum.controller.index import TopicIndex
 from quorum.controller.requests import AlterPartitionReassignments, ReassignablePartition, ReassignableTopic
@@ -164,3 +166,34 @@ class TestBuiltInSteps:
 
     def test_a_name_that_collides_is_found_all_the_same(self, many: MetadataImage) -> None:
         assert TopicIndex(many).colliding_name("t.9", many) == "t_9"
+
+
+class _Counting(dict[str, None]):
+    """Names of topics, and how often one was looked for."""
+
+    looked = 0
+
+    def __contains__(self, name: object) -> bool:
+        self.looked += 1
+        return super().__contains__(name)
+
+
+def test_a_name_that_is_gone_is_looked_for_once() -> None:
+    """Thousands of names that are alike to metrics were made and removed: each new one asked for all of them."""
+    cluster = ControlledCluster()
+    cluster.start(11)
+    index, names = TopicIndex(cluster.image), [f"a{'._'[n & 1]}{'._'[n >> 1 & 1]}{'._'[n >> 2 & 1]}x" for n in range(8)]
+    ids = topic_ids()
+    index.observe([TopicRecord(name=name, topic_id=next(ids)) for name in names for _ in range(2)], cluster.image)
+    there = _Counting()
+    image: Any = SimpleNamespace(topics=SimpleNamespace(by_name=there))
+    there[names[6]] = None
+    assert index.colliding_name("a...x", image) == names[6]
+    assert there.looked == 7
+    assert index.colliding_name("a...x", image) == names[6]
+    assert there.looked == 8
+    del there[names[6]]
+    assert index.colliding_name(names[3], image) is None
+    there.looked = 0
+    assert index.colliding_name(names[3], image) is None
+    assert there.looked == 0

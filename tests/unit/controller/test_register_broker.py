@@ -11,6 +11,7 @@ from metadata_log.ids import DirectoryId
 from metadata_log.records import PartitionChangeRecord, RegisterBrokerRecord, RegisterControllerRecord
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext
+from quorum.controller.handlers.register_broker import MOST_DIRECTORIES
 from quorum.controller.requests import (
     FeatureRange,
     Listener,
@@ -60,6 +61,8 @@ def test_below_3_7_directories_are_neither_asked_for_nor_written() -> None:
         ({"log_dirs": (DirectoryId(bytes(15) + b"\x05"),)}, Error.INVALID_REGISTRATION),
         ({"log_dirs": (directory(11), directory(11))}, Error.INVALID_REGISTRATION),
         ({"log_dirs": (directory(12),)}, Error.INVALID_REGISTRATION),
+        ({"log_dirs": tuple(directory(1000 + n) for n in range(MOST_DIRECTORIES))}, Error.NONE),
+        ({"log_dirs": tuple(directory(1000 + n) for n in range(MOST_DIRECTORIES + 1))}, Error.INVALID_REGISTRATION),
         ({"features": FEATURES[1:]}, Error.INVALID_REGISTRATION),
         ({"features": (feature("metadata.version", 7, 29), *FEATURES[1:])}, Error.UNSUPPORTED_VERSION),
         ({"features": (FEATURES[0], feature("kraft.version", 0, 0), FEATURES[2])}, Error.UNSUPPORTED_VERSION),

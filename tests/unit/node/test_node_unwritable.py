@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from metadata_log.ids import METADATA_TOPIC_NAME, Uuid
+from metadata_log.ids import METADATA_TOPIC_NAME, NodeId, Uuid
 from metadata_log.image import AclEntry
 from quorum.controller import requests as r
 from quorum.controller.authorizer import Authorizer
@@ -15,7 +15,7 @@ from quorum.errors import Error
 from quorum.node.ports import ClientAnswer, ClientCall
 from tests.support.errors_in import errors_in
 from tests.support.node_cluster import Cluster
-from tests.support.node_requests import REGISTER_BROKER, create_request
+from tests.support.node_requests import BROKER, REGISTER_BROKER, create_request
 from tests.support.simulated_node import Node
 
 LONG = "ä" * 16_384
@@ -79,8 +79,10 @@ REQUESTS = {
 }
 
 
-def _started() -> tuple[Cluster, Node]:
+def _started(session_timeout_ms: int | None = None) -> tuple[Cluster, Node]:
     cluster = Cluster(1, seed=1)
+    if session_timeout_ms is not None:
+        cluster.session_timeout_ms = session_timeout_ms
     cluster.start()
     leader = cluster.elect()
     cluster.add_broker()
@@ -119,3 +121,16 @@ def test_a_request_whose_records_no_batch_can_hold_is_refused_and_forgotten() ->
     assert "one batch holds" in (refused.message or "")
     assert errors_in(done) == {Error.NONE}, "a.7, whose name is the same to metrics, is not there"
     assert {*leader.executor.image.topics.by_name} == {METADATA_TOPIC_NAME, "there", "a_7"}
+
+
+def test_a_broker_that_is_gone_is_fenced_in_time_whatever_is_refused_meanwhile() -> None:
+    """A request that no batch can hold, or no record, came twice a second: each began all sessions anew."""
+    cluster, leader = _started(session_timeout_ms=4000)
+    assert not leader.executor.image.cluster.brokers[NodeId(BROKER)].fenced
+    throttled = _with_config(THROTTLED, ",".join(["0:1"] * 8_000))
+    large = r.CreateTopics(topics=tuple(_changed(throttled, name=f"a.{number}") for number in range(300)))
+    refused = (REQUESTS["a quota's user"], large, REQUESTS["a broker's host"])
+    for number in range(2 * 6):
+        _asked(cluster, leader, refused[number % 3])
+        cluster.run_for(500)
+    assert leader.executor.image.cluster.brokers[NodeId(BROKER)].fenced
