@@ -7,7 +7,6 @@ the place than by what they give.
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Final
 
 from quorum.controller.java_char_properties import is_property
@@ -114,8 +113,8 @@ class Reader:
             return MANY
         if char in _OUTSIDE_CLASSES and not in_class:
             return self._of_sequence(char)
-        if char in "0xucN":
-            return {"0": self._octal, "x": self._hex, "u": self._utf16, "c": self._control, "N": self._named}[char]()
+        if char in "0xuc":
+            return {"0": self._octal, "x": self._hex, "u": self._utf16, "c": self._control}[char]()
         raise BadPatternError
 
     def _of_sequence(self, char: str) -> int:
@@ -173,16 +172,3 @@ class Reader:
         if self._at >= self._length:
             raise BadPatternError
         return ord(self._read()) ^ 64
-
-    def _named(self) -> int:
-        end = self._text.find("}", self._at)
-        if self._read() != "{" or end < 0:
-            raise BadPatternError
-        name, self._at = self._text[self._at : end], end + 1
-        try:
-            found = unicodedata.lookup(name.strip())
-        except KeyError:
-            raise BadPatternError from None
-        if len(found) != 1:
-            raise BadPatternError
-        return ord(found)

@@ -14,6 +14,8 @@ from quorum.controller.java_pattern_reader import DIGITS, END, MANY, BadPatternE
 
 _MOST_NESTED: Final = 100
 """Groups and classes within each other, each some calls deep. Java ends at some thousands, with its stack."""
+_MOST_GROUPS: Final = 1_000
+"""In all. One after another each is a call deep, too: Java ends at 4,900."""
 _MAX_INT: Final = (1 << 31) - 1
 _FLAGS: Final = frozenset("imsducxU")
 _letters: Final = re.compile(r"[^\\\[\](){}.*+?^$|#\s\0]+").match
@@ -46,7 +48,7 @@ def _without_quotes(text: str) -> str:
 class _Parser(Reader):
     def __init__(self, pattern: str) -> None:
         super().__init__(pattern)
-        self._depth = 0
+        self._depth = self._groups = 0
 
     def check(self) -> None:
         """Raises BadPatternError."""
@@ -140,6 +142,9 @@ class _Parser(Reader):
 
     def _group(self) -> bool:
         """False where it only sets flags from here on."""
+        self._groups += 1
+        if self._groups > _MOST_GROUPS:
+            raise BadPatternError
         flags, was_endless = self._flags, self._is_endless
         self._is_endless, kind = False, ""
         if self._next() == "?":

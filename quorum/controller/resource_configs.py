@@ -6,10 +6,10 @@ group may be set to is bounded by settings of the brokers' coordinator; the boun
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
+from metadata_log.java_durations import java_duration_ns
 from metadata_log.java_numbers import BLANKS
 from quorum.controller.config_types import Check, as_number, boolean, list_of, number, one_of, parts_of
 from quorum.controller.java_patterns import is_java_pattern
@@ -26,14 +26,14 @@ _MATCHED: Final = frozenset(
         "client_source_port",
     }
 )
-_is_duration = re.compile(r"P(?!$)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d{0,9})?S)?)?\Z", re.ASCII | re.IGNORECASE).match
 
 
 def _offset_reset(value: str) -> bool:
-    kind, _, duration = value.strip(BLANKS).partition(":")
-    return value.strip(BLANKS) in {"earliest", "latest"} or (
-        kind == "by_duration" and _is_duration(duration) is not None
-    )
+    kind, _, text = value.strip(BLANKS).partition(":")
+    if kind != "by_duration":
+        return value.strip(BLANKS) in {"earliest", "latest"}
+    duration = java_duration_ns(text)
+    return duration is not None and duration >= 0
 
 
 _GROUP_CHECKS: Final[dict[str, Check]] = {

@@ -153,6 +153,8 @@ def test_named_twice_is_refused_once(cluster: ControlledCluster) -> None:
         (GROUP, "g", {"session.timeout.ms": "50000"}, Error.INVALID_CONFIG),
         (GROUP, "g", {"consumer.session.timeout.ms": "44999"}, Error.INVALID_CONFIG),
         (GROUP, "g", {"share.auto.offset.reset": "by_duration:1"}, Error.INVALID_CONFIG),
+        (GROUP, "g", {"share.auto.offset.reset": "by_duration:PT-1S"}, Error.INVALID_CONFIG),
+        (GROUP, "g", {"share.auto.offset.reset": "by_duration:P99999999999999999999D"}, Error.INVALID_CONFIG),
         (0, "x", {}, Error.UNSUPPORTED_VERSION),
         (7, "x", {}, Error.UNSUPPORTED_VERSION),
     ],

@@ -26,9 +26,10 @@ TAKEN = (
     r"[\w-z][\d&&1][&a&&b]",
     "(?i)a(?x) # a comment\n(?-x:b)(?)",
     "(?=a*)(?!a)(?>a*)(?<=a{1,3})(?<!ab|c)",
-    r"\x41\x{10FFFF}\u0041\ud800\udc00\07\377\cA\N{LATIN SMALL LETTER A}",
+    r"\x41\x{10FFFF}\u0041\ud800\udc00\07\377\cA",
     r"\9(a)\1",
     "a||",
+    "(a|b)?" * 1_000,
     "",
     "\0é\U0001f600",
 )
@@ -98,6 +99,16 @@ def test_whatever_the_text_nothing_is_raised(text: str) -> None:
     is_java_pattern(text)
 
 
-@pytest.mark.parametrize("pattern", ["(?<=a*b)", "(?<=(ab){2})", r"\p{IsGothic}", r"\p{InGreek}"])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(?<=a*b)",
+        "(?<=(ab){2})",
+        r"\p{IsGothic}",
+        r"\p{InGreek}",
+        r"\N{LATIN SMALL LETTER A}",
+        "(a)" * 1_001,
+    ],
+)
 def test_what_java_takes_and_is_refused_here(pattern: str) -> None:
     assert not is_java_pattern(pattern)
