@@ -47,9 +47,9 @@ def handle_alter_partition_reassignments(request: AlterPartitionReassignments, t
                 if begun.get(key, wish.replicas) != wish.replicas:
                     # The second would be judged by a state that the first has already changed.
                     raise Refused(Error.INVALID_REQUEST, f"Partition {asked.name}:{index} is to go two ways.")
-                record = None if key in begun else _change(request, topic, asked.name, wish, turn)
-                if record is not None and len(records) >= turn.config.max_records_per_batch:
+                if key not in begun and len(records) >= turn.config.max_records_per_batch:
                     raise Refused(Error.POLICY_VIOLATION, TOO_LARGE)
+                record = None if key in begun else _change(request, topic, asked.name, wish, turn)
             except Refused as refusal:
                 answered.append(
                     ReassignedPartition(partition_index=index, error=refusal.error, error_message=refusal.message)

@@ -41,6 +41,10 @@ def handle_assign_replicas_to_dirs(request: AssignReplicasToDirs, turn: Turn) ->
     stale = why_stale(request.broker_id, request.broker_epoch, turn.image)
     if stale is not None:
         return ControllerResult(response=request.refused(Error.STALE_BROKER_EPOCH, stale))
+    named = sum(len(topic.partitions) for each in request.directories for topic in each.topics)
+    if named > turn.config.max_records_per_batch:
+        why = f"It names {named} replicas, more than {turn.config.max_records_per_batch}: say it in several requests."
+        return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
     assignment = _Assignment(NodeId(request.broker_id), turn)
     directories = tuple(assignment.of_directory(each) for each in request.directories)
     return ControllerResult(

@@ -59,10 +59,10 @@ class _Vote:
         for asked in request.partitions or ():
             topic = self._turn.image.topics.named(asked.topic)
             rules = None if topic is None or not topic.partitions else self._rules(topic)
-            yield ElectedTopic(
-                topic=asked.topic,
-                partitions=tuple(self._elect(asked.topic, topic, rules, index) for index in asked.partitions),
-            )
+            elected = {
+                index: self._elect(asked.topic, topic, rules, index) for index in dict.fromkeys(asked.partitions)
+            }
+            yield ElectedTopic(topic=asked.topic, partitions=tuple(map(elected.__getitem__, asked.partitions)))
 
     def all_topics(self) -> Iterator[ElectedTopic]:
         """Every partition that needs it."""

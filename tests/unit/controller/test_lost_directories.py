@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
+
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.records import BrokerRegistrationChangeRecord, PartitionChangeRecord
 from quorum.controller.config import ControllerConfig
-from quorum.controller.requests import AssignReplicasToDirs, DirectoryAssignment, TopicInDirectory
+from quorum.controller.requests import (
+    AssignReplicasToDirs,
+    AssignReplicasToDirsResponse,
+    DirectoryAssignment,
+    TopicInDirectory,
+)
 from quorum.errors import Error
 from tests.support.controller import CLUSTER_ID, ControlledCluster, directory
 
@@ -63,6 +71,23 @@ def test_what_comes_into_a_directory_that_is_being_lost_goes_with_it() -> None:
     assert cluster.partition(late).isr == (12,)
     cluster.settle()
     assert cluster.partition(late).leader == 12
+
+
+@pytest.mark.parametrize(("most", "error"), [(2, Error.INVALID_REQUEST), (3, Error.NONE)])
+def test_more_replicas_than_a_batch_holds_are_not_looked_at(most: int, error: Error) -> None:
+    cluster, topics = _with_lost_directory(topics=3)
+    cluster.config = msgspec.structs.replace(cluster.config, max_records_per_batch=most)
+    cluster.fail_over()
+    epoch = cluster.image.cluster.brokers[NodeId(11)].epoch
+    named = tuple(TopicInDirectory(topic_id=topic_id, partitions=(0,)) for topic_id in topics)
+    directories = tuple(
+        DirectoryAssignment(directory_id=directory(11, 1), topics=each) for each in (named[:2], named[2:])
+    )
+    request = AssignReplicasToDirs(broker_id=11, broker_epoch=epoch, directories=directories)
+    response = cluster.ask(request).response
+    assert isinstance(response, AssignReplicasToDirsResponse)
+    assert response.error is error
+    assert bool(response.directories) is (error is Error.NONE)
 
 
 def test_who_is_registered_anew_meanwhile_keeps_its_directories() -> None:
