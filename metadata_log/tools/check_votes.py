@@ -196,7 +196,7 @@ def _forgotten(
     if len({election.leader_id for _, election in held}) > 1:
         return  # one of these logs is wrong, which is said
     for holder, election in held:
-        if state.data_version == 0 and not _knows_directories(holder, election):
+        if state.data_version == 0 and not _votes_with_directories(replica, holder, election):
             continue
         if node_id in election.granting and election.leader_id != node_id and not election.is_repairs:
             what = (
@@ -214,9 +214,11 @@ def _forgotten(
             return
 
 
-def _knows_directories(holder: Replica, election: Election) -> bool:
-    """Whether kraft.version was 1 by then: a voter's file is of version 1 from its vote on, too (KIP-853)."""
+def _votes_with_directories(replica: Replica, holder: Replica, election: Election) -> bool:
+    """Whether it is a voter, and kraft.version was 1 by then: its file is of version 1 from its vote on (KIP-853)."""
     report = holder.report
+    if all(voter.node_id != replica.source.node_id for voter in report.known_voters):
+        return False
     changes = [each for each in report.quorum_changes if each.offset <= election.offset]
     ends = [one for one in report.checkpoints if one.end is not None and one.end.offset <= election.offset]
     return any((each.kraft_version or 0) > 0 for each in changes) or any(one.kraft_version > 0 for one in ends)

@@ -31,6 +31,7 @@ from metadata_log.tools.new_files import naming
 
 JOURNAL_FILE: Final = "kraft-quarantine.jsonl"
 _LONGEST_NAME: Final = 255
+_LONGEST_LINE: Final = 1 << 16
 _BEGINNING: Final = b'{"source":'
 """Of each line."""
 
@@ -136,7 +137,7 @@ def _finished(data: bytes) -> int:
     """
     end = data.rfind(b"\n") + 1
     rest = data[end:].rstrip(b"\0")
-    if not (_BEGINNING.startswith(rest) or rest.startswith(_BEGINNING)):
+    if len(data) - end > _LONGEST_LINE or not (_BEGINNING.startswith(rest) or rest.startswith(_BEGINNING)):
         raise CorruptFileError(JOURNAL_FILE, f"what stands behind byte {end} is not how a line of it begins")
     return end
 

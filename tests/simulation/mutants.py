@@ -255,8 +255,8 @@ _CONTROLLER: Final = (
     Mutant(
         name="records are written in an older version",
         module="quorum.node.tail",
-        was="                version = versions[kind] = write_version(kind, level)\n",
-        becomes="                version = versions[kind] = max(0, write_version(kind, level) - 1)\n",
+        was="    version = write_version(kind, level)\n",
+        becomes="    version = max(0, write_version(kind, level) - 1)\n",
     ),
     Mutant(
         name="a new topic is found by its id alone",

@@ -23,8 +23,8 @@ SNAPSHOT_MUTANTS: Final = (
     Mutant(
         name="a snapshot is of a later image than its name says",
         module="quorum.node.snapshots",
-        was="            _values(image),\n",
-        becomes="            (value for when in (executor,) for value in _values(when.image)),\n",
+        was="            values_in_slices(image, RECORDS_A_SLICE),\n",
+        becomes="            (each for when in (executor,) for each in values_in_slices(when.image, 200)),\n",
     ),
     Mutant(
         name="the log is trimmed past the snapshot",
