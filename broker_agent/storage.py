@@ -24,7 +24,8 @@ from metadata_log.directory import PARTITION_METADATA_FILE, read_partition_metad
 from metadata_log.errors import CorruptFileError
 from metadata_log.files import Files, read_small_file, replace_file
 from metadata_log.ids import METADATA_TOPIC_NAME, TopicId, id_text
-from metadata_log.staging import DELETING
+from metadata_log.java_numbers import java_int
+from metadata_log.staging import DELETING, parse_staged
 from metadata_log.staging import REMOVE_AT as _REMOVE_AT
 from metadata_log.staging import UNFINISHED as _UNFINISHED
 
@@ -67,7 +68,8 @@ class StagedDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def scan(files: Files, log_dir: str) -> tuple[list[PartitionDirectory], list[str]]:
-    """The partition directories of a log directory, and the names of directories that are none and not set aside.
+    """The partition directories of a log directory, and the names of directories that are none and not set aside, of
+    those in `deleting/` that are not staged, too.
 
     Files (checkpoints, `.lock`, `meta.properties`) and the metadata log's own directory are no concern of this.
     """
@@ -83,7 +85,16 @@ def scan(files: Files, log_dir: str) -> tuple[list[PartitionDirectory], list[str
             unknown.append(name)
             continue
         partitions.append(_read(files, log_dir, match["topic"], int(match["partition"])))
-    return partitions, unknown
+    in_deleting = files.listdir(f"{log_dir}/{DELETING}") if files.is_dir(f"{log_dir}/{DELETING}") else []
+    strange = (
+        each for each in in_deleting if not each.startswith(_UNFINISHED) and not _is_staged(files, log_dir, each)
+    )
+    return partitions, [*unknown, *(f"{DELETING}/{name}" for name in strange)]
+
+
+def _is_staged(files: Files, log_dir: str, name: str) -> bool:
+    """Whether it is one of ours: whatever else somebody has put there is left alone."""
+    return parse_staged(name) is not None and files.is_dir(f"{log_dir}/{DELETING}/{name}")
 
 
 def _read(files: Files, log_dir: str, topic: str, partition: int) -> PartitionDirectory:
@@ -92,6 +103,8 @@ def _read(files: Files, log_dir: str, topic: str, partition: int) -> PartitionDi
         topic_id = read_partition_metadata(files, f"{log_dir}/{topic}-{partition}")
     except FileNotFoundError:
         fault = f"it has no {PARTITION_METADATA_FILE}"
+    except IsADirectoryError:
+        fault = f"its {PARTITION_METADATA_FILE} is a directory"
     except CorruptFileError as error:
         fault = str(error)
     return PartitionDirectory(log_dir=log_dir, topic=topic, partition=partition, topic_id=topic_id, fault=fault)
@@ -140,16 +153,24 @@ def staged(files: Files, log_dir: str, remove_at_ms: int) -> list[StagedDirector
         return []
     found: list[StagedDirectory] = []
     for name in files.listdir(root):
-        if name.startswith(_UNFINISHED):
+        if not _is_staged(files, log_dir, name):
             continue
         marker = f"{root}/{name}/{_REMOVE_AT}"
-        try:
-            at = int(read_small_file(files, marker))
-        except (FileNotFoundError, CorruptFileError, ValueError):
+        at = _time_in(files, marker)
+        if at is None:
             at = remove_at_ms
             replace_file(files, marker, b"%d\n" % at)
         found.append(StagedDirectory(log_dir=log_dir, name=name, remove_at_ms=at))
     return found
+
+
+def _time_in(files: Files, marker: str) -> int | None:
+    """What it says; None where it says nothing, or no time that there is."""
+    try:
+        at = java_int(read_small_file(files, marker).decode("ascii").strip(), 64)
+    except (FileNotFoundError, CorruptFileError, UnicodeDecodeError):
+        return None
+    return None if at is None or at < 0 else at
 
 
 def quarantine(files: Files, log_dir: str, name: str, token: bytes) -> str:

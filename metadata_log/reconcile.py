@@ -145,7 +145,8 @@ def _without_image(directory: DirectoryFacts) -> Verdict:
 def _of_unknown_id(topic_name: str, topic_id: TopicId, image: MetadataImage) -> Verdict:
     successor = image.topics.by_name.get(topic_name)
     if successor is None:
-        return Verdict(kind=Kind.STALE, why=f"topic {topic_name!r} with id {id_text(topic_id)} is deleted")
+        why = f"no topic has its id {id_text(topic_id)}: {topic_name!r} is deleted, or was never of this cluster"
+        return Verdict(kind=Kind.STALE, why=why)
     return Verdict(
         kind=Kind.STALE,
         why=f"its id is {id_text(topic_id)}, of a deleted topic; {topic_name!r} is now {id_text(successor)}",

@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.directory import META_PROPERTIES_FILE, read_partition_metadata
+from metadata_log.directory import META_PROPERTIES_FILE, PARTITION_METADATA_FILE, read_partition_metadata
 from metadata_log.errors import CorruptFileError
 from metadata_log.files import read_small_file
 from metadata_log.ids import NodeId, TopicId, id_text
@@ -285,7 +285,7 @@ def _goes(staged: Path) -> str:
     size = sum(file.stat().st_size for file in staged.iterdir() if file.is_file() and file.name != REMOVE_AT)
     try:
         at = time_text(int(read_small_file(OsFiles(), str(staged / REMOVE_AT))))
-    except (OSError, CorruptFileError, ValueError):
+    except (OSError, CorruptFileError, ValueError, OverflowError):
         return f"{size} bytes, which go after delete.topic.delay.ms from the agent's next start on"
     return f"{size} bytes, which go at {at}, or at the agent's next start after that"
 
@@ -342,5 +342,7 @@ def _of_unseen(topic_id: TopicId, judges: Judges, unseen: str) -> tuple[Verdict,
 def _topic_id(directory: Path) -> TopicId | None:
     try:
         return read_partition_metadata(OsFiles(), str(directory))
+    except IsADirectoryError as error:
+        raise CorruptFileError(str(directory / PARTITION_METADATA_FILE), "it is a directory") from error
     except FileNotFoundError:
         return None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from broker_agent import storage
 from broker_agent.storage import PartitionDirectory
 from metadata_log.ids import TopicId, id_text
+from metadata_log.os_files import OsFiles
 from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from tests.support.image_records import topic_id
 
@@ -136,3 +138,42 @@ def test_directories_that_are_no_partitions_are_named_and_files_are_not() -> Non
     files.mkdirs(f"{DIR}/__cluster_metadata-0")
     files.open(f"{DIR}/meta.properties", create=True).close()
     assert storage.scan(files, DIR) == ([], ["lost+found"])
+
+
+def _put(files: SimulatedFiles, path: str, content: bytes) -> None:
+    handle = files.open(path, create=True)
+    handle.truncate(0)
+    handle.pwrite(content, 0)
+    handle.close()
+
+
+def test_what_somebody_else_put_among_the_stale_is_left_alone_and_named() -> None:
+    files = _files()
+    directory = storage.create(files, DIR, "orders", 0, ORDERS)
+    staged = storage.stage(files, directory, 7_000)
+    files.mkdirs(f"{DIR}/deleting/whatever")
+    _put(files, f"{DIR}/deleting/file", b"x")
+    _put(files, f"{DIR}/deleting/{id_text(ORDERS)}_7", b"a file of such a name")
+    assert storage.staged(files, DIR, 9_000) == [staged]
+    _, unknown = storage.scan(files, DIR)
+    assert unknown == ["deleting/" + name for name in sorted(("whatever", "file", f"{id_text(ORDERS)}_7"))]
+    storage.remove(files, staged)
+    assert files.exists(f"{DIR}/deleting/whatever")
+
+
+@pytest.mark.parametrize("said", [b"", b"soon", b"-1", b"9" * 35, b"9223372036854775808", b"\xff"])
+def test_a_time_that_is_none_is_given_anew(said: bytes) -> None:
+    files = _files()
+    staged = storage.stage(files, storage.create(files, DIR, "orders", 0, ORDERS), 7_000)
+    _put(files, f"{staged.path}/remove-at", said)
+    assert [each.remove_at_ms for each in storage.staged(files, DIR, 9_000)] == [9_000]
+    assert [each.remove_at_ms for each in storage.staged(files, DIR, 10_000)] == [9_000]
+
+
+def test_a_directory_in_the_place_of_its_metadata_is_its_fault_alone(tmp_path: Path) -> None:
+    (tmp_path / "orders-0" / "partition.metadata").mkdir(parents=True)
+    storage.create(OsFiles(), str(tmp_path), "orders", 1, ORDERS)
+    found = {each.name: each for each in storage.scan(OsFiles(), str(tmp_path))[0]}
+    assert found["orders-1"].topic_id == ORDERS
+    assert found["orders-0"].topic_id is None
+    assert found["orders-0"].fault == "its partition.metadata is a directory"

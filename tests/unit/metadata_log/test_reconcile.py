@@ -92,7 +92,7 @@ def test_the_copy_of_a_moving_replica_is_kept_while_the_replica_is() -> None:
 def test_what_no_longer_exists_is_stale() -> None:
     assert _judge("gone-0", topic_id(7)) == (
         Kind.STALE,
-        f"topic 'gone' with id {id_text(topic_id(7))} is deleted",
+        f"no topic has its id {id_text(topic_id(7))}: 'gone' is deleted, or was never of this cluster",
     )
     kind, why = _judge("orders-0", topic_id(7))
     assert kind is Kind.STALE

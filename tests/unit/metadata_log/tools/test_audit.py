@@ -204,6 +204,15 @@ def test_after_a_crash_between_journal_and_move_there_is_nothing_to_undo(disk: P
     assert entries(disk) == set(BEFORE)
 
 
+def test_a_directory_in_the_place_of_a_partitions_metadata_is_judged_beside_the_others(disk: Path) -> None:
+    before = {one.facts.name: one.verdict.kind for one in audit([disk], [IMAGE]).directories}
+    (disk / "x-0" / "partition.metadata").mkdir(parents=True)
+    found = {one.facts.name: one for one in audit([disk], [IMAGE]).directories}
+    assert found["x-0"].is_unreadable
+    del found["x-0"]
+    assert {name: one.verdict.kind for name, one in found.items()} == before
+
+
 def test_a_running_broker_is_left_alone(disk: Path) -> None:
     found = audit([disk], [IMAGE])
     held = OsFiles().lock(str(disk / ".lock"))
