@@ -10,8 +10,10 @@ generation, few shuffle partitions, no user interface.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from functools import cache
@@ -24,6 +26,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 import metadata_log
+from metadata_log.analysis.descendants import end_descendants, own_group
 from metadata_log.analysis.errors import AnalysisError
 from metadata_log.analysis.java import Java, find_java
 
@@ -54,17 +57,26 @@ def spark_session(*, large: bool = False) -> SparkSession:
     conf = (
         SparkConf().setMaster("local[*]").setAppName("metadata-log-analysis").setAll([*_settings(large=large).items()])
     )
-    said = _scratch() / "spark.log"
+    said, on_interrupt = _scratch() / "spark.log", signal.getsignal(signal.SIGINT)
     try:
         with said.open("wb") as stderr:
             # Its JVM writes warnings there that are nobody's concern; whatever goes wrong comes back as an exception.
-            gateway = launch_gateway(conf, popen_kwargs={"stderr": stderr})  # type: ignore[no-untyped-call]
+            gateway = launch_gateway(conf, popen_kwargs={"stderr": stderr, **own_group()})  # type: ignore[no-untyped-call]
             context = SparkContext(conf=conf, gateway=gateway)
+            # Its own asks the JVM to cancel its jobs, and prints what then goes wrong.
+            signal.signal(signal.SIGINT, on_interrupt)
     except (PySparkRuntimeError, OSError) as error:
         last = "; ".join(said.read_text(encoding="utf-8", errors="replace").splitlines()[-3:])
         raise AnalysisError(f"{java().origin} did not start Spark: {last or error}") from error
     context.setLogLevel("ERROR")
     return SparkSession(context)
+
+
+def abandon() -> None:
+    """Whoever waits has given up: end Spark's processes, whatever they are at, and remove its files."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what it cannot tell a JVM any more is nobody's concern
+    end_descendants()
+    shutil.rmtree(_scratch(), ignore_errors=True)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 import threading
 import time
@@ -43,7 +44,7 @@ def run(
     from metadata_log.analysis import AnalysisError, run_analysis  # noqa: PLC0415  (not needed for help)
 
     try:
-        with _progress() as tell:
+        with _ended_with_us(), _progress() as tell:
             verdict = run_analysis(paths, report=report, tell=tell)
     except AnalysisError as error:
         raise wrong_use(str(error)) from error
@@ -80,6 +81,29 @@ def advice_lines(verdict: Verdict) -> list[str]:
     """What to do about what was found, once for each kind."""
     advice = {finding.kind: finding.advice for finding in verdict.findings if finding.counts}
     return [f"What to do about {kind}: {text}." for kind, text in advice.items()]
+
+
+@contextlib.contextmanager
+def _ended_with_us() -> Iterator[None]:
+    """Whatever ends this process but SIGKILL ends Spark's, which ignore an interrupt of their own, and takes its files
+    along. An interrupt, too, comes as SystemExit: Spark's client prints each KeyboardInterrupt that it sees."""
+    before = {number: signal.signal(number, _end) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    except SystemExit:
+        from metadata_log.analysis.session import abandon  # noqa: PLC0415  (not needed for help)
+
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
+        abandon()
+        raise
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(number: int, frame: object) -> None:
+    sys.exit(128 + number)
 
 
 @contextlib.contextmanager
