@@ -38,7 +38,7 @@ def run_analysis(
 
     Raises:
         AnalysisError: a path holds no log, the logs are of several clusters, or there is no Java.
-        CorruptFileError: a manifest or meta.properties cannot be read.
+        CorruptFileError: a meta.properties cannot be read.
         OSError: a file cannot be read, or the report not written.
     """
     from metadata_log.analysis.job import analyse  # noqa: PLC0415  (pyspark takes half a second to import)

@@ -16,7 +16,7 @@ import msgspec
 from metadata_log.analysis.errors import AnalysisError
 from metadata_log.batch import HEADER_SIZE, parse_header
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
-from metadata_log.errors import MetadataLogError
+from metadata_log.errors import CorruptFileError, MetadataLogError
 from metadata_log.files import FileHandle
 from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.os_files import OsFiles
@@ -58,11 +58,13 @@ class ReplicaInput(msgspec.Struct, frozen=True, kw_only=True):
     key: ReplicaKey
     files: tuple[InputFile, ...]
     manifest: Manifest | None = None
+    manifest_fault: str | None = None
+    """Why what stands in its place is none."""
 
     @property
     def lacks_manifest(self) -> bool:
         """Whether it can only be an export, and nothing says of which node."""
-        named = Path(self.path).name == METADATA_DIRECTORY
+        named = Path(self.path).name == METADATA_DIRECTORY and self.manifest_fault is None
         return self.manifest is None and self.key.node_id == NO_NODE and not named
 
 
@@ -83,7 +85,7 @@ def find_replicas(paths: Sequence[Path]) -> list[ReplicaInput]:
 
     Raises:
         AnalysisError: a path holds none, or they are of several clusters.
-        CorruptFileError: a manifest or a meta.properties cannot be right.
+        CorruptFileError: a meta.properties cannot be right.
     """
     found: dict[Path, ReplicaInput] = {}
     for path in paths:
@@ -130,17 +132,16 @@ def _is_bare_log(path: Path) -> bool:
 
 
 def _read_place(place: Path) -> ReplicaInput:
-    if (place / MANIFEST_FILE).is_file():
-        manifest = read_manifest(place)
+    manifest, fault = _manifest_of(place)
+    key, cluster_id = ReplicaKey(node_id=NO_NODE), NO_CLUSTER
+    if manifest is not None:
         directory_id = ZERO_DIRECTORY_ID
         if manifest.directory_id is not None:
             directory_id = parse_directory_id(manifest.directory_id)
         key = ReplicaKey(node_id=NodeId(manifest.node_id), directory_id=directory_id)
         cluster_id = manifest.cluster_id
-    else:
-        manifest = None
+    elif fault is None:
         identity = read_identity(place)
-        key, cluster_id = ReplicaKey(node_id=NO_NODE), NO_CLUSTER
         if identity is not None:
             key = ReplicaKey(node_id=identity.node_id, directory_id=identity.directory_id or ZERO_DIRECTORY_ID)
             cluster_id = identity.cluster_id
@@ -148,8 +149,23 @@ def _read_place(place: Path) -> ReplicaInput:
     if not files:
         raise AnalysisError(f"{place} holds no segment and no checkpoint")
     return ReplicaInput(
-        index=-1, label="", path=str(place), cluster_id=cluster_id, key=key, files=files, manifest=manifest
+        index=-1,
+        label="",
+        path=str(place),
+        cluster_id=cluster_id,
+        key=key,
+        files=files,
+        manifest=manifest,
+        manifest_fault=fault,
     )
+
+
+def _manifest_of(place: Path) -> tuple[Manifest | None, str | None]:
+    """The manifest, or what is wrong with it; neither where there is none."""
+    try:
+        return (read_manifest(place), None) if (place / MANIFEST_FILE).is_file() else (None, None)
+    except CorruptFileError as error:
+        return None, str(error)
 
 
 def _input_file(path: Path) -> InputFile:

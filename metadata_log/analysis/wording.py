@@ -114,10 +114,9 @@ def replica_findings(facts: ReplicaFacts) -> Iterator[Finding]:
     """What is wrong with a replica's log as a whole."""
     manifest = facts.source.manifest
     if facts.source.lacks_manifest:
-        meaning = (
-            f"{facts.source.path} holds a metadata log and no {MANIFEST_FILE}: whose it is, what was exported and up "
-            "to where that was committed are not known"
-        )
+        fault = facts.source.manifest_fault
+        found = f"{facts.source.path} holds a metadata log and no {MANIFEST_FILE}" if fault is None else fault
+        meaning = f"{found}: whose it is, what was exported and up to where that was committed are not known"
         yield _whole(facts, "manifest_missing", Severity.ERROR, facts.start_offset, meaning)
     if manifest is not None and manifest.cut_tail_bytes:
         meaning = f"the export left out {manifest.cut_tail_bytes} bytes of a write that was not finished"

@@ -255,12 +255,17 @@ def test_what_is_wrong_with_a_file_or_a_log_as_a_whole(replicas: dict[int, Repli
     }
 
 
-def test_an_export_without_its_manifest_is_not_left_out(replicas: dict[int, Replica], tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", [None, "{"])
+def test_an_export_without_its_manifest_is_not_left_out(
+    left: str | None, replicas: dict[int, Replica], tmp_path: Path
+) -> None:
     """As a broker's partition beside it is, whose segments have the same names."""
     for node_id, replica in replicas.items():
         export_replica(replica.directory, tmp_path / "exports" / str(node_id))
     lost = tmp_path / "exports" / "3"
     (lost / "manifest.json").unlink()
+    if left is not None:
+        (lost / "manifest.json").write_text(left)
     write_partition_metadata(OsFiles(), str(partition_of(tmp_path / "exports")), UNUSED)
     batches = replicas[3].batches()
     (lost / replicas[3].segment.name).write_bytes(b"".join([*batches[:-1], other_bytes(batches[-1])]))
@@ -270,10 +275,8 @@ def test_an_export_without_its_manifest_is_not_left_out(replicas: dict[int, Repl
     assert [replica.label for replica in verdict.replicas] == [str(lost), "node 1", "node 2"]
     assert {("manifest_missing", -1, 0), ("log_mismatch", -1, END - 1)} <= places(verdict)
     [missing] = [finding for finding in verdict.findings if finding.kind == "manifest_missing"]
-    assert (missing.severity, missing.meaning.startswith(f"{lost} holds a metadata log and no manifest.json")) == (
-        Severity.ERROR,
-        True,
-    )
+    said = " holds a metadata log and no manifest.json" if left is None else "/manifest.json: it is no manifest"
+    assert (missing.severity, missing.meaning.startswith(f"{lost}{said}")) == (Severity.ERROR, True), missing.meaning
     assert [(note.severity, note.node_id) for note in verdict.findings if note.kind == "voter_absent"] == [
         (Severity.NOTE, 3)
     ]
