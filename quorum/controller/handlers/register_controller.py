@@ -21,6 +21,9 @@ def handle_register_controller(request: RegisterController, turn: Turn) -> Contr
     if level_of(turn.image) < CONTROLLER_REGISTRATION:
         why = "The current metadata.version is too old to support controller registrations: 3.7-IV0 is needed."
         return ControllerResult(response=request.refused(Error.UNSUPPORTED_VERSION, why))
+    if request.controller_id < 0:
+        why = f"No controller has the id {request.controller_id}: nobody could take its registration back."
+        return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
     fault = next(filter(None, map(listener_fault, request.listeners)), None)
     if fault is not None:
         return ControllerResult(response=request.refused(Error.INVALID_REGISTRATION, fault))

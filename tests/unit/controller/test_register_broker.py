@@ -240,6 +240,14 @@ def test_a_controller_of_a_listener_that_no_image_holds_is_refused(
     assert cluster.next_offset == before
 
 
+@pytest.mark.parametrize("controller_id", [-1, -(1 << 31)])
+def test_a_controller_below_zero_is_nobody(cluster: ControlledCluster, controller_id: int) -> None:
+    before = cluster.next_offset
+    request = msgspec.structs.replace(controller(1), controller_id=controller_id)
+    assert ask(cluster, request) is Error.INVALID_REQUEST
+    assert cluster.next_offset == before
+
+
 def test_a_controller_cannot_be_registered_below_3_7() -> None:
     cluster = ControlledCluster(level=14, elr=False)
     assert ask(cluster, controller(1)) is Error.UNSUPPORTED_VERSION
