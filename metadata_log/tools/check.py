@@ -139,7 +139,7 @@ def _check(sources: Sources) -> CheckReport:
         nodes=tuple(
             _checked(node, held, replicas.get(id(node)), is_voter=id(node) in voters) for node in sources.nodes
         ),
-        unread=sum(one.node_id is not None for one in unread),
+        unread=len({one.node_id for one in unread} - {None, *(node.node_id for node in sources.nodes)}),
         files=tuple(map(str, sources.files)),
         voters=tuple(map(str, view.voters)),
         bounds=diff.bounds if is_tie else view.bounds,

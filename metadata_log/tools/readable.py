@@ -5,6 +5,8 @@ Decides: which nodes are left out, and how that is told. Must not know: what is 
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -31,7 +33,8 @@ def readable_sources(paths: Iterable[Path]) -> Sources:
 
 
 def only_readable(sources: Sources) -> Sources:
-    """Without the nodes whose metadata directory cannot be looked into: they are `unread`."""
+    """Without the nodes whose metadata directory cannot be looked into, and without disks that cannot: they are
+    `unread`."""
     nodes: list[NodeSource] = []
     unread = list(sources.unread)
     for node in sources.nodes:
@@ -41,8 +44,21 @@ def only_readable(sources: Sources) -> Sources:
         except OSError as error:
             unread.append(Unread(path=node.metadata or node.path, error=error, node_id=node.node_id))
         else:
-            nodes.append(node)
+            nodes.append(_with_listable_disks(node, unread))
     return msgspec.structs.replace(sources, nodes=tuple(nodes), unread=tuple(unread))
+
+
+def _with_listable_disks(node: NodeSource, unread: list[Unread]) -> NodeSource:
+    kept = []
+    for disk in node.log_directories:
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                os.listdir(disk.path)
+        except OSError as error:
+            unread.append(Unread(path=disk.path, error=error, node_id=node.node_id))
+        else:
+            kept.append(disk)
+    return msgspec.structs.replace(node, log_directories=tuple(kept))
 
 
 def finding_of(one: Unread) -> Finding:

@@ -145,3 +145,21 @@ def test_a_node_that_cannot_be_read_is_found(
     out = capsys.readouterr().out
     assert f"unreadable_file: node 1, {nobodys}/node-1" in out
     assert "1 error in 5 nodes, 1 of which could not be read; all before offset 96 is committed." in out
+
+
+@pytest.mark.parametrize("mode", [0o100, 0o300])
+def test_a_disk_that_cannot_be_listed_hides_no_other_node(mode: int, clusters: Path) -> None:
+    """Its metadata log can be read all the same: who may pass a directory need not be one who may look into it."""
+    with open_root() as root:
+        cluster = shutil.copytree(clusters / "basic", root / "cluster")
+        disk = cluster / "node-11" / "data"
+        for path in cluster.rglob("*"):
+            os.chown(path, NOBODY, NOBODY) if os.geteuid() == 0 else None
+        check_paths([cluster])
+        disk.chmod(mode)
+        with as_nobody():
+            report = check_paths([cluster])
+        disk.chmod(0o755)
+    assert _found(report) == {("unreadable_file", 11, str(disk))}
+    assert [node.node_id for node in report.nodes] == list(NODES)
+    assert (report.unread, report.bounds.lower) == (0, 96)
