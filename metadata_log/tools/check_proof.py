@@ -25,7 +25,7 @@ from metadata_log.ids import NodeId, TopicId, id_text, is_reserved_topic_id
 from metadata_log.image import MetadataImage, TopicImage
 from metadata_log.reconcile import DirectoryFacts
 from metadata_log.tools.bounds import CommittedBounds
-from metadata_log.tools.brought_directories import Brought, brought
+from metadata_log.tools.brought_directories import Brought, BroughtDirectories
 from metadata_log.tools.finding_advice import BROUGHT, BROUGHT_AND_GONE, STRAY_BEYOND
 from metadata_log.tools.findings import Finding, Severity, finding
 from metadata_log.tools.partition_directories import HeldPartitions, PartitionDirectory
@@ -135,6 +135,7 @@ def _proofs(
 ) -> Iterator[Proof]:
     clusters = {replica.source.identity.cluster_id for replica in view.replicas if replica.source.identity is not None}
     end = max((replica.reach for replica in view.replicas), default=0)
+    by_hand = BroughtDirectories(held, image)
     for node in nodes:
         for disk in node.log_directories:
             if disk.identity is None or disk.identity.cluster_id not in clusters:
@@ -148,14 +149,13 @@ def _proofs(
                 if given is not None:
                     yield Proof(node=node, directory=directory, topic_id=topic_id, end=given + 1, is_beyond=False)
                 elif is_beyond(directory, disk, node, view, image):
-                    by_hand = brought(directory, node, held, image)
                     yield Proof(
                         node=node,
                         directory=directory,
                         topic_id=topic_id,
                         end=end + 1,
                         is_beyond=True,
-                        brought=by_hand,
+                        brought=by_hand.why(directory, node),
                     )
 
 

@@ -237,3 +237,12 @@ def test_a_partition_metadata_that_is_closed_is_no_damaged_one(clusters: Path, t
     found = [one for one in check_paths([cluster.root]).findings if one.file == str(path)]
 
     assert [one.kind for one in found] == ["unreadable_file"]
+
+
+def test_a_partition_of_the_greatest_number_costs_no_more_than_another(clusters: Path, tmp_path: Path) -> None:
+    """All numbers up to it were listed."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    disk = cluster.disk(11)
+    shutil.copytree(disk / "orders-3-0", disk / "orders-3-2147483647")
+    (found,) = [one for one in check_paths([cluster.root]).findings if one.kind == "partition_beyond_logs"]
+    assert "no broker here has partition 5 to 2147483646 of it" in found.meaning
