@@ -1,4 +1,5 @@
-"""The persistent map under every part of an image, and the reason for it.
+"""The persistent map under every part of an image, and the reason for it. A node that follows the log has its topics in
+another (`versioned_map`), of which it needs the newest version alone.
 
 Decides: which implementation. Must not know: what is kept in it. Only this module names the package, so that another
 can take its place here.

@@ -15,6 +15,7 @@ import msgspec
 
 from metadata_log.ids import DirectoryId, NodeId, TopicId
 from metadata_log.image.maps import Map
+from metadata_log.image.versioned_map import VersionedMap
 
 NO_LEADER: Final = NodeId(-1)
 """`leader` of a partition without one."""
@@ -82,10 +83,14 @@ class TopicImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TopicsImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """All topics, by id and by name. Both maps always hold the same topics."""
+    """All topics, by id and by name. Both maps always hold the same topics, and are of one kind."""
 
-    by_id: Map[TopicId, TopicImage] = Map()
-    by_name: Map[str, TopicId] = Map()
+    by_id: Map[TopicId, TopicImage] | VersionedMap[TopicId, TopicImage] = Map()
+    by_name: Map[str, TopicId] | VersionedMap[str, TopicId] = Map()
+
+    def versioned(self) -> TopicsImage:
+        """The same for whoever follows the log (`versioned_map`), and so are all that come of it."""
+        return TopicsImage(by_id=VersionedMap(self.by_id), by_name=VersionedMap(self.by_name))
 
     def topic(self, topic_id: TopicId) -> TopicImage | None:
         """The topic with this id, or None."""

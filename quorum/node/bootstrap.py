@@ -109,7 +109,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         log=log,
         writer=writer,
         disk=ReplicaDisk(files, directory, writer),
-        replayer=Replayer.start(MetadataImage.empty() if snapshot is None else snapshot.image),
+        replayer=Replayer.follow(MetadataImage.empty() if snapshot is None else snapshot.image),
         bootstrap_records=bootstrap_records,
         recovery=starting.recovery,
         files=files,

@@ -298,7 +298,6 @@ class Executor:
         self._has_synced = True
         for completion in self._effects.on_durable(event.sequence):
             self._feed(completion)
-        self._published.let_go()
 
     def _on_disk_failed(self, event: DiskFailed) -> None:
         if event.read_id is None or not self._effects.on_read_failed(event.read_id):

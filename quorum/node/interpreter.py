@@ -17,11 +17,11 @@ _SWITCH_INTERVAL_S: Final = 0.0005
 """The writer thread comes back from a sync and needs the interpreter at once: the default of 5 ms is many commits."""
 _YOUNG_OBJECTS: Final = 10_000
 """Collections in between look at young objects only, and at few enough that nobody waits for one: the nodes of the
-image's maps have up to 32 children each, and 50,000 of them take 60 ms. Most of what is ours is not tracked at all
-(`gc=False`)."""
+image's maps, configs' for one, have up to 32 children each, and 50,000 of them take 60 ms. Most of what is ours is not
+tracked at all (`gc=False`)."""
 _YOUNG_BEFORE_ALL_RECENT: Final = 1000
 """Collections of young objects before one of all recent ones, unless there is time for that earlier: after a hundred,
-half a million new topics, it takes 0.35 s, and under load each controller needs it at the same moment."""
+half a million new entries of such maps, it takes 0.35 s, and under load each controller needs it at the same moment."""
 _RECENT_BEFORE_ALL: Final = 1000
 _LOOK_S: Final = 1.0
 _IDLE_SHARE: Final = 0.2

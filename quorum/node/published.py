@@ -49,7 +49,6 @@ class Published:
         self._buffer = b""
         self._position = 0
         self._is_reading = False
-        self._replaced: MetadataImage | None = None
 
     @property
     def image(self) -> MetadataImage:
@@ -76,12 +75,6 @@ class Published:
         """As leader: the outcome of a batch that was appended, to be published once it is committed."""
         self._remembered.append(replayer)
 
-    def let_go(self) -> None:
-        """Give back the memory of the image before the one that was remembered; called when nobody waits. A batch of a
-        hundred topics replaces hundreds of the maps' nodes, each with dozens of entries: 0.3 ms, for which the batch's
-        own answers would wait."""
-        self._replaced = None
-
     def forget(self) -> None:
         """Leadership is lost, or the log was cut: what was appended may not stay."""
         self._remembered.clear()
@@ -91,9 +84,10 @@ class Published:
         """A snapshot has taken the log's place: go on from its image."""
         before = self.replayer.image
         self.forget()
-        self.replayer = Replayer.start(image)
+        self.replayer = Replayer.follow(image)
         self.high_watermark = max(self.high_watermark, image.offset_and_epoch.offset)
-        self._publish(ImagePublished(before=before, after=image, changes=(changes_between(before, image),)))
+        changes = changes_between(before, image)
+        self._publish(ImagePublished(before=before, after=self.replayer.image, changes=(changes,)))
 
     def advance(self, high_watermark: Offset) -> None:
         """More is committed."""
@@ -139,7 +133,6 @@ class Published:
 
     def _publish_remembered(self) -> None:
         before, changes = self.replayer.image, []
-        self._replaced = before
         while self._remembered and self._remembered[0].end.offset <= self.high_watermark:
             self.replayer = self._remembered.popleft()
             changes.append(self.replayer.changes)

@@ -71,7 +71,7 @@ SNAPSHOT_MUTANTS: Final = (
     Mutant(
         name="an installation keeps the published image",
         module="quorum.node.published",
-        was="        self.replayer = Replayer.start(image)\n        self.high_watermark = max",
+        was="        self.replayer = Replayer.follow(image)\n        self.high_watermark = max",
         becomes="        self.high_watermark = max",
     ),
     Mutant(

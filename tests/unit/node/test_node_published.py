@@ -23,7 +23,7 @@ class _Log:
             for at in range(batches)
         ]
         self.events: list[ImagePublished] = []
-        self.published = Published(Replayer.start(MetadataImage.empty()), self._read, self.events.append)
+        self.published = Published(Replayer.follow(MetadataImage.empty()), self._read, self.events.append)
 
     def _read(self, offset: Offset, max_bytes: int) -> bytes:
         return b"".join(self.data[offset // A_BATCH :])[:max_bytes]

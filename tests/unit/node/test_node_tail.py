@@ -34,7 +34,7 @@ class Log:
 
     def tail(self, *, max_records: int = 10, max_bytes: int = 10_000) -> Tail:
         return Tail(
-            Replayer.start(MetadataImage.empty()),
+            Replayer.follow(MetadataImage.empty()),
             Epoch(1),
             propose=self.propose,
             remember=self.remembered.append,
@@ -44,7 +44,7 @@ class Log:
 
     def replayed(self) -> Replayer:
         """What a follower makes of it."""
-        replayer = Replayer.start(MetadataImage.empty())
+        replayer = Replayer.follow(MetadataImage.empty())
         for data in self.batches:
             header = parse_header(data)
             replayer = replayer.on_batch(header, batch_values(data, header))

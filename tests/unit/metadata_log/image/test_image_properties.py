@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from hypothesis import given, settings
@@ -105,10 +105,12 @@ def _logs(draw: st.DrawFn) -> list[MetadataRecord]:
     return kept + ([EndTransactionRecord()] if replayer.in_transaction else [])
 
 
-def _replay(log: list[MetadataRecord], cuts: set[int]) -> list[Replayer]:
+def _replay(
+    log: list[MetadataRecord], cuts: set[int], begin: Callable[[MetadataImage], Replayer] = Replayer.start
+) -> list[Replayer]:
     """The Replayer after each batch of `log`, cut before the given indexes."""
     bounds = sorted({cut for cut in cuts if 0 < cut < len(log)} | {0, len(log)})
-    steps = [Replayer.start(MetadataImage.empty())]
+    steps = [begin(MetadataImage.empty())]
     for start, stop in itertools.pairwise(bounds):
         steps.append(_append(steps[-1], log[start:stop]))
     return steps
@@ -125,6 +127,18 @@ def test_any_cut_into_batches_gives_the_same_image(log: list[MetadataRecord], cu
         if not step.in_transaction:
             assert step.image == by_end[step.end].image
         assert step.in_transaction == by_end[step.end].in_transaction
+
+
+@settings(max_examples=150)
+@given(_logs(), st.sets(st.integers(0, 72)))
+def test_who_follows_the_log_has_the_same_images_and_keeps_those_before(
+    log: list[MetadataRecord], cuts: set[int]
+) -> None:
+    steps, followed = _replay(log, cuts), _replay(log, cuts, Replayer.follow)
+    assert steps == followed
+    assert followed == steps
+    for before, after in itertools.pairwise(followed):
+        assert changed_topics(before.image, after.image) <= after.changes.topics
 
 
 @settings(max_examples=100)
