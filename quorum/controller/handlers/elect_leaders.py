@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import msgspec
 
@@ -24,16 +25,24 @@ from quorum.controller.turn import Turn
 from quorum.errors import Error
 
 _TYPES = frozenset(ElectionType)
+MOST_NAMED: Final = 50_000
+"""Topics and partitions that a request names, each time it does: all are looked at and answered in a fifth of a
+second."""
 
 
 def handle_elect_leaders(request: ElectLeaders, turn: Turn) -> ControllerResult:
-    """A PartitionChangeRecord for each partition that has a new leader; one refused leaves the others be."""
+    """A PartitionChangeRecord for each partition that has a new leader; one refused leaves the others be. Who names too
+    many is not answered one by one: so many answers would take as long."""
     error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.refused(error, "Authorization failed."))
     if request.election_type not in _TYPES:
         why = f"Unknown election type {request.election_type}"
         return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
+    named = sum(1 + len(asked.partitions) for asked in request.partitions or ())
+    if named > MOST_NAMED:
+        why = f"It names {named} topics and partitions, more than {MOST_NAMED}: ask for fewer at once, or for all."
+        return ControllerResult(response=ElectLeadersResponse(error=Error.POLICY_VIOLATION, error_message=why))
     vote = _Vote(ElectionType(request.election_type), turn)
     topics = tuple(vote.all_topics() if request.partitions is None else vote.named(request))
     if (too_many := refusal_of_too_many(request, len(vote.records), turn)) is not None:

@@ -32,15 +32,22 @@ class BadFrame(Exception):
 
 
 class Cursor:
-    """A place in some bytes, and how many elements may still be read."""
+    """A place in some bytes, and how many elements may still be read, so many numbers of which count as one."""
 
-    __slots__ = ("at", "data", "elements_left", "end")
+    __slots__ = ("at", "data", "elements_left", "end", "numbers_an_element")
 
-    def __init__(self, data: bytes, at: int = 0, most_elements: int = MAX_ELEMENTS) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        at: int = 0,
+        most_elements: int = MAX_ELEMENTS,
+        numbers_an_element: int = NUMBERS_AN_ELEMENT,
+    ) -> None:
         self.data = data
         self.at = at
         self.end = len(data)
         self.elements_left = most_elements
+        self.numbers_an_element = numbers_an_element
 
     def take(self, count: int) -> bytes:
         """The next bytes.
@@ -156,12 +163,14 @@ def _bytes(*, is_flexible: bool, is_optional: bool) -> Read:
     return read
 
 
-def _array(item: Read, at_once: Rows | None, *, is_flexible: bool, is_optional: bool, in_one: int = 1) -> Read:
+def _array(
+    item: Read, at_once: Rows | None, *, is_flexible: bool, is_optional: bool, is_of_numbers: bool = False
+) -> Read:
     def read(cursor: Cursor) -> tuple[Any, ...] | None:
         length = _length(cursor, "int32", is_flexible=is_flexible)
         if length < 0 and is_optional:
             return None
-        elements = cursor.elements(length, in_one)
+        elements = cursor.elements(length, cursor.numbers_an_element if is_of_numbers else 1)
         found = None if at_once is None else at_once(cursor, length)
         return tuple([item(cursor) for _ in elements]) if found is None else found
 
@@ -233,8 +242,8 @@ def _field(field: dataclasses.Field[Any], *, is_flexible: bool) -> Read:
         rows = _structs_of_numbers(element)
         return _array(reader_of(element), rows, is_flexible=is_flexible, is_optional=is_optional)
     item, numbers = _primitive(kafka_type, is_flexible=is_flexible, is_optional=False), _numbers(kafka_type)
-    in_one = 1 if numbers is None else NUMBERS_AN_ELEMENT
-    return _array(item, numbers, is_flexible=is_flexible, is_optional=is_optional, in_one=in_one)
+    is_of_numbers = numbers is not None
+    return _array(item, numbers, is_flexible=is_flexible, is_optional=is_optional, is_of_numbers=is_of_numbers)
 
 
 _READERS: Final[dict[type[Any], Read]] = {}

@@ -23,7 +23,7 @@ from kio.schema.errors import ErrorCode
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.voters import Endpoint
 from quorum.errors import Error
-from quorum.transport.kafka.reader import MAX_ELEMENTS, BadFrame, Cursor, reader_of
+from quorum.transport.kafka.reader import MAX_ELEMENTS, NUMBERS_AN_ELEMENT, BadFrame, Cursor, reader_of
 from quorum.transport.kafka.writer import writer_of
 
 API_VERSIONS: Final = 18
@@ -34,9 +34,12 @@ _CODES: Final[dict[int, ErrorCode]] = {code.value: code for code in ErrorCode}
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _SPELT: Final = {"error": "error_code"}
 _ALTER_PARTITION: Final = 56
+_ELECT_LEADERS: Final = 43
 _MOST_ELEMENTS: Final = {_ALTER_PARTITION: 350_000}
 """Where it is more than of other requests: a broker asks for all that it leads at once, and again until it is answered.
 No frame holds more."""
+_NUMBERS_AN_ELEMENT: Final = {_ELECT_LEADERS: 1}
+"""Where it is fewer than of other requests: each is elected for and answered by itself, with a text."""
 _MOST_SAID: Final = 4_000
 """Characters, of at most four bytes each: a text has 32,767 at most."""
 NO_THROTTLE: Final = datetime.timedelta(0)
@@ -96,7 +99,8 @@ def read_request(name: str, header: Header, data: bytes) -> Any:
         BadFrame: the bytes do not hold one, or more than one.
     """
     entity = request_class(name, header.version)
-    cursor = Cursor(data, header.ends_at, _MOST_ELEMENTS.get(header.key, MAX_ELEMENTS))
+    most = _MOST_ELEMENTS.get(header.key, MAX_ELEMENTS)
+    cursor = Cursor(data, header.ends_at, most, _NUMBERS_AN_ELEMENT.get(header.key, NUMBERS_AN_ELEMENT))
     if entity.__flexible__:
         skip_tags(cursor)
     body = reader_of(entity)(cursor)

@@ -145,6 +145,17 @@ class TestAll:
         assert isinstance(result.response, ElectLeadersResponse)
         assert (result.records, result.response.error) == ((), Error.POLICY_VIOLATION)
 
+    @pytest.mark.parametrize(("topics", "partitions"), [(1, 50_000), (25_001, 1)])
+    def test_too_many_that_are_named_are_not_answered_one_by_one(
+        self, cluster: ControlledCluster, topics: int, partitions: int
+    ) -> None:
+        give_way(cluster)
+        named = (TopicPartitions(topic="t", partitions=(0,) * partitions),) * topics
+        result = cluster.ask(ElectLeaders(election_type=PREFERRED, partitions=named))
+        assert isinstance(result.response, ElectLeadersResponse)
+        assert (result.records, result.response.topics) == ((), ())
+        assert result.response.error is Error.POLICY_VIOLATION
+
 
 class TestRefusals:
     def test_what_is_not_there(self, cluster: ControlledCluster) -> None:

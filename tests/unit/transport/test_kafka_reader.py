@@ -79,6 +79,22 @@ def test_numbers_count_less() -> None:
         cursor.elements(1, NUMBERS_AN_ELEMENT)
 
 
+def test_partitions_to_elect_leaders_of_count_as_one_each() -> None:
+    sample = SAMPLES[43](2)
+    topic = sample.topic_partitions[0]
+
+    def read(count: int) -> Any:
+        asked = dataclasses.replace(
+            sample, topic_partitions=(dataclasses.replace(topic, partitions=(topic.partitions[0],) * count),)
+        )
+        frame = request_bytes(43, 2, written(asked))[4:]
+        return read_request("elect_leaders", read_header(frame), frame)
+
+    assert len(read(MAX_ELEMENTS - 1).topic_partitions[0].partitions) == MAX_ELEMENTS - 1
+    with pytest.raises(BadFrame, match="more elements"):
+        read(MAX_ELEMENTS)
+
+
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_broker_may_alter_all_partitions_that_a_frame_holds(version: int) -> None:
     sample = SAMPLES[56](version)
