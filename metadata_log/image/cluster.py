@@ -85,7 +85,7 @@ class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Whether a new replica may be placed here as far as cordoning goes (KIP-1066); true when nothing is known."""
         if not self.directories or self.cordoned_directories is None:
             return True
-        return any(directory not in self.cordoned_directories for directory in self.directories)
+        return not frozenset(self.directories).issubset(self.cordoned_directories)
 
 
 class ControllerRegistration(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -13,6 +13,7 @@ from metadata_log.image import BrokerRegistration
 from metadata_log.records import BrokerRegistrationChangeRecord, MetadataRecord
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.gates import CORDONED_LOG_DIRS, DIRECTORY_ASSIGNMENT, level_of
+from quorum.controller.handlers.register_broker import MOST_DIRECTORIES
 from quorum.controller.leadership import (
     elect_for_arrival,
     forget_departure,
@@ -48,6 +49,11 @@ def handle_broker_heartbeat(request: BrokerHeartbeat, turn: Turn) -> ControllerR
     why = why_stale(request.broker_id, request.broker_epoch, turn.image)
     if broker is None or why is not None:
         return ControllerResult(response=request.refused(Error.STALE_BROKER_EPOCH, why))
+    most = max(len(request.offline_log_dirs), len(request.cordoned_log_dirs or ()))
+    if most > MOST_DIRECTORIES:
+        # Before anything is begun: records that no batch can hold would be missing from what was.
+        why = f"It names {most} directories, and a broker has {MOST_DIRECTORIES} at most."
+        return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
     session = turn.state.sessions.of(broker)
     turn.state.sessions.touch(session, turn.now_ms)
     current = _current_state(broker, session)

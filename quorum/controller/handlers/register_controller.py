@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from metadata_log.ids import NodeId
 from metadata_log.image import listener_fault
 from metadata_log.records import ControllerEndpoint, ControllerFeature, RegisterControllerRecord
@@ -12,6 +14,8 @@ from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 from quorum.errors import Error
 
+_LAST_PORT: Final = 65_535
+
 
 def handle_register_controller(request: RegisterController, turn: Turn) -> ControllerResult:
     """The registration; nothing if the image holds just this one."""
@@ -21,9 +25,9 @@ def handle_register_controller(request: RegisterController, turn: Turn) -> Contr
     if level_of(turn.image) < CONTROLLER_REGISTRATION:
         why = "The current metadata.version is too old to support controller registrations: 3.7-IV0 is needed."
         return ControllerResult(response=request.refused(Error.UNSUPPORTED_VERSION, why))
-    if request.controller_id < 0:
-        why = f"No controller has the id {request.controller_id}: nobody could take its registration back."
-        return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
+    nonsense = _nonsense(request)
+    if nonsense is not None:
+        return ControllerResult(response=request.refused(Error.INVALID_REQUEST, nonsense))
     fault = next(filter(None, map(listener_fault, request.listeners)), None)
     if fault is not None:
         return ControllerResult(response=request.refused(Error.INVALID_REGISTRATION, fault))
@@ -52,6 +56,20 @@ def handle_register_controller(request: RegisterController, turn: Turn) -> Contr
         ),
     )
     return ControllerResult(records=(record,), response=RegisterControllerResponse())
+
+
+def _nonsense(request: RegisterController) -> str | None:
+    """What no controller says of itself: nobody could take it back, and a range without levels bars every upgrade."""
+    if request.controller_id < 0:
+        return f"No controller has the id {request.controller_id}."
+    for listener in request.listeners:
+        if not listener.host or not 0 < listener.port <= _LAST_PORT:
+            return f"Nobody can connect to listener {listener.name!r} at {listener.host!r}, port {listener.port}."
+    for feature in request.features:
+        least, most = feature.min_supported_version, feature.max_supported_version
+        if not 0 <= least <= most:
+            return f"No levels of {feature.name!r} are from {least} to {most}."
+    return None
 
 
 def _is_known(request: RegisterController, turn: Turn) -> bool:

@@ -215,6 +215,25 @@ def test_cordoned_directories_are_written_when_they_change(cluster: ControlledCl
     assert [record.cordoned_log_dirs for record in second.records] == [(directory(11),)]  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("named", ["offline_log_dirs", "cordoned_log_dirs"])
+def test_more_directories_than_a_broker_has_are_not_looked_at(cluster: ControlledCluster, named: str) -> None:
+    cluster.start(11, 12)
+    topic_id = cluster.place("t", (11, 12))
+    cluster.elapse(5_000)
+    directories = tuple(directory(11, number) for number in range(1_001))
+    result = cluster.heartbeat(11, want_fence=True, **{named: directories})
+    assert isinstance(result.response, BrokerHeartbeatResponse)
+    assert (result.response.error, result.records) == (Error.INVALID_REQUEST, ())
+    cluster.elapse(4_001)
+    cluster.heartbeat(12)
+    cluster.settle()
+    assert broker_of(cluster, 11)[0], "it is no sign of life"
+    assert cluster.partition(topic_id).isr == (12,), "nothing had been begun of which it could be missing"
+    taken = cluster.heartbeat(11, want_fence=True, **{named: directories[1:]}).response
+    assert isinstance(taken, BrokerHeartbeatResponse)
+    assert taken.error is Error.NONE
+
+
 def test_below_4_3_nothing_is_written_of_cordoned_directories() -> None:
     cluster = ControlledCluster(level=29)
     cluster.register(11)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 import pytest
@@ -245,6 +246,23 @@ def test_a_controller_below_zero_is_nobody(cluster: ControlledCluster, controlle
     before = cluster.next_offset
     request = msgspec.structs.replace(controller(1), controller_id=controller_id)
     assert ask(cluster, request) is Error.INVALID_REQUEST
+    assert cluster.next_offset == before
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        {"features": (feature("metadata.version", -9, -5),)},
+        {"features": (feature("metadata.version", -1, 30),)},
+        {"features": (feature("metadata.version", 30, 7),)},
+        {"listeners": (Listener(name="CONTROLLER", host="", port=9093),)},
+        {"listeners": (Listener(name="CONTROLLER", host="c1", port=0),)},
+        {"listeners": (Listener(name="CONTROLLER", host="c1", port=65_536),)},
+    ],
+)
+def test_what_no_controller_says_of_itself_is_refused(cluster: ControlledCluster, nonsense: dict[str, Any]) -> None:
+    before = cluster.next_offset
+    assert ask(cluster, msgspec.structs.replace(controller(1), **nonsense)) is Error.INVALID_REQUEST
     assert cluster.next_offset == before
 
 
