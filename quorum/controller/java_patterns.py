@@ -14,8 +14,9 @@ from quorum.controller.java_pattern_reader import DIGITS, END, MANY, BadPatternE
 
 _MOST_NESTED: Final = 100
 """Groups and classes within each other, each some calls deep. Java ends at some thousands, with its stack."""
-_MOST_GROUPS: Final = 1_000
-"""In all. One after another each is a call deep, too: Java ends at 4,900."""
+_MOST_PIECES: Final = 1_000
+"""Groups, members of classes, runs of letters and whatever else is matched. One after another each is a call deep, too, where the
+pattern is read or where it is matched: Java ends at 3,000 groups or 3,700 repeated letters."""
 _MAX_INT: Final = (1 << 31) - 1
 _FLAGS: Final = frozenset("imsducxU")
 _letters: Final = re.compile(r"[^\\\[\](){}.*+?^$|#\s\0]+").match
@@ -48,7 +49,7 @@ def _without_quotes(text: str) -> str:
 class _Parser(Reader):
     def __init__(self, pattern: str) -> None:
         super().__init__(pattern)
-        self._depth = self._groups = 0
+        self._depth = self._pieces = 0
 
     def check(self) -> None:
         """Raises BadPatternError."""
@@ -73,22 +74,27 @@ class _Parser(Reader):
             if "x" not in self._flags:
                 run = _letters(self._text, self._at)
                 if run is not None:
+                    self._count()
                     self._at = run.end()
                     self._closure()
                     continue
             char = self._peek()
-            if char in "|)":
+            if char in "|)" or (char == END and self._at >= self._length):
                 return
+            self._count()
             if char == "(":
                 if not self._group():
                     continue
             elif char in "?*+":
                 raise BadPatternError
-            elif char == END and self._at >= self._length:
-                return
             else:
                 self._single(char)
             self._closure()
+
+    def _count(self) -> None:
+        self._pieces += 1
+        if self._pieces > _MOST_PIECES:
+            raise BadPatternError
 
     def _single(self, char: str) -> None:
         if char == "[":
@@ -142,9 +148,6 @@ class _Parser(Reader):
 
     def _group(self) -> bool:
         """False where it only sets flags from here on."""
-        self._groups += 1
-        if self._groups > _MOST_GROUPS:
-            raise BadPatternError
         flags, was_endless = self._flags, self._is_endless
         self._is_endless, kind = False, ""
         if self._next() == "?":
@@ -239,6 +242,7 @@ class _Parser(Reader):
         return True
 
     def _range(self) -> None:
+        self._count()
         first = self._of_class(is_range=False)
         if first == MANY or self._peek() != "-" or self._text[self._at + 1] in "[]":
             return

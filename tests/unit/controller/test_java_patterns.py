@@ -29,7 +29,10 @@ TAKEN = (
     r"\x41\x{10FFFF}\u0041\ud800\udc00\07\377\cA",
     r"\9(a)\1",
     "a||",
-    "(a|b)?" * 1_000,
+    "(a|b)?" * 333,
+    "|".join(["c42"] * 1_000),
+    "a" * 10_000,
+    "[" + "a" * 998 + "]",
     "",
     "\0é\U0001f600",
 )
@@ -107,7 +110,13 @@ def test_whatever_the_text_nothing_is_raised(text: str) -> None:
         r"\p{IsGothic}",
         r"\p{InGreek}",
         r"\N{LATIN SMALL LETTER A}",
-        "(a)" * 1_001,
+        "(a)" * 501,
+        "a?" * 1_001,
+        r"\d" * 1_001,
+        ".*" * 9_000,
+        "(?:a{2})" * 501,
+        "[" + "é" * 1_001 + "]",
+        "a|" * 1_000 + "a",
     ],
 )
 def test_what_java_takes_and_is_refused_here(pattern: str) -> None:
