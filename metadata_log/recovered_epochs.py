@@ -22,6 +22,7 @@ from metadata_log.errors import CorruptBatchError, CorruptFileError
 from metadata_log.files import Files, read_small_file
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.segment import segment_file
+from metadata_log.snapshot import is_all_in_checkpoint
 from metadata_log.torn_write import may_be_one_write
 
 FETCH_ANEW: Final = (
@@ -48,7 +49,8 @@ def check_epochs(files: Files, directory: str, log: FoundLog) -> tuple[bool, str
     """Whether the epoch history on disk is as it should be, and what was wrong with it if it has to be rebuilt.
 
     A history may begin after the log does (it is trimmed to a checkpoint, whose segment stays) or before it (Kafka
-    trims segments first), and may end with an epoch that begins at its end (whose first batch was torn).
+    trims segments first), and may end with an epoch that begins at its end (whose first batch was torn). It is empty
+    where a checkpoint holds all of the log.
 
     Raises:
         CorruptBatchError: log and history contradict each other, or the log has lost its end.
@@ -61,7 +63,8 @@ def check_epochs(files: Files, directory: str, log: FoundLog) -> tuple[bool, str
     except CorruptFileError as error:
         return False, error.what
     if not known.entries:
-        return not log.epochs.entries, "it is empty" if log.epochs.entries else None
+        is_due = log.epochs.entries and not is_all_in_checkpoint(files, directory, log.end)
+        return not log.epochs.entries, "it is empty" if is_due else None
     beyond = _beyond(files, directory, log, known.entries[-1])
     if log.start is not None:
         known = known.trim_to(log.start)

@@ -338,6 +338,15 @@ def checkpoint_ends(files: Files, directory: str) -> list[OffsetAndEpoch]:
     return sorted(ends, key=lambda end: (end.offset, end.epoch))
 
 
+def is_all_in_checkpoint(files: Files, directory: str, end: int) -> bool:
+    """Whether a checkpoint holds all of a log that reaches up to `end`, by its name.
+
+    Then an empty epoch history is in order beside segments that stay: a trim to their end leaves it in ours, and a
+    start after that in Kafka's (`LogLoader` drops the line that begins at the log's end).
+    """
+    return any(found.offset >= end for found in checkpoint_ends(files, directory))
+
+
 def remove_unfinished(files: Files, directory: str) -> list[str]:
     """Remove what writing, receiving or (Kafka's) removing a checkpoint left at a crash, and return the names."""
     names = [name for name in files.listdir(directory) if name.endswith(_LEFTOVERS)]

@@ -27,6 +27,7 @@ from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.quorum_state import VOTE_ADVICE
 from metadata_log.recovered_epochs import was_being_cut
+from metadata_log.snapshot import is_all_in_checkpoint
 from metadata_log.tools.chain_facts import Election
 from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.finding_advice import RESTORE_VOTES, STATIC_VOTERS
@@ -79,7 +80,8 @@ def check_epoch_file(
     """The epochs of `leader-epoch-checkpoint` are those of the log, from the first that it has on.
 
     It may begin after the log does (it is trimmed to the checkpoint that the log was cut off at: that offset is then
-    where its first epoch begins) and end after it (an epoch whose first batch was torn).
+    where its first epoch begins) and end after it (an epoch whose first batch was torn). Where a checkpoint holds all
+    of the log, it may be empty.
     """
     path = f"{directory}/{EPOCH_FILE}"
     if not files.exists(path):
@@ -95,10 +97,9 @@ def check_epoch_file(
     if not log.is_sound:
         return
     if not known.entries:
-        if log.spans:
-            sink.add(
-                "epoch_file_wrong", "it is empty, but the log has epochs", file=path, offset=log.spans[0].start_offset
-            )
+        if log.spans and not is_all_in_checkpoint(files, directory, log.end):
+            what = "it is empty, but the log has epochs"
+            sink.add("epoch_file_wrong", what, file=path, offset=log.spans[0].start_offset)
         return
     held = known.truncate_to(Offset(log.end)).entries
     entries = tuple(EpochStart(epoch=Epoch(span.epoch), start_offset=Offset(span.start_offset)) for span in log.spans)

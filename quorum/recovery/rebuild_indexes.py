@@ -15,6 +15,7 @@ from metadata_log.errors import CorruptFileError
 from metadata_log.files import Files, read_file, read_small_file
 from metadata_log.offsets import Offset
 from metadata_log.segment import LocatedBatch, SegmentIndex, segment_file
+from metadata_log.snapshot import is_all_in_checkpoint
 from metadata_log.tools.scan import scan
 from quorum.recovery.advice import check_and_start, cut_line
 from quorum.recovery.changes import Content, FileChange, Rewrite
@@ -131,7 +132,8 @@ def _tells_more(files: Files, path: str, data: bytes) -> bool:
 
 
 def _has_epochs(files: Files, own: Copy) -> bool:
-    """It may begin later than the log: Kafka trims it to a checkpoint; with no batch behind that it may have none."""
+    """It may begin later than the log: Kafka trims it to a checkpoint; with no batch behind that it may have none, or
+    a line that begins at the log's end."""
     path = f"{own.place.metadata}/{EPOCH_FILE}"
     if not files.exists(path):
         return not own.spans
@@ -140,6 +142,6 @@ def _has_epochs(files: Files, own: Copy) -> bool:
     except CorruptFileError:
         return False
     if not known.entries or not own.spans:
-        return not own.spans
-    found = epochs_of(own).trim_to(known.entries[0].start_offset)
+        return not own.spans or is_all_in_checkpoint(files, own.place.metadata, own.end.offset)
+    found = epochs_of(own).trim_to(known.entries[0].start_offset).truncate_to(own.end.offset)
     return known.truncate_to(own.end.offset).entries == found.entries

@@ -6,6 +6,7 @@ import pytest
 
 from metadata_log.batch import build_batch, check_batch
 from metadata_log.errors import CorruptFileError, InvariantViolation
+from metadata_log.file_log import LogConfig
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.snapshot import CheckpointTimes, build_checkpoint, checkpoint_name, received_name
@@ -68,6 +69,23 @@ def test_a_log_trimmed_to_its_end_goes_on() -> None:
     assert opened.log.epochs.epoch_at(Offset(20)) == 5
     opened.stop()
     assert open_at(files, **SMALL).log.log_end_offset == 21
+
+
+def test_a_log_trimmed_to_its_end_starts_without_a_word_of_its_epochs() -> None:
+    """Its last segment stays, and its epoch history is empty: nothing was lost of either."""
+    files = SimulatedFiles()
+    opened = _log(files)
+    end = OffsetAndEpoch(offset=opened.log.log_end_offset, epoch=opened.log.last_epoch)
+    opened.writer.execute([opened.log.stage_trim(end.offset)])
+    opened.stop()
+    assert _segments(files)
+    assert open_at(files, recover=False, **SMALL).report.warnings, "no checkpoint holds what the history lacks"
+    _write_checkpoint(files, end, checkpoint_name(end))
+    again = open_starting_log(files, DIRECTORY, LogConfig(**SMALL))
+    assert again.recovery.warnings == ()
+    again.writer.execute([stage(again.log, 2, [b"z"])])
+    files.crash(7)
+    assert open_at(files, **SMALL).report.warnings == ()
 
 
 @pytest.mark.parametrize("offset", [3, 21])
