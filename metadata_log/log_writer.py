@@ -10,7 +10,8 @@ What must be durable before what:
 - a truncation before anything is written in its place, the newest segment's removal before the next older one's;
 - of a trimmed log the oldest segment's removal before the next one's; of a replaced log a checkpoint's name before the
   first removal, and all of these before the new segment.
-Index files are never synced: Kafka and we rebuild them.
+A closed segment's indexes are synced before the next one exists, which nobody closes again: torn ones would stay for
+ever. Nothing relies on them: Kafka and we rebuild them.
 """
 
 from __future__ import annotations
@@ -217,6 +218,7 @@ class LogWriter:
             try:
                 handle.truncate(0)
                 handle.pwrite(data, 0)
+                handle.fdatasync()
             finally:
                 handle.close()
 

@@ -1,12 +1,16 @@
-"""The indexes that a stop left beside the last segment, held against the log that was found: a log that was cut since.
+"""The indexes beside a log that was found: what a stop left beside its last segment, and torn ones of closed segments.
 
-Decides: exactly that. Must not know: how the log was read, and what becomes of the indexes.
+Decides: whether the log was cut since the stop, and which indexes of closed segments are torn. Must not know:
+how the log was read, and what becomes of the indexes.
 
 A node that stops closes the active segment's indexes, which then say how far its log reaches; one that opens a log
 takes them away before it writes anything, and so does whoever truncates it (`log_writer`), Kafka by giving them their
 full size again. So no crash leaves closed indexes beside a log that ends before their last entry: what they tell of was
 there, durable, and is lost. A replica that started without it might help to elect a leader that lacks what was
 committed.
+
+A closed segment's index of which the last entry is torn is what a power cut left of a roll, where nobody synced it
+(Kafka does later, we did not at first). It proves nothing, and is made anew.
 
 One flipped bit of an index is no such proof: an entry past the log's end has to stand behind the log's last byte, too,
 or to have a later time than all that the log holds.
@@ -15,6 +19,7 @@ or to have a later time than all that the log holds.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -44,6 +49,29 @@ def check_indexes(files: Files, directory: str, log: FoundLog, last: Segment) ->
     for time_ms, relative in _entries(files, f"{directory}/{name}", _TIME_ENTRY)[-1:]:
         if base + relative >= log.end and time_ms > last.index.greatest_timestamp:
             raise _cut(log, name, Offset(base + relative + 1))
+
+
+def torn_indexes(files: Files, directory: str, closed: Sequence[Segment]) -> Iterator[tuple[str, bytes]]:
+    """The names of those that do not consist of whole entries, and what they should be. `closed`: all but the last."""
+    for segment in closed:
+        index = segment.index
+        for suffix, entry, made in (
+            (".index", _INDEX_ENTRY, index.index_bytes),
+            (".timeindex", _TIME_ENTRY, index.time_index_bytes),
+        ):
+            name = segment_file(segment.base_offset, suffix)
+            if _is_torn(files, f"{directory}/{name}", entry):
+                yield name, made()
+
+
+def _is_torn(files: Files, path: str, entry: struct.Struct) -> bool:
+    if not files.exists(path):
+        return False
+    handle = files.open(path, read_only=True)
+    try:
+        return handle.size() % entry.size != 0
+    finally:
+        handle.close()
 
 
 def _entries(files: Files, path: str, entry: struct.Struct) -> list[tuple[int, int]]:

@@ -21,7 +21,7 @@ from metadata_log.files import FileHandle, Files, replace_file
 from metadata_log.log_writer import remove_indexes, remove_segment
 from metadata_log.offsets import Offset
 from metadata_log.recovered_epochs import REFUSED, FoundLog, check_epochs
-from metadata_log.recovered_indexes import check_indexes
+from metadata_log.recovered_indexes import check_indexes, torn_indexes
 from metadata_log.segment import Expected, Segment, SegmentIndex, next_sealed_batch, read_batches, segment_bases
 from metadata_log.segment import segment_file as file_of
 
@@ -47,6 +47,7 @@ class RecoveryReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     torn_tail: TornTail | None = None
     removed_segments: tuple[str, ...] = ()
     epochs_rebuilt: str | None = None
+    torn_indexes: tuple[str, ...] = ()
     repaired: bool = True
     notes: tuple[str, ...] = ()
     """What else the caller had to do."""
@@ -58,6 +59,8 @@ class RecoveryReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         lines = [f"torn tail {done}: {self.torn_tail}"] if self.torn_tail else []
         lines += [f"segment without a sound batch, {done}: {name}" for name in self.removed_segments]
         lines += [f"{EPOCH_FILE} rebuilt from the log: {self.epochs_rebuilt}"] if self.epochs_rebuilt else []
+        made = "made anew" if self.repaired else "not read"
+        lines += [f"index of a closed segment torn, {made}: {name}" for name in self.torn_indexes]
         return (*lines, *self.notes)
 
 
@@ -90,17 +93,21 @@ def recover_log(files: Files, directory: str, *, index_interval_bytes: int, repa
     in_order, complaint = check_epochs(files, directory, found)
     for last in scan.segments[-1:]:
         check_indexes(files, directory, found, last)
+    indexes = dict(torn_indexes(files, directory, scan.segments[:-1]))
     if repair:
         if not in_order:
             replace_file(files, f"{directory}/{EPOCH_FILE}", format_epochs(scan.epochs))
         _repair(files, directory, scan)
         _make_durable(files, directory, scan)
+        for name, data in indexes.items():
+            replace_file(files, f"{directory}/{name}", data)
     report = RecoveryReport(
         log_end_offset=scan.next_offset,
         batches=scan.batches,
         torn_tail=scan.torn,
         removed_segments=tuple(file_of(base) for base in scan.removed),
         epochs_rebuilt=complaint,
+        torn_indexes=tuple(indexes),
         repaired=repair,
     )
     return Recovered(segments=scan.segments, epochs=scan.epochs, report=report)
