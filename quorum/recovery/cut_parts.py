@@ -15,8 +15,9 @@ from quorum.recovery.alone import alone_line
 from quorum.recovery.conflicts import joined_end
 from quorum.recovery.copies import Copy
 from quorum.recovery.electing import elects_once_cut
+from quorum.recovery.excess import Excess, cut_off, superseded
 from quorum.recovery.old_branch import bounds_of
-from quorum.recovery.survey import Excess, Survey, cut_off, superseded
+from quorum.recovery.survey import Survey
 
 
 def cut_parts(files: Files, known: Survey, own: Copy, to: int) -> tuple[Excess, ...]:

@@ -12,8 +12,9 @@ import msgspec
 from metadata_log.ids import ReplicaKey, id_text
 from metadata_log.voters import VoterSet
 from quorum.recovery.copies import Copy
+from quorum.recovery.excess import Excess
 from quorum.recovery.liveness import Answer
-from quorum.recovery.survey import Excess, Survey
+from quorum.recovery.survey import Survey
 
 
 def facts_of(

@@ -15,11 +15,12 @@ from metadata_log.voters import majority_of
 from quorum.recovery.advice import Step, command
 from quorum.recovery.copies import Copy
 from quorum.recovery.electorate import is_among
+from quorum.recovery.excess import Excess
 from quorum.recovery.let_go import Accepted, LetGo
 from quorum.recovery.obstacles import undo_lines
 from quorum.recovery.old_branch import repair_beside
 from quorum.recovery.once_held import holds, is_last, let_go_by
-from quorum.recovery.survey import Excess, Survey
+from quorum.recovery.survey import Survey
 
 HELD_NOWHERE: Final = "that no copy here holds"
 """What a repair says of records that it may lose, and its audit file ever after: other copies may be here by then."""

@@ -19,10 +19,11 @@ from quorum.recovery.advice import Step, command, undo_line
 from quorum.recovery.conflicts import Conflict
 from quorum.recovery.copies import Copy
 from quorum.recovery.electing import elects, unreached
+from quorum.recovery.excess import excess
 from quorum.recovery.journal import AUDIT_FILE, JOURNAL_FILE, Record, again, audits, pending, work_root_of
 from quorum.recovery.once_held import let_go_by
 from quorum.recovery.places import HELD_SUFFIX, Place
-from quorum.recovery.survey import Survey, excess
+from quorum.recovery.survey import Survey
 
 _TWO_CLUSTERS: Final = Step(
     text="Inspect the copies of each cluster by themselves. A clone gets a cluster id of its own before anything "

@@ -19,6 +19,7 @@ from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.clones import clone_notes
 from quorum.recovery.copies import Copy
 from quorum.recovery.epochs import new_epoch
+from quorum.recovery.excess import Excess, excess, shortfalls
 from quorum.recovery.facts import facts_of
 from quorum.recovery.followers import left_behind, set_aside, warning_of
 from quorum.recovery.journal import work_root_of
@@ -37,7 +38,7 @@ from quorum.recovery.request import (
     unlisted,
 )
 from quorum.recovery.rivals import refuse_rivals, rivals_of
-from quorum.recovery.survey import Excess, Survey, excess, shortfalls, with_told
+from quorum.recovery.survey import Survey, with_told
 from quorum.recovery.told import told_repairs
 from quorum.recovery.undo import is_undoable
 

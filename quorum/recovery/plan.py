@@ -24,6 +24,7 @@ from quorum.recovery.beside import Unread
 from quorum.recovery.clones import clone_of, moved_clone, told_of_clone
 from quorum.recovery.copies import Copy
 from quorum.recovery.epoch_files import rebuild_epochs
+from quorum.recovery.excess import Excess, excess, shortfalls
 from quorum.recovery.faults import fault_of, lasting_fault, mend_first, mends
 from quorum.recovery.followers import left_behind, set_aside
 from quorum.recovery.kept_elsewhere import HELD_NOWHERE, danger, endangered, keep_first, left_behind_here, not_whole
@@ -35,7 +36,7 @@ from quorum.recovery.related import is_comparable
 from quorum.recovery.repair_steps import before_repair, steps_for
 from quorum.recovery.running import running_voters, situation_of, steps_of
 from quorum.recovery.silence import kept_out, told_of_silent
-from quorum.recovery.survey import Excess, Survey, excess, shortfalls
+from quorum.recovery.survey import Survey
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):

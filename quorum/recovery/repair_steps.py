@@ -25,9 +25,10 @@ from quorum.recovery.alone import alone_line
 from quorum.recovery.clones import clone_of, fence_of_clone
 from quorum.recovery.copies import Copy
 from quorum.recovery.electing import elects_once_cut
+from quorum.recovery.excess import Excess
 from quorum.recovery.followers import left_behind, set_aside
 from quorum.recovery.other_disks import absent_voters
-from quorum.recovery.survey import Excess, Survey
+from quorum.recovery.survey import Survey
 
 
 def before_repair(known: Survey, fit: Sequence[Copy], *, asks_brokers: bool) -> list[Step]:

@@ -18,12 +18,13 @@ from quorum.recovery.conflicts import LEAST_GAP, common_end
 from quorum.recovery.copies import Copy
 from quorum.recovery.electing import unreached
 from quorum.recovery.errors import RefusedError
+from quorum.recovery.excess import Excess
 from quorum.recovery.faults import mends
 from quorum.recovery.liveness import ONE_NODE, Answer, refuse_live
 from quorum.recovery.places import Place
 from quorum.recovery.plan import lacking, sound_voters, usable
 from quorum.recovery.running import refuse_running
-from quorum.recovery.survey import Excess, Survey
+from quorum.recovery.survey import Survey
 
 DEFAULT_EPOCH_GAP = LEAST_GAP
 

@@ -21,6 +21,7 @@ from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.cut_parts import cut_parts, forgets, steps_of_a_voter, why_not
 from quorum.recovery.electing import elects
 from quorum.recovery.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.excess import Excess, shortfalls, superseded
 from quorum.recovery.facts import facts_of
 from quorum.recovery.faults import trim_line
 from quorum.recovery.followers import left_behind, set_aside
@@ -28,7 +29,7 @@ from quorum.recovery.liveness import Answer, silence
 from quorum.recovery.new_log import cut_log
 from quorum.recovery.old_branch import bounds_of
 from quorum.recovery.request import Proposal, Request, files_in, not_compared, refuse_unsafe, unlisted
-from quorum.recovery.survey import Excess, Survey, shortfalls, superseded
+from quorum.recovery.survey import Survey
 from quorum.recovery.targets import read_target
 
 

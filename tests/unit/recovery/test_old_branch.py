@@ -13,12 +13,12 @@ from quorum.recovery.conflicts import common_end, joined_end
 from quorum.recovery.copies import Copy
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
+from quorum.recovery.excess import excess
 from quorum.recovery.inspect import Inspection, inspect_copies
 from quorum.recovery.kept_elsewhere import left_behind_here
 from quorum.recovery.places import find_place
 from quorum.recovery.standalone import propose_standalone
 from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
-from quorum.recovery.survey import excess
 from quorum.recovery.truncate import propose_truncate
 from quorum.recovery.verify import verify_directories
 from tests.support.repairs import forget_audits, load_nodes, repair, request

@@ -1,0 +1,66 @@
+"""A tail that no leader went on from: that others' records were committed at its offsets does not make it so."""
+
+from __future__ import annotations
+
+from metadata_log.batch import build_batch
+from metadata_log.offsets import Epoch
+from metadata_log.simulated_files import SimulatedFiles
+from quorum.recovery.copies import Copy
+from quorum.recovery.copy_reader import read_copy
+from quorum.recovery.excess import Excess, cut_off, excess
+from quorum.recovery.inspect import read_copies
+from quorum.recovery.places import find_place
+from quorum.recovery.survey import Survey, survey
+from quorum.recovery.truncate import propose_truncate
+from tests.support.repairs import forget_audits, load_nodes, repair, request
+
+FORK = 309
+"""Where epoch 8 ended, and epoch 9 began on nodes 1 and 3."""
+
+
+def cut_at(files: SimulatedFiles, log_dir: str, offset: int) -> None:
+    accepted = request(accept_data_loss=True)
+    repair(files, lambda files: propose_truncate(files, log_dir, [], offset, accepted), log_dir)
+    forget_audits(files, f"{log_dir}.recovery")
+
+
+def seen() -> tuple[SimulatedFiles, Survey, dict[int, Copy]]:
+    """Node 2 went on from the fork in epoch 8, for nobody; broker 11 stopped before that."""
+    files = load_nodes("failovers", 1, 2, 3, 11)
+    cut_at(files, "/n2", FORK)
+    cut_at(files, "/n11", 300)
+    copy = read_copy(files, find_place(files, "/n2"))
+    batch = build_batch(
+        base_offset=copy.end.offset, epoch=Epoch(8), timestamp_ms=copy.last_timestamp_ms, values=[b"\1\x14\0\0"] * 4
+    )
+    handle = files.open(f"/n2/__cluster_metadata-0/{copy.segments[-1].name}")
+    handle.pwrite(batch, handle.size())
+    handle.fdatasync()
+    known = survey(read_copies(files, ["/n1", "/n2", "/n3", "/n11"]))
+    return files, known, {copy.node_id: copy for copy in known.copies if copy.node_id is not None}
+
+
+def of_node_2(found: list[Excess]) -> tuple[int, int, str]:
+    (one,) = (one for one in found if one.node_id == 2)
+    return one.start, one.end, one.committed
+
+
+def test_it_was_committed_up_to_where_it_parts() -> None:
+    files, known, by_node = seen()
+    assert known.bounds.lower > FORK + 4
+    assert of_node_2(excess(files, known, by_node[11])) == (300, FORK + 4, "partly")
+
+
+def test_from_there_on_it_never_was() -> None:
+    files, known, by_node = seen()
+    assert of_node_2(excess(files, known, by_node[1])) == (FORK, FORK + 4, "never")
+    tail = cut_off(files, known, by_node[2], FORK)
+    assert tail is not None
+    assert tail.committed == "never"
+
+
+def test_what_all_have_was_committed() -> None:
+    files, known, by_node = seen()
+    part = cut_off(files, known, by_node[2], 300, FORK)
+    assert part is not None
+    assert part.committed == "was"
