@@ -39,6 +39,7 @@ from metadata_log.tools.verify_reach import (
     check_emptied,
     check_own_state,
     check_reach,
+    check_start,
     epochs_beside,
     proofs_beside,
 )
@@ -91,6 +92,7 @@ class Verification:
         bases = segment_bases(names)
         self._proofs = proofs_beside(self._files, self._directory, names)
         self._epochs = epochs_beside(self._files, self._directory, names)
+        check_start(self._directory, names, bases, self._sink)
         self.read_segments([int(base) for base in bases])
         self._checkpoints.finish()
         self._rules.check_end(self._chain.end)

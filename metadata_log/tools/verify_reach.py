@@ -14,6 +14,7 @@ Decides: what each file proves. Must not know: other replicas, and whether the f
   between the two takes milliseconds, so that this is a warning. A node that is stopped as it is elected resigns without
   one (KafkaRaftClient.pollLeader), which a stop of all controllers at once brings about: where a `.snapshot` says that
   the log was closed at its end, nothing is missing.
+- An index before the log's first segment: its own segment is lost (`check_start`).
 - A checkpoint covers records that its node had, or was sent: `log_behind_checkpoint` says the rest.
 
 Sources: Kafka 4.3's UnifiedLog, ProducerStateManager, AbstractIndex, LogLoader, QuorumState.
@@ -93,6 +94,29 @@ def _entries_reach(files: Files, path: str) -> int:
     except OSError:
         return 0  # what cannot be read proves nothing but by its name
     return orphan_reach(path, data)
+
+
+def check_start(directory: str, names: Sequence[str], bases: Sequence[int], sink: FindingSink) -> None:
+    """Whether a segment before the first of `bases` is lost: an index of it is left.
+
+    Where it was let go with the log's start, Kafka has renamed the segment (`.deleted`) before its indexes, and we
+    remove the indexes first.
+    """
+    present = set(names)
+    found = (_INDEX_NAME.fullmatch(name) for name in names)
+    lost = sorted(
+        (int(matched[1]), matched[0])
+        for matched in found
+        if matched is not None and present.isdisjoint((f"{matched[1]}.log", f"{matched[1]}.log.deleted"))
+    )
+    if not bases or not lost or lost[0][0] >= bases[0]:
+        return
+    base, name = lost[0]
+    what = (
+        f"the log begins with it at offset {bases[0]}, but {name} is of a segment before it, which is not there: "
+        f"{bases[0] - base} records are missing"
+    )
+    sink.add("missing_segment", what, file=f"{directory}/{bases[0]:020}.log", position=0, offset=base)
 
 
 class LogEnd(msgspec.Struct, frozen=True, kw_only=True):

@@ -50,6 +50,12 @@ def segment_and_indexes_gone(cluster: Cluster) -> Planted:
     return Planted("log_missing", _HIT, cluster.metadata(_HIT), 0, also=frozenset({"voter_without_log"}))
 
 
+def first_segment_gone(cluster: Cluster) -> Planted:
+    """The first of three segments is gone, its indexes stand there still."""
+    cluster.segment(11, 98).unlink()
+    return Planted("missing_segment", 11, cluster.segment(11, 207), 98, 0)
+
+
 def directory_gone(cluster: Cluster) -> Planted:
     """The whole metadata directory is gone; meta.properties says whose it was."""
     shutil.rmtree(cluster.disk(_HIT) / METADATA_DIRECTORY)
@@ -230,4 +236,5 @@ REACH_DAMAGE = [
         )
     ),
     Damage("cut_beside_epochs", "failovers", cut_beside_epochs),
+    Damage("first_segment_gone", "failovers", first_segment_gone),
 ]

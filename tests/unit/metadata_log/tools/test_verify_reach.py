@@ -159,3 +159,14 @@ def test_a_node_that_was_stopped_as_it_was_elected_has_lost_nothing(clusters: Pa
     (cluster.metadata(2) / "00000000000000000096.snapshot").write_bytes(bytes.fromhex("0001 48674bc7 00000000"))
 
     assert [found for found in check_paths([cluster.root]).findings if found.counts] == []
+
+
+def test_a_deletion_that_a_kill_interrupted_is_no_lost_segment(clusters: Path, tmp_path: Path) -> None:
+    """Kafka marks a segment for its deletion before its indexes."""
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    first = cluster.segment(11)
+    assert first.with_name(f"{first.name}.deleted").exists()
+
+    first.with_name(f"{first.stem}.index.deleted").rename(first.with_suffix(".index"))
+
+    assert check_paths([cluster.root]).is_sound
