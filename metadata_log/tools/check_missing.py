@@ -18,7 +18,7 @@ from metadata_log.image import PartitionImage
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.disks import is_brokers_disk
 from metadata_log.tools.due_partitions import own_log
-from metadata_log.tools.finding_advice import QUARANTINED
+from metadata_log.tools.finding_advice import JOURNAL, QUARANTINED
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Finding, Severity
 from metadata_log.tools.lost_everywhere import Absent, TopicAndPartition, absent_partitions, lost_everywhere
@@ -104,7 +104,7 @@ def _quarantined(disks: Collection[LogDirectory], sink: FindingSink) -> dict[str
         try:
             found |= {name: (disk, move) for name, move in moved_away(disk.path).items()}
         except QuarantineError as error:
-            sink.add("corrupt_file", str(error), file=str(path))
+            sink.add("corrupt_file", str(error), file=str(path), advice=JOURNAL)
         except OSError as error:
             sink.add_unreadable(str(path), error)
     return found

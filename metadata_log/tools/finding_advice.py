@@ -171,6 +171,10 @@ QUARANTINED: Final = (
     "what is in it. Where none is, or what was moved is wanted again, move it back first, while the broker is stopped: "
     f"{AUDIT} --undo"
 )
+JOURNAL: Final = (
+    "nothing for the broker, which does not read it, and may start. But kraft storage audit --undo cannot go by it: "
+    "restore it from a backup of this directory before that; without one look for what was set aside (-stray) yourself"
+)
 STRANGE_VOTE: Final = (
     "do not start this node: a voter writes the candidate that it votes for as the voter set has it, so that this file "
     "was changed, or is another node's, and the node may vote twice. Restore the file from a backup of this directory; "

@@ -58,6 +58,17 @@ def test_it_says_where_the_quarantine_moved_it(elsewhere: bool, cluster: Cluster
     assert {one.kind for one in check_paths([cluster.root]).findings if one.counts} == {"partition_without_id"}
 
 
+def test_a_journal_that_is_none_keeps_no_broker_from_starting(cluster: Cluster) -> None:
+    """Kafka does not read it."""
+    path = cluster.disk(BROKER) / JOURNAL_FILE
+    path.write_text("rubbish\n")
+
+    (found,) = [one for one in check_paths([cluster.root]).findings if one.counts]
+
+    assert (found.kind, found.node_id, found.file) == ("corrupt_file", BROKER, str(path))
+    assert "do not start" not in found.advice
+
+
 def test_a_pipe_in_the_journals_place_is_refused(cluster: Cluster) -> None:
     """Nobody writes to it: whoever waited for its other end would wait for ever."""
     disk = cluster.disk(BROKER)
