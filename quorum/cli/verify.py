@@ -82,13 +82,21 @@ def run(
 
 def _of_replicas(nodes: Sequence[NodeSource], reports: Sequence[LogReport]) -> list[Finding]:
     """What is found in a log of each node only because of the others of its cluster."""
-    from metadata_log.tools.verify_voters import VotersLog, among_replicas  # noqa: PLC0415  (not needed for help)
+    from metadata_log.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.kindred import kindred_groups  # noqa: PLC0415
+    from metadata_log.tools.verify_voters import VotersLog, among_replicas  # noqa: PLC0415
 
     clusters: dict[str | None, list[VotersLog]] = {}
     for node, report in zip(nodes, reports, strict=True):
         log = VotersLog(label=node.label, node_id=node.node_id, report=report)
         clusters.setdefault(None if node.identity is None else node.identity.cluster_id, []).append(log)
-    return [finding for logs in clusters.values() for finding in among_replicas(logs)]
+    found: list[Finding] = []
+    for logs in clusters.values():
+        if not any(True for _ in among_replicas(logs)):
+            continue
+        for group in kindred_groups(OsFiles(), [log.report for log in logs]):
+            found += among_replicas([logs[number] for number in group])
+    return found
 
 
 def _looked_at(reports: list[LogReport], files: int) -> str:

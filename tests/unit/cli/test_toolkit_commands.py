@@ -12,6 +12,8 @@ import pytest
 
 from quorum.cli.main import run
 from tests.support.clusters import unpack_clusters
+from tests.support.damage import copy_cluster
+from tests.support.damage_voters import at_other_port, change_controls
 from tests.support.image_logs import FIXTURES
 from tests.support.left_behind import GONE, checkpoint_with
 
@@ -349,3 +351,21 @@ def _said(words: list[str], path: Path, capsys: pytest.CaptureFixture[str]) -> s
     assert status in (1, 2)
     assert len(said.err.strip().splitlines()) == 1
     return said.err
+
+
+def test_verify_does_not_hold_one_clusters_voters_against_another_ones(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two clusters that were formatted with one cluster.id."""
+    one, other = (str(clusters / name / "node-1") for name in ("upgrade-path", "failovers"))
+
+    assert run(["log", "verify", "--quick", one, other]) == 0
+
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    changed = next(iter(cluster.metadata(2).glob("*0244-*.checkpoint")))
+    change_controls(changed, at_other_port)
+    capsys.readouterr()
+
+    assert run(["log", "verify", "--quick", one, str(cluster.root), "-o", "jsonl"]) == 1
+    (found,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (found["kind"], found["file"]) == ("checkpoint_disagrees", str(changed))
