@@ -35,6 +35,7 @@ from metadata_log.tools.check_times import check_times
 from metadata_log.tools.check_votes import check_votes
 from metadata_log.tools.diff import diff_and_odd, own_findings
 from metadata_log.tools.findings import Finding, sort_findings
+from metadata_log.tools.node_roles import brokers_among
 from metadata_log.tools.partition_directories import HeldPartitions, list_partitions
 from metadata_log.tools.quorum_view import QuorumView, Replica, absent_voters, nothing_in_common, view_quorum
 from metadata_log.tools.readable import finding_of, only_readable
@@ -130,9 +131,11 @@ def _check(sources: Sources) -> CheckReport:
     image = newest_image(view, odd)
     found += check_identity(sources.nodes, view.voters, image, _progress(view))
     found += check_partitions(sources.nodes, held, view, odd)
-    found += check_strange(sources.nodes, held, image)
+    brokers = list(brokers_among(sources.nodes, held, image, {int(voter.node_id) for voter in view.voters}))
+    found += check_strange(sources.nodes, brokers)
     found += check_missing(held, view, odd)
-    found += _check_files(sources.nodes, held, view)
+    found += check_partition_files(brokers, held)
+    found += _check_files(sources.nodes, view)
     replicas = {id(replica.source): replica for replica in view.replicas}
     voters = {id(replica.source) for replica in view.replicas if view.is_voter(replica)}
     return CheckReport(
@@ -147,9 +150,8 @@ def _check(sources: Sources) -> CheckReport:
     )
 
 
-def _check_files(nodes: Sequence[NodeSource], held: HeldPartitions, view: QuorumView) -> Iterator[Finding]:
-    """What is wrong with small files by themselves, but those beside a metadata log."""
-    yield from check_partition_files(nodes, held)
+def _check_files(nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[Finding]:
+    """What is wrong with small files by themselves, but those beside a log."""
     yield from check_offset_files(nodes)
     yield from check_clean_shutdowns(nodes, view)
     for node in nodes:

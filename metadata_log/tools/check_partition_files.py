@@ -30,7 +30,7 @@ _BY_OFFSET: Final = re.compile(r"\d{20}\..*", re.ASCII)
 
 
 def check_partition_files(nodes: Sequence[NodeSource], held: HeldPartitions) -> Iterator[Finding]:
-    """A finding for each file that is wrong by itself."""
+    """A finding for each file that is wrong by itself, on the disks of these nodes, which are brokers."""
     for node in nodes:
         for disk in node.log_directories:
             for directory in held.get(disk.path, ()):

@@ -1,8 +1,7 @@
 """Directories on nodes' disks that keep the node from starting.
 
-Decides: on whose disks they matter. Must not know: what is in them. Controllers do not look at what else stands beside
-their log but their lock, so that the others are told of brokers only: nodes that are registered as such, or hold
-partitions.
+Decides: on whose disks they matter. Must not know: what is in them, and which nodes are brokers. Controllers do not
+look at what else stands beside their log but their lock, so that the others are told of brokers only.
 """
 
 from __future__ import annotations
@@ -11,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from metadata_log.directory_lock import LOCK_FILE
-from metadata_log.image import MetadataImage
 from metadata_log.tools.findings import Finding, finding
-from metadata_log.tools.partition_directories import HeldPartitions, strange_directories
+from metadata_log.tools.partition_directories import strange_directories
 from metadata_log.tools.sources import NodeSource
 
 _NO_LOCK: Final = (
@@ -21,10 +19,10 @@ _NO_LOCK: Final = (
 )
 
 
-def check_strange(nodes: Sequence[NodeSource], held: HeldPartitions, image: MetadataImage | None) -> Iterator[Finding]:
-    """A finding for each directory that is no partition's, by its name."""
+def check_strange(nodes: Sequence[NodeSource], brokers: Sequence[NodeSource]) -> Iterator[Finding]:
+    """A finding for each directory that is no partition's, by its name; `brokers`: those of the nodes that are."""
     for node in nodes:
-        is_broker = _is_broker(node, held, image)
+        is_broker = node in brokers
         for disk in () if node.is_bare else node.log_directories:
             for path in strange_directories(disk):
                 if path.name == LOCK_FILE:
@@ -36,9 +34,3 @@ def check_strange(nodes: Sequence[NodeSource], held: HeldPartitions, image: Meta
                         "one of log.dirs"
                     )
                     yield finding("strange_directory", what, node_id=node.node_id, file=str(path))
-
-
-def _is_broker(node: NodeSource, held: HeldPartitions, image: MetadataImage | None) -> bool:
-    if any(held.get(disk.path) for disk in node.log_directories):
-        return True
-    return image is not None and node.node_id is not None and node.node_id in image.cluster.brokers

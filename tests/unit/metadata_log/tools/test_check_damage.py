@@ -73,6 +73,8 @@ def test_what_no_start_ends_at_is_silent(clusters: Path, tmp_path: Path) -> None
     """A controller does not look at what stands beside its log; a broker knows its cache and what an agent stages."""
     cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
     (cluster.disk(1) / "lost+found").mkdir()
+    (cluster.disk(1) / "foo-0").mkdir()
+    (cluster.disk(1) / "foo-0" / "partition.metadata").write_bytes(b"rubbish\xff")
     for name in ("remote-log-index-cache", "deleting"):
         (cluster.disk(11) / name).mkdir()
 
