@@ -12,8 +12,8 @@ from typing import Final
 from metadata_log.batch import batch_values
 from metadata_log.directory import QuorumState
 from metadata_log.epochs import EpochStart
-from metadata_log.errors import CorruptBatchError
-from metadata_log.files import FileHandle, Files, read_file
+from metadata_log.errors import CorruptBatchError, CorruptFileError
+from metadata_log.files import FileHandle, Files, read_small_file
 from metadata_log.image import MetadataImage
 from metadata_log.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.finding_sink import FindingSink
@@ -247,7 +247,10 @@ class Verification:
         if not self._files.exists(path):
             return None
         try:
-            return path, read_file(self._files, path)
+            return path, read_small_file(self._files, path)
+        except CorruptFileError as error:
+            self._sink.add("index_wrong", error.what, file=path, position=0, offset=base)
+            return None
         except OSError as error:
             self._sink.add_unreadable(path, error)
             return None

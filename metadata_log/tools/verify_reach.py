@@ -34,7 +34,7 @@ from metadata_log.directory import QuorumState
 from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.epochs import EpochStart
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import Files, read_file, read_small_file
+from metadata_log.files import Files, read_small_file
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Severity
 from metadata_log.tools.manifest import MANIFEST_FILE, read_manifest
@@ -90,9 +90,9 @@ def epochs_beside(files: Files, directory: str, names: Sequence[str]) -> tuple[E
 def _entries_reach(files: Files, path: str) -> int:
     """One past the offset of an index's last entry, counted from its base; 0 without one."""
     try:
-        data = read_file(files, path)
-    except OSError:
-        return 0  # what cannot be read proves nothing but by its name
+        data = read_small_file(files, path)
+    except (CorruptFileError, OSError):
+        return 0  # what cannot be read, or has more bytes than any index, proves nothing but by its name
     return orphan_reach(path, data)
 
 

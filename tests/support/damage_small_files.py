@@ -67,6 +67,13 @@ def unreadable_second_bootstrap(cluster: Cluster) -> Planted:
     return Planted("unreadable_file", 11, path, also=frozenset({"strange_directory"}))
 
 
+def grown_index(cluster: Cluster) -> Planted:
+    """An index of 100 MiB, all zeros behind its entries."""
+    path = cluster.segment(2).with_suffix(".index")
+    os.truncate(path, 100 << 20)
+    return Planted("index_wrong", 2, path, 0, 0)
+
+
 def _ends_of_lines(kind: str, end: str, key: str) -> Callable[[Cluster], Planted]:
     """A meta.properties with something else than a line's end before one of its keys."""
 
@@ -144,6 +151,7 @@ SMALL_FILE_DAMAGE = [
     *(Damage(f"offsets_{name}", "basic", _offsets(content)) for name, content in _RUBBISH.items()),
     *(Damage(f"rubbish_in_{name}", "basic", _offsets("0\n7\n", name)) for name in _OFFSET_FILES),
     *(Damage(f"clean_shutdown_{name}", "basic", _clean_shutdown(said)) for name, said in _NO_EPOCHS.items()),
+    Damage("grown_index", "basic", grown_index),
     Damage("second_bootstrap_flipped", "every-record", _bootstrap(_with_a_flip, "corrupt_batch")),
     Damage("second_bootstrap_cut", "every-record", _bootstrap(lambda data: data[:-9], "checkpoint_incomplete")),
     Damage("second_bootstrap_empty", "every-record", _bootstrap(lambda data: b"", "checkpoint_incomplete")),
