@@ -24,6 +24,7 @@ from metadata_log.tools.finding_advice import ASIDE_ID, PARTITION_EPOCHS
 from metadata_log.tools.findings import Finding, finding, why_unreadable
 from metadata_log.tools.partition_directories import HeldPartitions, PartitionDirectory
 from metadata_log.tools.sources import NodeSource
+from metadata_log.tools.verify_file_names import is_beyond_offsets
 
 _OF_A_LOG: Final = re.compile(r".*\.(log|index|timeindex|txnindex|snapshot|swap|cleaned)", re.DOTALL)
 _BY_OFFSET: Final = re.compile(r"\d{20}\..*", re.ASCII)
@@ -74,6 +75,7 @@ def _names(node: NodeSource, directory: Path) -> Iterator[Finding]:
         yield finding("unreadable_file", why_unreadable(error), node_id=node.node_id, file=str(directory))
         return
     for name in names:
-        if _OF_A_LOG.fullmatch(name) and not _BY_OFFSET.fullmatch(name) and (directory / name).is_file():
+        is_by_offset = _BY_OFFSET.fullmatch(name) and not is_beyond_offsets(name)
+        if _OF_A_LOG.fullmatch(name) and not is_by_offset and (directory / name).is_file():
             what = "its name ends as that of a part of the partition's log, and does not begin with an offset"
             yield finding("strange_file", what, node_id=node.node_id, file=str(directory / name))

@@ -15,8 +15,18 @@ from typing import Final
 from metadata_log.tools.finding_sink import FindingSink
 
 _KNOWN: Final = re.compile(r"\d{20}(\.(log|index|timeindex|txnindex|snapshot)|-\d{10}\.checkpoint)", re.ASCII)
+_NUMBERS: Final = re.compile(r"(\d{20})(?:-(\d{10})\.checkpoint)?.*", re.ASCII | re.DOTALL)
+_MAX_OFFSET: Final = 2**63 - 1
+_MAX_EPOCH: Final = 2**31 - 1
 _TAKEN: Final = (".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoint")
 _SWAP: Final = ".swap"
+
+
+def is_beyond_offsets(name: str) -> bool:
+    """Whether a name begins as one of a log's files does, with an offset, or an epoch, that is none: it tells nothing
+    of the log."""
+    found = _NUMBERS.fullmatch(name)
+    return found is not None and (int(found[1]) > _MAX_OFFSET or int(found[2] or 0) > _MAX_EPOCH)
 
 
 def check_file_names(directory: str, names: Iterable[str], sink: FindingSink) -> None:
@@ -24,6 +34,8 @@ def check_file_names(directory: str, names: Iterable[str], sink: FindingSink) ->
     for name in sorted(names):
         if name.endswith(_SWAP):
             what = f"a start of Kafka's puts it in the place of {name.removesuffix(_SWAP)} and of what that overlaps"
+        elif name.endswith(_TAKEN) and is_beyond_offsets(name):
+            what = "its name begins with more than any offset or epoch is: Kafka does not start"
         elif name.endswith(_TAKEN) and not _KNOWN.fullmatch(name):
             what = "its name ends as that of a part of the log, and is none: Kafka does not start, or takes it for one"
         else:

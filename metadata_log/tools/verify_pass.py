@@ -27,7 +27,7 @@ from metadata_log.tools.verify_chain import ChainCheck
 from metadata_log.tools.verify_checkpoint import CheckpointReport
 from metadata_log.tools.verify_clock import ClockCheck
 from metadata_log.tools.verify_depth import Depth
-from metadata_log.tools.verify_file_names import check_file_names
+from metadata_log.tools.verify_file_names import check_file_names, is_beyond_offsets
 from metadata_log.tools.verify_forms import RecordForms
 from metadata_log.tools.verify_index import Claim, IndexCheck
 from metadata_log.tools.verify_passed import PassedCheckpoints
@@ -87,7 +87,8 @@ class Verification:
 
     def run(self) -> LogReport:
         """Check all."""
-        names = self._files.listdir(self._directory)
+        every = self._files.listdir(self._directory)
+        names = [name for name in every if not is_beyond_offsets(name)]
         self._checkpoints = self._passed(names)
         bases = segment_bases(names)
         self._proofs = proofs_beside(self._files, self._directory, names)
@@ -102,7 +103,7 @@ class Verification:
         state = check_quorum_state(self._files, self._directory, log, self._sink)
         self._check_ends(state)
         check_producers(self._files, self._directory, names, self._sink)
-        check_file_names(self._directory, names, self._sink)
+        check_file_names(self._directory, every, self._sink)
         cluster_id = None if self._source.identity is None else self._source.identity.cluster_id
         check_votes_cluster(state, cluster_id, self._directory, self._sink)
         check_metadata_topic_id(self._files, self._directory, log, self._sink)

@@ -34,6 +34,7 @@ from metadata_log.tools.finding_advice import RESTORE_VOTES, STATIC_VOTERS
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Severity
 from metadata_log.tools.manifest import MANIFEST_FILE
+from metadata_log.tools.verify_file_names import is_beyond_offsets
 
 _CHECKPOINT: Final = re.compile(r"\d{20}-\d{10}\.checkpoint(\.deleted)?$", re.ASCII)
 
@@ -144,7 +145,7 @@ def _check_first(
 
     Checkpoints that wait for their deletion count, too: the file is written after they are marked.
     """
-    cuts = {int(name[:20]) for name in names if _CHECKPOINT.match(name)}
+    cuts = {int(name[:20]) for name in names if _CHECKPOINT.match(name) and not is_beyond_offsets(name)}
     if not log.spans or max(cuts, default=0) < log.spans[0].start_offset:
         return  # the log starts without its checkpoint, which is said elsewhere
     for entry in first:

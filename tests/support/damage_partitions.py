@@ -159,7 +159,16 @@ _EPOCHS = {
     "falling": b"0\n2\n3 9\n0 0\n",
     "cut": b"0\n1\n0 0",
 }
-_NAMES = ("abc.log", "abc.index", "abc.timeindex", "abc.snapshot", "abc.cleaned", "abc.log.swap", "copy of 0.log")
+_NAMES = (
+    "abc.log",
+    "abc.index",
+    "abc.timeindex",
+    "abc.snapshot",
+    "abc.cleaned",
+    "abc.log.swap",
+    "copy of 0.log",
+    f"{2**63:020}.log",
+)
 PARTITION_DAMAGE = [
     Damage("lock_of_controller_as_directory", "basic", _lock_as_directory(1)),
     Damage("lock_of_broker_as_directory", "basic", _lock_as_directory(11)),

@@ -210,6 +210,13 @@ REACH_DAMAGE = [
                 "old.index",
                 "bootstrap.checkpoint",
                 f"{96:020}.checkpoint",
+                f"{2**63:020}.log",
+                f"{'9' * 20}.log",
+                f"{'9' * 20}.index",
+                f"{'9' * 20}.timeindex",
+                f"{'9' * 20}.snapshot",
+                f"{'9' * 20}-{1:010}.checkpoint",
+                f"{96:020}-{'9' * 10}.checkpoint",
             )
         )
     ),
