@@ -16,7 +16,7 @@ from metadata_log.image import MetadataImage
 from metadata_log.os_files import OsFiles
 from metadata_log.tools.check_duplicates import Holder, check_duplicates
 from metadata_log.tools.disks import is_brokers_disk
-from metadata_log.tools.finding_advice import VOTERS_ID
+from metadata_log.tools.finding_advice import LOST_PROPERTIES, VOTERS_ID
 from metadata_log.tools.findings import Finding, Severity, finding
 from metadata_log.tools.manifest import is_export
 from metadata_log.tools.sources import LogDirectory, NodeSource
@@ -83,7 +83,15 @@ def _unreadable(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
                 )
             elif disk.identity is None:
                 what = f"{disk.path} has no {META_PROPERTIES_FILE}; {_whose(node, disk)}"
-                yield finding("not_formatted", what, node_id=node.node_id, file=str(disk.path))
+                is_logs = node.metadata is not None and node.metadata.parent == disk.path
+                yield finding(
+                    "not_formatted",
+                    what,
+                    severity=Severity.ERROR if is_logs else None,
+                    node_id=node.node_id,
+                    file=str(disk.path),
+                    advice=LOST_PROPERTIES if is_logs else None,
+                )
 
 
 def _whose(node: NodeSource, disk: LogDirectory) -> str:

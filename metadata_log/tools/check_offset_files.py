@@ -33,7 +33,11 @@ def check_offset_files(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
     """A finding for each of these files that cannot be right, or cannot be read."""
     for name in OFFSET_FILES:
         advice = OFFSETS.format(lost=LOST_OFFSETS[name])
-        yield from check_on_disks(nodes, name, lambda data, path, node: parse_offsets(data, path), advice)
+        yield from check_on_disks(nodes, name, _parse, advice, with_links=True)
+
+
+def _parse(data: bytes, path: str, node: NodeSource) -> object:
+    return parse_offsets(data, path)
 
 
 def parse_offsets(data: bytes, path: str) -> dict[tuple[str, int], int]:

@@ -20,6 +20,7 @@ from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.errors import CorruptFileError
 from metadata_log.files import read_small_file
 from metadata_log.os_files import OsFiles
+from metadata_log.tools.files_on_disks import check_link
 from metadata_log.tools.finding_advice import ASIDE_ID, PARTITION_EPOCHS
 from metadata_log.tools.findings import Finding, finding, why_unreadable
 from metadata_log.tools.partition_directories import HeldPartitions, PartitionDirectory
@@ -58,7 +59,9 @@ def _epochs(node: NodeSource, directory: PartitionDirectory) -> Iterator[Finding
         data = read_small_file(OsFiles(), path)
         if data:
             parse_epochs(data, path)
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
+        yield from check_link(directory.path / EPOCH_FILE, node.node_id)
+    except NotADirectoryError:
         return
     except CorruptFileError as error:
         yield finding("corrupt_file", error.what, node_id=node.node_id, file=path, advice=PARTITION_EPOCHS)

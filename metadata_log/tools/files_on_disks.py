@@ -6,6 +6,7 @@ Decides: on which disks they are looked for, and what is said of one that cannot
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from metadata_log.errors import CorruptFileError
 from metadata_log.files import read_small_file
@@ -16,13 +17,19 @@ from metadata_log.tools.sources import NodeSource
 
 
 def check_on_disks(
-    nodes: Sequence[NodeSource], name: str, parse: Callable[[bytes, str, NodeSource], object], advice: str
+    nodes: Sequence[NodeSource],
+    name: str,
+    parse: Callable[[bytes, str, NodeSource], object],
+    advice: str,
+    *,
+    with_links: bool = False,
 ) -> Iterator[Finding]:
     """A finding for each file of that name that cannot be right, or cannot be read.
 
     Args:
         parse: raises CorruptFileError; takes the bytes, the path and whose disk it is.
         advice: what to do about one that cannot be right.
+        with_links: a link to nothing is told of, too (`check_link`).
     """
     for node in nodes:
         for disk in node.log_directories:
@@ -32,8 +39,16 @@ def check_on_disks(
             try:
                 parse(read_small_file(OsFiles(), str(path)), str(path), node)
             except FileNotFoundError:
-                continue
+                yield from check_link(path, node.node_id) if with_links else ()
             except CorruptFileError as error:
                 yield finding("corrupt_file", error.what, node_id=node.node_id, file=str(path), advice=advice)
             except OSError as error:
                 yield finding("unreadable_file", why_unreadable(error), node_id=node.node_id, file=str(path))
+
+
+def check_link(path: Path, node_id: int | None) -> Iterator[Finding]:
+    """A finding where a file is not there, and a link to nothing is in its place: Kafka makes the file where there is
+    none, and fails at the link, which is there and cannot be read (`CheckpointFile`)."""
+    if path.is_symlink() and not path.exists():
+        what = f"it is a link to {path.readlink()}, where nothing is: a missing file is made anew, and this is none"
+        yield finding("unreadable_file", what, node_id=node_id, file=str(path))

@@ -252,6 +252,12 @@ VOTERS_ID: Final = (
     "do not start the node so: it would follow without a vote, and nobody would notice. While it is stopped write "
     "directory.id={directory_id} back into this file, or restore it from a backup of this directory"
 )
+LOST_PROPERTIES: Final = (
+    "if this is a copy of the metadata log alone, nothing. Else look where the file went: the node does not start "
+    "without it, and to format the directory would give it another directory.id, with which a voter has no vote. While "
+    "the node is stopped restore it from a backup of this directory, or by hand: cluster.id, node.id, and the "
+    "directory.id that the log has for it"
+)
 NO_MAJORITY: Final = (
     "do not start the nodes so: write the directory.id that the log names back into each meta.properties that was "
     "changed, or restore the disks; where those are lost, kraft recover inspect says how the voters are named anew"

@@ -67,6 +67,20 @@ def unreadable_second_bootstrap(cluster: Cluster) -> Planted:
     return Planted("unreadable_file", 11, path, also=frozenset({"strange_directory"}))
 
 
+def _link_to_nothing(name: str) -> Callable[[Cluster], Planted]:
+    """A link in a file's place on a broker's disk, or in a partition's directory there, that leads nowhere."""
+
+    def plant(cluster: Cluster) -> Planted:
+        path = cluster.disk(11) / name
+        if name == EPOCH_FILE:
+            path = next(iter(sorted(cluster.disk(11).glob("[a-z]*-0/partition.metadata")))).with_name(name)
+        path.unlink(missing_ok=True)
+        path.symlink_to("gone")
+        return Planted("unreadable_file", 11, path)
+
+    return plant
+
+
 def grown_index(cluster: Cluster) -> Planted:
     """An index of 100 MiB, all zeros behind its entries."""
     path = cluster.segment(2).with_suffix(".index")
@@ -152,6 +166,7 @@ SMALL_FILE_DAMAGE = [
     *(Damage(f"rubbish_in_{name}", "basic", _offsets("0\n7\n", name)) for name in _OFFSET_FILES),
     *(Damage(f"clean_shutdown_{name}", "basic", _clean_shutdown(said)) for name, said in _NO_EPOCHS.items()),
     Damage("grown_index", "basic", grown_index),
+    *(Damage(f"link_to_nothing_{name}", "basic", _link_to_nothing(name)) for name in (*_OFFSET_FILES, EPOCH_FILE)),
     Damage("second_bootstrap_flipped", "every-record", _bootstrap(_with_a_flip, "corrupt_batch")),
     Damage("second_bootstrap_cut", "every-record", _bootstrap(lambda data: data[:-9], "checkpoint_incomplete")),
     Damage("second_bootstrap_empty", "every-record", _bootstrap(lambda data: b"", "checkpoint_incomplete")),

@@ -137,6 +137,16 @@ def test_a_second_log_that_does_not_say_whose_it_is_is_not_passed_over(cluster: 
     assert ("not_formatted", str(second)) in {(one.kind, one.file) for one in found}
 
 
+def test_without_its_meta_properties_no_node_with_a_log_starts(cluster: Cluster) -> None:
+    """Formatting would give the directory another id, with which a voter has no vote."""
+    (cluster.disk(2) / "meta.properties").unlink()
+
+    (found,) = check_paths([cluster.root]).findings
+
+    assert (found.kind, found.node_id, found.severity) == ("not_formatted", 2, Severity.ERROR)
+    assert "to format the directory would give it another directory.id" in found.advice
+
+
 def test_a_static_voter_that_stands_twice_counts_once(clusters: Path, tmp_path: Path) -> None:
     cluster = copy_cluster(clusters / "static-3.9", tmp_path / "static-3.9")
     states = [cluster.metadata(node) / "quorum-state" for node in (1, 2, 3, 11, 12)]
