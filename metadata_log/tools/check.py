@@ -132,9 +132,8 @@ def _check(sources: Sources) -> CheckReport:
     found += check_identity(sources.nodes, view.voters, image, _progress(view))
     found += check_partitions(sources.nodes, held, view, odd)
     brokers = list(brokers_among(sources.nodes, held, image, {int(voter.node_id) for voter in view.voters}))
-    found += check_strange(sources.nodes, brokers)
+    found += (*check_strange(sources.nodes, brokers), *check_partition_files(brokers, held))
     found += check_missing(held, view, odd)
-    found += check_partition_files(brokers, held)
     found += _check_files(sources.nodes, view)
     replicas = {id(replica.source): replica for replica in view.replicas}
     voters = {id(replica.source) for replica in view.replicas if view.is_voter(replica)}
