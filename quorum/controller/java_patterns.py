@@ -15,8 +15,8 @@ from quorum.controller.java_pattern_reader import DIGITS, END, MANY, BadPatternE
 _MOST_NESTED: Final = 100
 """Groups and classes within each other, each some calls deep. Java ends at some thousands, with its stack."""
 _MOST_PIECES: Final = 1_000
-"""Groups, members of classes, runs of letters and whatever else is matched. One after another each is a call deep, too, where the
-pattern is read or where it is matched: Java ends at 3,000 groups or 3,700 repeated letters."""
+"""Groups, members of classes, runs of letters and whatever else is matched. One after another each is a call deep, too,
+where the pattern is read or where it is matched: Java ends at 3,000 groups or 3,700 repeated letters."""
 _MAX_INT: Final = (1 << 31) - 1
 _FLAGS: Final = frozenset("imsducxU")
 _letters: Final = re.compile(r"[^\\\[\](){}.*+?^$|#\s\0]+").match
