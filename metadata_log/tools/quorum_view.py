@@ -16,6 +16,7 @@ from metadata_log.tools.agreement import ReplicaView, join_names
 from metadata_log.tools.bounds import CommittedBounds, ReplicaExtent, committed_bounds
 from metadata_log.tools.contents import voter_keys
 from metadata_log.tools.findings import Finding, Severity, finding
+from metadata_log.tools.first_vote import is_first_vote
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify import LogReport
 from metadata_log.tools.verify_checkpoint import CheckpointReport
@@ -229,7 +230,7 @@ def lost_commits(view: QuorumView) -> Iterator[Finding]:
 
 
 def voters_without_log(view: QuorumView) -> Iterator[Finding]:
-    """Voters whose directories have nothing of a log of which others have something."""
+    """Voters whose directories have nothing of a log of which others have something, and may have had it."""
     if not any(replica.reach for replica in view.replicas):
         return
     for node in view.bare:
@@ -240,6 +241,9 @@ def voters_without_log(view: QuorumView) -> Iterator[Finding]:
         if replica.reach or replica.report.is_unread or not view.is_voter(replica):
             continue
         state = replica.report.quorum_state
+        best = _ranked(view.replicas)[0].report.elections
+        if not replica.report.proved_end and is_first_vote(state, replica.source.node_id, best):
+            continue
         knew = state is not None and state.leader_epoch > 0
         meaning = f"{replica.label} is a voter, and its log holds nothing, while others have records" + (
             f"; it took part in epoch {state.leader_epoch} by its quorum-state" if knew and state is not None else ""

@@ -12,6 +12,7 @@ import msgspec
 from metadata_log.files import Files
 from metadata_log.tools.chain_facts import Election
 from metadata_log.tools.findings import Finding, Severity
+from metadata_log.tools.first_vote import has_only_voted
 from metadata_log.tools.lost_end import SHORT_LOG
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify_depth import Depth
@@ -55,7 +56,8 @@ def reach_of(files: Files, place: Place) -> Reach:
     is_empty = report.end_offset == 0 and not report.epochs
     state = report.quorum_state
     said = _sentence(short, is_empty=is_empty)
-    if said is None and is_empty and state is not None and state.leader_epoch > 0:
+    has_voted = has_only_voted(state, place.node_id)  # what that is worth, the others' logs say
+    if said is None and is_empty and state is not None and state.leader_epoch > 0 and not has_voted:
         said = f"the log holds nothing, but quorum-state says that the node took part in epoch {state.leader_epoch}"
     destroyed = tuple(
         (found.file, found.position, found.meaning) for found in report.findings if found.kind == "corrupt_batch"

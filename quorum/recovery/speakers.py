@@ -18,6 +18,7 @@ import msgspec
 
 from metadata_log.ids import ReplicaKey
 from metadata_log.tools.chain_facts import Election
+from metadata_log.tools.first_vote import is_first_vote
 from metadata_log.voters import majority_of
 from quorum.recovery.conflicts import common_end, is_passed_over
 from quorum.recovery.copies import Copy
@@ -83,10 +84,13 @@ def _age(copy: Copy) -> tuple[int, int, bool]:
 
 
 def _emptied(copies: Sequence[Copy], copy: Copy, by_voter: Sequence[Sequence[Copy]]) -> str | None:
-    """A directory that was formatted and holds nothing, in a cluster that has records, or whose other voters may."""
+    """A directory that was formatted and holds nothing, in a cluster that has records, or whose other voters may. Who
+    voted for the first leader, and was killed before it heard of him, had nothing."""
     if copy.end.offset > 0:
         return None
     holder = max(copies, key=lambda other: other.rank)
+    if copy.proved_end == 0 and is_first_vote(copy.quorum_state, copy.node_id, holder.elections):
+        return None
     if holder.end.offset > 0:
         return f"holds no record, and {holder.label} holds {holder.end.offset}: its log is gone, or never was there"
     if all(by_voter):
