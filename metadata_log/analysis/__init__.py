@@ -37,7 +37,7 @@ def run_analysis(
         tell: is called with what is being done, in a few words.
 
     Raises:
-        AnalysisError: a path holds no log, the logs are of several clusters, or there is no Java.
+        AnalysisError: a path holds no log, the logs are of several clusters, there is no Java, or no space for Spark.
         CorruptFileError: a meta.properties cannot be read.
         OSError: a file cannot be read, or the report not written.
     """

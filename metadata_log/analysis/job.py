@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from metadata_log.analysis import batch_checks, record_checks, session
@@ -57,6 +59,8 @@ def analyse(paths: Sequence[Path], *, tell: Told) -> Verdict:
     try:
         found = _Found(replicas, batches, tell)
         return found.verdict(spark, began)
+    except (Py4JJavaError, PySparkException) as error:
+        raise session.out_of_space(error) from error
     finally:
         batches.unpersist()
 

@@ -10,6 +10,7 @@ generation, few shuffle partitions, no user interface.
 from __future__ import annotations
 
 import atexit
+import errno
 import logging
 import os
 import shutil
@@ -70,6 +71,13 @@ def spark_session(*, large: bool = False) -> SparkSession:
         raise AnalysisError(f"{java().origin} did not start Spark: {last or error}") from error
     context.setLogLevel("ERROR")
     return SparkSession(context)
+
+
+def out_of_space(error: Exception) -> Exception:
+    """What stopped Spark in our words, where that is a full disk; else the error itself."""
+    if os.strerror(errno.ENOSPC) not in str(error):
+        return error
+    return AnalysisError(f"no space is left for Spark's files in {_scratch().parent}: name another directory in TMPDIR")
 
 
 def abandon() -> None:
