@@ -136,6 +136,16 @@ def test_a_controller_whose_vote_is_lost_does_not_start() -> None:
     assert node.files.listdir(DIRECTORY) == before
 
 
+def test_nor_does_one_whose_log_begins_later() -> None:
+    """As trimmed to a checkpoint: where the log begins says nothing of votes."""
+    node = _alone()
+    node.files.unlink(f"{DIRECTORY}/quorum-state")
+    node.files.rename(SEGMENT, f"{DIRECTORY}/{7:020}.log")
+    node.files.fsync_dir(DIRECTORY)
+    with pytest.raises(LostVoteError, match=f"{7:020}.log"):
+        open_replica(node.files, node.config)
+
+
 def test_who_has_never_had_a_record_needs_no_vote() -> None:
     """As killed between the creation of its first segment and its first write."""
     node = Cluster(1, seed=5).nodes[0]

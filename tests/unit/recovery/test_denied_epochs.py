@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from metadata_log.epoch_file import EPOCH_FILE
@@ -160,3 +161,11 @@ def _write(files: SimulatedFiles, path: str, text: Sequence[str]) -> None:
 def test_which_file_is_believed(latest: int | None, starts: dict[int, int], epoch: int, is_denied: bool) -> None:
     own = OwnEpochs(latest=latest, starts=starts)
     assert (own.denial(epoch, 309) is not None) == is_denied
+
+
+def test_a_checkpoint_of_the_epoch_is_believed_against_an_older_quorum_state() -> None:
+    """As restored: what was written beside the log is whole, and no bit of one file is wrong in another's name."""
+    own = OwnEpochs(latest=3, starts={})
+    assert own.denial(5, 309) is not None
+    assert msgspec.structs.replace(own, reached=frozenset({5})).denial(5, 309) is None
+    assert msgspec.structs.replace(own, reached=frozenset({4})).denial(5, 309) is not None
