@@ -60,7 +60,10 @@ def analyse(paths: Sequence[Path], *, tell: Told) -> Verdict:
         found = _Found(replicas, batches, tell)
         return found.verdict(spark, began)
     except (Py4JJavaError, PySparkException) as error:
-        raise session.out_of_space(error) from error
+        full = session.out_of_space(error)
+        if full is None:
+            raise
+        raise full from error
     finally:
         batches.unpersist()
 

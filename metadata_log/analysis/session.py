@@ -73,10 +73,10 @@ def spark_session(*, large: bool = False) -> SparkSession:
     return SparkSession(context)
 
 
-def out_of_space(error: Exception) -> Exception:
-    """What stopped Spark in our words, where that is a full disk; else the error itself."""
+def out_of_space(error: Exception) -> AnalysisError | None:
+    """What stopped Spark in our words, where that is a full disk."""
     if os.strerror(errno.ENOSPC) not in str(error):
-        return error
+        return None
     return AnalysisError(f"no space is left for Spark's files in {_scratch().parent}: name another directory in TMPDIR")
 
 

@@ -141,15 +141,14 @@ class VersionedMap(Mapping[_K, _V]):
         return entries
 
     def _followed_by(self, changed: dict[_K, _V]) -> VersionedMap[_K, _V]:
-        after: VersionedMap[_K, _V] = VersionedMap.__new__(VersionedMap)
-        after._replaced, after._next, after._length, after._steps = {}, None, 0, 0
-        entries = self._entries
+        after, entries = VersionedMap[_K, _V](), self._entries
         if entries is None:
-            after._entries = self._copy()
+            entries = self._copy()
         else:
             self._replaced = {key: entries.get(key, _NOTHING) for key in changed}
-            self._next, self._length, self._entries, after._entries = after, len(entries), None, entries
-        _write(after._entries, changed)
+            self._next, self._length, self._entries = after, len(entries), None
+        after._entries = entries
+        _write(entries, changed)
         return after
 
 

@@ -92,8 +92,8 @@ def _of_replicas(nodes: Sequence[NodeSource], reports: Sequence[LogReport]) -> l
         clusters.setdefault(None if node.identity is None else node.identity.cluster_id, []).append(log)
     found: list[Finding] = []
     for logs in clusters.values():
-        if not any(True for _ in among_replicas(logs)):
-            continue
+        if next(among_replicas(logs), None) is None:
+            continue  # nothing to tell apart: no log is read once more
         for group in kindred_groups(OsFiles(), [log.report for log in logs]):
             found += among_replicas([logs[number] for number in group])
     return found

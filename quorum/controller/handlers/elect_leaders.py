@@ -25,7 +25,7 @@ from quorum.controller.turn import Turn
 from quorum.errors import Error
 
 _TYPES = frozenset(ElectionType)
-MOST_NAMED: Final = 50_000
+_MOST_NAMED: Final = 50_000
 """Topics and partitions that a request names, each time it does: all are looked at and answered in a fifth of a
 second."""
 
@@ -40,8 +40,8 @@ def handle_elect_leaders(request: ElectLeaders, turn: Turn) -> ControllerResult:
         why = f"Unknown election type {request.election_type}"
         return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
     named = sum(1 + len(asked.partitions) for asked in request.partitions or ())
-    if named > MOST_NAMED:
-        why = f"It names {named} topics and partitions, more than {MOST_NAMED}: ask for fewer at once, or for all."
+    if named > _MOST_NAMED:
+        why = f"It names {named} topics and partitions, more than {_MOST_NAMED}: ask for fewer at once, or for all."
         return ControllerResult(response=ElectLeadersResponse(error=Error.POLICY_VIOLATION, error_message=why))
     vote = _Vote(ElectionType(request.election_type), turn)
     topics = tuple(vote.all_topics() if request.partitions is None else vote.named(request))
