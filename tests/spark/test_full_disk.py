@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,23 +10,18 @@ from pathlib import Path
 import pytest
 
 from tests.support.fixture_files import FIXTURES
+from tests.support.mounts import ROOT_MOUNTS, mounted
 
-pytestmark = [
-    pytest.mark.campaign,
-    pytest.mark.skipif(
-        os.geteuid() != 0 or shutil.which("unshare") is None, reason="only root mounts, in a namespace of its own"
-    ),
-]
+pytestmark = [pytest.mark.campaign, ROOT_MOUNTS]
 
 
 @pytest.mark.parametrize("room", ["8k", "40k", "100k"])
 def test_it_says_where_there_is_no_space(room: str, tmp_path: Path) -> None:
     full = tmp_path / "full"
     full.mkdir()
-    script = f'set -e; mount -t tmpfs -o size={room} tmpfs {full}; "$@" || status=$?; ls -A {full}; exit $status'
+    script = f'mount -t tmpfs -o size={room} tmpfs {full}; "$@" || status=$?; ls -A {full}; exit $status'
     found = subprocess.run(
-        ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh",
-         sys.executable, "-m", "quorum.cli.main", "analyze", str(FIXTURES / "basic")],
+        mounted(script, sys.executable, "-m", "quorum.cli.main", "analyze", str(FIXTURES / "basic")),
         capture_output=True, text=True, check=False, env={**os.environ, "TMPDIR": str(full)},
     )  # fmt: skip
     assert (found.returncode, found.stdout) == (2, ""), found.stdout + found.stderr

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,23 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.support.misuses import NO_WAIT, Bench, contents
+from tests.support.mounts import ROOT_MOUNTS, mounted
 
-pytestmark = [
-    pytest.mark.campaign,
-    pytest.mark.skipif(
-        os.geteuid() != 0 or shutil.which("unshare") is None, reason="only root mounts, in a namespace of its own"
-    ),
-]
+pytestmark = [pytest.mark.campaign, ROOT_MOUNTS]
 
 
 def said_with(mounts: str, *words: object) -> str:
     """What `kraft recover standalone --apply` says where these mounts were made."""
     command = [sys.executable, "-m", "quorum.cli.main", "recover", "standalone", *map(str, words)]
-    script = f'set -e; {mounts}; exec "$@"'
-    namespace = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh"]
-    found = subprocess.run(
-        [*namespace, *command, "--missing", "rest", "--apply", *NO_WAIT], capture_output=True, text=True, check=False
-    )
+    command += ["--missing", "rest", "--apply", *NO_WAIT]
+    found = subprocess.run(mounted(f'{mounts}; exec "$@"', *command), capture_output=True, text=True, check=False)
     assert (found.returncode, found.stdout) == (1, ""), found.stdout + found.stderr
     return found.stderr
 
