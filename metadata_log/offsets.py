@@ -12,6 +12,8 @@ import msgspec
 Offset = NewType("Offset", int)
 Epoch = NewType("Epoch", int)
 
+LARGEST_OFFSET: Final = Offset((1 << 63) - 1)
+LARGEST_EPOCH: Final = Epoch((1 << 31) - 1)
 NO_EPOCH: Final = Epoch(-1)
 """Unknown: what a replica states before it has seen any."""
 

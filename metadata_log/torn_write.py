@@ -13,13 +13,13 @@ from typing import Final
 
 from metadata_log.batch import HEADER_SIZE, LOG_OVERHEAD, MAGIC
 from metadata_log.files import FileHandle
+from metadata_log.offsets import LARGEST_OFFSET
 
 LARGEST_WRITE: Final = 8 << 20
 """KafkaRaftClient's MAX_BATCH_SIZE_BYTES and MAX_FETCH_SIZE_BYTES; our `max_batch_bytes` and `fetch_max_bytes`."""
 _SECTOR: Final = 512
 _OWN_ZEROS: Final = 16
 """So many zeros at its end may be a record's own."""
-_LAST_OFFSET: Final = (1 << 63) - 1
 _EPOCHS_AHEAD: Final = 1 << 20
 _MAGIC_AT: Final = 16
 
@@ -46,7 +46,7 @@ def may_be_one_write(handle: FileHandle, position: int, size: int, *, offset: in
 
 def _begins_batch(data: bytes, written: int, offset: int, epoch: int) -> bool:
     """Whether what there is of a header is one's that may follow; nothing may where the batch before ends nowhere."""
-    if not 0 <= offset <= _LAST_OFFSET or data[:8] != offset.to_bytes(8, "big")[: len(data)]:
+    if not 0 <= offset <= LARGEST_OFFSET or data[:8] != offset.to_bytes(8, "big")[: len(data)]:
         return False
     if written >= LOG_OVERHEAD:
         length = int.from_bytes(data[8:12], "big", signed=True)

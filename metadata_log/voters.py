@@ -34,6 +34,7 @@ from metadata_log.records.control import (
 
 CONTROLLER_LISTENER: Final = "CONTROLLER"
 GRPC_LISTENER: Final = "GRPC"
+LARGEST_PORT: Final = 65_535
 NO_OFFSET: Final = Offset(-1)
 """Of a voter set that no record carried."""
 

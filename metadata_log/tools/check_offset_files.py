@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from metadata_log.errors import CorruptFileError
+from metadata_log.offsets import LARGEST_OFFSET
 from metadata_log.tools.disks import OFFSET_FILES
 from metadata_log.tools.files_on_disks import check_on_disks
 from metadata_log.tools.finding_advice import LOST_OFFSETS, OFFSETS
@@ -25,7 +26,6 @@ _VERSION: Final = "0"
 _COUNT: Final = re.compile(r"0|[1-9][0-9]{0,9}")
 _LINE: Final = re.compile(r"([a-zA-Z0-9._-]{1,249}) (0|[1-9][0-9]{0,9}) (-?[0-9]{1,19})")
 _MAX_PARTITION: Final = 2**31 - 1
-_MAX_OFFSET: Final = 2**63 - 1
 _SHOWN: Final = 60
 
 
@@ -68,7 +68,7 @@ def parse_offsets(data: bytes, path: str) -> dict[tuple[str, int], int]:
 
 def _parse_line(line: str, path: str) -> tuple[str, int, int]:
     found = _LINE.fullmatch(line)
-    if found is None or int(found[2]) > _MAX_PARTITION or int(found[3]) > _MAX_OFFSET:
+    if found is None or int(found[2]) > _MAX_PARTITION or int(found[3]) > LARGEST_OFFSET:
         raise CorruptFileError(path, f"{_shown(line)} is no topic, partition and offset")
     if found[3].startswith("-"):
         raise CorruptFileError(path, f"the offset of {found[1]}-{int(found[2])} is {found[3]}, below 0")

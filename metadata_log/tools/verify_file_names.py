@@ -12,12 +12,11 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from metadata_log.offsets import LARGEST_EPOCH, LARGEST_OFFSET
 from metadata_log.tools.finding_sink import FindingSink
 
 _KNOWN: Final = re.compile(r"\d{20}(\.(log|index|timeindex|txnindex|snapshot)|-\d{10}\.checkpoint)", re.ASCII)
 _NUMBERS: Final = re.compile(r"(\d{20})(?:-(\d{10})\.checkpoint)?.*", re.ASCII | re.DOTALL)
-_MAX_OFFSET: Final = 2**63 - 1
-_MAX_EPOCH: Final = 2**31 - 1
 _TAKEN: Final = (".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoint")
 _SWAP: Final = ".swap"
 
@@ -26,7 +25,7 @@ def is_beyond_offsets(name: str) -> bool:
     """Whether a name begins as one of a log's files does, with an offset, or an epoch, that is none: it tells nothing
     of the log."""
     found = _NUMBERS.fullmatch(name)
-    return found is not None and (int(found[1]) > _MAX_OFFSET or int(found[2] or 0) > _MAX_EPOCH)
+    return found is not None and (int(found[1]) > LARGEST_OFFSET or int(found[2] or 0) > LARGEST_EPOCH)
 
 
 def check_file_names(directory: str, names: Iterable[str], sink: FindingSink) -> None:

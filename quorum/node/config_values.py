@@ -11,13 +11,12 @@ from collections.abc import Callable
 from typing import Final
 
 from metadata_log.ids import NodeId, ReplicaKey
-from metadata_log.voters import Endpoint, InvalidVoterError, Voter, VoterSet
+from metadata_log.voters import LARGEST_PORT, Endpoint, InvalidVoterError, Voter, VoterSet
 
 _LISTENER: Final = re.compile(
     r"(?P<name>[A-Za-z][A-Za-z0-9_.-]*)://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]*):(?P<port>\d{1,10})", re.ASCII
 )
 _HOST_PORT: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]+):(?P<port>\d{1,10})", re.ASCII)
-_LARGEST_PORT: Final = 65535
 SUPPORTED_PROTOCOL: Final = "PLAINTEXT"
 _PROTOCOLS: Final = (SUPPORTED_PROTOCOL, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -149,8 +148,8 @@ def _listener(part: str) -> Endpoint:
 
 def _port(digits: str, *, least: int) -> int:
     port = int(digits)
-    if not least <= port <= _LARGEST_PORT:
-        raise ConfigError(f"{digits} is not a port: write a number from {least} to {_LARGEST_PORT}")
+    if not least <= port <= LARGEST_PORT:
+        raise ConfigError(f"{digits} is not a port: write a number from {least} to {LARGEST_PORT}")
     return port
 
 

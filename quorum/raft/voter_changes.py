@@ -14,7 +14,7 @@ from typing import Final
 
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
 from metadata_log.offsets import Offset
-from metadata_log.voters import Endpoint, Voter, VoterSet
+from metadata_log.voters import LARGEST_PORT, Endpoint, Voter, VoterSet
 from quorum.errors import Error
 from quorum.raft.control_batches import voters_batch
 from quorum.raft.core import Core
@@ -39,7 +39,6 @@ from quorum.raft.voter_states import PendingChange
 
 _LONGEST_NAME: Final = 255
 """Of a host (RFC 1035) or a listener; a record holds no more than 32,767 bytes."""
-_LAST_PORT: Final = 65_535
 _LARGEST_VERSION: Final = 32_767
 _NOT_THE_LEADER: Verdict = (Error.NOT_LEADER_OR_FOLLOWER, "this replica is not the leader")
 
@@ -120,7 +119,7 @@ def _validate_endpoints(core: Core, endpoints: tuple[Endpoint, ...]) -> Verdict 
     names = [endpoint.name for endpoint in endpoints]
     if len(set(names)) != len(names):
         return Error.INVALID_REQUEST, f"a listener is named twice: {', '.join(names)}"
-    odd = [at for at in endpoints if max(len(at.name), len(at.host)) > _LONGEST_NAME or not 0 < at.port <= _LAST_PORT]
+    odd = [at for at in endpoints if max(len(at.name), len(at.host)) > _LONGEST_NAME or not 0 < at.port <= LARGEST_PORT]
     if odd:
         at = odd[0]
         return Error.INVALID_REQUEST, f"{at.name[:20]}://{at.host[:20]}...:{at.port} is no listener's address"

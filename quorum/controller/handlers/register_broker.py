@@ -21,6 +21,7 @@ from metadata_log.records import (
     encode_record,
     write_version,
 )
+from metadata_log.voters import LARGEST_PORT
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.gates import DIRECTORY_ASSIGNMENT, level_of
 from quorum.controller.leadership import clean_up_after, forget_departure
@@ -172,8 +173,8 @@ def _validate_listeners(request: RegisterBroker) -> RegisterBrokerResponse | Non
     names = [listener.name for listener in request.listeners]
     if len(set(names)) != len(names):
         return _refusal(Error.INVALID_REGISTRATION, "Duplicate listener name in request")
-    if any(not 0 <= listener.port <= 65535 for listener in request.listeners):
-        return _refusal(Error.INVALID_REGISTRATION, "A listener's port is not between 0 and 65535")
+    if any(not 0 <= listener.port <= LARGEST_PORT for listener in request.listeners):
+        return _refusal(Error.INVALID_REGISTRATION, f"A listener's port is not between 0 and {LARGEST_PORT}")
     fault = next(filter(None, map(listener_fault, request.listeners)), None)
     return None if fault is None else _refusal(Error.INVALID_REGISTRATION, fault)
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from metadata_log.ids import NodeId
 from metadata_log.image import listener_fault
 from metadata_log.records import ControllerEndpoint, ControllerFeature, RegisterControllerRecord
+from metadata_log.voters import LARGEST_PORT
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.controller.gates import CONTROLLER_REGISTRATION, level_of
 from quorum.controller.requests import RegisterController, RegisterControllerResponse
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 from quorum.errors import Error
-
-_LAST_PORT: Final = 65_535
 
 
 def handle_register_controller(request: RegisterController, turn: Turn) -> ControllerResult:
@@ -63,7 +60,7 @@ def _nonsense(request: RegisterController) -> str | None:
     if request.controller_id < 0:
         return f"No controller has the id {request.controller_id}."
     for listener in request.listeners:
-        if not listener.host or not 0 < listener.port <= _LAST_PORT:
+        if not listener.host or not 0 < listener.port <= LARGEST_PORT:
             return f"Nobody can connect to listener {listener.name!r} at {listener.host!r}, port {listener.port}."
     for feature in request.features:
         least, most = feature.min_supported_version, feature.max_supported_version
