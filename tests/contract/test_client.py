@@ -9,6 +9,7 @@ import pytest
 
 from metadata_log.ids import ZERO_TOPIC_ID
 from metadata_log.voters import Endpoint
+from quorum.cli.demo.cluster import free_ports
 from quorum.client import (
     AddressError,
     Admin,
@@ -28,7 +29,7 @@ from quorum.controller import requests as r
 from quorum.errors import Error
 from quorum.node.ports import ClientAnswer, ClientCall
 from quorum.server.kafka.listen import listen_kafka
-from tests.support.client_nodes import ID, active, failing, free_port, scripted_nodes, standby
+from tests.support.client_nodes import ID, active, failing, scripted_nodes, standby
 from tests.support.loop import run, until
 from tests.support.scripted_node import NODE_ID, ScriptedNode, served
 
@@ -92,14 +93,14 @@ class TestFinding:
         async def main() -> None:
             async with scripted_nodes(1) as (nodes, addresses):
                 nodes[0].at_once = active
-                async with Client([f"127.0.0.1:{free_port()}", *addresses], timeout_s=30) as client:
+                async with Client([f"127.0.0.1:{free_ports(1)[0]}", *addresses], timeout_s=30) as client:
                     assert (await client.create_topic("t")).topic_id == ID
 
         run(main())
 
     def test_nobody_there(self) -> None:
         async def main() -> None:
-            port = free_port()
+            port = free_ports(1)[0]
             async with Client(f"127.0.0.1:{port}", timeout_s=0.4) as client:
                 with pytest.raises(UnavailableError, match=f"127.0.0.1:{port}"):
                     await client.create_topic("t")
@@ -110,7 +111,7 @@ class TestFinding:
 
     def test_a_controller_that_comes_back_is_found_at_once(self) -> None:
         async def main() -> None:
-            port = free_port()
+            port = free_ports(1)[0]
             node = ScriptedNode()
             node.at_once = active
             loop = asyncio.get_running_loop()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -63,10 +62,3 @@ async def scripted_nodes(count: int) -> AsyncIterator[tuple[list[ScriptedNode], 
     nodes = [ScriptedNode() for _ in range(count)]
     async with AsyncExitStack() as stack:
         yield nodes, [await stack.enter_async_context(served(node)) for node in nodes]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

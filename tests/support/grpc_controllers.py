@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -15,6 +14,7 @@ from metadata_log.format import LogDirectory, format_directory
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.os_files import OsFiles
 from metadata_log.voters import Endpoint, Voter
+from quorum.cli.demo.cluster import free_ports
 from quorum.client import BrokerHeartbeat, Client
 from quorum.node.bootstrap import open_replica
 from quorum.node.config import NodeConfig, config_of
@@ -99,7 +99,7 @@ class GrpcControllers:
         assert not (await client.broker_heartbeat(heartbeat)).is_fenced
 
     def _formatted(self) -> list[NodeConfig]:
-        ports = {node_id: _free_ports(2) for node_id in (1, 2, 3)}
+        ports = {node_id: free_ports(2) for node_id in (1, 2, 3)}
         directories = {node_id: DirectoryId(bytes(15) + bytes([200 + node_id])) for node_id in ports}
         voters = [
             Voter(
@@ -136,15 +136,6 @@ class GrpcControllers:
                 **self._properties,
             }
         )
-
-
-def _free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago, all different."""
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in held]
-    for each in held:
-        each.close()
-    return ports
 
 
 @asynccontextmanager
