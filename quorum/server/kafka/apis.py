@@ -39,6 +39,7 @@ from quorum.server.kafka.topic_apis import (
 from quorum.server.kafka.versions import on_api_versions, unsupported_version
 from quorum.server.kafka.voter_apis import VOTER_HANDLERS
 from quorum.server.node import Caller, Node
+from quorum.transport.kafka.plain_requests import plain_request
 from quorum.transport.kafka.reader import BadFrame
 from quorum.transport.kafka.wire import API_VERSIONS, Header, answers_of, read_header, read_request, request_class
 
@@ -113,9 +114,10 @@ class Apis:
                 f"version {header.version} of {offered.name} ({header.key}) is not answered here, only "
                 f"{offered.first} to {offered.last}"
             )
+        plain = plain_request(header, frame)
         return Exchange(
             header=header,
-            body=read_request(offered.name, header, frame),
+            body=read_request(offered.name, header, frame) if plain is None else plain,
             caller=caller,
             answers=answers_of(offered.name, header.version),
             sink=sink,

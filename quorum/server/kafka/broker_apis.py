@@ -111,8 +111,9 @@ def _topic_id(topic: Any) -> UUID:
 
 def on_allocate_producer_ids(exchange: Exchange, node: Node) -> None:
     """A block of producer ids."""
-    correlation_id = exchange.header.correlation_id
-    request = r.AllocateProducerIds(broker_id=exchange.body.broker_id, broker_epoch=exchange.body.broker_epoch)
+    correlation_id, request = exchange.header.correlation_id, exchange.body
+    if not isinstance(request, r.AllocateProducerIds):
+        request = r.AllocateProducerIds(broker_id=request.broker_id, broker_epoch=request.broker_epoch)
     ask_for_frame(exchange, node, request, lambda said: producer_ids_frame(correlation_id, said))
 
 

@@ -46,7 +46,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     header: Header
     body: Any
-    """kio's entity."""
+    """kio's entity; of a plain request (`transport.kafka.plain_requests`) what the node is asked."""
     caller: Caller
     answers: Answers
     sink: Sink

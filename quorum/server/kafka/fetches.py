@@ -55,7 +55,9 @@ class Fetches:
 
     def on_fetch(self, exchange: Exchange, node: Node) -> GiveUp | None:
         """Parked by the leader as long as it asks for; held here while nobody leads."""
-        call = fetch_call_from(exchange.body, exchange.caller.context())
+        body, context = exchange.body, exchange.caller.context()
+        is_read = isinstance(body, PeerCall)
+        call = msgspec.structs.replace(body, context=context) if is_read else fetch_call_from(body, context)
         if call is None:
             exchange.send(lambda: fetch_refused(exchange.answers, Error.INVALID_REQUEST))
             return None

@@ -21,7 +21,17 @@ _KNOWS_DELETION_DISABLED: Final = 3
 def on_create_topics(exchange: Exchange, node: Node) -> None:
     """New topics."""
     body, header = exchange.body, exchange.header
-    request = r.CreateTopics(
+    request = body if isinstance(body, r.CreateTopics) else create_topics_from(body, header.version)
+    if header.version < FIRST_WITH_CONFIGS:
+        ask_controller(exchange, node, request, _created_entity)
+    else:
+        correlation_id, version = header.correlation_id, header.version
+        ask_for_frame(exchange, node, request, lambda said: create_topics_frame(correlation_id, version, said))
+
+
+def create_topics_from(body: Any, version: int) -> r.CreateTopics:
+    """What kio's entity asks."""
+    return r.CreateTopics(
         topics=tuple(
             r.CreatableTopic(
                 name=topic.name,
@@ -39,13 +49,8 @@ def on_create_topics(exchange: Exchange, node: Node) -> None:
         ),
         timeout_ms=milliseconds(body.timeout),
         validate_only=body.validate_only,
-        wants_configs=header.version >= FIRST_WITH_CONFIGS,
+        wants_configs=version >= FIRST_WITH_CONFIGS,
     )
-    if header.version < FIRST_WITH_CONFIGS:
-        ask_controller(exchange, node, request, _created_entity)
-    else:
-        correlation_id, version = header.correlation_id, header.version
-        ask_for_frame(exchange, node, request, lambda said: create_topics_frame(correlation_id, version, said))
 
 
 def _created_entity(answers: Answers, said: r.CreateTopicsResponse) -> Any:

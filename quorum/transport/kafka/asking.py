@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -31,6 +31,8 @@ from quorum.raft.voter_messages import (
     UpdateRaftVoterRequest,
 )
 from quorum.transport.kafka import elections, fetch_asking, voters
+from quorum.transport.kafka.fetch_answer import read_fetch_answer
+from quorum.transport.kafka.fetch_request_frame import fetch_request_body
 from quorum.transport.kafka.reader import BadFrame
 from quorum.transport.kafka.wire import API_VERSIONS, Fields, Questions, questions_of
 
@@ -49,17 +51,15 @@ class NotSpokenError(Exception):
     """The other side does not know what would have to be asked; the text says what."""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class Asked(Protocol):
     """A request as it is asked of one peer."""
 
-    questions: Questions
-    entity: Any
-    answer: Callable[[Any], PeerResponse | ClientAnswer]
-    """Reads kio's entity of the answer; raises BadFrame."""
+    @property
+    def questions(self) -> Questions:
+        """Of its API, in the version in which it is asked."""
 
-    def frame(self, correlation_id: int) -> bytes:
+    def frame(self, correlation_id: int, client_id: str = CLIENT_ID) -> bytes:
         """The whole frame."""
-        return self.questions.frame(correlation_id, CLIENT_ID, self.entity)
 
     def read(self, data: bytes) -> PeerResponse | ClientAnswer:
         """What the frame of the answer says; `data` without its length.
@@ -67,7 +67,44 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             BadFrame: it is no answer to this.
         """
+
+
+class _AskedByEntity(msgspec.Struct, frozen=True, kw_only=True):
+    """Written and read by kio's entities."""
+
+    questions: Questions
+    entity: Any
+    answer: Callable[[Any], PeerResponse | ClientAnswer]
+    """Reads kio's entity of the answer; raises BadFrame."""
+
+    def frame(self, correlation_id: int, client_id: str = CLIENT_ID) -> bytes:
+        """See `Asked`."""
+        return self.questions.frame(correlation_id, client_id, self.entity)
+
+    def read(self, data: bytes) -> PeerResponse | ClientAnswer:
+        """See `Asked`."""
         return self.answer(self.questions.read(data))
+
+
+class _AskedFetch(msgspec.Struct, frozen=True, kw_only=True):
+    """A Fetch, by hand."""
+
+    questions: Questions
+    request: FetchRequest
+    cluster_id: str | None
+
+    def frame(self, correlation_id: int, client_id: str = CLIENT_ID) -> bytes:
+        """See `Asked`."""
+        body = fetch_request_body(self.questions.version, self.request, self.cluster_id)
+        return self.questions.frame_around(correlation_id, client_id, body)
+
+    def read(self, data: bytes) -> PeerResponse | ClientAnswer:
+        """See `Asked`."""
+        return read_fetch_answer(self.questions, data)
+
+
+_Ask = Callable[[Questions, Any, str | None, int], Asked]
+"""Of a request, the cluster's id, and for how long it is asked, in ms."""
 
 
 class _Api(msgspec.Struct, frozen=True):
@@ -75,11 +112,26 @@ class _Api(msgspec.Struct, frozen=True):
     key: int
     versions: tuple[int, int]
     """The first and the last that is known here."""
-    fields: Callable[[Questions, Any], Fields]
-    """Of the request, but for cluster id and timeout."""
-    answer: Callable[[Any], PeerResponse | ClientAnswer]
+    ask: _Ask
     least: Callable[[Any], int] = lambda request: 0
     """The version from which on this very request can be said."""
+
+
+def _by_entity(
+    fields: Callable[[Questions, Any], Fields], answer: Callable[[Any], PeerResponse | ClientAnswer]
+) -> _Ask:
+    """`fields`: of the request, but for cluster id and timeout."""
+
+    def ask(questions: Questions, request: Any, cluster_id: str | None, timeout_ms: int) -> Asked:
+        timeout = timedelta(milliseconds=timeout_ms)
+        entity = questions.request(cluster_id=cluster_id, timeout=timeout, **fields(questions, request))
+        return _AskedByEntity(questions=questions, entity=entity, answer=answer)
+
+    return ask
+
+
+def _ask_fetch(questions: Questions, request: FetchRequest, cluster_id: str | None, timeout_ms: int) -> Asked:
+    return _AskedFetch(questions=questions, request=request, cluster_id=cluster_id)
 
 
 def _elects(
@@ -89,8 +141,7 @@ def _elects(
         name,
         key,
         (0, last),
-        fields,
-        answer=lambda body: elections.election_response_from(kind, body),
+        _by_entity(fields, lambda body: elections.election_response_from(kind, body)),
         least=lambda request: elections.PRE_VOTE_FROM if getattr(request, "pre_vote", False) else 0,
     )
 
@@ -103,20 +154,27 @@ _APIS: Final[dict[type[Any], _Api]] = {
     VoteRequest: _elects("vote", 52, 2, VoteRequest, elections.vote_fields),
     BeginQuorumEpochRequest: _elects("begin_quorum_epoch", 53, 1, BeginQuorumEpochRequest, elections.begin_fields),
     EndQuorumEpochRequest: _elects("end_quorum_epoch", 54, 1, EndQuorumEpochRequest, elections.end_fields),
-    FetchRequest: _Api("fetch", 1, (16, 18), fetch_asking.fetch_fields, fetch_asking.fetch_response_from),
+    FetchRequest: _Api("fetch", 1, (16, 18), _ask_fetch),
     FetchSnapshotRequest: _Api(
-        "fetch_snapshot", 59, (0, 1), fetch_asking.snapshot_fields, fetch_asking.snapshot_response_from
+        "fetch_snapshot", 59, (0, 1), _by_entity(fetch_asking.snapshot_fields, fetch_asking.snapshot_response_from)
     ),
-    RegisterController: _Api("controller_registration", 70, (0, 0), voters.registration_fields, voters.registered_from),
-    AddRaftVoterRequest: _Api("add_raft_voter", 80, (0, 1), voters.add_fields, voters.added_from, _least_to_add),
-    RemoveRaftVoterRequest: _Api("remove_raft_voter", 81, (0, 0), voters.remove_fields, voters.removed_from),
-    UpdateRaftVoterRequest: _Api("update_raft_voter", 82, (0, 0), voters.update_fields, voters.updated_from),
+    RegisterController: _Api(
+        "controller_registration", 70, (0, 0), _by_entity(voters.registration_fields, voters.registered_from)
+    ),
+    AddRaftVoterRequest: _Api(
+        "add_raft_voter", 80, (0, 1), _by_entity(voters.add_fields, voters.added_from), _least_to_add
+    ),
+    RemoveRaftVoterRequest: _Api(
+        "remove_raft_voter", 81, (0, 0), _by_entity(voters.remove_fields, voters.removed_from)
+    ),
+    UpdateRaftVoterRequest: _Api(
+        "update_raft_voter", 82, (0, 0), _by_entity(voters.update_fields, voters.updated_from)
+    ),
     ApiVersionsRequest: _Api(
         "api_versions",
         API_VERSIONS,
         (_FEATURES_FROM, _NEWEST_VERSIONS),
-        lambda questions, request: _SOFTWARE,
-        voters.versions_from,
+        _by_entity(lambda questions, request: _SOFTWARE, voters.versions_from),
     ),
 }
 
@@ -137,10 +195,7 @@ def asked(request: object, offered: Offered, *, cluster_id: str | None, timeout_
             f"it knows {known} of {api.name} ({api.key}); version {least} to {newest} is needed: controllers beside "
             "ours are of Kafka 4.0 or newer"
         )
-    questions = questions_of(api.name, api.key, version)
-    timeout = timedelta(milliseconds=timeout_ms)
-    entity = questions.request(cluster_id=cluster_id, timeout=timeout, **api.fields(questions, request))
-    return Asked(questions=questions, entity=entity, answer=api.answer)
+    return api.ask(questions_of(api.name, api.key, version), request, cluster_id, timeout_ms)
 
 
 def first_question(version: int = _NEWEST_VERSIONS) -> Questions:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, TopicId
+from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.controller.context import RequestContext
@@ -36,16 +36,14 @@ def fetch_call_from(body: Any, context: RequestContext) -> PeerCall | None:
     if len(body.topics) != 1 or len(body.topics[0].partitions) != 1:
         return None
     topic, partition = body.topics[0], body.topics[0].partitions[0]
-    # A replica that says it knows none (-1) is behind any that the leader has, and hears of it at once.
-    told = getattr(partition, "high_watermark", TELLS_NONE)
-    request = FetchRequest(
-        replica=key_from(body.replica_state.replica_id, getattr(partition, "replica_directory_id", None)),
-        current_leader_epoch=Epoch(partition.current_leader_epoch),
-        fetch_offset=Offset(partition.fetch_offset),
-        last_fetched_epoch=Epoch(partition.last_fetched_epoch),
-        max_bytes=min(max(body.max_bytes, 0), MAX_FETCH_BYTES),
+    request = fetch_request_of(
+        key_from(body.replica_state.replica_id, getattr(partition, "replica_directory_id", None)),
+        Epoch(partition.current_leader_epoch),
+        Offset(partition.fetch_offset),
+        Epoch(partition.last_fetched_epoch),
+        max_bytes=body.max_bytes,
         max_wait_ms=milliseconds(body.max_wait),
-        high_watermark=UNKNOWN_OFFSET if told == TELLS_NONE else Offset(max(told, 0)),
+        told=getattr(partition, "high_watermark", TELLS_NONE),
     )
     return PeerCall(
         request=request,
@@ -53,6 +51,31 @@ def fetch_call_from(body: Any, context: RequestContext) -> PeerCall | None:
         topic_id=TopicId(bytes_of(topic.topic_id)),
         partition=partition.partition,
         context=context,
+    )
+
+
+def fetch_request_of(
+    replica: ReplicaKey,
+    leader_epoch: Epoch,
+    fetch_offset: Offset,
+    last_fetched_epoch: Epoch,
+    *,
+    max_bytes: int,
+    max_wait_ms: int,
+    told: int,
+) -> FetchRequest:
+    """The core's request; `told`: the high watermark that the replica tells.
+
+    One that says it knows none (-1) is behind any that the leader has, and hears of it at once.
+    """
+    return FetchRequest(
+        replica=replica,
+        current_leader_epoch=leader_epoch,
+        fetch_offset=fetch_offset,
+        last_fetched_epoch=last_fetched_epoch,
+        max_bytes=min(max(max_bytes, 0), MAX_FETCH_BYTES),
+        max_wait_ms=max_wait_ms,
+        high_watermark=UNKNOWN_OFFSET if told == TELLS_NONE else Offset(max(told, 0)),
     )
 
 

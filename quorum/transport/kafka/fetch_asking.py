@@ -8,7 +8,6 @@ Sources: KIP-595, KIP-630, KIP-853 (directory ids, node endpoints), KIP-1166 (th
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId
@@ -16,39 +15,13 @@ from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
 from quorum.errors import Error
 from quorum.raft.messages import (
     NO_LEADER,
-    UNKNOWN_OFFSET,
-    FetchRequest,
     FetchResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
 )
 from quorum.transport.convert.common import error_from
-from quorum.transport.kafka.fetch import TELLS_NONE
 from quorum.transport.kafka.partitions import answered_partition, place_among
 from quorum.transport.kafka.wire import Fields, Questions, uuid_to
-
-
-def fetch_fields(questions: Questions, request: FetchRequest) -> Fields:
-    """The request's, with the high watermark where the version has it."""
-    partition = questions.make(
-        "FetchPartition",
-        partition=0,
-        current_leader_epoch=request.current_leader_epoch,
-        fetch_offset=request.fetch_offset,
-        last_fetched_epoch=request.last_fetched_epoch,
-        partition_max_bytes=0,
-        replica_directory_id=uuid_to(request.replica.directory_id),
-        high_watermark=TELLS_NONE if request.high_watermark == UNKNOWN_OFFSET else request.high_watermark,
-    )
-    topic = questions.make("FetchTopic", topic_id=uuid_to(METADATA_TOPIC_ID), partitions=(partition,))
-    return {
-        "replica_state": questions.make("ReplicaState", replica_id=request.replica.node_id),
-        "max_wait": timedelta(milliseconds=request.max_wait_ms),
-        "min_bytes": 0,
-        "max_bytes": request.max_bytes,
-        "topics": (topic,),
-        "forgotten_topics_data": (),
-    }
 
 
 def fetch_response_from(body: Any) -> FetchResponse:

@@ -217,10 +217,13 @@ class Questions(_Entities):
 
     def frame(self, correlation_id: int, client_id: str, body: Any) -> bytes:
         """The request with its header and its length."""
+        return self.frame_around(correlation_id, client_id, self._bytes_of(body))
+
+    def frame_around(self, correlation_id: int, client_id: str, body: bytes) -> bytes:
+        """The same, of the request's own bytes."""
         client = client_id.encode()
         head = _HEAD.pack(self.key, self.version, correlation_id, len(client)) + client + self._end_of_header
-        data = head + self._bytes_of(body)
-        return _LENGTH.pack(len(data)) + data
+        return _LENGTH.pack(len(head) + len(body)) + head + body
 
     def read(self, data: bytes) -> Any:
         """The body of an answer, as kio's entity; `data` begins with the correlation id.

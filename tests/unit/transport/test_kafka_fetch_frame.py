@@ -1,4 +1,4 @@
-"""The answer to a Fetch that is put together by hand is, byte for byte, what kio writes."""
+"""The answer to a Fetch that is put together by hand is, byte for byte, what kio writes, and read by hand what kio reads."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
 from kio.static.constants import EntityType
 
-from metadata_log.ids import NodeId, TopicId
+from metadata_log.ids import METADATA_TOPIC_ID, NodeId, TopicId
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.errors import Error
 from quorum.raft.messages import FetchResponse
+from quorum.transport.kafka.fetch_answer import read_fetch_answer
+from quorum.transport.kafka.fetch_asking import fetch_response_from
 from quorum.transport.kafka.fetch_frame import fetch_frame
-from quorum.transport.kafka.wire import NO_THROTTLE, uuid_to
+from quorum.transport.kafka.wire import NO_THROTTLE, questions_of, uuid_to
 
 EPOCHS = st.integers(0, 2**31 - 1)
 OFFSETS = st.integers(-1, 2**63 - 1)
@@ -61,6 +63,11 @@ def test_it_is_what_kio_writes(
     topic_id = TopicId(bytes(15) + b"\1")
     frame = fetch_frame(77, response, topic_id, place)
     assert frame == (77).to_bytes(4, "big") + b"\0" + _by_kio(version, response, topic_id, place)
+    ours = fetch_frame(77, response, METADATA_TOPIC_ID, place)
+    questions = questions_of("fetch", 1, version)
+    read = read_fetch_answer(questions, ours)
+    assert read == fetch_response_from(questions.read(ours))
+    assert (read.records, read.high_watermark, read.error) == (records, offsets[0], error)
 
 
 def _by_kio(version: int, response: FetchResponse, topic_id: TopicId, place: Endpoint | None) -> bytes:
