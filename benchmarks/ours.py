@@ -151,10 +151,14 @@ class KraftSide:
 
 
 class KafkaDoorSide(KraftSide):
-    """The same three, asked in Kafka's protocol on their CONTROLLER listeners."""
+    """The same three, asked in Kafka's protocol on their CONTROLLER listeners, where they ask one another, too."""
 
     kind = "kafka"
     title = "this project, Kafka's protocol"
+
+    def start(self, properties: Mapping[str, str] | None = None) -> None:
+        """See `Side`."""
+        super().start({"inter.controller.listener.name": "CONTROLLER", **(properties or {})})
 
     def address(self, member: str) -> str:
         """See `Side`."""

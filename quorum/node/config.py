@@ -28,6 +28,7 @@ from quorum.node.config_values import (
     listener_list,
     name_list,
     one_listener,
+    one_of,
     optional_integer,
     path_list,
     principal_set,
@@ -50,6 +51,7 @@ _WEEK_MS: Final = 7 * 24 * 3600 * 1000
 _LARGEST_TOKEN_MS: Final = 10**14
 """Three thousand years: what ends later has no date."""
 _LARGEST_PIECE: Final = 8 << 20
+INTER_CONTROLLER: Final = "inter.controller.listener.name"
 _BYTES_BETWEEN_SNAPSHOTS: Final = "metadata.log.max.record.bytes.between.snapshots"
 _SNAPSHOT_FIELDS: Final = ("max_new_record_bytes", "max_interval_ms", "retention_bytes", "retention_ms")
 _TOKEN_FIELDS: Final = ("max_lifetime_ms", "expiry_time_ms", "expiry_check_interval_ms")
@@ -84,6 +86,9 @@ KEYS: Final[Mapping[str, Key]] = {
     "advertised.listeners": Key(field="advertised_listeners", parse=listener_list, default=""),
     "controller.listener.names": Key(field="controller_listener_names", parse=name_list, default=""),
     "listener.security.protocol.map": Key(field="security_protocols", parse=protocol_map, default=""),
+    INTER_CONTROLLER: Key(
+        field="inter_controller_listener_name", parse=one_of(GRPC_LISTENER, CONTROLLER_LISTENER), default=GRPC_LISTENER
+    ),
     "inter.broker.listener.name": Key(field="inter_broker_listener_name", parse=text, default=""),
     "broker.rack": Key(field="rack", parse=text, default=""),
     "log.dirs": Key(field="log_dirs", parse=path_list, default=None),
@@ -150,7 +155,8 @@ KEYS: Final[Mapping[str, Key]] = {
     ),
     "http.listener": Key(field="http_listener", parse=one_listener, default=""),
 }
-"""All of them. Those that are ours, not Kafka's: `delete.topic.delay.ms` (KIP-516 names it) and `http.listener`."""
+"""All of them. Those that are ours, not Kafka's: `delete.topic.delay.ms` (KIP-516 names it), `http.listener` and
+`inter.controller.listener.name`."""
 
 
 class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,6 +168,8 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     advertised_listeners: tuple[Endpoint, ...]
     """What others are told: as configured, else the listeners themselves."""
     controller_listener_names: tuple[str, ...]
+    inter_controller_listener_name: str
+    """Where this controller asks others that have both listeners: GRPC, or CONTROLLER (Kafka's protocol)."""
     inter_broker_listener_name: str
     rack: str | None
     log_dirs: tuple[str, ...]
@@ -337,6 +345,11 @@ def _check_roles(config: NodeConfig) -> None:
         )
     if not config.is_controller and config.auto_join:
         raise ConfigError("controller.quorum.auto.join.enable=true: only a controller can join the voters")
+    if not config.is_controller and config.inter_controller_listener_name != GRPC_LISTENER:
+        raise ConfigError(
+            f"{INTER_CONTROLLER}={config.inter_controller_listener_name}: an agent asks controllers by "
+            f"{GRPC_LISTENER} alone"
+        )
 
 
 def _listed(voters: VoterSet) -> str:

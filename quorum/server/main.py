@@ -67,7 +67,7 @@ async def serve(config: NodeConfig, *, config_path: str = "", watcher: Watcher |
     log = structlog.get_logger().bind(node_id=config.node_id)
     for warning in opened.recovery.warnings:
         log.warning("log recovered", what=warning)
-    network = PeerNetwork()
+    network = PeerNetwork(config.inter_controller_listener_name)
     leaders = LeaderWatcher()
     monitoring = Monitoring(config.node_id, leaders, *([] if watcher is None else [watcher]))
     driver = make_driver(opened, config, network, monitoring)
@@ -165,6 +165,10 @@ async def _listen_kafka(config: NodeConfig, driver: Driver, doors: list[KafkaDoo
     for endpoint in config.listeners:
         if endpoint.name == CONTROLLER_LISTENER:
             doors.append(await listen_kafka(endpoint, driver, config.node_id, told))
+    if config.inter_controller_listener_name == CONTROLLER_LISTENER:
+        # In a thread, beside a loop that elects, it takes several times as long, and no vote is answered meanwhile.
+        for door in doors:
+            door.load()
 
 
 def _grpc_listener(config: NodeConfig) -> Endpoint:

@@ -1,4 +1,5 @@
-"""The node's network port: gRPC to who has a GRPC listener, Kafka's protocol to everybody else.
+"""The node's network port: gRPC to who has a GRPC listener, Kafka's protocol to everybody else; or, where the node is
+configured so, the other way round.
 
 Decides: which of the two a request takes. A voter's entry names its listeners; a leader that was learnt of by Kafka's
 protocol may have told its CONTROLLER one alone. A bootstrap server and a static voter are an address without a name:
@@ -19,9 +20,13 @@ from quorum.transport.protocol_finder import ProtocolFinder
 _UNNAMED: Final = ""
 
 
-def _preferred(endpoints: tuple[Endpoint, ...]) -> Endpoint | None:
-    """Where a replica is asked."""
-    for name in (GRPC_LISTENER, CONTROLLER_LISTENER, _UNNAMED):
+_GRPC_FIRST: Final = (GRPC_LISTENER, CONTROLLER_LISTENER, _UNNAMED)
+_KAFKA_FIRST: Final = (CONTROLLER_LISTENER, GRPC_LISTENER, _UNNAMED)
+
+
+def _first_of(names: tuple[str, ...], endpoints: tuple[Endpoint, ...]) -> Endpoint | None:
+    """Where a node is asked."""
+    for name in names:
         for endpoint in endpoints:
             if endpoint.name == name:
                 return endpoint
@@ -31,7 +36,9 @@ def _preferred(endpoints: tuple[Endpoint, ...]) -> Endpoint | None:
 class PeerNetwork:
     """Implements `quorum.node.ports.Network`. All calls are made from the loop's thread; `close` ends it."""
 
-    def __init__(self) -> None:
+    def __init__(self, among_controllers: str = GRPC_LISTENER) -> None:
+        """`among_controllers`: the listener of another replica that is asked where it has both."""
+        self._names = _KAFKA_FIRST if among_controllers == CONTROLLER_LISTENER else _GRPC_FIRST
         self._grpc = GrpcNetwork()
         self._kafka = KafkaNetwork()
         self._finder = ProtocolFinder()
@@ -42,10 +49,12 @@ class PeerNetwork:
         self._replies.node = replies
         self._grpc.attach(self._replies)
         self._kafka.attach(self._replies)
+        if self._names is _KAFKA_FIRST:
+            self._kafka.load()
 
     def send(self, request: OutgoingRequest) -> None:
         """Send; the answer or the failure is reported in a later turn."""
-        at, replies = _preferred(request.destination.endpoints), self._replies
+        at, replies = _first_of(self._names, request.destination.endpoints), self._replies
         if at is None or at.name == GRPC_LISTENER:
             self._grpc.send(request)
             return
@@ -63,7 +72,7 @@ class PeerNetwork:
 
     def send_to_controller(self, call: ControllerCall) -> None:
         """Send to a controller's door; the answer, or None, is reported in a later turn."""
-        at, replies = _preferred(call.destination.endpoints), self._replies
+        at, replies = _first_of(_GRPC_FIRST, call.destination.endpoints), self._replies
         if at is None or at.name == GRPC_LISTENER:
             self._grpc.send_to_controller(call)
             return

@@ -122,8 +122,11 @@ def run_campaign(
     """
     dice = random.Random(f"campaign-{seed}")
     small, loop = dice.sample(CONTROLLERS, 2)
+    among = random.Random(f"listeners-{seed}")
+    by_kafkas = [node for node in CONTROLLERS if among.random() < 0.5]
+    print(f"by Kafka's protocol ask: {by_kafkas or 'none'}", flush=True)
     with Hosts((*CONTROLLERS, *CLIENTS), seed) as hosts:
-        cluster = HostedCluster(root / "cluster", hosts, launcher=launcher, small=small, loop=loop)
+        cluster = HostedCluster(root / "cluster", hosts, launcher=launcher, small=small, loop=loop, by_kafkas=by_kafkas)
         try:
             cluster.format()
             cluster.start()

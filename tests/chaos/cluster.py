@@ -9,12 +9,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Final
 
 from metadata_log.ids import DirectoryId, id_text
+from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER
 from quorum.cli.demo.cluster import Node, NodeFailedError, wait_until
+from quorum.node.config import INTER_CONTROLLER
 from quorum.node.system_ports import SystemEntropy
 from tests.chaos.disks import LoopDisk, SmallDisk
 from tests.chaos.hosts import Hosts, address_of
@@ -33,7 +35,15 @@ KRAFT: Final = "quorum.cli.demo.child"
 class HostedNode(Node):
     """A controller on a host."""
 
-    def __init__(self, node_id: int, root: Path, hosts: Hosts, bootstrap: str, launcher: str, clock: Mapping[str, str]):
+    def __init__(
+        self,
+        node_id: int,
+        root: Path,
+        hosts: Hosts,
+        properties: Mapping[str, str],
+        launcher: str,
+        clock: Mapping[str, str],
+    ):
         at = address_of(node_id)
         super().__init__(
             "controller", node_id, root, _PORTS,
@@ -43,11 +53,11 @@ class HostedNode(Node):
                 "listeners": f"CONTROLLER://{at}:{_PORTS['CONTROLLER']},GRPC://{at}:{_PORTS['GRPC']}",
                 "controller.listener.names": "CONTROLLER,GRPC",
                 "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,GRPC:PLAINTEXT",
-                "controller.quorum.bootstrap.servers": bootstrap,
                 "log.dirs": str(root / "data"),
                 "http.listener": f"HTTP://{at}:{_PORTS['HTTP']}",
                 "broker.session.timeout.ms": "3600000",
                 "metadata.log.max.record.bytes.between.snapshots": "8000",
+                **properties,
             },
         )  # fmt: skip
         self._hosts = hosts
@@ -116,16 +126,37 @@ class HostedNode(Node):
 class HostedCluster:
     """The controllers; `disks` by node, for those that are not on the checkout's own file system."""
 
-    def __init__(self, root: Path, hosts: Hosts, *, launcher: str = KRAFT, small: int = 0, loop: int = 0) -> None:
-        """`small` and `loop`: the nodes on a `SmallDisk` and on a `LoopDisk`; 0 for none."""
+    def __init__(
+        self,
+        root: Path,
+        hosts: Hosts,
+        *,
+        launcher: str = KRAFT,
+        small: int = 0,
+        loop: int = 0,
+        by_kafkas: Container[int] = (),
+    ) -> None:
+        """`small` and `loop`: the nodes on a `SmallDisk` and on a `LoopDisk`; 0 for none. `by_kafkas`: those that ask
+        the others by Kafka's protocol."""
         self.root = root
         entropy = SystemEntropy()
         self.cluster_id = id_text(entropy.new_id())
         self.directory_ids = {node: DirectoryId(entropy.new_id()) for node in CONTROLLERS}
         self.bootstrap = [f"{address_of(node)}:{_PORTS['GRPC']}" for node in CONTROLLERS]
-        servers, clock = ",".join(self.bootstrap), _faketime()
+        clock = _faketime()
         self.controllers = {
-            node: HostedNode(node, root / f"controller-{node}", hosts, servers, launcher, clock) for node in CONTROLLERS
+            node: HostedNode(
+                node,
+                root / f"controller-{node}",
+                hosts,
+                {
+                    "controller.quorum.bootstrap.servers": ",".join(self.bootstrap),
+                    INTER_CONTROLLER: CONTROLLER_LISTENER if node in by_kafkas else GRPC_LISTENER,
+                },
+                launcher,
+                clock,
+            )
+            for node in CONTROLLERS
         }
         self.disks: dict[int, SmallDisk | LoopDisk] = {}
         if small:

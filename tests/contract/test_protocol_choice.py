@@ -40,6 +40,25 @@ class TestWhichProtocol:
 
         run(main())
 
+    def test_kafkas_where_it_is_said_so_and_grpc_where_there_is_no_other(self) -> None:
+        async def main() -> None:
+            node = ScriptedNode()
+            async with (
+                served(node) as address,
+                kafka_door(node) as door,
+                peer_network("CONTROLLER") as (network, replies),
+            ):
+                nobody = Endpoint(name="GRPC", host="127.0.0.1", port=1)
+                kafkas = Endpoint(name="CONTROLLER", host="127.0.0.1", port=door.port)
+                outgoing = outgoing_to(door.port, 1, fetch(3))
+                await self._ask(network, replies, node, _moved(outgoing, (nobody, kafkas)))
+                port = int(address.rpartition(":")[2])
+                replies.responses.clear()
+                outgoing = outgoing_to(port, 2, fetch(3), name="GRPC")
+                await self._ask(network, replies, node, outgoing)
+
+        run(main())
+
     @pytest.mark.parametrize("kind", ["grpc", "kafka"])
     def test_an_address_without_a_name_is_looked_at(self, kind: str) -> None:
         async def main() -> None:

@@ -36,8 +36,8 @@ BEGIN = BeginQuorumEpochRequest(leader_id=NodeId(3), leader_epoch=Epoch(4), vote
 
 
 @asynccontextmanager
-async def peer_network() -> AsyncIterator[tuple[PeerNetwork, Replies]]:
-    network, replies = PeerNetwork(), Replies()
+async def peer_network(among_controllers: str = "GRPC") -> AsyncIterator[tuple[PeerNetwork, Replies]]:
+    network, replies = PeerNetwork(among_controllers), Replies()
     network.attach(replies)
     try:
         yield network, replies

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from metadata_log.quorum_state import parse_quorum_state
+from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
+from quorum.node.config import INTER_CONTROLLER
 from tests.support.write_load import Ledger, WriteLoad
 
 LEADER_KILLS: Final = 20
@@ -67,11 +69,13 @@ class KillRun:
 
 
 def run_kills(root: Path, seed: int) -> KillRun:
-    """Twenty kills of the leader among other faults, then a clean stop."""
+    """Twenty kills of the leader among other faults, then a clean stop. Controllers ask one another by gRPC, or by
+    Kafka's protocol, as the seed has it."""
     dice = random.Random(seed)
     faults = ["leader"] * LEADER_KILLS + list(_OTHER_FAULTS)
     dice.shuffle(faults)
-    with Cluster(root, agents=(11,)) as cluster:
+    among = {INTER_CONTROLLER: dice.choice((GRPC_LISTENER, CONTROLLER_LISTENER))}
+    with Cluster(root, agents=(11,), properties=among, agent_properties={INTER_CONTROLLER: GRPC_LISTENER}) as cluster:
         cluster.format()
         cluster.start()
         with WriteLoad(cluster.bootstrap, cluster.cluster_id, seed=seed) as load:

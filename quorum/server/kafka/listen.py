@@ -159,8 +159,14 @@ class KafkaDoor:
     def _connect(self) -> Connection:
         return Connection(self, self._bounds)
 
+    def load(self) -> None:
+        """Import what requests are read with now, before the first one comes: nothing else is done meanwhile."""
+        self._open(_imported())
+
     async def _load(self) -> None:
-        apis = await self._loop.run_in_executor(None, _imported)
+        self._open(await self._loop.run_in_executor(None, _imported))
+
+    def _open(self, apis: type[Apis]) -> None:
         self._apis = apis(self._node, self.listener, self._bounds.limits.held_s)
         waiting, self._waiting = self._waiting, {}
         for connection in waiting:

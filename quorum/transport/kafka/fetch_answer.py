@@ -71,5 +71,3 @@ def _behind_records(version: int, behind: bytes) -> FetchResponse:
     """An answer without records that ends in these bytes."""
     head = _HEAD.pack(0, 0, 0, 0, 0, _ONE, METADATA_TOPIC_ID, _ONE, 0, 0, 0, 0, 0, 0, 0)
     return fetch_response_from(questions_of("fetch", 1, version).read(head + _EMPTY + behind))
-
-

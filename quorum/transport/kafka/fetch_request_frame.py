@@ -57,9 +57,7 @@ def fetch_request_body(version: int, request: FetchRequest, cluster_id: str | No
         request.max_wait_ms, 0, request.max_bytes, 0, _NO_SESSION, _WITHOUT_SESSION, _ONE, METADATA_TOPIC_ID, _ONE,
         0, request.current_leader_epoch, request.fetch_offset, request.last_fetched_epoch, _NO_START, 0,
     )  # fmt: skip
-    return b"".join(
-        (fixed, uvarint(len(tags)), *tags, _BEHIND_PARTITION, _end(cluster_id, request.replica.node_id))
-    )
+    return b"".join((fixed, uvarint(len(tags)), *tags, _BEHIND_PARTITION, _end(cluster_id, request.replica.node_id)))
 
 
 def plain_fetch(header: Header, data: bytes) -> PeerCall | None:

@@ -3,7 +3,7 @@
 Decides: which connection a request takes. There are three to a peer: for Fetches, which may be parked there, for
 elections, and for what changes the voters: a node of Kafka's takes one request of a connection at a time. Must not
 know: Raft, and whether to ask again. kio is imported in a thread, when the first request leaves: a quorum of our own
-never needs it here.
+that is configured for gRPC never needs it here.
 """
 
 from __future__ import annotations
@@ -76,6 +76,11 @@ class KafkaNetwork:
     def attach(self, replies: Replies) -> None:
         """Called once, before anything is sent: where answers and failures go."""
         self._replies = replies
+
+    def load(self) -> None:
+        """Import kio now: nothing else is done meanwhile."""
+        _import()
+        self._is_loaded = True
 
     def send(self, request: OutgoingRequest, at: Endpoint) -> None:
         """Send to that endpoint; the answer or the failure is reported in a later turn."""

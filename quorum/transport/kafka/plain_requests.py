@@ -54,9 +54,7 @@ def _create_topics(header: Header, data: bytes) -> CreateTopics | None:
             partitions, replicas, rest = _NUMBERS.unpack_from(data, ends_at)
             if rest != _NOTHING_ELSE or not 0 < data[at] < _ONE_BYTE:
                 return None
-            topics.append(
-                CreatableTopic(name=name.decode(), num_partitions=partitions, replication_factor=replicas)
-            )
+            topics.append(CreatableTopic(name=name.decode(), num_partitions=partitions, replication_factor=replicas))
             at = ends_at + _NUMBERS.size
         timeout_ms, is_checked, tags = _END.unpack_from(data, at)
     except (BadFrame, IndexError, struct.error, UnicodeDecodeError):

@@ -137,6 +137,7 @@ WRONG = [
     ("super.users", "User:a;bob", r"'bob' is no principal: write Type:name"),
     ("allow.everyone.if.no.acl.found", "yes", r"write true or false"),
     ("listeners", "CONTROLLER://h:1,GRPC://h:2,HTTP://h:3", r"write http\.listener=HTTP://host:port"),
+    ("inter.controller.listener.name", "SSL", r"inter\.controller\.listener\.name=SSL: write GRPC or CONTROLLER"),
     ("http.listener", "localhost", r"is not a listener"),
     ("http.listener", "A://h:1,B://h:2", r"name one address"),
 ]
@@ -152,6 +153,13 @@ def test_a_wrong_value_is_refused_by_key_and_value(key: str, value: str, message
 def test_a_broker_has_no_controller_listener() -> None:
     with pytest.raises(ConfigError, match="a broker has no CONTROLLER listener"):
         config_of({**BROKER, "listeners": "CONTROLLER://h:1,GRPC://h:2"})
+
+
+def test_controllers_ask_one_another_by_grpc_unless_it_is_said_otherwise() -> None:
+    assert controller().inter_controller_listener_name == "GRPC"
+    assert controller(inter_controller_listener_name="CONTROLLER").inter_controller_listener_name == "CONTROLLER"
+    with pytest.raises(ConfigError, match=r"an agent asks controllers by GRPC alone"):
+        config_of({**BROKER, "inter.controller.listener.name": "CONTROLLER"})
 
 
 def test_static_voters_are_read_and_serve_as_bootstrap_servers() -> None:

@@ -1,4 +1,4 @@
-"""The answer to a Fetch that is put together by hand is, byte for byte, what kio writes, and read by hand what kio reads."""
+"""The answer to a Fetch, put together by hand, is kio's, byte for byte; and read by hand it is what kio reads."""
 
 from __future__ import annotations
 

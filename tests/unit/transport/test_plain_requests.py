@@ -58,7 +58,9 @@ def _create_topics(version: int, topics: list[tuple[str, int, int]], *, timeout_
     module = requests_of(19, version)
     return module.CreateTopicsRequest(
         topics=tuple(
-            module.CreatableTopic(name=name, num_partitions=count, replication_factor=factor, assignments=(), configs=())
+            module.CreatableTopic(
+                name=name, num_partitions=count, replication_factor=factor, assignments=(), configs=()
+            )
             for name, count, factor in topics
         ),
         timeout=timedelta(milliseconds=timeout_ms),
