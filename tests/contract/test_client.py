@@ -34,6 +34,17 @@ from tests.support.loop import run, until
 from tests.support.scripted_node import NODE_ID, ScriptedNode, served
 
 
+def _partitions(count: int) -> tuple[r.DescribedPartition, ...]:
+    nodes = tuple(range(2_000_000_000, 2_000_000_015))
+    return tuple(
+        r.DescribedPartition(
+            partition_index=index, leader_id=nodes[0], leader_epoch=0, partition_epoch=0, replicas=nodes, isr=nodes,
+            eligible_leader_replicas=(), last_known_elr=(), offline_replicas=(),
+        )
+        for index in range(count)
+    )  # fmt: skip
+
+
 class TestFinding:
     def test_the_leader_that_an_answer_names_is_asked_next(self) -> None:
         async def main() -> None:
@@ -275,6 +286,15 @@ class TestAnswers:
             async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
                 nodes[0].at_once = active
                 assert [topic.name for topic in await client.describe_topics(names)] == names
+
+        run(main())
+
+    def test_a_topic_that_fits_no_message_is_put_together(self) -> None:
+        async def main() -> None:
+            wide = r.DescribedTopic(error=Error.NONE, name="t", topic_id=ID, partitions=_partitions(60_000))
+            async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
+                nodes[0].at_once = lambda call: ClientAnswer(response=r.DescribeTopicsResponse(topics=(wide,)))
+                assert await client.describe_topics(["t"]) == (wide,)
 
         run(main())
 

@@ -46,8 +46,7 @@ def handle_create_topics(request: CreateTopics, turn: Turn) -> ControllerResult:
     if _most_partitions(request, turn) > turn.config.max_records_per_batch:
         return _refused(request, Error.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     batch = _Batch(turn, wants_configs=request.wants_configs)
-    times = Counter(topic.name for topic in request.topics)
-    duplicates = {name for name, count in times.items() if count > 1}
+    duplicates = _named_twice(request)
     results: list[CreatableTopicResult] = []
     answered: set[str] = set()
     for topic in request.topics:
@@ -63,6 +62,13 @@ def handle_create_topics(request: CreateTopics, turn: Turn) -> ControllerResult:
     records = () if request.validate_only else tuple(batch.records)
     response = CreateTopicsResponse(topics=tuple(results), throttle_time_ms=batch.quota.throttle_time_ms)
     return ControllerResult(records=records, response=response)
+
+
+def _named_twice(request: CreateTopics) -> frozenset[str]:
+    names = [topic.name for topic in request.topics]
+    if len(set(names)) == len(names):
+        return frozenset()
+    return frozenset(name for name, count in Counter(names).items() if count > 1)
 
 
 def _refused(request: CreateTopics, error: Error, message: str) -> ControllerResult:

@@ -6,7 +6,8 @@ what filters remove, may be longer than their requests; everything else is as la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -35,14 +36,39 @@ SINGLE_CALL_WEIGHT: Final = 4 * PART_WEIGHT
 
 
 class _Divided(msgspec.Struct, frozen=True):
-    """The list that an answer is divided by, and how large one element of it is."""
+    """The list that an answer is divided by, and how large one element of it is.
+
+    `pieces_of` divides an element that is too large by itself, `piece_joined` puts a piece behind the one before it, or
+    is None where it is none of it.
+    """
 
     name: str
     weight_of: Callable[[Any], int]
+    pieces_of: Callable[[Any], Iterable[Any]] = lambda element: (element,)
+    piece_joined: Callable[[Any, Any], Any | None] = lambda before, piece: None
 
 
 def _weight_of_topic(topic: DescribedTopic) -> int:
     return 1 + len(topic.partitions)
+
+
+def _pieces_of_topic(topic: DescribedTopic) -> Iterator[DescribedTopic]:
+    """Topics of the same name and id, each with the next of its partitions."""
+    if len(topic.partitions) < PART_WEIGHT:
+        yield topic
+        return
+    for at in range(0, len(topic.partitions), PART_WEIGHT - 1):
+        yield msgspec.structs.replace(topic, partitions=topic.partitions[at : at + PART_WEIGHT - 1])
+
+
+def _topic_joined(before: DescribedTopic, piece: DescribedTopic) -> DescribedTopic | None:
+    """A topic that was asked for twice begins again with partition 0; a piece goes on with the next."""
+    is_one = before.topic_id == piece.topic_id and before.name == piece.name
+    if not is_one or not before.partitions or not piece.partitions:
+        return None
+    if piece.partitions[0].partition_index != before.partitions[-1].partition_index + 1:
+        return None
+    return msgspec.structs.replace(before, partitions=before.partitions + piece.partitions)
 
 
 def _weight_of_resource(resource: DescribedResource) -> int:
@@ -65,7 +91,7 @@ def _one(_: object) -> int:
 
 
 _DIVIDED: Final[Mapping[type, _Divided]] = {
-    DescribeTopicsResponse: _Divided("topics", _weight_of_topic),
+    DescribeTopicsResponse: _Divided("topics", _weight_of_topic, _pieces_of_topic, _topic_joined),
     DescribeConfigsResponse: _Divided("resources", _weight_of_resource),
     DescribeAclsResponse: _Divided("entries", _one),
     DescribeClientQuotasResponse: _Divided("entries", _weight_of_quota),
@@ -90,7 +116,7 @@ def parts_of(answer: ClientAnswer) -> Iterator[tuple[ClientAnswer, bool]]:
         return
     part: list[Any] = []
     weight = 0
-    for element in getattr(answer.response, divided.name):
+    for element in itertools.chain.from_iterable(map(divided.pieces_of, getattr(answer.response, divided.name))):
         adds = divided.weight_of(element)
         if part and weight + adds > PART_WEIGHT:
             yield _with(answer, divided.name, part), True
@@ -111,5 +137,17 @@ def joined(parts: list[ClientAnswer]) -> ClientAnswer:
     divided = _DIVIDED.get(type(last.response))
     if divided is None:
         return last
-    alike = [part.response for part in parts if type(part.response) is type(last.response)]
-    return _with(last, divided.name, [element for response in alike for element in getattr(response, divided.name)])
+    elements: list[Any] = []
+    for part in parts:
+        if type(part.response) is type(last.response):
+            _join(divided, elements, getattr(part.response, divided.name))
+    return _with(last, divided.name, elements)
+
+
+def _join(divided: _Divided, elements: list[Any], more: tuple[Any, ...]) -> None:
+    """Put the elements of the next part behind those so far: only its first can go on with what was divided."""
+    whole = divided.piece_joined(elements[-1], more[0]) if elements and more else None
+    if whole is not None:
+        elements[-1] = whole
+        more = more[1:]
+    elements += more

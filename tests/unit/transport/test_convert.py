@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,7 +85,26 @@ def _entries(count: int) -> tuple[AclEntry, ...]:
     )
 
 
+def _numbered(topic: r.DescribedTopic) -> r.DescribedTopic:
+    """With its partitions in order, as an image has them."""
+    partitions = tuple(
+        msgspec.structs.replace(partition, partition_index=index) for index, partition in enumerate(topic.partitions)
+    )
+    return msgspec.structs.replace(topic, partitions=partitions)
+
+
+def _topic(name: str, partitions: int) -> r.DescribedTopic:
+    one = r.DescribedPartition(
+        partition_index=0, leader_id=1, leader_epoch=0, partition_epoch=0, replicas=(1,), isr=(1,),
+        eligible_leader_replicas=(), last_known_elr=(), offline_replicas=(),
+    )  # fmt: skip
+    topic_id = TopicId(name.encode().ljust(16))
+    return _numbered(r.DescribedTopic(error=Error.NONE, name=name, topic_id=topic_id, partitions=(one,) * partitions))
+
+
+_LARGE = _topic("large", 3 * PART_WEIGHT)
 DIVIDED = (
+    r.DescribeTopicsResponse(topics=(_topic("a", 3), _LARGE, _LARGE, _topic("exact", PART_WEIGHT - 1), _topic("b", 0))),
     r.DescribeConfigsResponse(
         resources=tuple(r.DescribedResource(resource_type=2, name=f"t{n}", configs=_configs(40)) for n in range(300))
     ),
@@ -232,7 +252,7 @@ class TestClients:
 
     @given(st.lists(wire.described_topics, max_size=20), st.integers(0, 3))
     def test_an_answer_in_parts_is_joined_to_what_it_was(self, topics: list[r.DescribedTopic], copies: int) -> None:
-        many = tuple(topics) * (PART_WEIGHT // 8) * copies
+        many = tuple(map(_numbered, topics)) * (PART_WEIGHT // 8) * copies
         answer = ClientAnswer(response=r.DescribeTopicsResponse(topics=many), image_offset=Offset(7))
         parts = list(parts_of(answer))
         assert [has_more for _, has_more in parts] == [True] * (len(parts) - 1) + [False]
