@@ -16,7 +16,7 @@ from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.raft.messages import FetchResponse
-from quorum.transport.kafka.lengths import text_bytes, uvarint
+from quorum.transport.kafka.lengths import tagged_field, text_bytes, uvarint
 
 _HEAD: Final = struct.Struct(">ixihi")
 """Correlation id, the header's tags (none), throttle time, error, session id."""
@@ -66,10 +66,10 @@ def _behind_records(
     """The partition's tagged fields, and the topic's and the answer's: alike in nearly all answers of one leader."""
     tags: list[bytes] = []
     if diverging is not None:
-        tags.append(_tag(0, _DIVERGING.pack(diverging.epoch, diverging.offset) + _NO_TAGS))
-    tags.append(_tag(1, _LEADER.pack(leader_id, leader_epoch) + _NO_TAGS))
+        tags.append(tagged_field(0, _DIVERGING.pack(diverging.epoch, diverging.offset) + _NO_TAGS))
+    tags.append(tagged_field(1, _LEADER.pack(leader_id, leader_epoch) + _NO_TAGS))
     if snapshot_id is not None:
-        tags.append(_tag(2, _SNAPSHOT.pack(snapshot_id.offset, snapshot_id.epoch) + _NO_TAGS))
+        tags.append(tagged_field(2, _SNAPSHOT.pack(snapshot_id.offset, snapshot_id.epoch) + _NO_TAGS))
     return b"".join((uvarint(len(tags)), *tags, _NO_TAGS, _nodes(leader_id, leader)))
 
 
@@ -79,8 +79,4 @@ def _nodes(leader_id: int, leader: Endpoint | None) -> bytes:
         return _NO_TAGS
     host = text_bytes(leader.host, is_flexible=True)
     node = _PORT.pack(leader_id) + host + _PORT.pack(leader.port) + _NULL + _NO_TAGS
-    return b"\x01" + _tag(0, _ONE + node)
-
-
-def _tag(number: int, value: bytes) -> bytes:
-    return bytes((number,)) + uvarint(len(value)) + value
+    return b"\x01" + tagged_field(0, _ONE + node)

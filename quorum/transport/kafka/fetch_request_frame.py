@@ -19,7 +19,7 @@ from metadata_log.offsets import Epoch, Offset
 from quorum.node.ports import PeerCall
 from quorum.raft.messages import UNKNOWN_OFFSET, FetchRequest
 from quorum.transport.kafka.fetch import TELLS_NONE, fetch_request_of
-from quorum.transport.kafka.lengths import text_bytes, uvarint
+from quorum.transport.kafka.lengths import tagged_field, text_bytes, uvarint
 from quorum.transport.kafka.wire import Header
 
 _FIXED: Final = struct.Struct(">iiibiiB16sBiiqiqi")
@@ -50,9 +50,9 @@ def fetch_request_body(version: int, request: FetchRequest, cluster_id: str | No
     """The request without its header."""
     tags: list[bytes] = []
     if version >= _DIRECTORY_FROM:
-        tags.append(_tag(_DIRECTORY, request.replica.directory_id))
+        tags.append(tagged_field(_DIRECTORY, request.replica.directory_id))
     if version >= _HIGH_WATERMARK_FROM and request.high_watermark != UNKNOWN_OFFSET:
-        tags.append(_tag(_HIGH_WATERMARK, _OFFSET.pack(request.high_watermark)))
+        tags.append(tagged_field(_HIGH_WATERMARK, _OFFSET.pack(request.high_watermark)))
     fixed = _FIXED.pack(
         request.max_wait_ms, 0, request.max_bytes, 0, _NO_SESSION, _WITHOUT_SESSION, _ONE, METADATA_TOPIC_ID, _ONE,
         0, request.current_leader_epoch, request.fetch_offset, request.last_fetched_epoch, _NO_START, 0,
@@ -108,8 +108,8 @@ def _plain_fetch(version: int, data: bytes, at: int) -> PeerCall | None:
 @lru_cache(maxsize=64)
 def _end(cluster_id: str | None, node_id: int) -> bytes:
     """The request's own tagged fields: who asks, of which cluster. Alike in all requests of one replica."""
-    tags = [] if cluster_id is None else [_tag(_CLUSTER, text_bytes(cluster_id, is_flexible=True))]
-    tags.append(_tag(_REPLICA_STATE, _REPLICA.pack(node_id, _NO_REPLICA_EPOCH) + _NO_TAGS))
+    tags = [] if cluster_id is None else [tagged_field(_CLUSTER, text_bytes(cluster_id, is_flexible=True))]
+    tags.append(tagged_field(_REPLICA_STATE, _REPLICA.pack(node_id, _NO_REPLICA_EPOCH) + _NO_TAGS))
     return b"".join((uvarint(len(tags)), *tags))
 
 
@@ -129,7 +129,3 @@ def _read_end(data: bytes) -> tuple[str | None, int] | None:
             return None
         at += 2 + size
     return None if at != len(data) or node_id is None else (cluster_id, node_id)
-
-
-def _tag(number: int, value: bytes) -> bytes:
-    return bytes((number,)) + uvarint(len(value)) + value

@@ -1,4 +1,4 @@
-"""Lengths, and texts behind theirs, as bytes of Kafka's protocol, in both of its forms, for all that write answers.
+"""Lengths, and the texts and tagged fields behind them, as bytes of Kafka's protocol, in both of its forms.
 
 Decides: how they stand in a message. Must not know: in which.
 
@@ -47,6 +47,11 @@ def text_bytes(value: str | None, *, is_flexible: bool) -> bytes:
     if len(encoded) > LONGEST_TEXT:
         raise ValueError(f"a text of {len(encoded)} bytes: the longest has {LONGEST_TEXT}")
     return _length(len(encoded), _OF_A_TEXT, is_flexible=is_flexible) + encoded
+
+
+def tagged_field(tag: int, value: bytes) -> bytes:
+    """A tagged field, behind its tag and its length; tags below 128."""
+    return _ONE_BYTE[tag] + uvarint(len(value)) + value
 
 
 def _length(length: int | None, form: struct.Struct, *, is_flexible: bool) -> bytes:
