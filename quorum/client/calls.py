@@ -157,8 +157,8 @@ def _elsewhere(answer: ClientAnswer) -> str | None:
         return None
     at = ", ".join(str(endpoint) for endpoint in answer.leader_endpoints)
     return (
-        f"node {answer.leader_id} leads, at {at}, which speaks Kafka's protocol alone: use Kafka's tools, or ask when "
-        "a controller with a GRPC listener leads"
+        f"node {answer.leader_id} leads, at {at}: no GRPC listener of it is known. A controller of Kafka's has "
+        "none: use Kafka's tools, or ask when another leads; one of ours names its own in controller.listener.names"
     )
 
 

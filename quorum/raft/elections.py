@@ -151,7 +151,7 @@ def _try_again_in(core: Core, state: Candidate, wait_ms: int) -> None:
 
 
 def _stand(core: Core) -> None:
-    if core.epoch < MAX_EPOCH and not core.is_shutting_down:
+    if not core.is_shutting_down:
         become_candidate(core)
 
 

@@ -61,7 +61,7 @@ def validate_leader_request(core: Core, leader_id: NodeId, epoch: Epoch) -> Erro
 
 def learn_leader(core: Core, leader_id: NodeId, epoch: Epoch, endpoints: tuple[Endpoint, ...]) -> bool:
     """Take over that `leader_id` leads `epoch`, not below ours; whether that changed the state."""
-    where = endpoints or core.members.endpoints_of(leader_id)
+    where = _all_places(endpoints, core.members.endpoints_of(leader_id))
     if epoch > core.epoch:
         if where:
             become_follower(core, epoch, leader_id, where)
@@ -72,6 +72,12 @@ def learn_leader(core: Core, leader_id: NodeId, epoch: Epoch, endpoints: tuple[E
         become_follower(core, epoch, leader_id, where)
         return True
     return False
+
+
+def _all_places(told: tuple[Endpoint, ...], known: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
+    """Answers of Kafka's protocol tell the one listener that was asked; the voter set has the same node's others, which
+    clients of this replica may need."""
+    return known if set(told) <= set(known) else told
 
 
 def _is_news(core: Core, where: tuple[Endpoint, ...]) -> bool:

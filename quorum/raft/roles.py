@@ -11,7 +11,7 @@ from metadata_log.offsets import Epoch
 from metadata_log.voters import Endpoint
 from quorum.errors import Error
 from quorum.raft.ballots import ask_for_votes
-from quorum.raft.core import Core
+from quorum.raft.core import MAX_EPOCH, Core
 from quorum.raft.fetching import maybe_send_fetch
 from quorum.raft.leading import new_leader_state, open_epoch, successors
 from quorum.raft.membership import destination_of
@@ -137,7 +137,13 @@ def become_prospective(core: Core) -> None:
 
 
 def become_candidate(core: Core) -> None:
-    """Stand for the next epoch. The own vote is given here, and counts once `Persisted` says that it is durable."""
+    """Stand for the next epoch, where there is one. The own vote is given here, and counts once `Persisted` says that
+    it is durable."""
+    if core.epoch >= MAX_EPOCH:
+        core.refuse(
+            core.me.node_id, f"epoch {core.epoch} is the last that there can be: nobody can be elected any more"
+        )
+        return
     state = Candidate(
         tally=Tally.of(core.members.latest), election_deadline_ms=core.now_ms + core.random_election_timeout_ms()
     )

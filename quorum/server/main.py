@@ -87,7 +87,8 @@ async def serve(config: NodeConfig, *, config_path: str = "", watcher: Watcher |
         raise
     _stop_on_signals(driver)
     log_start(config, opened, config_path)
-    log.info("listening", listeners=[str(endpoint) for endpoint in config.listeners], grpc_port=port)
+    listeners = [str(endpoint) for endpoint in config.listeners]
+    log.info("listening", listeners=listeners, grpc_port=port, asks_by=config.inter_controller_listener_name)
     tune()
     collecting = asyncio.create_task(collect_when_idle(), name="collect-when-idle")
     notify(READY)

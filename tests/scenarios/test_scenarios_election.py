@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.voters import Endpoint
+from quorum.raft.core import MAX_EPOCH
 from quorum.raft.messages import BeginQuorumEpochRequest, FetchRequest, VoteRequest, VoteResponse
-from quorum.raft.ready import BecameLeader
+from quorum.raft.ready import BecameLeader, PeerRefused
 from tests.support.raft_transcript import endpoints_of, key_of
 from tests.support.scenario import Scenario, candidate
 
@@ -198,3 +199,18 @@ def test_a_vote_without_an_answer_in_time_is_asked_again_in_the_next_epoch() -> 
     assert _is_asking(scenario, epoch=1, pre=True) == [2]
     scenario.answer(2, "epoch=1 granted").tell("flush").answer(2, "epoch=2 granted")
     assert scenario.position == ("leader", 2, 1)
+
+
+@pytest.mark.parametrize("voters", ["1", "1,2,3"])
+def test_nobody_stands_beyond_the_last_epoch_and_it_is_said(voters: str) -> None:
+    """One Vote may bring a quorum there; an epoch that no file can hold would end the process for good."""
+    scenario = Scenario(f"node me=1 voters={voters} epoch={MAX_EPOCH}", "start")
+    for _ in range(20):
+        scenario.tell("wait")
+        for node_id in {asked.destination.node_id for asked in scenario.asked.values()}:
+            scenario.answer(node_id, f"epoch={MAX_EPOCH} granted")
+        assert scenario.core.epoch == MAX_EPOCH
+        assert scenario.core.role != "leader"
+        if any("is the last that there can be" in refused.what for refused in scenario.effects(PeerRefused)):
+            return
+    raise AssertionError("nothing was said of it")

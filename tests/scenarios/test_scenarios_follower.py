@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.batch import build_batch
+from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
+from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet
+from quorum.raft.config import StorageState
 from quorum.raft.messages import FetchRequest, FetchResponse, VoteRequest, VoteResponse
 from quorum.raft.ready import AppendBatches, HighWatermarkAdvanced, LogTruncated, TruncateLog
 from tests.support.raft_transcript import endpoints_of, key_of
@@ -28,6 +31,29 @@ def _fetches(scenario: Scenario) -> list[tuple[int, int, int]]:
     return [
         (who, fetch.fetch_offset, fetch.last_fetched_epoch) for who, fetch in scenario.requests(FetchRequest).items()
     ]
+
+
+# --- where the leader is
+
+
+@pytest.mark.parametrize("me", [1, 9], ids=["voter", "observer"])
+def test_a_leader_of_whom_one_listener_is_told_has_those_that_the_voter_set_names(me: int) -> None:
+    """As Kafka's answers do: who asks this replica by gRPC still hears where the leader takes that."""
+    told = Endpoint(name="CONTROLLER", host="n2", port=9093)
+    both = (told, *endpoints_of(2))
+    voters = VoterSet.of(
+        Voter(key=key_of(node_id), endpoints=both if node_id == 2 else endpoints_of(node_id)) for node_id in (1, 2, 3)
+    )
+    storage = StorageState(voters=VoterHistory.start(voters, Offset(0)))
+    scenario = Scenario().load(storage, me=key_of(me)).tell("start")
+    correlation, asked = max(scenario.asked.items())
+    response: FetchResponse | VoteResponse
+    response = VoteResponse(leader_id=NodeId(2), leader_epoch=Epoch(5), leader_endpoints=(told,))
+    if isinstance(asked.request, FetchRequest):
+        response = FetchResponse(leader_id=NodeId(2), leader_epoch=Epoch(5), leader_endpoints=(told,))
+    scenario.answer_late(asked.destination.node_id, correlation, response)
+    assert scenario.position == ("follower", 5, 2)
+    assert scenario.core.leader_endpoints == both
 
 
 # --- replication

@@ -167,6 +167,8 @@ class KafkaDoor:
         self._open(await self._loop.run_in_executor(None, _imported))
 
     def _open(self, apis: type[Apis]) -> None:
+        if self._apis is not None:
+            return
         self._apis = apis(self._node, self.listener, self._bounds.limits.held_s)
         waiting, self._waiting = self._waiting, {}
         for connection in waiting:

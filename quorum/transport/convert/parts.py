@@ -62,11 +62,11 @@ def _pieces_of_topic(topic: DescribedTopic) -> Iterator[DescribedTopic]:
 
 
 def _topic_joined(before: DescribedTopic, piece: DescribedTopic) -> DescribedTopic | None:
-    """A topic that was asked for twice begins again with partition 0; a piece goes on with the next."""
+    """A topic that was asked for twice begins again with its first partition; a piece goes on behind the last."""
     is_one = before.topic_id == piece.topic_id and before.name == piece.name
     if not is_one or not before.partitions or not piece.partitions:
         return None
-    if piece.partitions[0].partition_index != before.partitions[-1].partition_index + 1:
+    if piece.partitions[0].partition_index <= before.partitions[-1].partition_index:
         return None
     return msgspec.structs.replace(before, partitions=before.partitions + piece.partitions)
 

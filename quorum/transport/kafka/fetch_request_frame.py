@@ -39,6 +39,8 @@ _DIRECTORY_FROM, _HIGH_WATERMARK_FROM = 17, 18
 """The versions that know them."""
 _CLUSTER, _REPLICA_STATE = 0, 1
 """Tags of the request."""
+_MOST_TAGS: Final = 2
+"""Of the partition, and of the request: of more, the first byte need not be the whole of their count."""
 _NO_TAGS: Final = b"\0"
 _BEHIND_PARTITION: Final = b"\0\1\1"
 """No tags of the topic, nothing forgotten, no rack."""
@@ -78,6 +80,8 @@ def _plain_fetch(version: int, data: bytes, at: int) -> PeerCall | None:
     at += 1 + _FIXED.size
     directory_id, told = ZERO_DIRECTORY_ID, TELLS_NONE
     count, at = data[at], at + 1
+    if count > _MOST_TAGS:
+        return None
     for _ in range(count):
         tag, size = data[at], data[at + 1]
         if tag == _DIRECTORY and size == len(ZERO_DIRECTORY_ID) and version >= _DIRECTORY_FROM:
@@ -118,6 +122,8 @@ def _read_end(data: bytes) -> tuple[str | None, int] | None:
     """Of which cluster, and who; None where it is not told in this form."""
     cluster_id, node_id = None, None
     count, at = data[0], 1
+    if count > _MOST_TAGS:
+        return None
     for _ in range(count):
         tag, size = data[at], data[at + 1]
         value = data[at + 2 : at + 2 + size]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -18,10 +18,10 @@ from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.errors import Error
 from quorum.raft.messages import FetchResponse
-from quorum.transport.kafka.fetch_answer import read_fetch_answer
+from quorum.transport.kafka.fetch_answer import _behind_records, read_fetch_answer
 from quorum.transport.kafka.fetch_asking import fetch_response_from
 from quorum.transport.kafka.fetch_frame import fetch_frame
-from quorum.transport.kafka.wire import NO_THROTTLE, questions_of, uuid_to
+from quorum.transport.kafka.wire import NO_THROTTLE, Questions, questions_of, uuid_to
 
 EPOCHS = st.integers(0, 2**31 - 1)
 OFFSETS = st.integers(-1, 2**63 - 1)
@@ -68,6 +68,27 @@ def test_it_is_what_kio_writes(
     read = read_fetch_answer(questions, ours)
     assert read == fetch_response_from(questions.read(ours))
     assert (read.records, read.high_watermark, read.error) == (records, offsets[0], error)
+    if place is None or len(place.host.encode()) < 200:
+        assert read_fetch_answer(cast("Questions", _Unread(version)), ours) == read
+
+
+class _Unread:
+    """Questions whose answers kio is not to read again: what stands behind the records is known."""
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+
+    def read(self, data: bytes) -> Any:
+        raise AssertionError("it was left to kio")
+
+
+def test_what_is_long_behind_the_records_is_not_kept() -> None:
+    place = Endpoint(name="CONTROLLER", host="h" * 600, port=1)
+    response = FetchResponse(leader_id=NodeId(1), leader_epoch=Epoch(1), records=b"r")
+    before = _behind_records.cache_info().misses
+    read = read_fetch_answer(questions_of("fetch", 1, 18), fetch_frame(7, response, METADATA_TOPIC_ID, place))
+    assert (read.leader_endpoints, read.records) == ((place,), b"r")
+    assert _behind_records.cache_info().misses == before
 
 
 def _by_kio(version: int, response: FetchResponse, topic_id: TopicId, place: Endpoint | None) -> bytes:

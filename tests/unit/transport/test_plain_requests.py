@@ -16,9 +16,10 @@ from quorum.controller.context import RequestContext
 from quorum.raft.messages import UNKNOWN_OFFSET, FetchRequest
 from quorum.server.kafka.topic_apis import create_topics_from
 from quorum.transport.kafka.fetch import TELLS_NONE, fetch_call_from
-from quorum.transport.kafka.fetch_request_frame import fetch_request_body
+from quorum.transport.kafka.fetch_request_frame import _read_end, fetch_request_body
+from quorum.transport.kafka.lengths import uvarint
 from quorum.transport.kafka.plain_requests import plain_request
-from quorum.transport.kafka.reader import BadFrame
+from quorum.transport.kafka.reader import MAX_ELEMENTS, BadFrame
 from quorum.transport.kafka.wire import Header, read_header, read_request, uuid_to
 from tests.support import kafka_requests as samples
 from tests.support.kafka_voter_requests import only
@@ -123,13 +124,56 @@ def test_a_fetch_is_read_as_kio_reads_it(
         "replica_state": requests_of(1, version).ReplicaState(replica_id=node_id),
     }
     by_hand, by_kio = _read(_frame(samples.fetch(version, **changes)))
-    is_short = cluster_id is None or len(cluster_id.encode()) < 0x7F
-    assert by_hand == (by_kio if is_short and node_id != -1 else by_hand)
+    is_plain = (cluster_id is None or len(cluster_id.encode()) < 0x7F) and node_id != -1
     assert by_kio is not None
-    assert (by_hand is not None) or not is_short or node_id == -1
+    assert by_hand == (by_kio if is_plain else None)
 
 
-@pytest.mark.parametrize("sample", [samples.fetch(18), samples.create_topics(7), samples.allocate_producer_ids(0)])
+def test_a_count_of_tags_in_several_bytes_is_left_to_kio() -> None:
+    """It begins with a byte that, alone, would be a count of 128."""
+    body = written(samples.fetch(18))
+    one = b"\0\x10" + samples.ID.bytes
+    assert body[71:90] == b"\2" + one
+    behind = body[100:]
+    by_hand, by_kio = _read(request_bytes(1, 18, body[:71] + b"\x80" + one * 128 + behind)[4:])
+    assert by_hand is None
+    assert isinstance(by_kio, BadFrame)
+
+
+def test_a_tag_of_a_later_version_is_left_to_kio() -> None:
+    by_hand, by_kio = _read(request_bytes(1, 16, written(samples.fetch(17)))[4:])
+    assert by_hand is None
+    assert by_kio.request.replica.directory_id == bytes(16)
+
+
+def test_what_is_long_behind_a_fetch_is_not_kept() -> None:
+    frame = _frame(samples.fetch(18))
+    before = _read_end.cache_info().misses
+    for number in range(3):
+        assert plain_request(read_header(frame), frame + bytes([number]) * 1000) is None
+    assert _read_end.cache_info().misses == before
+
+
+@pytest.mark.parametrize("sample", [samples.fetch(18), samples.allocate_producer_ids(0)])
+def test_tags_of_the_header_are_left_to_kio(sample: Any) -> None:
+    for entity in (sample, _create_topics(7, [("t", 1, 1)], timeout_ms=1, is_checked=False)):
+        frame = _frame(entity)
+        at = read_header(frame).ends_at
+        by_hand, by_kio = _read(frame[:at] + b"\1\x63\1\0" + frame[at + 1 :])
+        assert by_hand is None
+        assert not isinstance(by_kio, BadFrame)
+
+
+def test_no_more_topics_are_read_than_of_any_request() -> None:
+    topic = b"\2t" + bytes(6) + b"\1\1\0"
+    for count in (MAX_ELEMENTS, MAX_ELEMENTS + 1):
+        body = uvarint(count + 1) + topic * count + bytes(6)
+        by_hand, by_kio = _read(request_bytes(19, 7, body)[4:])
+        assert isinstance(by_kio, BadFrame) == (count > MAX_ELEMENTS)
+        assert by_hand == (None if count > MAX_ELEMENTS else by_kio)
+
+
+@pytest.mark.parametrize("sample", [samples.fetch(18), samples.fetch(16), samples.allocate_producer_ids(0)])
 def test_every_cut_and_every_changed_byte_is_read_alike_or_left_to_kio(sample: Any) -> None:
     plain = _create_topics(7, [("t", 1, 1), ("u", 2, 3)], timeout_ms=9, is_checked=False)
     for entity in (sample, plain):
@@ -143,9 +187,20 @@ def test_every_cut_and_every_changed_byte_is_read_alike_or_left_to_kio(sample: A
         _same_or_none(frame + b"\0")
 
 
-@given(st.sampled_from([(1, 18), (19, 7), (67, 0)]), st.binary(max_size=120))
-def test_any_bytes_are_read_alike_or_left_to_kio(kind: tuple[int, int], body: bytes) -> None:
-    _same_or_none(request_bytes(*kind, body)[4:])
+@given(
+    sample=st.sampled_from([samples.fetch(18), samples.fetch(17), samples.allocate_producer_ids(0)])
+    | TOPICS.map(lambda topics: _create_topics(7, topics, timeout_ms=9, is_checked=False)),
+    changes=st.lists(st.tuples(st.integers(0, 200), st.integers(0, 2), st.binary(max_size=3)), max_size=3),
+)
+def test_any_bytes_in_a_plain_request_are_read_alike_or_left_to_kio(
+    sample: Any, changes: list[tuple[int, int, bytes]]
+) -> None:
+    frame = _frame(sample)
+    head = read_header(frame).ends_at
+    for at, removed, added in changes:
+        place = head + at % (len(frame) - head + 1)
+        frame = frame[:place] + added + frame[place + removed :]
+    _same_or_none(frame)
 
 
 def _same_or_none(frame: bytes) -> None:
