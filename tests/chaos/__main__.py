@@ -35,6 +35,7 @@ def main() -> int:
     parser.add_argument(
         "--names-live", type=float, default=NAMES_LIVE_S, metavar="S", help="after how long clients take other names"
     )
+    parser.add_argument("--by-kafkas", action="store_true", help="controllers ask one another by Kafka's protocol")
     options = parser.parse_args()
     only = [(network, act) for network, _, act in (each.partition(",") for each in options.round)]
     for network, act in only:
@@ -55,6 +56,7 @@ def main() -> int:
     summary = run_campaign(
         root, seed, options.minutes * 60,
         launcher=options.launcher, only=only, hold_s=options.hold, names_live_s=options.names_live,
+        by_kafkas=options.by_kafkas,
     )  # fmt: skip
     found = complaints(root, summary)
     print(f"{len(summary.rounds)} rounds, {summary.writes} acknowledged writes, packets {summary.packets}")

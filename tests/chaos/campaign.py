@@ -114,19 +114,18 @@ def run_campaign(
     only: Sequence[tuple[str, str]] = (),
     hold_s: float | None = None,
     names_live_s: float = NAMES_LIVE_S,
+    by_kafkas: bool = False,
 ) -> Summary:
     """Run one below `root`: history.jsonl, what the nodes logged, and below `kept` what they left on their disks.
 
     With `only`, these rounds (network, act) and no others, however long they take; with `hold_s`, each for so long.
-    Clients go over to other names after `names_live_s`.
+    Clients go over to other names after `names_live_s`. `by_kafkas`: controllers ask one another by Kafka's protocol.
     """
     dice = random.Random(f"campaign-{seed}")
     small, loop = dice.sample(CONTROLLERS, 2)
-    among = random.Random(f"listeners-{seed}")
-    by_kafkas = [node for node in CONTROLLERS if among.random() < 0.5]
-    print(f"by Kafka's protocol ask: {by_kafkas or 'none'}", flush=True)
     with Hosts((*CONTROLLERS, *CLIENTS), seed) as hosts:
-        cluster = HostedCluster(root / "cluster", hosts, launcher=launcher, small=small, loop=loop, by_kafkas=by_kafkas)
+        kafkas = CONTROLLERS if by_kafkas else ()
+        cluster = HostedCluster(root / "cluster", hosts, launcher=launcher, small=small, loop=loop, by_kafkas=kafkas)
         try:
             cluster.format()
             cluster.start()
