@@ -14,6 +14,9 @@ from metadata_log.errors import WrongUseError
 
 _ZOOM: Final = 2.0
 """For screens of today, and for print: 2400 pixels across."""
+_GENERIC: Final = 'font-family="sans-serif"'
+_FOUND: Final = 'font-family="sans-serif, DejaVu Sans, Liberation Sans, Noto Sans"'
+"""resvg takes the first for Arial, which few Linux machines have."""
 _PROBE: Final = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20" font-family="sans-serif">{}</svg>'
 
 
@@ -34,4 +37,4 @@ def png_of(svg: str) -> bytes:
 
 
 def _png(svg: str) -> bytes:
-    return bytes(resvg_py.svg_to_bytes(svg_string=svg, background="#ffffff", zoom=_ZOOM))
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg.replace(_GENERIC, _FOUND), background="#ffffff", zoom=_ZOOM))
