@@ -17,8 +17,9 @@ import grpc
 from benchmarks.broker import FakeBroker
 from benchmarks.side import page, samples, send_signal
 from kraft.v1 import controller_pb2, controller_pb2_grpc
+from metadata_log.voters import CONTROLLER_LISTENER
 from quorum.cli.demo.cluster import LOOPBACK, Cluster, Node, wait_until
-from quorum.node.config import KEYS
+from quorum.node.config import INTER_CONTROLLER, KEYS
 
 _TIMEOUT_S: Final = 30.0
 
@@ -158,8 +159,8 @@ class KafkaDoorSide(KraftSide):
 
     def start(self, properties: Mapping[str, str] | None = None) -> None:
         """See `Side`."""
-        super().start({"inter.controller.listener.name": "CONTROLLER", **(properties or {})})
+        super().start({INTER_CONTROLLER: CONTROLLER_LISTENER, **(properties or {})})
 
     def address(self, member: str) -> str:
         """See `Side`."""
-        return f"{LOOPBACK}:{self._node(member).ports['CONTROLLER']}"
+        return f"{LOOPBACK}:{self._node(member).ports[CONTROLLER_LISTENER]}"

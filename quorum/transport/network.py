@@ -18,8 +18,6 @@ from quorum.transport.kafka.network import KafkaNetwork
 from quorum.transport.protocol_finder import ProtocolFinder
 
 _UNNAMED: Final = ""
-
-
 _GRPC_FIRST: Final = (GRPC_LISTENER, CONTROLLER_LISTENER, _UNNAMED)
 _KAFKA_FIRST: Final = (CONTROLLER_LISTENER, GRPC_LISTENER, _UNNAMED)
 

@@ -124,8 +124,7 @@ def run_campaign(
     dice = random.Random(f"campaign-{seed}")
     small, loop = dice.sample(CONTROLLERS, 2)
     with Hosts((*CONTROLLERS, *CLIENTS), seed) as hosts:
-        kafkas = CONTROLLERS if by_kafkas else ()
-        cluster = HostedCluster(root / "cluster", hosts, launcher=launcher, small=small, loop=loop, by_kafkas=kafkas)
+        cluster = HostedCluster(root / "cluster", hosts, launcher=launcher, small=small, loop=loop, by_kafkas=by_kafkas)
         try:
             cluster.format()
             cluster.start()

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -134,10 +134,10 @@ class HostedCluster:
         launcher: str = KRAFT,
         small: int = 0,
         loop: int = 0,
-        by_kafkas: Container[int] = (),
+        by_kafkas: bool = False,
     ) -> None:
-        """`small` and `loop`: the nodes on a `SmallDisk` and on a `LoopDisk`; 0 for none. `by_kafkas`: those that ask
-        the others by Kafka's protocol."""
+        """`small` and `loop`: the nodes on a `SmallDisk` and on a `LoopDisk`; 0 for none. `by_kafkas`: they ask
+        one another by Kafka's protocol."""
         self.root = root
         entropy = SystemEntropy()
         self.cluster_id = id_text(entropy.new_id())
@@ -151,7 +151,7 @@ class HostedCluster:
                 hosts,
                 {
                     "controller.quorum.bootstrap.servers": ",".join(self.bootstrap),
-                    INTER_CONTROLLER: CONTROLLER_LISTENER if node in by_kafkas else GRPC_LISTENER,
+                    INTER_CONTROLLER: CONTROLLER_LISTENER if by_kafkas else GRPC_LISTENER,
                 },
                 launcher,
                 clock,
