@@ -16,8 +16,9 @@ from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
 from metadata_log.tools.agreement import join_names
 from metadata_log.tools.chain_facts import Election
+from metadata_log.tools.contents import voter_keys
 from metadata_log.tools.findings import Finding, Severity, finding, is_well
-from metadata_log.tools.quorum_view import QuorumView, Replica
+from metadata_log.tools.quorum_view import QuorumView, Replica, is_voter_key
 
 _KEEPS_VOTES: Final = 22
 """4.0-IV0, the first metadata.version that only software has which keeps a vote beside the leader's id."""
@@ -88,7 +89,7 @@ def _two_votes(
     if voted is None or node_id is None:
         return
     for holder, election in elections.get(state.leader_epoch, ()):
-        if node_id in election.granting and election.leader_id != voted.node_id:
+        if _granted(replica, holder, election) and election.leader_id != voted.node_id:
             what = (
                 f"node {node_id} voted for node {voted.node_id} in epoch {state.leader_epoch}, but node "
                 f"{election.leader_id} became its leader with node {node_id}'s vote (LeaderChange at offset "
@@ -198,7 +199,7 @@ def _forgotten(
     for holder, election in held:
         if state.data_version == 0 and not _votes_with_directories(replica, holder, election):
             continue
-        if node_id in election.granting and election.leader_id != node_id and not election.is_repairs:
+        if _granted(replica, holder, election) and election.leader_id != node_id and not election.is_repairs:
             what = (
                 f"it knows of no vote in epoch {election.epoch}, but node {election.leader_id} became its leader with "
                 f"node {node_id}'s vote (LeaderChange at offset {election.offset} on {holder.label})"
@@ -212,6 +213,21 @@ def _forgotten(
                 epoch=election.epoch,
             )
             return
+
+
+def _granted(replica: Replica, holder: Replica, election: Election) -> bool:
+    """Whether a leader had the vote of this very directory: LeaderChange names nodes, and a disk that was replaced in
+    that epoch, by a voter taken out and added again, knows nothing of what the disk before it did (KIP-853)."""
+    node_id = replica.source.node_id
+    if node_id not in election.granting:
+        return False
+    report = holder.report
+    told = [(one.offset, voter_keys(one.voters)) for one in report.quorum_changes if one.voters is not None]
+    told += [(one.end.offset - 1, one.voters) for one in report.checkpoints if one.end is not None and one.voters]
+    before = max((each for each in told if each[0] < election.offset), default=None, key=lambda each: each[0])
+    if before is not None:
+        return all(is_voter_key(replica.key, voter) for voter in before[1] if voter.node_id == node_id)
+    return all(any(is_voter_key(replica.key, voter) for voter in voters) for _, voters in told)
 
 
 def _votes_with_directories(replica: Replica, holder: Replica, election: Election) -> bool:

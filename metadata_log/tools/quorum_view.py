@@ -91,7 +91,7 @@ class QuorumView(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_voter(self, replica: Replica) -> bool:
         """Whether it votes; a static voter is known by its node id alone."""
-        return any(_is(replica.key, voter) for voter in self.voters)
+        return any(is_voter_key(replica.key, voter) for voter in self.voters)
 
     @property
     def views(self) -> list[ReplicaView]:
@@ -167,7 +167,8 @@ def _voters_in_force(replicas: Sequence[Replica]) -> tuple[ReplicaKey, ...]:
     return ()
 
 
-def _is(key: ReplicaKey, voter: ReplicaKey) -> bool:
+def is_voter_key(key: ReplicaKey, voter: ReplicaKey) -> bool:
+    """Whether a directory is this voter. Where one of the two says no directory id, the node id alone decides."""
     return key.node_id == voter.node_id and (
         ZERO_DIRECTORY_ID in (voter.directory_id, key.directory_id) or key == voter
     )
@@ -193,7 +194,7 @@ def _lacking(view: QuorumView, voters: Sequence[ReplicaKey]) -> tuple[list[list[
     lacking: list[list[Replica]] = []
     bare: list[NodeSource] = []
     for voter in voters if view.bounds.lower else ():
-        copies = [replica for replica in view.replicas if _is(replica.key, voter)]
+        copies = [replica for replica in view.replicas if is_voter_key(replica.key, voter)]
         if copies and all(replica.reach < view.bounds.lower and not replica.report.is_unread for replica in copies):
             lacking.append(copies)
         if not copies:

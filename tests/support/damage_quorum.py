@@ -161,8 +161,8 @@ def set_back(cluster: Cluster) -> Planted:
     return Planted("voter_set_back", 2, state)
 
 
-_VOTE = '"votedId":3,"votedDirectoryId":"ZGlyZWN0b3J5LWlkLTAwMw"'
-_NO_VOTE = '"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA"'
+VOTE_FOR_3 = '"votedId":3,"votedDirectoryId":"ZGlyZWN0b3J5LWlkLTAwMw"'
+NO_VOTE = '"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA"'
 _ALL_VOTERS = '[{"voterId":1},{"voterId":2},{"voterId":3}]'
 _ONE_VOTER = '[{"voterId":1}]'
 _LED_9, _LED_11 = '"leaderId":3,"leaderEpoch":9', '"leaderId":3,"leaderEpoch":11'
@@ -175,13 +175,13 @@ _OTHER_VOTER = '[{"voterId":1},{"voterId":2},{"voterId":5}]'
 QUORUM_DAMAGE = [
     Damage("voters_at_kraft_version_0", "basic", _in_all_logs(at_version_0, "impossible_record", 2, _CHECKPOINTS)),
     Damage("leader_dropped_of_voters", "basic", _in_all_logs(without_voter_3, "leader_not_voter", 0, _SHORTER)),
-    Damage("vote_forgotten", "basic", _in_state(2, _VOTE, _NO_VOTE, "vote_forgotten")),
+    Damage("vote_forgotten", "basic", _in_state(2, VOTE_FOR_3, NO_VOTE, "vote_forgotten")),
     Damage("vote_forgotten_in_version_0", "basic", _observers_state),
     Damage("vote_forgotten_by_half", "basic", _in_state(2, '"votedId":3', '"votedId":-1', "corrupt_file")),
     Damage("vote_for_no_node", "basic", _in_state(2, '"votedId":3', '"votedId":-5', "corrupt_file")),
     Damage("leader_that_is_none", "failovers", _in_state(1, '"leaderId":', '"leaderId":-', "corrupt_file")),
     Damage("epoch_that_is_none", "failovers", _in_state(1, '"leaderEpoch":9', '"leaderEpoch":-9', "corrupt_file")),
-    Damage("vote_of_observer", "failovers", _in_state(11, _NO_VOTE, _VOTE, "vote_of_stranger")),
+    Damage("vote_of_observer", "failovers", _in_state(11, NO_VOTE, VOTE_FOR_3, "vote_of_stranger")),
     Damage("static_voters_fewer", "static-3.9", _in_state(1, _ALL_VOTERS, _ONE_VOTER, "static_voters_differ")),
     Damage("static_voters_other", "static-3.9", _in_state(1, _ALL_VOTERS, _OTHER_VOTER, "static_voters_differ")),
     Damage("static_voters_of_broker", "static-3.9", _in_state(12, _ALL_VOTERS, _ONE_VOTER, "static_voters_differ")),
