@@ -14,6 +14,7 @@ import hashlib
 import os
 import shutil
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -34,6 +35,9 @@ from metadata_log.tools.walk import walk
 
 _ATTEMPTS: Final = 5
 _COPY_BYTES: Final = 4 << 20
+_PATIENCE_S: Final = 5.0
+"""For a leader's disk to have what its followers have made committed already."""
+_PAUSE_S: Final = 0.05
 
 
 class ExportError(WrongUseError):
@@ -46,7 +50,8 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
     Args:
         source_dir: as `metadata_to_export` takes it.
         target_dir: does not exist yet, or is empty. It appears whole or not at all.
-        high_watermark: the live one, learned from the node *before* this call; None when unknown.
+        high_watermark: the live one, learned from the node *before* this call; None when unknown. A log that ends
+            before it is waited for, some seconds.
 
     Raises:
         ExportError: there is no metadata log at `source_dir`, or no meta.properties with it.
@@ -63,7 +68,7 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
     shutil.rmtree(beside, ignore_errors=True)
     try:
         with naming(target_dir, hidden=beside):
-            names = _copy_until_stable(directory, beside)
+            names = _copy_what_is_committed(directory, beside, high_watermark)
         lost = lost_end(directory)
         cut = 0 if lost.is_certain else _cut_tail(beside, names)
         contents = read_contents(OsFiles(), str(beside))
@@ -138,6 +143,19 @@ def _voters(contents: LogContents, directory: Path) -> tuple[ManifestVoter, ...]
     """Those that the copied records name; else the static ones of quorum-state, which is not copied."""
     voters = contents.voters or read_contents(OsFiles(), str(directory)).voters or ()
     return tuple(ManifestVoter.of(voter) for voter in voters)
+
+
+def _copy_what_is_committed(source: Path, target: Path, high_watermark: int | None) -> list[str]:
+    """Copy until the copy reaches the high watermark: a leader sends a record before its own disk has it. What is not
+    there after a while is lost, and the copy is made all the same."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        names = _copy_until_stable(source, target)
+        if high_watermark is None or time.monotonic() > deadline:
+            return names
+        if read_contents(OsFiles(), str(target)).end_offset >= high_watermark:
+            return names
+        time.sleep(_PAUSE_S)
 
 
 def _copy_until_stable(source: Path, target: Path) -> list[str]:

@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 
 from quorum.cli.demo.cluster import Node
+from quorum.cli.demo.comeback import reaching
 from quorum.cli.demo.elect import record_of
 from quorum.cli.demo.interrupts import Interrupted, interrupts, shielded
 from quorum.cli.demo.node_log import how_it_was_elected
@@ -145,6 +146,15 @@ def test_the_leaders_file_may_get_late_what_its_followers_committed(tmp_path: Pa
     os.truncate(tmp_path / "late" / "00000000000000000000.log", log.batches[1].position)
     looks = iter([ReplicaFiles(tmp_path / "late"), log])
     assert record_of(first.name, "controller 1", lambda: next(looks)) == first
+
+
+def test_a_leaders_files_are_compared_once_they_hold_what_was_committed(tmp_path: Path) -> None:
+    shutil.copytree(NODE_1, tmp_path / "late")
+    log = ReplicaFiles(NODE_1)
+    os.truncate(tmp_path / "late" / "00000000000000000000.log", log.batches[-1].position)
+    looks = iter([ReplicaFiles(tmp_path / "late"), log])
+
+    assert reaching(log.end_offset, "controller 1", lambda: next(looks)) is log
 
 
 def test_the_first_difference_is_where_a_log_goes_its_own_way(tmp_path: Path) -> None:

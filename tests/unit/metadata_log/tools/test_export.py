@@ -114,6 +114,32 @@ def test_a_log_that_grows_meanwhile_ends_with_a_whole_batch(source: Path, tmp_pa
         assert (position, following) == (len(data), manifest.end_offset)
 
 
+def test_a_leaders_log_that_lacks_what_its_followers_committed_is_waited_for(source: Path, tmp_path: Path) -> None:
+    """A leader sends a record before its own disk has it: nothing is lost when the copy ends before it."""
+    late = build_batch(base_offset=Offset(95), epoch=Epoch(1), timestamp_ms=1, values=[NO_OP] * 3)
+    copied = tmp_path / ".out.unfinished" / SEGMENT
+
+    def write_once_a_copy_lacks_it() -> None:
+        while not copied.exists():
+            pass
+        with segment_of(source).open("ab") as growing:
+            growing.write(late)
+
+    writer = threading.Thread(target=write_once_a_copy_lacks_it)
+    writer.start()
+    manifest = export_replica(source, tmp_path / "out", high_watermark=98)
+    writer.join()
+
+    assert (manifest.end_offset, manifest.high_watermark) == (98, 98)
+    assert (tmp_path / "out" / SEGMENT).read_bytes() == segment_of(source).read_bytes()
+
+
+def test_a_log_that_stays_below_its_high_watermark_is_copied_all_the_same(source: Path, tmp_path: Path) -> None:
+    manifest = export_replica(source, tmp_path / "out", high_watermark=98)
+
+    assert (manifest.end_offset, manifest.high_watermark) == (95, 98)
+
+
 def test_a_nodes_directory_means_the_log_in_it(source: Path, tmp_path: Path) -> None:
     node = tmp_path / "node-7"
     shutil.copytree(source, node / "data")
