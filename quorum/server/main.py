@@ -166,10 +166,6 @@ async def _listen_kafka(config: NodeConfig, driver: Driver, doors: list[KafkaDoo
     for endpoint in config.listeners:
         if endpoint.name == CONTROLLER_LISTENER:
             doors.append(await listen_kafka(endpoint, driver, config.node_id, told))
-    if config.inter_controller_listener_name == CONTROLLER_LISTENER:
-        # In a thread, beside a loop that elects, it takes several times as long, and no vote is answered meanwhile.
-        for door in doors:
-            door.load()
 
 
 def _grpc_listener(config: NodeConfig) -> Endpoint:

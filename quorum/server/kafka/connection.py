@@ -117,10 +117,6 @@ class Connection(asyncio.Protocol):
 
     def _unmute(self) -> None:
         self._muted = None
-        self.advance()
-
-    def advance(self) -> None:
-        """Look at what came: the door can be asked now."""
         if not self._transport.is_closing():
             self._advance()
 
@@ -148,7 +144,7 @@ class Connection(asyncio.Protocol):
     def _advance(self) -> None:
         """Hand in the next request, if it may be; read on, or not."""
         now_s = self._loop.time()
-        is_held = self._is_in_flight or self._is_unsent or self._muted is not None or not self._door.is_ready(self)
+        is_held = self._is_in_flight or self._is_unsent or self._muted is not None
         if not is_held:
             try:
                 frame = self._frames.next()

@@ -2,8 +2,8 @@
 
 Decides: which connection a request takes. There are three to a peer: for Fetches, which may be parked there, for
 elections, and for what changes the voters: a node of Kafka's takes one request of a connection at a time. Must not
-know: Raft, and whether to ask again. kio is imported in a thread, when the first request leaves: a quorum of our own
-that is configured for gRPC never needs it here.
+know: Raft, and whether to ask again. kio is imported when the first request leaves: a controller that has a listener
+CONTROLLER has it by then, and an agent of a quorum of our own never needs it.
 """
 
 from __future__ import annotations
@@ -69,52 +69,13 @@ class KafkaNetwork:
         self._peers: dict[tuple[str, int], _Peer] = {}
         self._replies: Replies | None = None
         self._closing: set[asyncio.Task[None]] = set()
-        self._early: list[Callable[[], None]] = []
-        self._loading: asyncio.Task[None] | None = None
-        self._is_loaded = False
 
     def attach(self, replies: Replies) -> None:
         """Called once, before anything is sent: where answers and failures go."""
         self._replies = replies
 
-    def load(self) -> None:
-        """Import kio now: nothing else is done meanwhile."""
-        _import()
-        self._is_loaded = True
-
-    def send(self, request: OutgoingRequest, at: Endpoint) -> None:
+    def send(self, outgoing: OutgoingRequest, at: Endpoint) -> None:
         """Send to that endpoint; the answer or the failure is reported in a later turn."""
-        self._when_loaded(lambda: self._send(request, at))
-
-    def send_to_controller(self, call: ControllerCall, at: Endpoint) -> None:
-        """Send to the controller at that endpoint; the answer, or None, is reported in a later turn."""
-        self._when_loaded(lambda: self._send_to_controller(call, at))
-
-    async def close(self) -> None:
-        """Close every connection; nothing is reported any more."""
-        self._early.clear()
-        peers, self._peers = tuple(self._peers.values()), {}
-        if self._loading is not None:
-            self._loading.cancel()
-            await asyncio.gather(self._loading, return_exceptions=True)
-        await asyncio.gather(*(peer.close() for peer in peers), *self._closing)
-
-    def _when_loaded(self, send: Callable[[], None]) -> None:
-        if self._is_loaded:
-            send()
-            return
-        self._early.append(send)
-        if self._loading is None:
-            self._loading = asyncio.get_running_loop().create_task(self._load(), name="kafka-network")
-
-    async def _load(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(None, _import)
-        self._is_loaded = True
-        early, self._early = self._early, []
-        for send in early:
-            send()
-
-    def _send(self, outgoing: OutgoingRequest, at: Endpoint) -> None:
         replies, node_id, correlation = self._attached, outgoing.destination.node_id, outgoing.correlation
 
         def on_answer(response: PeerResponse | ClientAnswer) -> None:
@@ -133,7 +94,8 @@ class KafkaNetwork:
         else:
             link.send(pending)
 
-    def _send_to_controller(self, call: ControllerCall, at: Endpoint) -> None:
+    def send_to_controller(self, call: ControllerCall, at: Endpoint) -> None:
+        """Send to the controller at that endpoint; the answer, or None, is reported in a later turn."""
         replies, correlation = self._attached, call.correlation
 
         def on_answer(answer: PeerResponse | ClientAnswer) -> None:
@@ -144,6 +106,11 @@ class KafkaNetwork:
 
         pending = _pending(call.request, None, call.timeout_ms, on_answer, on_failure)
         self._peer_of(at).lanes[_CHANGES].send(pending)
+
+    async def close(self) -> None:
+        """Close every connection; nothing is reported any more."""
+        peers, self._peers = tuple(self._peers.values()), {}
+        await asyncio.gather(*(peer.close() for peer in peers), *self._closing)
 
     @property
     def _attached(self) -> Replies:
@@ -170,10 +137,6 @@ class KafkaNetwork:
                 self._closing.add(task)
                 task.add_done_callback(self._closing.discard)
                 return
-
-
-def _import() -> None:
-    from quorum.transport.kafka import link  # noqa: F401, PLC0415  (kio, once somebody needs it)
 
 
 def _pending(
