@@ -1,8 +1,10 @@
 """The disk port over two threads: one that only writes and syncs the log, one that reads what memory has forgotten and
 works on checkpoints.
 
-Decides: the group commit. Whatever is queued when the writer comes back from a sync goes with the next one: there is no
-timer. Must not know: what the jobs are for. Nothing is retried: after a failure the writer ends, and says so once.
+Decides: the group commit. What a turn writes goes to the writer when what the followers are to write has left: woken
+earlier, the writer would take the interpreter from that, and it is done before them. Whatever is queued when it comes
+back from a sync goes with the next one: there is no timer. Must not know: what the jobs are for. Nothing is retried:
+after a failure the writer ends, and says so once.
 """
 
 from __future__ import annotations
@@ -59,6 +61,7 @@ class ThreadedDisk:
     def __init__(self, disk: ReplicaDisk, post: Callable[[DiskEvent], None], stats: SyncStats) -> None:
         self._disk = disk
         self._post = post
+        self._kept: list[Sequence[DiskJob]] = []
         self._writes: queue.SimpleQueue[Sequence[DiskJob] | None] = queue.SimpleQueue()
         self._reads: queue.SimpleQueue[LogRead | CheckpointJob | None] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write_all, name="log-writer", daemon=True)
@@ -79,8 +82,14 @@ class ThreadedDisk:
                 thread.join()
 
     def write(self, jobs: Sequence[DiskJob]) -> None:
-        """See the port."""
-        self._writes.put(jobs)
+        """See the port. Kept until `hand_over`."""
+        self._kept.append(jobs)
+
+    def hand_over(self) -> None:
+        """Let the writer have what was kept."""
+        for jobs in self._kept:
+            self._writes.put(jobs)
+        self._kept.clear()
 
     def read(self, read: LogRead) -> None:
         """See the port."""

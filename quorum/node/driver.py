@@ -91,6 +91,8 @@ class Driver:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at_ms = 0
         self._request_id = 0
+        self._is_in_turn = False
+        self._answers: list[Callable[[], None]] = []
         self._is_over = False
         self._turns = 0
         self._turn_ns = 0
@@ -111,6 +113,7 @@ class Driver:
         is_clean = False
         try:
             self.executor.start()
+            self._disk.hand_over()
             while not self.executor.is_shut:
                 await self._wait()
                 self._turn()
@@ -144,6 +147,13 @@ class Driver:
             self._refuse(call, Error.THROTTLING_QUOTA_EXCEEDED, "too many requests are queued here: try again later")
         else:
             self._post(call)
+
+    def after_turn(self, send: Callable[[], None]) -> None:
+        """See `server.node.Node`."""
+        if self._is_in_turn:
+            self._answers.append(send)
+        else:
+            self._running_loop.call_soon(send)
 
     async def submit(
         self, request: object, context: RequestContext, *, at_least_offset: Offset = NO_OFFSET
@@ -245,12 +255,28 @@ class Driver:
         most = self._bounds.max_events_a_turn
         events, self._inbox = self._inbox[:most], self._inbox[most:]
         started = time.monotonic_ns()
-        self.executor.turn(events)
-        took = time.monotonic_ns() - started
+        self._is_in_turn = True
+        try:
+            self.executor.turn(events)
+        finally:
+            took = time.monotonic_ns() - started
+            self._is_in_turn = False
+            self._answer()
+            self._disk.hand_over()
         self._turns += 1
         self._turn_ns += took
         self._longest_turn_ns = max(self._longest_turn_ns, took)
         self._events += len(events)
+
+    def _answer(self) -> None:
+        """Send what the turn has left to be sent. What goes wrong with one concerns nobody else: the loop tells it."""
+        answers, self._answers = self._answers, []
+        for send in answers:
+            try:
+                send()
+            except Exception as error:  # noqa: BLE001  (as the loop does with what it calls)
+                told = {"message": "an answer could not be sent", "exception": error}
+                self._running_loop.call_exception_handler(told)
 
     async def _wait(self) -> None:
         """Until there is an event or a deadline; lets others run in any case."""

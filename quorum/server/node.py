@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, Protocol
 
 import msgspec
@@ -34,6 +35,9 @@ class Node(Doors, Protocol):
 
     def describe_quorum(self) -> QuorumDescription:
         """What DescribeQuorum answers."""
+
+    def after_turn(self, send: Callable[[], None]) -> None:
+        """Call `send` when no turn is under way: after this one, before its writes go to the disk, or else soon."""
 
     def now_ms(self) -> int:
         """The monotonic clock that deadlines are on."""

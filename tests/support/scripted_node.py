@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -62,6 +63,10 @@ class ScriptedNode:
         self.calls.append(call)
         if self.at_once is not None:
             call.respond(self.at_once(call))
+
+    def after_turn(self, send: Callable[[], None]) -> None:
+        """See the port."""
+        asyncio.get_running_loop().call_soon(send)
 
     def describe_quorum(self) -> QuorumDescription:
         """See the port."""

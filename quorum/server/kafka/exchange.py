@@ -41,6 +41,10 @@ class Request(Protocol):
         """The answer that refuses the whole of it."""
 
 
+Soon = Callable[[Callable[[], None]], object]
+"""Calls something later on, when no turn is under way."""
+
+
 class Exchange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A request that was understood."""
 
@@ -55,9 +59,18 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Answer, with the entity that `make` gives; soon, not now."""
         self.send_frame(lambda: self.answers.frame(self.header.correlation_id, make()), error)
 
-    def send_frame(self, make: Callable[[], bytes], error: Error = Error.NONE, throttle_ms: int = 0) -> None:
-        """Answer, with the bytes that `make` gives, the header's among them; soon, not now."""
-        asyncio.get_running_loop().call_soon(self._send, make, error, throttle_ms)
+    def send_frame(
+        self,
+        make: Callable[[], bytes],
+        error: Error = Error.NONE,
+        throttle_ms: int = 0,
+        *,
+        soon: Soon | None = None,
+    ) -> None:
+        """Answer, with the bytes that `make` gives, the header's among them; `soon`, by default in the loop's next
+        round, not now."""
+        later = soon or asyncio.get_running_loop().call_soon
+        later(lambda: self._send(make, error, throttle_ms))
 
     def _send(self, make: Callable[[], bytes], error: Error, throttle_ms: int) -> None:
         data: bytes | None = None

@@ -9,6 +9,7 @@ same connection, behind its Fetch. Must not know: the log.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final, cast
 
 import msgspec
@@ -102,6 +103,10 @@ class Fetches:
         """Hand it in."""
         return self._node.peer_request(call, fetch.on_response)
 
+    def after_turn(self, send: Callable[[], None]) -> None:
+        """See `server.node.Node`."""
+        self._node.after_turn(send)
+
     def drop(self, fetch: _Fetch, request_id: int | None) -> None:
         """Nobody waits for it any more."""
         timer = self._held.pop(fetch, None)
@@ -164,4 +169,4 @@ class _Fetch:
         if leader is None and answer.error in _MAY_CHANGE:
             answer = msgspec.structs.replace(answer, leader_id=NO_LEADER)
         number, topic_id = self._exchange.header.correlation_id, self._call.topic_id
-        self._exchange.send_frame(lambda: fetch_frame(number, answer, topic_id, leader))
+        self._exchange.send_frame(lambda: fetch_frame(number, answer, topic_id, leader), soon=self._fetches.after_turn)

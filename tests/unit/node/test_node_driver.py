@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,80 @@ def test_three_drivers_commit_and_survive_their_leaders_stop(tmp_path: Path) -> 
         back = nodes.start(node_id)
         await until(lambda: "after" in back.driver.image.topics.by_name)
         assert back.driver.image.topics.by_name == successor.driver.image.topics.by_name
+        await nodes.stop()
+
+    _run(story)
+
+
+class _WatchedFiles(OsFiles):
+    """A disk that tells of the next sync."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.synced = threading.Event()
+
+    def open(self, path: str, *, create: bool = False, exclusive: bool = False, read_only: bool = False) -> FileHandle:
+        handle = super().open(path, create=create, exclusive=exclusive, read_only=read_only)
+        return _WatchedHandle(handle, self)  # type: ignore[return-value]
+
+
+class _WatchedHandle:
+    def __init__(self, handle: FileHandle, files: _WatchedFiles) -> None:
+        self._handle = handle
+        self._files = files
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._handle, name)
+
+    def fdatasync(self) -> None:
+        self._handle.fdatasync()
+        self._files.synced.set()
+
+
+def test_what_a_turn_sends_leaves_before_its_writes_go_to_the_disk(tmp_path: Path) -> None:
+    """And what goes wrong with one is told, and keeps nothing else back."""
+
+    async def story() -> None:
+        disk, found, told = _WatchedFiles(), [], []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(str(context["exception"])))
+        nodes = RunningNodes(tmp_path, 1, files=lambda node_id: disk)
+        driver = nodes.start(1).driver
+        await nodes.add_broker()
+
+        def in_the_turn(response: object) -> None:
+            disk.synced.clear()
+            driver.after_turn(lambda: 1 // 0)
+            driver.after_turn(lambda: found.append(disk.synced.wait(0.2)))
+            found.append("in the turn")
+
+        answers: list[ClientAnswer] = []
+        driver.client_request(
+            ClientCall(
+                request=create_request("orders"),
+                context=RequestContext(deadline_ms=driver.now_ms() + 10_000),
+                respond=answers.append,
+                prepare=in_the_turn,
+            )
+        )
+        await until(lambda: bool(answers))
+        assert answers[0].error is Error.NONE
+        assert found == ["in the turn", False]
+        assert disk.synced.is_set()
+        assert told == ["integer division or modulo by zero"]
+        await nodes.stop()
+
+    _run(story)
+
+
+def test_what_is_sent_without_a_turn_leaves_soon(tmp_path: Path) -> None:
+    async def story() -> None:
+        nodes = RunningNodes(tmp_path, 1)
+        driver = nodes.start(1).driver
+        await nodes.elect()
+        sent: list[str] = []
+        driver.after_turn(lambda: sent.append("sent"))
+        assert sent == []
+        await until(lambda: sent == ["sent"])
         await nodes.stop()
 
     _run(story)
