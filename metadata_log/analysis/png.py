@@ -14,10 +14,9 @@ from metadata_log.errors import WrongUseError
 
 _ZOOM: Final = 2.0
 """For screens of today, and for print: 2400 pixels across."""
-_GENERIC: Final = 'font-family="sans-serif"'
-_FOUND: Final = 'font-family="sans-serif, DejaVu Sans, Liberation Sans, Noto Sans"'
+_FONTS: Final = "svg { font-family: sans-serif, 'DejaVu Sans', 'Liberation Sans', 'Noto Sans' }"
 """resvg takes the first for Arial, which few Linux machines have."""
-_PROBE: Final = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20" font-family="sans-serif">{}</svg>'
+_PROBE: Final = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20">{}</svg>'
 
 
 class NoFontError(WrongUseError):
@@ -37,4 +36,4 @@ def png_of(svg: str) -> bytes:
 
 
 def _png(svg: str) -> bytes:
-    return bytes(resvg_py.svg_to_bytes(svg_string=svg.replace(_GENERIC, _FOUND), background="#ffffff", zoom=_ZOOM))
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, style_sheet=_FONTS, background="#ffffff", zoom=_ZOOM))
