@@ -227,7 +227,8 @@ def _granted(replica: Replica, holder: Replica, election: Election) -> bool:
     before = max((each for each in told if each[0] < election.offset), default=None, key=lambda each: each[0])
     if before is not None:
         return all(is_voter_key(replica.key, voter) for voter in before[1] if voter.node_id == node_id)
-    return all(any(is_voter_key(replica.key, voter) for voter in voters) for _, voters in told)
+    first = min(told, default=None, key=lambda each: each[0])
+    return first is None or any(is_voter_key(replica.key, voter) for voter in first[1])
 
 
 def _votes_with_directories(replica: Replica, holder: Replica, election: Election) -> bool:

@@ -63,12 +63,14 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
     directory = metadata_to_export(source_dir)
     require_new_directory(target_dir, "give the export a directory of its own")
     identity = _identity_of(directory)
+    if high_watermark is not None:
+        _await_end(directory, high_watermark)
     beside = target_dir.parent / f".{target_dir.name}.unfinished"
     target_dir.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(beside, ignore_errors=True)
     try:
         with naming(target_dir, hidden=beside):
-            names = _copy_what_is_committed(directory, beside, high_watermark)
+            names = _copy_until_stable(directory, beside)
         lost = lost_end(directory)
         cut = 0 if lost.is_certain else _cut_tail(beside, names)
         contents = read_contents(OsFiles(), str(beside))
@@ -145,17 +147,32 @@ def _voters(contents: LogContents, directory: Path) -> tuple[ManifestVoter, ...]
     return tuple(ManifestVoter.of(voter) for voter in voters)
 
 
-def _copy_what_is_committed(source: Path, target: Path, high_watermark: int | None) -> list[str]:
-    """Copy until the copy reaches the high watermark: a leader sends a record before its own disk has it. What is not
+def _await_end(directory: Path, high_watermark: int) -> None:
+    """Wait until the log reaches the high watermark: a leader sends a record before its own disk has it. What is not
     there after a while is lost, and the copy is made all the same."""
     deadline = time.monotonic() + _PATIENCE_S
-    while True:
-        names = _copy_until_stable(source, target)
-        if high_watermark is None or time.monotonic() > deadline:
-            return names
-        if read_contents(OsFiles(), str(target)).end_offset >= high_watermark:
-            return names
+    while _end_of(directory) < high_watermark and time.monotonic() < deadline:
         time.sleep(_PAUSE_S)
+
+
+def _end_of(directory: Path) -> int:
+    """Where the last segment's sound beginning ends; 0 without a segment."""
+    bases = segment_bases(os.listdir(directory))
+    if not bases:
+        return 0
+    try:
+        handle = OsFiles().open(str(directory / segment_file(bases[-1])), read_only=True)
+    except FileNotFoundError:
+        return 0  # replaced since it was listed, by a snapshot; the next look sees what there is
+    end = int(bases[-1])
+    try:
+        for found in scan(handle):
+            if isinstance(found, Damage):
+                break
+            end = int(found.header.next_offset)
+    finally:
+        handle.close()
+    return end
 
 
 def _copy_until_stable(source: Path, target: Path) -> list[str]:

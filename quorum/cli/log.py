@@ -53,7 +53,9 @@ def export(
     target: Annotated[Path, typer.Argument(help="The export: a directory that does not exist yet, or is empty.")],
     live: Annotated[
         str | None,
-        typer.Option("--live", help="GRPC address of the running node, host:port: its high watermark is noted."),
+        typer.Option(
+            "--live", help="GRPC address of the running node, host:port: its high watermark is noted, and waited for."
+        ),
     ] = None,
     output: Annotated[
         ExportFormat,

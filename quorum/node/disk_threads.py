@@ -1,9 +1,9 @@
 """The disk port over two threads: one that only writes and syncs the log, one that reads what memory has forgotten and
 works on checkpoints.
 
-Decides: the group commit. What a turn writes goes to the writer when what the followers are to write has left: woken
-earlier, the writer would take the interpreter from that, and it is done before them. Whatever is queued when it comes
-back from a sync goes with the next one: there is no timer. Must not know: what the jobs are for. Nothing is retried:
+Decides: the group commit. What a turn writes goes to the writer when it is handed over: woken within the turn, the
+writer would take the interpreter from what is left to be done. Whatever is queued when it comes back from a sync goes
+with the next one: there is no timer. Must not know: what the jobs are for. Nothing is retried:
 after a failure the writer ends, and says so once.
 """
 

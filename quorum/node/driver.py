@@ -1,6 +1,7 @@
 """Runs an executor under asyncio: one task owns it, everybody else leaves events for it (DESIGN 11).
 
-Decides: when a turn is taken, and how much may be queued for one. Must not know: what the events mean.
+Decides: when a turn is taken, how much may be queued for one, and that what is sent by `after_turn` leaves before the
+disk is told of the turn's writes. Must not know: what the events mean.
 
 A turn takes all that has come since the last one, so that under load requests share batches and syncs without a timer.
 The disk works in two threads of its own; a network calls `Replies`, doors call `Doors`, all in the loop's thread.

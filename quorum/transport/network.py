@@ -47,6 +47,8 @@ class PeerNetwork:
         self._replies.node = replies
         self._grpc.attach(self._replies)
         self._kafka.attach(self._replies)
+        if self._names is _KAFKA_FIRST:
+            self._kafka.load()
 
     def send(self, request: OutgoingRequest) -> None:
         """Send; the answer or the failure is reported in a later turn."""

@@ -55,6 +55,7 @@ class TestFetch:
 
         said = _asked(node, respond, fetch(version))
         (call,) = calls
+        assert node.sent_after_turns == 1, "a follower's records wait for the leader's own disk"
         assert (call.cluster_id, call.topic_id, call.partition) == (CLUSTER_ID, METADATA_TOPIC_ID, 0)
         assert (call.context.client_host, call.context.listener) == ("127.0.0.1", "CONTROLLER")
         directory = REPLICA.directory_id if version > 16 else DirectoryId(bytes(16))

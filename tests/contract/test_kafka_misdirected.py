@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import struct
+import subprocess
+import sys
+from pathlib import Path
 
 import grpc
 import pytest
@@ -16,6 +19,7 @@ from quorum.node.listeners import ListenError
 from quorum.raft.voter_messages import UpgradeKRaftVersionRequest
 from quorum.server.grpc.listen import listen
 from quorum.server.kafka.listen import KafkaDoor, listen_kafka
+from quorum.server.kafka.offered import OFFERED
 from quorum.transport.channel import open_channel
 from quorum.transport.misdirected import refusal, right_address
 from tests.support.loop import run
@@ -37,6 +41,25 @@ async def _told(port: int, *pieces: bytes) -> bytes:
     told = await reader.read()
     writer.close()
     return told
+
+
+def test_what_reads_requests_is_there_before_the_listener_is() -> None:
+    """Imported with the first request, it would take the interpreter from elections: in a process of its own."""
+    program = f"""
+import asyncio, sys
+from metadata_log.voters import Endpoint
+from quorum.server.kafka.listen import listen_kafka
+from tests.support.scripted_node import ScriptedNode
+NEWEST = "kio.schema.fetch.v{OFFERED[1].last}.request"
+async def main():
+    assert NEWEST not in sys.modules
+    at = Endpoint(name="CONTROLLER", host="127.0.0.1", port=0)
+    door = await listen_kafka(at, ScriptedNode(), 1, at)
+    assert NEWEST in sys.modules
+    await door.close()
+asyncio.run(main())
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
 
 
 def _headers_frame() -> bytes:

@@ -12,6 +12,7 @@ from metadata_log.directory import write_partition_metadata
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId, TopicId, parse_topic_id
 from metadata_log.os_files import OsFiles
 from metadata_log.records import PartitionRecord, TopicRecord
+from metadata_log.tools import export
 from metadata_log.tools.export import export_replica
 from tests.spark.plant import FIXTURES, Replica, base_offset, flipped, leader_change, other_bytes, split, with_epoch
 
@@ -240,7 +241,10 @@ def test_a_log_that_starts_late_needs_a_checkpoint(failovers: Path) -> None:
     assert places(run_analysis([failovers / "node-1"])) == {("missing_checkpoint", 1, 207)}
 
 
-def test_what_is_wrong_with_a_file_or_a_log_as_a_whole(replicas: dict[int, Replica], tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_file_or_a_log_as_a_whole(
+    replicas: dict[int, Replica], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "_PATIENCE_S", 0.1)
     export_replica(replicas[1].directory, tmp_path / "set" / "short", high_watermark=200)
     export_replica(replicas[2].directory, tmp_path / "set" / "cut")
     cut = tmp_path / "set" / "cut" / replicas[2].segment.name

@@ -41,6 +41,7 @@ class ScriptedNode:
         self.kraft_version = 1
         self.authorizer: Authorizer | None = None
         self._next_id = 0
+        self.sent_after_turns = 0
 
     def peer_request(self, call: PeerCall, respond: Callable[[PeerResponse], None]) -> int:
         """See the port."""
@@ -66,6 +67,7 @@ class ScriptedNode:
 
     def after_turn(self, send: Callable[[], None]) -> None:
         """See the port."""
+        self.sent_after_turns += 1
         asyncio.get_running_loop().call_soon(send)
 
     def describe_quorum(self) -> QuorumDescription:

@@ -1,7 +1,7 @@
 """One request and the way of its answer.
 
 Decides: that an answer is made and sent after the node's turn, never within it: what goes wrong with it concerns one
-connection, and the log does not wait for it. Must not know: what is asked.
+connection, and the log does not wait for it, but for a Fetch's, which has to leave first. Must not know: what is asked.
 """
 
 from __future__ import annotations

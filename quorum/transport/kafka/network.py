@@ -2,8 +2,10 @@
 
 Decides: which connection a request takes. There are three to a peer: for Fetches, which may be parked there, for
 elections, and for what changes the voters: a node of Kafka's takes one request of a connection at a time. Must not
-know: Raft, and whether to ask again. kio is imported when the first request leaves: a controller that has a listener
-CONTROLLER has it by then, and an agent of a quorum of our own never needs it.
+know: Raft, and whether to ask again.
+
+kio is imported when the first request leaves, or by `load`. A controller with a listener CONTROLLER has it by then, and
+an agent of a quorum of our own never needs it; one of a quorum of Kafka's does nothing else for 0.4 s, once.
 """
 
 from __future__ import annotations
@@ -73,6 +75,10 @@ class KafkaNetwork:
     def attach(self, replies: Replies) -> None:
         """Called once, before anything is sent: where answers and failures go."""
         self._replies = replies
+
+    def load(self) -> None:
+        """Import kio now, where elections are to ask by this protocol."""
+        from quorum.transport.kafka import link  # noqa: F401, PLC0415  (kio)
 
     def send(self, outgoing: OutgoingRequest, at: Endpoint) -> None:
         """Send to that endpoint; the answer or the failure is reported in a later turn."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from metadata_log.batch import build_batch, parse_header
 from metadata_log.errors import CorruptFileError
 from metadata_log.offsets import Epoch, Offset
+from metadata_log.tools import export
 from metadata_log.tools.export import ExportError, export_replica
 from metadata_log.tools.manifest import MANIFEST_FILE, read_manifest
 from metadata_log.tools.sources import SourceError
@@ -114,27 +116,30 @@ def test_a_log_that_grows_meanwhile_ends_with_a_whole_batch(source: Path, tmp_pa
         assert (position, following) == (len(data), manifest.end_offset)
 
 
-def test_a_leaders_log_that_lacks_what_its_followers_committed_is_waited_for(source: Path, tmp_path: Path) -> None:
-    """A leader sends a record before its own disk has it: nothing is lost when the copy ends before it."""
+def test_a_leaders_log_that_lacks_what_its_followers_committed_is_waited_for(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A leader sends a record before its own disk has it: nothing is lost when the log ends before it."""
     late = build_batch(base_offset=Offset(95), epoch=Epoch(1), timestamp_ms=1, values=[NO_OP] * 3)
-    copied = tmp_path / ".out.unfinished" / SEGMENT
+    waits = []
 
-    def write_once_a_copy_lacks_it() -> None:
-        while not copied.exists():
-            pass
+    def write(seconds: float) -> None:
+        waits.append(seconds)
         with segment_of(source).open("ab") as growing:
             growing.write(late)
 
-    writer = threading.Thread(target=write_once_a_copy_lacks_it)
-    writer.start()
+    monkeypatch.setattr(time, "sleep", write)
     manifest = export_replica(source, tmp_path / "out", high_watermark=98)
-    writer.join()
 
+    assert len(waits) == 1
     assert (manifest.end_offset, manifest.high_watermark) == (98, 98)
     assert (tmp_path / "out" / SEGMENT).read_bytes() == segment_of(source).read_bytes()
 
 
-def test_a_log_that_stays_below_its_high_watermark_is_copied_all_the_same(source: Path, tmp_path: Path) -> None:
+def test_a_log_that_stays_below_its_high_watermark_is_copied_all_the_same(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "_PATIENCE_S", 0.1)
     manifest = export_replica(source, tmp_path / "out", high_watermark=98)
 
     assert (manifest.end_offset, manifest.high_watermark) == (95, 98)

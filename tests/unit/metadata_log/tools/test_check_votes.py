@@ -1,0 +1,94 @@
+"""Whose vote a LeaderChange counts, where the node's disk was replaced: it names nodes, and a vote is a directory's."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey
+from metadata_log.records import VotersRecord
+from metadata_log.records.control import KRaftVersionFeature, VotersRecordVoter
+from metadata_log.tools.chain_facts import Election, QuorumChange
+from metadata_log.tools.check_votes import _granted as granted
+
+OLD, NEW = DirectoryId(b"a" * 16), DirectoryId(b"b" * 16)
+WITH_OLD, WITH_NEW, REMOVED = ((1, OLD), (2, OLD), (3, OLD)), ((1, OLD), (2, NEW), (3, OLD)), ((1, OLD), (3, OLD))
+UPGRADED = ((1, OLD), (2, ZERO_DIRECTORY_ID), (3, OLD))
+AT = 100
+"""Where node 3 begins its epoch with node 2's vote."""
+Voters = tuple[tuple[int, DirectoryId], ...]
+
+
+def _record(voters: Voters) -> VotersRecord:
+    feature = KRaftVersionFeature(min_supported_version=0, max_supported_version=1)
+    return VotersRecord(
+        voters=tuple(
+            VotersRecordVoter(
+                voter_id=NodeId(node_id), voter_directory_id=directory_id, endpoints=(), kraft_version_feature=feature
+            )
+            for node_id, directory_id in voters
+        )
+    )
+
+
+def _holder(log: dict[int, Voters], checkpoints: dict[int, Voters]) -> Any:
+    """A replica by its voter sets: in its log, by offset, and in its checkpoints, by end offset."""
+    changes = [QuorumChange(offset=at, begins_log=False, voters=_record(voters)) for at, voters in log.items()]
+    told = [
+        SimpleNamespace(
+            end=SimpleNamespace(offset=end),
+            voters=tuple(ReplicaKey(node_id=NodeId(node_id), directory_id=at) for node_id, at in voters),
+        )
+        for end, voters in checkpoints.items()
+    ]
+    return SimpleNamespace(report=SimpleNamespace(quorum_changes=changes, checkpoints=told))
+
+
+def _replica(directory_id: DirectoryId) -> Any:
+    key = ReplicaKey(node_id=NodeId(2), directory_id=directory_id)
+    return SimpleNamespace(key=key, source=SimpleNamespace(node_id=2))
+
+
+ELECTION = Election(
+    epoch=7,
+    leader_id=3,
+    voters=(NodeId(1), NodeId(2), NodeId(3)),
+    granting=(NodeId(2), NodeId(3)),
+    offset=AT,
+    file="",
+    position=0,
+    is_repairs=False,
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "checkpoints", "voted"),
+    [
+        ({}, {}, {OLD, NEW}),
+        ({10: WITH_OLD}, {}, {OLD}),
+        ({10: WITH_OLD, 110: REMOVED, 120: WITH_NEW}, {}, {OLD}),
+        ({10: WITH_OLD, 20: REMOVED, 30: WITH_NEW}, {}, {NEW}),
+        ({110: REMOVED, 120: WITH_NEW}, {AT: WITH_OLD}, {OLD}),
+        ({30: WITH_NEW}, {25: WITH_OLD}, {NEW}),
+        ({110: WITH_OLD, 120: REMOVED, 130: WITH_NEW}, {}, {OLD}),
+        ({110: UPGRADED, 120: REMOVED}, {}, {OLD, NEW}),
+        ({110: REMOVED, 120: WITH_NEW}, {}, set()),
+    ],
+    ids=[
+        "static voters name no directory",
+        "by the set before",
+        "replaced since",
+        "replaced before",
+        "by the checkpoint before",
+        "by what is later of both",
+        "by the first set of an upgraded quorum",
+        "which names no directory",
+        "nobody knows",
+    ],
+)
+def test_the_vote_is_of_the_directory_that_was_a_voter_then(
+    log: dict[int, Voters], checkpoints: dict[int, Voters], voted: set[DirectoryId]
+) -> None:
+    assert {it for it in (OLD, NEW) if granted(_replica(it), _holder(log, checkpoints), ELECTION)} == voted
