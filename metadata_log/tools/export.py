@@ -50,8 +50,7 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
     Args:
         source_dir: as `metadata_to_export` takes it.
         target_dir: does not exist yet, or is empty. It appears whole or not at all.
-        high_watermark: the live one, learned from the node *before* this call; None when unknown. A log that ends
-            before it is waited for, some seconds.
+        high_watermark: the live one, learned *before* this call, and waited for some seconds; None when unknown.
 
     Raises:
         ExportError: there is no metadata log at `source_dir`, or no meta.properties with it.
@@ -63,8 +62,7 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
     directory = metadata_to_export(source_dir)
     require_new_directory(target_dir, "give the export a directory of its own")
     identity = _identity_of(directory)
-    if high_watermark is not None:
-        _await_end(directory, high_watermark)
+    _await_end(directory, high_watermark)
     beside = target_dir.parent / f".{target_dir.name}.unfinished"
     target_dir.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(beside, ignore_errors=True)
@@ -147,9 +145,11 @@ def _voters(contents: LogContents, directory: Path) -> tuple[ManifestVoter, ...]
     return tuple(ManifestVoter.of(voter) for voter in voters)
 
 
-def _await_end(directory: Path, high_watermark: int) -> None:
+def _await_end(directory: Path, high_watermark: int | None) -> None:
     """Wait until the log reaches the high watermark: a leader sends a record before its own disk has it. What is not
     there after a while is lost, and the copy is made all the same."""
+    if high_watermark is None:
+        return
     deadline = time.monotonic() + _PATIENCE_S
     while _end_of(directory) < high_watermark and time.monotonic() < deadline:
         time.sleep(_PAUSE_S)
