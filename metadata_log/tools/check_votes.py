@@ -16,9 +16,9 @@ from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
 from metadata_log.tools.agreement import join_names
 from metadata_log.tools.chain_facts import Election
-from metadata_log.tools.contents import voter_keys
 from metadata_log.tools.findings import Finding, Severity, finding, is_well
 from metadata_log.tools.quorum_view import QuorumView, Replica, is_voter_key
+from metadata_log.tools.verify_report import voter_sets
 
 _KEEPS_VOTES: Final = 22
 """4.0-IV0, the first metadata.version that only software has which keeps a vote beside the leader's id."""
@@ -221,14 +221,11 @@ def _granted(replica: Replica, holder: Replica, election: Election) -> bool:
     node_id = replica.source.node_id
     if node_id not in election.granting:
         return False
-    report = holder.report
-    told = [(one.offset, voter_keys(one.voters)) for one in report.quorum_changes if one.voters is not None]
-    told += [(one.end.offset - 1, one.voters) for one in report.checkpoints if one.end is not None and one.voters]
-    before = max((each for each in told if each[0] < election.offset), default=None, key=lambda each: each[0])
-    if before is not None:
-        return all(is_voter_key(replica.key, voter) for voter in before[1] if voter.node_id == node_id)
-    first = min(told, default=None, key=lambda each: each[0])
-    return first is None or any(is_voter_key(replica.key, voter) for voter in first[1])
+    told = sorted(voter_sets(holder.report), key=lambda voting: voting.offset)
+    before = [voting for voting in told if voting.offset < election.offset]
+    if before:
+        return all(is_voter_key(replica.key, voter) for voter in before[-1].voters if voter.node_id == node_id)
+    return not told or any(is_voter_key(replica.key, voter) for voter in told[0].voters)
 
 
 def _votes_with_directories(replica: Replica, holder: Replica, election: Election) -> bool:

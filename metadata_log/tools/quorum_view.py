@@ -14,12 +14,11 @@ import msgspec
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey
 from metadata_log.tools.agreement import ReplicaView, join_names
 from metadata_log.tools.bounds import CommittedBounds, ReplicaExtent, committed_bounds
-from metadata_log.tools.contents import voter_keys
 from metadata_log.tools.findings import Finding, Severity, finding
 from metadata_log.tools.first_vote import is_first_vote
 from metadata_log.tools.sources import NodeSource
 from metadata_log.tools.verify import LogReport
-from metadata_log.tools.verify_checkpoint import CheckpointReport
+from metadata_log.tools.verify_report import voter_sets
 from metadata_log.voters import majority_of
 
 
@@ -139,17 +138,9 @@ def _voters_before(replicas: Sequence[Replica], committed: int) -> tuple[Replica
     for replica in _ranked(replicas):
         latest = replica.report.voters
         if latest is not None:
-            changes = (each for each in replica.report.quorum_changes if each.voters is not None)
-            earlier = [
-                *(one.voters for one in replica.report.checkpoints if one.voters and _ends_by(one, latest.offset)),
-                *(voter_keys(each.voters) for each in changes if each.voters and each.offset < latest.offset),
-            ]
-            return earlier[-1] if earlier and committed <= latest.offset else ()
+            earlier = [each for each in voter_sets(replica.report) if each.offset < latest.offset]
+            return earlier[-1].voters if earlier and committed <= latest.offset else ()
     return ()
-
-
-def _ends_by(checkpoint: CheckpointReport, offset: int) -> bool:
-    return checkpoint.end is not None and checkpoint.end.offset <= offset
 
 
 def _voters_in_force(replicas: Sequence[Replica]) -> tuple[ReplicaKey, ...]:

@@ -12,7 +12,7 @@ from metadata_log.ids import ReplicaKey
 from metadata_log.image import MetadataImage, UnwritableMetadataError
 from metadata_log.image.hash import image_hash
 from metadata_log.tools.chain_facts import Election, QuorumChange, Voting
-from metadata_log.tools.contents import EpochSpan
+from metadata_log.tools.contents import EpochSpan, voter_keys
 from metadata_log.tools.findings import Finding
 from metadata_log.tools.verify_checkpoint import CheckpointReport
 from metadata_log.tools.verify_records import RecordRules
@@ -83,6 +83,21 @@ def metadata_hash(image: MetadataImage) -> str | None:
         return image_hash(image, 0, None).hex
     except UnwritableMetadataError:
         return None
+
+
+def voter_sets(report: LogReport) -> list[Voting]:
+    """All that its checkpoints name, by their ends, and then all that its log does; from which offset on each holds."""
+    checkpoints = [
+        Voting(offset=one.end.offset - 1, voters=one.voters)
+        for one in report.checkpoints
+        if one.end is not None and one.voters
+    ]
+    log = [
+        Voting(offset=one.offset, voters=voter_keys(one.voters))
+        for one in report.quorum_changes
+        if one.voters is not None
+    ]
+    return [*checkpoints, *log]
 
 
 def voters_of(checkpoints: list[CheckpointReport]) -> Voting | None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from metadata_log.batch import batch_records, build_control_batch, parse_header
-from metadata_log.directory import QUORUM_STATE_FILE
-from metadata_log.ids import DirectoryId, NodeId, id_text, parse_topic_id
+from metadata_log.ids import NodeId, parse_topic_id
 from metadata_log.offsets import Epoch
 from metadata_log.records import PartitionChangeRecord, RemoveTopicRecord, decode_control, encode_control
-from metadata_log.records.control import VotersRecordVoter
 from metadata_log.tools.check import check_paths
 from metadata_log.tools.export import export_replica
 from metadata_log.tools.findings import Severity
@@ -33,15 +30,6 @@ from tests.support.damage import (
 )
 from tests.support.damage_files import copied_properties, other_first_checkpoint
 from tests.support.damage_partitions import OFFSETS_FILE, list_offsets
-from tests.support.damage_quorum import NO_VOTE, VOTE_FOR_3, with_voters
-from tests.support.damage_voters import of_voters
-
-NEW_DISK = DirectoryId(b"\x77" * 16)
-
-
-def on_new_disk(voter: VotersRecordVoter, node_id: NodeId) -> VotersRecordVoter:
-    """Another voter that is as this one, in a new directory."""
-    return msgspec.structs.replace(voter, voter_id=node_id, voter_directory_id=NEW_DISK)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -134,32 +122,6 @@ def test_a_replaced_disk_is_a_warning(clusters: Path) -> None:
 
     assert [(found.kind, found.node_id) for found in report.findings] == [("not_the_voter", 3)]
     assert report.findings[0].severity is Severity.WARNING
-
-
-@pytest.mark.parametrize("is_replaced", [True, False])
-def test_a_disk_replaced_in_an_epoch_owes_no_vote_that_the_disk_before_it_gave(
-    is_replaced: bool, clusters: Path, tmp_path: Path
-) -> None:
-    """LeaderChange names nodes alone: the vote was the removed directory's, and the added one was empty then."""
-    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
-    segments = [cluster.segment(node_id) for node_id in (1, 2, 3, 11, 12)]
-    longest = max((segment.read_bytes() for segment in segments), key=len)
-    for segment in segments:
-        segment.write_bytes(longest)
-        with_voters(segment, of_voters(lambda voters: (voters[0], voters[2])))
-        with_voters(segment, of_voters(lambda voters: (*voters, on_new_disk(voters[0], NodeId(2)))))
-    state = cluster.metadata(2) / QUORUM_STATE_FILE
-    assert VOTE_FOR_3 in state.read_text()
-    state.write_text(state.read_text().replace(VOTE_FOR_3, NO_VOTE))
-    if is_replaced:
-        properties = cluster.metadata(2).parent / "meta.properties"
-        lines = [line for line in properties.read_text().splitlines() if not line.startswith("directory.id=")]
-        properties.write_text("\n".join([*lines, f"directory.id={id_text(NEW_DISK)}"]) + "\n")
-
-    found = [each.kind for each in check_paths([cluster.root]).findings]
-
-    assert ("vote_forgotten" in found) is not is_replaced
-    assert found == [] or not is_replaced
 
 
 def test_a_broker_that_was_away_keeps_stale_directories(clusters: Path) -> None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
-from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey
+from metadata_log.directory import QUORUM_STATE_FILE
+from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, id_text
 from metadata_log.records import VotersRecord
 from metadata_log.records.control import KRaftVersionFeature, VotersRecordVoter
 from metadata_log.tools.chain_facts import Election, QuorumChange
+from metadata_log.tools.check import check_paths
 from metadata_log.tools.check_votes import _granted as granted
+from tests.support.damage import Cluster, copy_cluster
+from tests.support.damage_quorum import NO_VOTE, VOTE_FOR_3, with_voters
+from tests.support.damage_voters import of_voters
 
 OLD, NEW = DirectoryId(b"a" * 16), DirectoryId(b"b" * 16)
 WITH_OLD, WITH_NEW, REMOVED = ((1, OLD), (2, OLD), (3, OLD)), ((1, OLD), (2, NEW), (3, OLD)), ((1, OLD), (3, OLD))
@@ -92,3 +99,35 @@ def test_the_vote_is_of_the_directory_that_was_a_voter_then(
     log: dict[int, Voters], checkpoints: dict[int, Voters], voted: set[DirectoryId]
 ) -> None:
     assert {it for it in (OLD, NEW) if granted(_replica(it), _holder(log, checkpoints), ELECTION)} == voted
+
+
+def _on_new_disk(voter: VotersRecordVoter) -> VotersRecordVoter:
+    return msgspec.structs.replace(voter, voter_id=NodeId(2), voter_directory_id=NEW)
+
+
+@pytest.fixture
+def replaced(clusters: Path, tmp_path: Path) -> Cluster:
+    """Voter 2 was taken out and added again in the epoch in which it had voted, and its quorum-state knows no vote."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    segments = [cluster.segment(node_id) for node_id in (1, 2, 3, 11, 12)]
+    longest = max((segment.read_bytes() for segment in segments), key=len)
+    for segment in segments:
+        segment.write_bytes(longest)
+        with_voters(segment, of_voters(lambda voters: (voters[0], voters[2])))
+        with_voters(segment, of_voters(lambda voters: (*voters, _on_new_disk(voters[0]))))
+    state = cluster.metadata(2) / QUORUM_STATE_FILE
+    assert VOTE_FOR_3 in state.read_text()
+    state.write_text(state.read_text().replace(VOTE_FOR_3, NO_VOTE))
+    return cluster
+
+
+def test_a_new_disk_owes_no_vote_that_the_disk_before_it_gave(replaced: Cluster) -> None:
+    properties = replaced.disk(2) / "meta.properties"
+    lines = [line for line in properties.read_text().splitlines() if not line.startswith("directory.id=")]
+    properties.write_text("\n".join([*lines, f"directory.id={id_text(NEW)}"]) + "\n")
+
+    assert [each.kind for each in check_paths([replaced.root]).findings] == []
+
+
+def test_the_disk_that_voted_owes_its_vote_also_where_another_has_replaced_it(replaced: Cluster) -> None:
+    assert "vote_forgotten" in [each.kind for each in check_paths([replaced.root]).findings]
