@@ -47,7 +47,7 @@ class KafkaDoor:
     """One bound listener."""
 
     def __init__(
-        self, listener: Endpoint, node: Node, node_id: int, told: Endpoint, limits: Limits, apis: type[Apis]
+        self, listener: Endpoint, node: Node, node_id: int, told: Endpoint, limits: Limits, apis: Apis
     ) -> None:
         self.listener = listener.name
         self.refusal = refusal(listener.name, node_id, told)
@@ -55,7 +55,7 @@ class KafkaDoor:
         self._bounds = Bounds(limits)
         self._log = structlog.get_logger().bind(node_id=node_id, listener=listener.name)
         self._loop = asyncio.get_running_loop()
-        self._apis = apis(node, self.listener, limits.held_s)
+        self._apis = apis
         self._large = LargeRequests()
         self._logged_at_s = -_LOG_EVERY_S
         self._not_logged = 0
@@ -158,6 +158,8 @@ async def listen_kafka(
     from quorum.server.kafka.apis import Apis, load_newest  # noqa: PLC0415  (kio: where nothing listens, nobody pays)
 
     load_newest()
-    door = KafkaDoor(endpoint, node, node_id, grpc_endpoint, limits or limits_of_this_process(), Apis)
+    limits = limits or limits_of_this_process()
+    apis = Apis(node, endpoint.name, limits.held_s)
+    door = KafkaDoor(endpoint, node, node_id, grpc_endpoint, limits, apis)
     await door.start(endpoint)
     return door

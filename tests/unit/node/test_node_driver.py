@@ -24,8 +24,10 @@ from tests.support.node_requests import create_request
 from tests.support.running_nodes import RunningNode, RunningNodes, until
 
 
-class _FailingHandle:
-    def __init__(self, handle: FileHandle, files: _FailingFiles) -> None:
+class _Handle:
+    """An open file of `_SyncedFiles`."""
+
+    def __init__(self, handle: FileHandle, files: _SyncedFiles) -> None:
         self._handle = handle
         self._files = files
 
@@ -37,19 +39,21 @@ class _FailingHandle:
             self._files.syncs_after += 1
             raise OSError(5, "Input/output error")
         self._handle.fdatasync()
+        self._files.synced.set()
 
 
-class _FailingFiles(OsFiles):
-    """A disk whose syncs fail once `fails` is set."""
+class _SyncedFiles(OsFiles):
+    """A disk that tells of the next sync, and whose syncs fail once `fails` is set."""
 
     def __init__(self) -> None:
         super().__init__()
         self.fails = False
         self.syncs_after = 0
+        self.synced = threading.Event()
 
     def open(self, path: str, *, create: bool = False, exclusive: bool = False, read_only: bool = False) -> FileHandle:
         handle = super().open(path, create=create, exclusive=exclusive, read_only=read_only)
-        return _FailingHandle(handle, self)  # type: ignore[return-value]
+        return _Handle(handle, self)  # type: ignore[return-value]
 
 
 def _run(story: Callable[[], Awaitable[None]]) -> None:
@@ -80,36 +84,11 @@ def test_three_drivers_commit_and_survive_their_leaders_stop(tmp_path: Path) -> 
     _run(story)
 
 
-class _WatchedFiles(OsFiles):
-    """A disk that tells of the next sync."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.synced = threading.Event()
-
-    def open(self, path: str, *, create: bool = False, exclusive: bool = False, read_only: bool = False) -> FileHandle:
-        handle = super().open(path, create=create, exclusive=exclusive, read_only=read_only)
-        return _WatchedHandle(handle, self)  # type: ignore[return-value]
-
-
-class _WatchedHandle:
-    def __init__(self, handle: FileHandle, files: _WatchedFiles) -> None:
-        self._handle = handle
-        self._files = files
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._handle, name)
-
-    def fdatasync(self) -> None:
-        self._handle.fdatasync()
-        self._files.synced.set()
-
-
 def test_what_a_turn_sends_leaves_before_its_writes_go_to_the_disk(tmp_path: Path) -> None:
     """And what goes wrong with one is told, and keeps nothing else back."""
 
     async def story() -> None:
-        disk, found, told = _WatchedFiles(), [], []
+        disk, found, told = _SyncedFiles(), [], []
         asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(str(context["exception"])))
         nodes = RunningNodes(tmp_path, 1, files=lambda node_id: disk)
         driver = nodes.start(1).driver
@@ -171,7 +150,7 @@ def test_requests_under_load_share_syncs(tmp_path: Path) -> None:
 
 def test_a_failed_sync_ends_the_driver_and_acknowledges_nothing(tmp_path: Path) -> None:
     async def story() -> None:
-        disk = _FailingFiles()
+        disk = _SyncedFiles()
         nodes = RunningNodes(tmp_path, 1, files=lambda node_id: disk)
         node = nodes.start(1)
         await nodes.add_broker()
