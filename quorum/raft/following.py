@@ -145,7 +145,8 @@ def _suspect(core: Core) -> None:
 
 
 def _on_leader_resigned(core: Core, state: Follower) -> None:
-    """The leader itself says that it leads no more: a second time, it is time for another."""
+    """The leader itself says that it leads no more: whom it names is told by EndQuorumEpoch, on another connection, so
+    that it may come later. It is waited for; where the leader was held for dead before, it is time for another."""
     if not core.may_stand:
         state.is_leader_out_of_reach = True
         _suspect(core)
@@ -153,7 +154,8 @@ def _on_leader_resigned(core: Core, state: Follower) -> None:
     elif core.suspicion.is_active and not state.leaves_it_to_others and not core.is_shutting_down:
         become_prospective(core)
     else:
-        core.suspicion.is_active = True
+        if not core.suspicion.is_active:
+            _leave_it_to_others(core, state, core.patience_ms())
         retry_fetch(core, state.fetch, core.election_backoff_ms())
 
 
@@ -198,15 +200,25 @@ def _succeed(core: Core, state: Follower, request: EndQuorumEpochRequest) -> Non
     core.suspicion.is_active = True
     if core.is_shutting_down:
         return
+    named = [key.node_id for key in request.preferred_candidates]
+    if named and core.me.node_id not in named:
+        # Leadership is handed over: to stand would take it from who was asked for, who may be slow to begin.
+        _leave_it_to_others(core, state, core.random_election_timeout_ms())
+        return
     # Who was refused has lost its round, which it began before this replica knew of the resignation.
-    successors = [key.node_id for key in request.preferred_candidates if key.node_id not in state.refused]
-    place = successors.index(core.me.node_id) if core.me.node_id in successors else len(successors)
+    successors = [node_id for node_id in named if node_id not in state.refused]
+    place = successors.index(core.me.node_id) if successors else 0
     if place == 0:
         become_prospective(core)
-        return
-    # The resigned leader refuses our Fetches, and soon its connections break: that says nothing of the successors.
+    else:
+        _leave_it_to_others(core, state, core.turn_ms(place))
+
+
+def _leave_it_to_others(core: Core, state: Follower, wait_ms: int) -> None:
+    """The resigned leader refuses our Fetches, and soon its connections break: that says nothing of the successors."""
+    core.suspicion.is_active = True
     state.leaves_it_to_others = True
-    state.fetch_deadline_ms = min(state.fetch_deadline_ms, core.now_ms + core.turn_ms(place))
+    state.fetch_deadline_ms = core.now_ms + wait_ms
 
 
 def on_elapsed_follower(core: Core, state: Follower) -> None:

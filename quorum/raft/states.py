@@ -98,7 +98,7 @@ class Follower(msgspec.Struct, kw_only=True, gc=False):
     has_fetched: bool = False
     is_leader_out_of_reach: bool = False
     leaves_it_to_others: bool = False
-    """The leader has resigned and named others first: until `fetch_deadline_ms` it is for them to stand."""
+    """The leader has resigned: until `fetch_deadline_ms` those may stand whom it names first, or is about to name."""
     refused: set[NodeId] = msgspec.field(default_factory=set)
     """Voters whose pre-votes were refused, with no longer a log than here, since the leader served this replica."""
     voter_ask: int | None = None
