@@ -180,7 +180,12 @@ def _validate_listeners(request: RegisterBroker) -> RegisterBrokerResponse | Non
 
 
 def _validate_features(request: RegisterBroker, turn: Turn) -> RegisterBrokerResponse | None:
-    """Every finalised level must be one that the broker can run; a feature that it does not name it has at 0 only."""
+    """Every finalised level must be one that the broker can run; a feature that it does not name it has at 0 only.
+    Levels begin at 0: Kafka's controllers write down a lower one, too, which no broker names."""
+    below = next((each for each in request.features if each.min_supported_version < 0), None)
+    if below is not None:
+        why = f"The levels of {below.name} begin at {below.min_supported_version}, below 0"
+        return _refusal(Error.INVALID_REGISTRATION, why)
     finalised = _finalised(turn.image.features, turn.config.kraft_version)
     supported = {feature.name: feature for feature in request.features}
     for name, feature in supported.items():

@@ -69,6 +69,7 @@ def test_below_3_7_directories_are_neither_asked_for_nor_written() -> None:
         ({"features": (FEATURES[0], feature("kraft.version", 0, 0), FEATURES[2])}, Error.UNSUPPORTED_VERSION),
         ({"features": FEATURES[:2]}, Error.UNSUPPORTED_VERSION),
         ({"features": (*FEATURES, feature("new.version", 1, 2))}, Error.UNSUPPORTED_VERSION),
+        ({"features": (*FEATURES, feature("new.version", -1, 2))}, Error.INVALID_REGISTRATION),
         ({"features": (*FEATURES, feature("new.version", 0, 2))}, Error.NONE),
         ({"listeners": (Listener(name="A", host="h", port=1),) * 2}, Error.INVALID_REGISTRATION),
         ({"listeners": (Listener(name="A", host="h", port=65536),)}, Error.INVALID_REGISTRATION),
