@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeVar
@@ -22,9 +23,13 @@ from metadata_log.ids import DirectoryId, id_text
 from quorum.node.system_ports import SystemEntropy
 
 LOOPBACK: Final = "127.0.0.1"
-PORTS = range(20_000, 29_000)
+PORTS: Final = range(20_000, 29_000)
 """Below the range from which the kernel takes the ports of outgoing connections, so that none of those interferes, and
 below those that the logs of recorded clusters name: whoever asks there whether a controller lives must hear nobody."""
+
+MOST_MARKS: Final = 200
+"""Some ten clusters' ports: those of an older one are taken, or its nodes are gone."""
+_marks: Final = deque[socket.socket]()
 
 T = TypeVar("T")
 
@@ -34,17 +39,25 @@ class NodeFailedError(RuntimeError):
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody listens on now."""
+    """Ports of loopback that nobody listens on now, and that nobody else was given who has yet to listen there.
+
+    Each is marked by its namesake of UDP, which no node uses, until this process ends or has given out many more.
+    """
     found: list[int] = []
     with contextlib.ExitStack() as held:
         for port in random.sample(PORTS, len(PORTS)):
-            probe = held.enter_context(socket.socket())
+            probe, mark = held.enter_context(socket.socket()), socket.socket(type=socket.SOCK_DGRAM)
             try:
                 probe.bind((LOOPBACK, port))
+                mark.bind((LOOPBACK, port))
             except OSError:
+                mark.close()
                 continue
+            _marks.append(mark)
             found.append(port)
             if len(found) == count:
+                while len(_marks) > MOST_MARKS:
+                    _marks.popleft().close()
                 return found
     raise NodeFailedError(f"there are not {count} free ports between {PORTS.start} and {PORTS.stop}")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from quorum.cli.demo.cluster import Node
+from quorum.cli.demo.cluster import MOST_MARKS, PORTS, Node, free_ports
 from quorum.cli.demo.comeback import reaching
 from quorum.cli.demo.elect import record_of
 from quorum.cli.demo.interrupts import Interrupted, interrupts, shielded
@@ -27,6 +27,18 @@ from quorum.cli.errors import CliError
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 NODE_1 = FIXTURES / "basic" / "node-1" / "data" / "__cluster_metadata-0"
+
+
+def test_a_port_is_given_once_though_nobody_listens_there_yet() -> None:
+    """Not for as long as it is marked, and not by another process either."""
+    given = [port for _ in range(MOST_MARKS // 10) for port in free_ports(10)]
+    assert len(set(given)) == MOST_MARKS
+    assert set(given) <= set(PORTS)
+    program = "from quorum.cli.demo.cluster import free_ports\nprint(*free_ports(300))"
+    asked = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    others = {int(port) for port in asked.stdout.split()}
+    assert len(others) == 300
+    assert others.isdisjoint(given)
 
 
 def test_its_own_directory_is_replaced(tmp_path: Path) -> None:
