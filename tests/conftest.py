@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 import tests.support.environment  # noqa: F401  (before whatever imports gRPC)
+from quorum.cli.demo import cluster
 from tests.support.clusters import unpack_clusters
 from tests.support.fresh_seed import fresh_seed
 from tests.support.kill_run import KillRun, run_kills
@@ -53,6 +55,13 @@ def _processes_that_can_be_interrupted() -> None:
     """Whoever runs the tests behind `&` has SIGINT ignored, and all that they start would ignore Ctrl-C, too."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ports_of_its_own() -> None:
+    """Of several workers, each has a share of the ports, for clusters that are copied and started on their old ones."""
+    worker, count = os.environ.get("PYTEST_XDIST_WORKER", "gw0"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    cluster.PORTS = cluster.PORTS[int(worker.removeprefix("gw")) :: count]
 
 
 @pytest.fixture(scope="session")

@@ -23,12 +23,12 @@ from metadata_log.ids import DirectoryId, id_text
 from quorum.node.system_ports import SystemEntropy
 
 LOOPBACK: Final = "127.0.0.1"
-PORTS: Final = range(20_000, 29_000)
+PORTS = range(20_000, 29_000)
 """Below the range from which the kernel takes the ports of outgoing connections, so that none of those interferes, and
 below those that the logs of recorded clusters name: whoever asks there whether a controller lives must hear nobody."""
 
 MOST_MARKS: Final = 200
-"""Some ten clusters' ports: those of an older one are taken, or its nodes are gone."""
+"""The ports of some ten clusters: those of an older one are taken, or its nodes are gone."""
 _marks: Final = deque[socket.socket]()
 
 T = TypeVar("T")
