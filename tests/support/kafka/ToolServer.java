@@ -21,6 +21,8 @@ import org.apache.kafka.common.utils.Exit;
  * status, then standard output and standard error, each as an int length and its bytes.
  */
 public final class ToolServer {
+    private static final long HOOK_MS = 20_000;
+
     /** What a tool's call of exit becomes. */
     private static final class Exited extends Error {
         final int status;
@@ -64,6 +66,21 @@ public final class ToolServer {
         }
     }
 
+    /** The console consumer's waits for ever where its end failed, as it would in a JVM of its own. */
+    private static void atTheEnd(Runnable hook) {
+        Thread ending = new Thread(hook, "shutdown-hook");
+        ending.setDaemon(true);
+        ending.start();
+        try {
+            ending.join(HOOK_MS);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        if (ending.isAlive()) {
+            System.err.println("a shutdown hook has not ended in " + HOOK_MS + " ms");
+        }
+    }
+
     private static int call(String main, String[] arguments) throws ReflectiveOperationException {
         int[] first = {Integer.MIN_VALUE};
         Exit.Procedure procedure = (status, message) -> {
@@ -84,7 +101,9 @@ public final class ToolServer {
                 return 1;
             }
         } finally {
-            atTheEnd.forEach(Runnable::run);
+            for (Runnable hook : atTheEnd) {
+                atTheEnd(hook);
+            }
         }
         return first[0] == Integer.MIN_VALUE ? 0 : first[0];
     }

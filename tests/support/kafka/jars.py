@@ -5,6 +5,7 @@ The cache is `$KRAFT_TEST_CACHE`, else `.cache` in the checkout.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -49,9 +50,12 @@ def _bring(version: str, to: Path) -> None:
         raise RuntimeError("Maven brings Kafka's jars and is not here: install it (on Debian, apt-get install maven)")
     pom = to.with_name(f"{to.name}.pom.xml")
     pom.write_text(_pom(version))
+    words = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={to}"]
     try:
-        words = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={to}"]
-        subprocess.run(words, check=True)
+        # Of all versions one at a time: two Mavens do not know of each other in what they write to one repository.
+        with to.with_name("maven.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            subprocess.run(words, check=True)
     finally:
         pom.unlink()
 

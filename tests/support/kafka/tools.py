@@ -39,6 +39,8 @@ _MAINS: Mapping[str, tuple[str, ...]] = {
 
 _SHELL_TRIES: Final = 10
 _SHELL_S: Final = 60.0
+_TOOL_S: Final = 150.0
+"""More than twice as long as any of them waits for an answer."""
 _NOTHING_READ: Final = "metadataVersion:\n      Optional.empty"
 """In every tree before the first image is published; no checkpoint and no log is without a metadata.version."""
 
@@ -83,7 +85,7 @@ class KafkaTools:
         classes = _compiled(self.jars, self.version)
         return subprocess.Popen(
             [
-                "java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                "java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+DisplayVMOutputToStderr",
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", f"{classes}:{class_path(self.jars)}",
                 "ToolServer",
             ],
@@ -99,6 +101,7 @@ class KafkaTools:
 
         Raises:
             ToolFailedError: when it ends with another status than 0, unless `check` is off.
+            TimeoutError: it does not end; where its threads are is told.
         """
         status, out, err = self.call(tool, *arguments, stdin=stdin)
         if check and status != 0:
@@ -120,7 +123,6 @@ class KafkaTools:
             try:
                 status, shown, err = self._call(*words, patience_s=_SHELL_S)
             except TimeoutError:
-                self._restart()
                 continue
             if status != 0:
                 raise ToolFailedError(f"Kafka's shell did not read {file}: {shown[-2000:]}{err[-2000:]}")
@@ -138,27 +140,29 @@ class KafkaTools:
             raise ToolFailedError(f"Kafka's shell did not read {file} up to {last_offset}: {out[-2000:]}{err[-2000:]}")
         return out
 
-    def _restart(self) -> None:
-        """Another JVM: a tool that waits for ever cannot be told to stop."""
-        self.close()
-        self._process = self._start()
-
-    def _call(self, *words: str, patience_s: float | None = None, stdin: bytes = b"") -> tuple[int, str, str]:
+    def _call(self, *words: str, patience_s: float = _TOOL_S, stdin: bytes = b"") -> tuple[int, str, str]:
         encoded = [word.encode() for word in words]
         request = struct.pack(">i", len(words)) + b"".join(struct.pack(">H", len(word)) + word for word in encoded)
         request += struct.pack(">i", len(stdin)) + stdin
-        requests, stdout = self._process.stdin, self._process.stdout
-        if requests is None or stdout is None:
-            raise ToolFailedError("the JVM that runs Kafka's tools has no pipes")
         with self._lock:
+            requests, stdout = self._process.stdin, self._process.stdout
+            if requests is None or stdout is None:
+                raise ToolFailedError("the JVM that runs Kafka's tools has no pipes")
             requests.write(request)
             requests.flush()
             # Each answer is read to its end, so that nothing of this one can be in the buffer already.
             if not select.select([stdout], [], [], patience_s)[0]:
-                raise TimeoutError(f"{words[0]} has not ended in {patience_s} s")
+                raise TimeoutError(f"{' '.join(words)} has not ended in {patience_s} s:\n{self._replace()}")
             status = _read_int(stdout)
             out, err = (stdout.read(_read_int(stdout)).decode(errors="replace") for _ in range(2))
         return status, out, err
+
+    def _replace(self) -> str:
+        """Another JVM, as a tool that waits for ever cannot be told to stop; and what the threads of this one do."""
+        asked = subprocess.run(["jstack", str(self._process.pid)], capture_output=True, text=True, check=False)
+        self.close()
+        self._process = self._start()
+        return asked.stdout + asked.stderr
 
     def close(self) -> None:
         """End the JVM."""
