@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from quorum.cli.demo.cluster import LOOPBACK
+from quorum.cli.demo.cluster import LOOPBACK, Node, wait_until
 from quorum.server.kafka.offered import OFFERED
 from tests.support.differential.asks import Ask, TopicRef, seconds
 from tests.support.differential.duel import Duel
@@ -84,6 +84,10 @@ def test_a_topic_that_is_named_in_several_ways_at_once(ours: KafkaOnOurs, kafkas
     assert not duel.found, "\n".join(map(str, duel.found))
 
 
+def _log_bytes(node: Node) -> int:
+    return sum(log.stat().st_size for log in node.metadata_dir.glob("*.log"))
+
+
 def test_the_same_answers_and_the_same_image(ours: KafkaOnOurs, kafkas: KafkaCluster) -> None:
     seed = fresh_seed("ADMIN_SEED")
     leader, rival = ours.leader(), kafkas.leader()
@@ -91,7 +95,9 @@ def test_the_same_answers_and_the_same_image(ours: KafkaOnOurs, kafkas: KafkaClu
     asyncio.run(duel.play(REQUESTS, (LOOPBACK, leader.ports["CONTROLLER"]), (LOOPBACK, rival.port)))
     assert not duel.found, "\n".join([f"seed {seed}", *map(str, duel.found)])
 
-    # Brokers change nothing more of their own accord; ended, neither log grows while it is read.
+    # Brokers change nothing more of their own accord; ended, neither log grows while it is read. A leader's disk may be
+    # the last to have what was committed.
+    wait_until("the leader's file", lambda: _log_bytes(leader) >= max(map(_log_bytes, ours.ours.controllers.values())))
     ours.ours.kill_all()
     rival.kill()
     mine, theirs = (

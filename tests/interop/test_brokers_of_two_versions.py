@@ -27,8 +27,8 @@ GROUPS = {
     "offsets.topic.num.partitions": "2",
     "group.initial.rebalance.delay.ms": "0",
 }
-IMPATIENT = {"initial.broker.registration.timeout.ms": "4000"}
-"""How long a broker that is not let in tries it; a minute by default."""
+IMPATIENT = {"initial.broker.registration.timeout.ms": "12000"}
+"""How long a broker that is not let in tries it, from when its JVM still loads classes; a minute by default."""
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_both_go_on_under_our_next_leader(cluster: KafkaOnOurs) -> None:
 
 def _refused(broker: KafkaNode) -> set[str]:
     """What a broker that is not let in says of it, until it gives up."""
-    wait_until("the old broker to give up", lambda: not broker.is_running, timeout_s=60, every_s=0.1)
+    wait_until("the old broker to give up", lambda: not broker.is_running, timeout_s=120, every_s=0.1)
     assert "No MetadataVersion with feature level 30" in broker.said()
     return {line for line in broker.said().splitlines() if "BrokerLifecycleManager - " in line and "egister" in line}
 

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from quorum.cli.demo.cluster import wait_until
 from quorum.cli.main import run
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.life import BROKER_KILLED, KafkaLife
@@ -114,7 +113,7 @@ def _make_and_delete_topics(cluster: KafkaCluster) -> None:
         name = f"brief-{number}"
         cluster.admin("topics", "--create", "--topic", name, "--partitions", "3")
         if number % 2:
-            wait_until(f"{name} to be known", lambda name=name: name in cluster.admin("topics", "--list").split())
+            cluster.await_topics(name)
             cluster.admin("topics", "--delete", "--topic", name)
 
 

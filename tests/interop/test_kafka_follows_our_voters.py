@@ -45,7 +45,7 @@ def test_kafka_goes_on_where_our_voters_changed(tmp_path: Path, kafka_tools: Kaf
         kafka.configure(1)
         kafka.start()
         kafka.admin("topics", "--create", "--topic", "of-kafka", "--partitions", "1", "--replication-factor", "1")
-        assert "of-kafka" in kafka.admin("topics", "--list").split()
+        kafka.await_topics("of-kafka")
         kafka.stop()
 
 

@@ -38,12 +38,17 @@ def _describe(ours: Cluster, tools: KafkaTools, what: str) -> str:
     return wait_until(f"kafka-metadata-quorum describe {what}", said, timeout_s=90)
 
 
+def _status(ours: Cluster, tools: KafkaTools) -> dict[str, str]:
+    return dict(line.split(":", 1) for line in _describe(ours, tools, "--status").splitlines() if line)
+
+
 def test_the_quorum_is_described(ours: Cluster, kafka_tools: KafkaTools) -> None:
-    status = dict(line.split(":", 1) for line in _describe(ours, kafka_tools, "--status").splitlines() if line)
+    """A new leader tells no high watermark until it has committed in its epoch."""
+    wait_until("a high watermark", lambda: int(_status(ours, kafka_tools)["HighWatermark"]) > 0, timeout_s=60)
+    status = _status(ours, kafka_tools)
     assert status["ClusterId"].strip() == ours.cluster_id
     leader_id = int(status["LeaderId"])
     assert leader_id in ours.controllers
-    assert int(status["HighWatermark"]) > 0
     for node_id, node in ours.controllers.items():
         assert f'"id": {node_id}' in status["CurrentVoters"]
         assert f"CONTROLLER://127.0.0.1:{node.ports['CONTROLLER']}" in status["CurrentVoters"]
@@ -54,7 +59,7 @@ def test_the_quorum_is_described(ours: Cluster, kafka_tools: KafkaTools) -> None
 
 
 def test_the_next_leader_is_found_when_one_dies(ours: Cluster, kafka_tools: KafkaTools) -> None:
-    status = dict(line.split(":", 1) for line in _describe(ours, kafka_tools, "--status").splitlines() if line)
+    status = _status(ours, kafka_tools)
     dead = int(status["LeaderId"])
     ours.controllers[dead].kill()
 

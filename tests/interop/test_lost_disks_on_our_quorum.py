@@ -97,6 +97,11 @@ def _bring_back(cluster: Either) -> None:
         await_partition(cluster.tools, cluster.kafka.nodes[LOSER], TOPIC, index, Leader=str(LOSER))
 
 
+def _of_directories(cluster: Either) -> list[list[Change]]:
+    """The batches that change a broker's directories."""
+    return [batch for batch in changes(cluster.metadata_dir) if any("log_dirs" in fields for *_, fields in batch)]
+
+
 def test_what_was_on_a_lost_disk_is_led_by_others_and_the_broker_comes_back_with_it(
     cluster: Either, tmp_path: Path
 ) -> None:
@@ -105,7 +110,7 @@ def test_what_was_on_a_lost_disk_is_led_by_others_and_the_broker_comes_back_with
     lost = _lose(cluster, away)
     for index in set(range(PARTITIONS)) - set(lost):
         await_partition(cluster.tools, cluster.kafka.nodes[LOSER], TOPIC, index, Leader=str(LOSER), Isr="11,12")
-    (at_once,) = (batch for batch in changes(cluster.metadata_dir) if any("log_dirs" in fields for *_, fields in batch))
+    (at_once,) = wait_until("the change in the leader's file", lambda: _of_directories(cluster))
     moved: list[Change] = [(TOPIC, index, {"isr": (OTHER,), "leader": OTHER}) for index in lost]
     assert sorted(at_once[:-1], key=lambda change: change[1]) == moved
     assert at_once[-1] == ("broker", LOSER, {"log_dirs": tuple(kept)})

@@ -23,7 +23,10 @@ JAVA, OURS, BROKER = 1, (2, 3), 11
 
 @pytest.fixture(scope="module")
 def quorum(tmp_path_factory: pytest.TempPathFactory, kafka_tools: KafkaTools) -> Iterator[MixedQuorum]:
-    with MixedQuorum(tmp_path_factory.mktemp("own-id"), kafka_tools, java=(JAVA,), ours=OURS) as quorum:
+    root = tmp_path_factory.mktemp("own-id")
+    # Elections are not the test: the Java voter, busy as it is when the others start, should not stand meanwhile.
+    patient = {"controller.quorum.fetch.timeout.ms": "4000"}
+    with MixedQuorum(root, kafka_tools, java=(JAVA,), ours=OURS, java_properties=patient) as quorum:
         quorum.format()
         quorum.start(JAVA, *OURS)
         quorum.start(BROKER)

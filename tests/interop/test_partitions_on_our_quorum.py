@@ -63,8 +63,8 @@ def test_a_partition_moves_with_its_data(cluster: KafkaOnOurs, tmp_path: Path) -
     assert "Successfully started partition reassignments for moving-0,moving-1" in said
     wait_until("the move", lambda: _verified(cluster, plan).count("is completed") == 2, timeout_s=60)
     assert "No partition reassignments found." in cluster.admin("reassign-partitions", "--list")
-    wait_until("all brokers to know", lambda: _partition(cluster, "moving")["Replicas"] == "13,12", timeout_s=30)
-    assert _partition(cluster, "moving", 1)["Replicas"] == "11,13"
+    for index, replicas in enumerate(("13,12", "11,13")):
+        wait_until("it to be known", lambda i=index, r=replicas: _partition(cluster, "moving", i)["Replicas"] == r)
     wait_until("the old copy to go", lambda: not (cluster.broker(11).log_dir / "moving-0").exists(), timeout_s=60)
     read = cluster.tools.run(
         "console-consumer", "--bootstrap-server", cluster.broker(12).address, "--topic", "moving", "--from-beginning",

@@ -56,6 +56,7 @@ def test_a_broker_and_a_stale_voter_with_other_records_rejoin(
             wait_until(
                 f"node {node.node_id} to follow", lambda node=node: _follows(node, end), timeout_s=90, every_s=0.5
             )
+        cluster.await_topics("after")
         assert {name for name in cluster.topics() if not name.startswith("__")} == {*lost.contents.topics, "after"}
         cluster.end()
         left = [path for path in directories(cluster) if path.exists()]

@@ -74,9 +74,15 @@ def _of_broker_12(cluster: Either, topic: str) -> list[str]:
 
 
 def _last_leader(cluster: Either, topic: str) -> dict[str, object]:
-    """The newest change that names a leader, in full."""
-    found = [fields for batch in changes(cluster.metadata_dir) for name, _, fields in batch if name == topic]
-    return [fields for fields in found if "leader" in fields][-1]
+    """The newest change that names a leader, which is the broker that came back, in full. Its own file may have it
+    after the brokers, who hear of what two others have."""
+
+    def found() -> dict[str, object] | None:
+        told = [fields for batch in changes(cluster.metadata_dir) for name, _, fields in batch if name == topic]
+        newest = [fields for fields in told if "leader" in fields][-1:]
+        return newest[0] if newest and newest[0]["leader"] == BACK else None
+
+    return wait_until("the change in the leader's file", found)
 
 
 def test_an_eligible_replica_leads_at_once(cluster: Either) -> None:

@@ -71,7 +71,8 @@ def live_a_kafka_life(root: Path, tools: KafkaTools) -> KafkaLife:
 
 def _copy_while_they_run(root: Path, to: Path) -> None:
     """Logs last: what lies beside a log, copied after it, would prove records that the copy of the log has not yet."""
-    shutil.copytree(root, to, ignore=shutil.ignore_patterns("server.log", "*.log"))
+    # What is being written anew is renamed once it is whole: it may be gone before it is copied.
+    shutil.copytree(root, to, ignore=shutil.ignore_patterns("server.log", "*.log", "*.tmp", "*.part"))
     for log in root.rglob("*.log"):
         if log.name != "server.log" and (to / log.relative_to(root)).parent.is_dir():
             shutil.copy2(log, to / log.relative_to(root))

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from quorum.cli.demo.cluster import LOOPBACK, Node, free_ports, wait_until
+from quorum.cli.demo.cluster import LOOPBACK, Node, NodeFailedError, free_ports, wait_until
 from quorum.client.quorum_status import describe_at
 from tests.support.kafka.cluster import CLUSTER_ID, KafkaCluster, KafkaNode, directory_id
 from tests.support.kafka.tools import KafkaTools, ToolFailedError
@@ -18,6 +18,7 @@ from tests.support.voter_processes import kraft
 
 _NOT_REPLAYED: Final = "Direct-to-controller communication is not supported"
 """A Java controller that has just started says so, until it has replayed the metadata.version."""
+_TRIES: Final = 3
 _NOT_YET: Final = ("RequestTimedOut", "TimeoutException", _NOT_REPLAYED)
 
 
@@ -151,27 +152,30 @@ class MixedQuorum:
         return wait_until("a leader whom all follow", found, timeout_s=timeout_s, every_s=0.02)
 
     def let_ours_lead(self) -> int:
-        """Until one of ours leads; its id. Nothing is left to chance: whoever else lives then cannot win."""
-        leader = self.leader()
-        if leader in self.ours:
-            return leader
+        """Until one of ours leads; its id."""
+        for _ in range(_TRIES):
+            leader = self.leader()
+            if leader in self.ours:
+                return leader
+            self._depose(leader)
+        raise NodeFailedError(f"none of ours leads after {_TRIES} tries")
+
+    def _depose(self, leader: int) -> None:
+        """Let one of ours win. Nothing is left to chance: whoever else lives then cannot. But as long as the former
+        leader starts anew, a Java voter that has no processor for its fetch timeout may stand once more."""
         running = self.controllers_running()
         mine = [each for each in running if each in self.ours]
         behind = next((each for each in running if each != leader and each not in self.ours), None)
         if 2 * len(mine) > len(running) or behind is None:
             self.node(leader).kill()
-            found = self.leader(other_than=leader)
         else:
             # A Java leader writes a NoOp every half second: one that is away lacks the end of the log.
             self.node(behind).kill()
             wait_until("ours to have more", lambda: self.log_bytes(mine[0]) > self.log_bytes(behind))
             self.node(leader).kill()
             self.start(behind)
-            found = self.leader()
+        assert self.leader(other_than=leader) in self.ours
         self.start(leader)
-        assert self.leader() == found
-        assert found in self.ours
-        return found
 
     def log_bytes(self, node_id: int) -> int:
         """How long its log is."""
@@ -251,9 +255,13 @@ class MixedQuorum:
         return time.time_ns() // 1_000_000 - max(voter.last_fetch_timestamp_ms for voter in others)
 
     def committed(self) -> int:
-        """The high watermark, as the leader tells it."""
-        lines = self._quorum_tool("describe", "--status").splitlines()
-        return int(next(line.split()[-1] for line in lines if line.startswith("HighWatermark:")))
+        """The high watermark, as the leader tells it: a new one does once it has committed in its epoch."""
+
+        def told() -> int:
+            lines = self._quorum_tool("describe", "--status").splitlines()
+            return max(0, int(next(line.split()[-1] for line in lines if line.startswith("HighWatermark:"))))
+
+        return wait_until("a high watermark", told, timeout_s=60)
 
     def signal(self, number: int, *node_ids: int) -> None:
         """Send a signal to these processes."""

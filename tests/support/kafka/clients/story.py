@@ -14,6 +14,8 @@ PARTITIONS = 3
 REPLICAS = 2
 PATIENCE_S = 60.0
 _LOOK_S = 0.1
+_LOOKS = 10
+"""Each asks one broker or another: what they all know is seen several times in a row."""
 
 
 class Player(Protocol):
@@ -102,7 +104,7 @@ def _make_again(player: Player, name: str, first_id: str | None) -> dict[str, An
         player.delete_by_id(first_id)
     else:
         player.delete(name)
-    _until("the topic to be gone", lambda: player.describe(name) is None)
+    _until("the topic to be gone everywhere", lambda: all(player.describe(name) is None for _ in range(_LOOKS)))
     deleted_twice = _error(lambda: player.delete(name))
     player.create(name, 1, REPLICAS)
     second = _until_there(player, name, first_id)
