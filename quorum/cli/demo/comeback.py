@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from metadata_log.ids import NodeId, Uuid
 from quorum.cli.demo.cluster import Node, wait_until
 from quorum.cli.demo.replica_files import ReplicaFiles
 from quorum.cli.demo.stage import Stage
@@ -18,10 +19,11 @@ def run(stage: Stage) -> None:
 
 
 def bring_back(stage: Stage, back: Node, *, must_cut: bool) -> None:
-    """Compare its log with the leader's, start it, compare again. `must_cut`: it holds what nobody else has."""
+    """Compare its log with the leader's, start it, compare again, and wait until it has registered itself, so that its
+    record comes into no later act. `must_cut`: it holds what nobody else has."""
     story, leader = stage.story, stage.leader()
     before, truth = ReplicaFiles(back.metadata_dir), ReplicaFiles(leader.metadata_dir)
-    cut_from = before.first_difference(truth)
+    cut_from, registered = before.first_difference(truth), _incarnation(back, truth)
     check(
         not must_cut or cut_from is not None,
         f"{back.name} took records that nobody else had, but its log does not differ from that of {leader.name}",
@@ -49,6 +51,8 @@ def bring_back(stage: Stage, back: Node, *, must_cut: bool) -> None:
             f"{cut_from} to {end}."
         )
     story.proved(f"{back.name.capitalize()} follows again; its log is {leader.name}'s, byte for byte.")
+    with story.working(f"{back.name} registers itself"):
+        registered_anew(back, registered, lambda: ReplicaFiles(back.metadata_dir))
 
 
 def reaching(end: int, name: str, look: Callable[[], ReplicaFiles]) -> ReplicaFiles:
@@ -59,6 +63,17 @@ def reaching(end: int, name: str, look: Callable[[], ReplicaFiles]) -> ReplicaFi
         return files if files.end_offset >= end else None
 
     return wait_until(f"{name} to write all before offset {end}", at_end)
+
+
+def registered_anew(node: Node, before: Uuid | None, look: Callable[[], ReplicaFiles]) -> None:
+    """Wait until a log holds a controller's registration by another incarnation than `before`."""
+    wait_until(f"{node.name} to register itself anew", lambda: _incarnation(node, look()) not in (None, before))
+
+
+def _incarnation(node: Node, files: ReplicaFiles) -> Uuid | None:
+    """Which run of a controller's process has registered itself last."""
+    found = files.image().cluster.controllers.get(NodeId(node.node_id))
+    return None if found is None else found.incarnation_id
 
 
 def _caught_up(stage: Stage, node: Node) -> int | None:

@@ -6,9 +6,8 @@ from typing import Final
 
 from metadata_log.ids import METADATA_TOPIC_NAME, NodeId
 from metadata_log.image import MetadataImage
-from metadata_log.tools.manifest import read_manifest
 from quorum.cli.demo.cluster import Node
-from quorum.cli.demo.place import as_written
+from quorum.cli.demo.exporting import export_all
 from quorum.cli.demo.replica_files import ReplicaFiles
 from quorum.cli.demo.stage import Stage
 from quorum.cli.demo.story import check
@@ -20,7 +19,7 @@ _COLUMNS: Final = ("replica", "log_end", "epoch", "topics", "acknowledged", "fou
 
 def run(stage: Stage) -> None:
     """Export, stop, read, compare."""
-    high_watermark = _export(stage)
+    high_watermark = export_all(stage)
     with stage.story.working("stopping"):
         statuses = stage.cluster.stop()
     wrong = {name: status for name, status in statuses.items() if status}
@@ -45,20 +44,6 @@ def run(stage: Stage) -> None:
     stage.story.say(
         f"Of {len(stage.unanswered)} creates that were never answered {len(made)} did get in: unknown means unknown."
     )
-
-
-def _export(stage: Stage) -> int:
-    """Export all replicas while they run; the highest high watermark that one of them told."""
-    marks: list[int] = []
-    with stage.story.working("exporting five logs"):
-        for node in stage.cluster.nodes:
-            target = stage.exports / node.root.name
-            stage.cluster.run("log", "export", str(node.log_dir), str(target), "--live", node.grpc_address)
-            manifest = read_manifest(target)
-            check(manifest.high_watermark is not None, f"{node.name} told no high watermark")
-            marks.append(manifest.high_watermark or 0)
-    stage.story.say(f"Exported the five logs with their high watermarks to {as_written(stage.exports)}.")
-    return max(marks)
 
 
 def _row(stage: Stage, node: Node, log: ReplicaFiles, image: MetadataImage) -> dict[str, object]:
