@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from metadata_log.ids import DirectoryId, id_text
+from quorum.cli.demo.interrupts import shielded
 from quorum.node.system_ports import SystemEntropy
 
 LOOPBACK: Final = "127.0.0.1"
@@ -81,6 +82,12 @@ def wait_until(what: str, condition: Callable[[], T | None], *, timeout_s: float
         if time.monotonic() > deadline:
             raise TimeoutError(f"waited {timeout_s:g} s in vain: {what}")
         time.sleep(every_s)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Kill it if it still runs, and close its pipes."""
+    with process:
+        process.kill()
 
 
 class Node:
@@ -158,7 +165,7 @@ class Node:
     def start(self, *, environment: Mapping[str, str] | None = None) -> None:
         """Start its process, which ends with ours whatever happens to us."""
         command = [self.role, "start", "--config", str(self.config_file)]
-        with self.log_file.open("ab") as log:
+        with self.log_file.open("ab") as log, shielded():
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "quorum.cli.demo.child", str(os.getpid()), *command],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
@@ -297,17 +304,26 @@ class Cluster:
             )  # fmt: skip
 
     def run(self, *words: str) -> str:
-        """Standard output of `kraft words`.
+        """Standard output of `kraft words`, whose process has ended when this returns or is interrupted.
 
         Raises:
             NodeFailedError: it ended with a status other than 0.
         """
-        done = subprocess.run(
-            [sys.executable, "-m", "quorum.cli.main", *words], capture_output=True, text=True, check=False
-        )
-        if done.returncode != 0:
-            raise NodeFailedError(f"kraft {' '.join(words)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-        return done.stdout
+        process: subprocess.Popen[str] | None = None
+        try:
+            with shielded():
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "quorum.cli.main", *words],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                )  # fmt: skip
+            output, errors = process.communicate()
+        finally:
+            with shielded():
+                if process is not None:
+                    _end(process)
+        if process.returncode != 0:
+            raise NodeFailedError(f"kraft {' '.join(words)} ended with {process.returncode}:\n{output}{errors}")
+        return output
 
     def start(self) -> None:
         """Start all nodes and wait until they listen."""

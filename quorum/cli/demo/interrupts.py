@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any, Final
@@ -62,7 +63,13 @@ def _restore(before: Mapping[signal.Signals, _Handler]) -> None:
 
 @contextlib.contextmanager
 def shielded() -> Iterator[None]:
-    """What is within the block is done to its end; a signal that came meanwhile interrupts after it."""
+    """What is within the block is done to its end; a signal that came meanwhile interrupts after it.
+
+    Signals interrupt the main thread alone: in another thread nothing needs this, and nothing is held back.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     _Shield.depth += 1
     try:
         yield
