@@ -2,7 +2,7 @@
 
 It seldom happens by itself, since a leader sends a record to its followers before its own disk has it. So it is made to
 happen: the followers are stopped (SIGSTOP) until the leader has no Fetch of theirs to answer, a topic is asked for, and
-the leader is killed once its own log holds it.
+the leader is killed once its own log holds it. It resigns soon without them; then all is done again.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from metadata_log.os_files import OsFiles
-from metadata_log.tools.contents import read_contents
 from quorum.cli.demo.cluster import Node, wait_until
 from quorum.cli.demo.comeback import bring_back
 from quorum.cli.demo.node_log import how_it_was_elected
+from quorum.cli.demo.replica_files import FoundTopic, ReplicaFiles
 from quorum.cli.demo.stage import Stage
 from quorum.cli.demo.story import CheckFailedError, check
 from quorum.cli.demo.writer import Writer
+from quorum.client.errors import ClientError
 from quorum.client.quorum_status import QuorumStatus
 from quorum.node.config import load_config
 
@@ -34,9 +33,9 @@ _ATTEMPTS: Final = 10
 
 def run(stage: Stage) -> None:
     """Hold the followers, let the leader write alone, kill it, bring it back."""
-    story, leader = stage.story, stage.leader()
+    story = stage.story
     with story.working("holding the followers"):
-        first, end = _write_alone(stage, leader)
+        leader, first, end = _write_alone(stage)
     stage.killed = leader
     story.say(f"With its followers held (SIGSTOP), {leader.name} took the topic {_TOPIC}: offsets {first} to {end}.")
     story.say("It was killed before they went on; its client got no answer.")
@@ -47,32 +46,38 @@ def run(stage: Stage) -> None:
     bring_back(stage, leader, must_cut=True)
 
 
-def _write_alone(stage: Stage, leader: Node) -> tuple[int, int]:
-    """Kill the leader with records that nobody else has; their offsets, the second exclusive."""
-    followers = [node for node in stage.cluster.controllers.values() if node is not leader]
-    writer = Writer(stage.client)
+def _write_alone(stage: Stage) -> tuple[Node, int, int]:
+    """Kill a leader with records that nobody else has: which one, and their offsets, the second exclusive."""
     for _ in range(_ATTEMPTS):
-        wait_until("everything to be committed", lambda: _is_quiet(stage.quorum(leader)))
-        with _held(followers):
-            wait_until("the followers' Fetches to be answered", lambda: _none_parked(stage, leader, followers))
-            if not _is_quiet(stage.quorum(leader)):
-                # A broker's request came first, and its record may be on the way to the followers: not alone.
+        leader = wait_until("a leader that has everything committed", lambda: _quiet_leader(stage))
+        writer = Writer(stage.client)
+        with _held([node for node in stage.cluster.controllers.values() if node is not leader]) as followers:
+            first = _alone_from(stage, leader, followers)
+            if first is None:
                 continue
-            first, creating = _append_alone(stage, leader, writer)
-            leader.kill()
+            creating = stage.loop.start(writer.create(_TOPIC))
+            found = _appended(stage, leader, first)
+            if found is not None:
+                leader.kill()
         creating.result(30.0)
-        check(writer.unanswered == [_TOPIC], f"{leader.name} acknowledged a topic that no follower had")
-        stage.unanswered.extend(writer.unanswered)
-        return first, _log_end(leader)
-    raise CheckFailedError(f"{leader.name} was never without a request of somebody else's in {_ATTEMPTS} attempts")
+        if found is not None:
+            check(writer.unanswered == [_TOPIC], f"{leader.name} acknowledged a topic that no follower had")
+            stage.unanswered.extend(writer.unanswered)
+            return leader, found.batch_start, ReplicaFiles(leader.metadata_dir).end_offset
+        # It had resigned, and whoever led next may have taken the topic: it is to be a new one the next time, too.
+        stage.ask(stage.client.delete_topic(_TOPIC, if_exists=True))
+    raise CheckFailedError(
+        f"in {_ATTEMPTS} attempts no leader wrote alone: each time somebody else's request came first, or the leader "
+        "resigned while its followers were held. On a machine that is less busy it does not"
+    )
 
 
-def _append_alone(stage: Stage, leader: Node, writer: Writer) -> tuple[int, Future[None]]:
-    """Ask for a topic and wait until the leader's own log has grown: from which offset, and the asking."""
-    first = _log_end(leader)
-    creating = stage.loop.start(writer.create(_TOPIC))
-    wait_until(f"{leader.name} to append the topic", lambda: _log_end(leader) > first, every_s=_STEP_S)
-    return first, creating
+def _quiet_leader(stage: Stage) -> Node | None:
+    try:
+        status = stage.quorum()
+    except ClientError:
+        return None
+    return stage.cluster.controllers[status.leader_id] if _is_quiet(status) else None
 
 
 def _is_quiet(status: QuorumStatus) -> bool:
@@ -81,26 +86,54 @@ def _is_quiet(status: QuorumStatus) -> bool:
     return status.is_from_leader and ends == [status.high_watermark]
 
 
-def _none_parked(stage: Stage, leader: Node, followers: Iterable[Node]) -> bool:
-    """Whether the leader has answered every Fetch of these: it keeps none for longer than it may wait."""
+def _alone_from(stage: Stage, leader: Node, followers: Iterable[Node]) -> int | None:
     longest_ms = load_config(leader.config_file).raft.fetch_max_wait_ms
-    now_ms = time.time_ns() // 1_000_000
-    last_ms = {int(voter.replica.node_id): voter.last_fetch_timestamp_ms for voter in stage.quorum(leader).voters}
-    return all(now_ms - last_ms[node.node_id] > 1.2 * longest_ms for node in followers)
+    return alone_from(lambda: stage.quorum(leader), [node.node_id for node in followers], longest_ms)
+
+
+def alone_from(look: Callable[[], QuorumStatus], followers: Sequence[int], longest_ms: int) -> int | None:
+    """From where on nobody else will get what a leader appends, once it keeps no Fetch of these: `longest_ms` it may.
+
+    None where it does not lead any more, or a broker's request came first: its record may be on the way to followers.
+    """
+
+    def none_parked_or_deposed() -> QuorumStatus | None:
+        status = look()
+        now_ms = time.time_ns() // 1_000_000
+        last_ms = {int(voter.replica.node_id): voter.last_fetch_timestamp_ms for voter in status.voters}
+        is_over = not status.is_from_leader or all(now_ms - last_ms[each] > 1.2 * longest_ms for each in followers)
+        return status if is_over else None
+
+    status = wait_until("the followers' Fetches to be answered", none_parked_or_deposed)
+    return int(status.high_watermark) if _is_quiet(status) else None
+
+
+def _appended(stage: Stage, leader: Node, first: int) -> FoundTopic | None:
+    return appended(
+        _TOPIC, first, lambda: ReplicaFiles(leader.metadata_dir), lambda: stage.quorum(leader).is_from_leader
+    )
+
+
+def appended(topic: str, first: int, look: Callable[[], ReplicaFiles], leads: Callable[[], bool]) -> FoundTopic | None:
+    """The topic in the leader's own log, from offset `first` on, once it is there; None if it resigned before.
+
+    What others have it append besides is as little anybody else's as the topic, but does not do in its place.
+    """
+
+    def found() -> FoundTopic | None:
+        return next((each for each in look().topics() if each.name == topic and each.offset >= first), None)
+
+    wait_until(f"a leader to append {topic}, or to resign", lambda: found() or not leads(), every_s=_STEP_S)
+    return found()
 
 
 @contextlib.contextmanager
-def _held(nodes: Iterable[Node]) -> Iterator[None]:
+def _held(held: Sequence[Node]) -> Iterator[Sequence[Node]]:
     """Stop these processes for as long as the block lasts."""
-    held = list(nodes)
     try:
         for node in held:
             node.signal(signal.SIGSTOP)
-        yield
+        yield held
     finally:
         for node in held:
             node.signal(signal.SIGCONT)
-
-
-def _log_end(node: Node) -> int:
-    return read_contents(OsFiles(), str(node.metadata_dir)).end_offset
