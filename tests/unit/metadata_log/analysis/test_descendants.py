@@ -1,0 +1,42 @@
+"""What this process has started is ended, also what was started while that was looked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+_PROGRAM = """
+import os, subprocess
+from pathlib import Path
+from metadata_log.analysis import descendants
+
+shell = subprocess.Popen(
+    ["sh", "-c", "read _; sleep 600 & echo $!; wait"],
+    stdin=subprocess.PIPE, stdout=subprocess.PIPE, **descendants.own_group(),
+)
+found, late = descendants._processes, []
+
+def look():
+    processes = found()
+    if not late:
+        shell.stdin.write(b"\\n")
+        shell.stdin.flush()
+        late.append(int(shell.stdout.readline()))
+    return processes
+
+descendants._processes = look
+descendants.end_descendants()
+left = [each.pid for each in found() if each.pid in (shell.pid, *late)]
+print(*left)
+for pid in left:
+    os.kill(pid, 9)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no /proc")
+def test_a_process_that_is_started_after_the_look_is_ended_with_its_group() -> None:
+    """In a process of its own, since all that it has started is to end."""
+    done = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout.split(), done.stderr) == (0, [], "")
