@@ -68,7 +68,7 @@ def describe(
     """Describe the quorum as its leader sees it; --status and --replication show one part of it.
 
     Where the leader cannot be reached, another controller says what it knows; a line on what is missing stands below.
-    Exit status 1 when no leader is known.
+    Where no leader is known, an election is waited for, 3 s at most. Exit status 1 when none is known then.
     """
     parts = Parts(status=status or not replication, replication=replication or not status)
     if watch:
@@ -76,7 +76,9 @@ def describe(
 
         watch_quorum(bootstrap_controller, timeout, interval, output, parts)
         return
-    found = with_client(bootstrap_controller, timeout, lambda client: client.describe_quorum())
+    found = with_client(
+        bootstrap_controller, timeout, lambda client: client.describe_quorum(until=lambda status: status.leader_id >= 0)
+    )
     if output is OutputFormat.JSON:
         show_json(as_json(found, parts))
     else:

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 CHANGE_TIMEOUT_S: Final = 30.0
 """A change waits for the one before it, and a new voter until it is caught up."""
-_ELECTION_S: Final = 3.0
-"""Longer than an election takes, also where the old leader fell silent."""
-_PAUSE_S: Final = 0.2
 
 _DIRECTORY_HELP = "The directory id of its metadata log; `kraft quorum describe --replication` shows it."
 DryRun = Annotated[
@@ -171,14 +168,7 @@ async def _remove(client: Client, request: RemoveRaftVoterRequest) -> None:
 
 async def _leaders_view(client: Client) -> QuorumStatus:
     """What the leader tells: nobody else knows who is live, or may change anything. An election is waited for."""
-    import asyncio  # noqa: PLC0415  (not needed for help)
-
-    loop = asyncio.get_running_loop()
-    patient_until = loop.time() + _ELECTION_S
-    status = await client.describe_quorum()
-    while not status.is_from_leader and loop.time() < patient_until:
-        await asyncio.sleep(_PAUSE_S)
-        status = await client.describe_quorum()
+    status = await client.describe_quorum(until=lambda status: status.is_from_leader)
     if not status.is_from_leader:
         leader = f"the leader, node {status.leader_id}, does not answer" if status.leader_id >= 0 else "nobody leads"
         raise CliError(

@@ -11,7 +11,7 @@ Errors of one topic among many are values in its result; the methods for a singl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
@@ -24,7 +24,7 @@ from quorum.client.ask_one import ask_one
 from quorum.client.calls import Caller
 from quorum.client.controllers import Controllers
 from quorum.client.errors import UnavailableError, refused
-from quorum.client.quorum_status import QuorumStatus, describe_at, describe_best
+from quorum.client.quorum_status import QuorumStatus, describe_at, describe_best, describe_until
 from quorum.client.several import several
 from quorum.client.timeouts import in_ms
 from quorum.client.transfer import Transferred, transfer_leadership
@@ -229,18 +229,28 @@ class Client:
 
     # --- the quorum
 
-    async def describe_quorum(self, *, address: str | None = None, timeout_s: float | None = None) -> QuorumStatus:
+    async def describe_quorum(
+        self,
+        *,
+        address: str | None = None,
+        timeout_s: float | None = None,
+        until: Callable[[QuorumStatus], bool] | None = None,
+    ) -> QuorumStatus:
         """The quorum as its leader sees it, or, where that cannot be reached, as another controller does.
 
-        With `address`, as that controller sees it.
+        With `address`, as that controller sees it. With `until`, for as long as an election may take: until that holds.
         """
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
-        if address is not None:
-            return await describe_at(check_address(address), timeout_s)
-        status = await describe_best(self._controllers.addresses, timeout_s)
-        for node in status.nodes:
-            self._controllers.learn(node.listeners)
-        return status
+
+        async def look() -> QuorumStatus:
+            if address is not None:
+                return await describe_at(check_address(address), timeout_s)
+            status = await describe_best(self._controllers.addresses, timeout_s)
+            for node in status.nodes:
+                self._controllers.learn(node.listeners)
+            return status
+
+        return await look() if until is None else await describe_until(look, until, timeout_s)
 
     async def change_voters(
         self, request: VoterRequest, *, cluster_id: str | None = None, timeout_s: float | None = None

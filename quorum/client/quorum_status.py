@@ -6,7 +6,7 @@ Decides: whose answer is taken. Must not know: Sessions; a single call is enough
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -32,6 +32,9 @@ from quorum.transport.convert.partitions import only_partition
 _LOOK_S: Final = 1.0
 _LEADER_GRACE_S: Final = 0.2
 """How long others may take once a leader has answered: a frozen one must not hold up the answer."""
+_ELECTION_S: Final = 3.0
+"""Longer than an election takes, also where the old leader fell silent."""
+_PAUSE_S: Final = 0.2
 
 
 class ReplicaStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -107,13 +110,41 @@ async def describe_best(addresses: Iterable[str], timeout_s: float) -> QuorumSta
     if not found:
         raise _why_none(answers)
     best = max(found, key=lambda status: (status.leader_epoch, status.is_from_leader))
-    leader = best.leader_address
-    if best.is_from_leader or leader is None or leader in asked:
-        return best
-    try:
-        return await _describe_leader(leader, timeout_s)
-    except ClientError:
-        return best
+    silent = {*asked} - {status.address for status in found}
+    return await _follow_to_leader(best, silent, timeout_s)
+
+
+async def _follow_to_leader(best: QuorumStatus, silent: set[str], timeout_s: float) -> QuorumStatus:
+    """What the leader says that `best` names, or the one of a higher epoch that this one names: an election may be
+    over there of which others have not heard. As long as epochs rise; whoever was `silent` is not asked again."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_s
+    is_newer = True
+    while is_newer and not best.is_from_leader and (left_s := deadline - loop.time()) > 0:
+        leader = best.leader_address
+        if leader is None or leader in silent:
+            break
+        try:
+            status = await _describe_leader(leader, left_s)
+        except ClientError:
+            break
+        is_newer = status.leader_epoch > best.leader_epoch
+        if status.leader_epoch >= best.leader_epoch:
+            best = status
+    return best
+
+
+async def describe_until(
+    look: Callable[[], Awaitable[QuorumStatus]], is_enough: Callable[[QuorumStatus], bool], timeout_s: float
+) -> QuorumStatus:
+    """What `look` tells once that is enough; or the last of it, when an election would be over."""
+    loop = asyncio.get_running_loop()
+    patient_until = loop.time() + min(_ELECTION_S, timeout_s)
+    status = await look()
+    while not is_enough(status) and loop.time() + _PAUSE_S < patient_until:
+        await asyncio.sleep(_PAUSE_S)
+        status = await look()
+    return status
 
 
 async def _describe_leader(address: str, timeout_s: float) -> QuorumStatus:

@@ -7,13 +7,14 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from metadata_log.ids import NodeId
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
 from quorum.controller.authorizer import Authorizer
 from quorum.node.ports import ClientAnswer, ClientCall, PeerCall, PeerResponse
 from quorum.node.view import NodeView
-from quorum.raft.quorum_description import QuorumDescription
+from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.server.grpc.listen import listen
 
 NODE_ID = 7
@@ -35,7 +36,11 @@ class ScriptedNode:
         self.gone: list[int] = []
         self.at_once: Callable[[ClientCall], ClientAnswer] | None = None
         self.failure: str | None = None
+        self.node_id = NODE_ID
         self.leader_id: int | None = NODE_ID
+        self.epoch = Epoch(3)
+        self.high_watermark = Offset(12)
+        self.voters: tuple[ReplicaDescription, ...] = ()
         self.role = "leader"
         self.image = MetadataImage.empty()
         self.kraft_version = 1
@@ -73,7 +78,11 @@ class ScriptedNode:
     def describe_quorum(self) -> QuorumDescription:
         """See the port."""
         return QuorumDescription(
-            leader_id=self.leader_id, leader_epoch=Epoch(3), high_watermark=Offset(12), voters=(), observers=()
+            leader_id=None if self.leader_id is None else NodeId(self.leader_id),
+            leader_epoch=self.epoch,
+            high_watermark=self.high_watermark,
+            voters=self.voters,
+            observers=(),
         )
 
     def now_ms(self) -> int:
@@ -83,10 +92,10 @@ class ScriptedNode:
     def view(self) -> NodeView:
         """See the port."""
         return NodeView(
-            node_id=NODE_ID,
+            node_id=self.node_id,
             cluster_id="scripted",
             role=self.role,
-            epoch=Epoch(3),
+            epoch=self.epoch,
             leader_id=self.leader_id,
             log_start_offset=Offset(0),
             log_end_offset=Offset(12),
@@ -95,7 +104,7 @@ class ScriptedNode:
             image=self.image,
             is_voter=True,
             voter_count=1,
-            active_epoch=Epoch(3),
+            active_epoch=self.epoch,
             heard_age_ms=0,
             fetch_timeout_ms=2000,
             disk_stalled_ms=0,
