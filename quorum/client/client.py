@@ -258,7 +258,7 @@ class Client:
         """Have the leader add or remove a voter, or raise kraft.version; the offset of the record, -1 without one.
 
         Asked again, for as long as the timeout allows, where nothing was done: no leader, another change under way, a
-        new voter that is not caught up yet.
+        new voter that is not caught up yet. Where the leader does not tell what was done, the voters are looked at.
 
         Raises:
             RefusedError: DUPLICATE_VOTER, VOTER_NOT_FOUND, UNSUPPORTED_VERSION, INVALID_REQUEST, ...

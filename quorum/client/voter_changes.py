@@ -1,4 +1,5 @@
-"""Asks the leader to change who votes (KIP-853): finds it, asks, and asks again where nothing was done.
+"""Asks the leader to change who votes (KIP-853): finds it, asks, and asks again where nothing was done; looks at the
+voters (`voter_outcome`) where it does not say what was.
 
 Decides: what is safe to ask again. Must not know: whether a change is wise (`voter_plan`). A single call is enough.
 """
@@ -15,6 +16,7 @@ from kraft.v1 import quorum_pb2_grpc
 from metadata_log.offsets import Offset
 from quorum.client.errors import OutcomeUnknownError, UnavailableError, WrongListenerError, refused
 from quorum.client.quorum_status import QuorumStatus, describe_best
+from quorum.client.voter_outcome import is_seen_made
 from quorum.errors import Error
 from quorum.raft.voter_messages import NOTHING_APPENDED, VoterRequest
 from quorum.transport.channel import connects, open_channel
@@ -34,13 +36,14 @@ class _NothingDone(Exception):
 async def ask_leader(
     addresses: Callable[[], Iterable[str]], request: VoterRequest, cluster_id: str | None, timeout_s: float
 ) -> Offset:
-    """Have the leader do it; the offset of the record of the change, -1 where there was nothing to change.
+    """Have the leader do it; the offset of the record of the change, -1 where there was nothing to change, or where the
+    voters alone tell that it was done.
 
     Raises:
         RefusedError: it is refused for good: DUPLICATE_VOTER, VOTER_NOT_FOUND, INVALID_REQUEST, UNSUPPORTED_VERSION,
             INVALID_UPDATE_VERSION, INCONSISTENT_CLUSTER_ID; or for now (REQUEST_TIMED_OUT), where it is only validated.
         UnavailableError: no leader did it in time; nothing was done.
-        OutcomeUnknownError: it is in the log, or may be, and was not seen committed.
+        OutcomeUnknownError: it is in the log, or may be, and was not seen committed in time.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
@@ -51,6 +54,10 @@ async def ask_leader(
             return await ask_at(_address_of_leader(status), request, cluster_id, max(deadline - loop.time(), 0.1))
         except (_NothingDone, UnavailableError, WrongListenerError) as nothing:
             why = str(nothing)
+        except OutcomeUnknownError:
+            if not await is_seen_made(addresses, request, deadline):
+                raise
+            return NOTHING_APPENDED
         await asyncio.sleep(min(_PAUSE_S, max(0.0, deadline - loop.time())))
     raise UnavailableError(f"nothing was changed within {timeout_s:g} s. Last: {why}")
 
