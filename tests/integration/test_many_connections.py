@@ -17,7 +17,7 @@ from benchmarks.side import resident_mb
 from quorum.cli.demo.cluster import LOOPBACK, Cluster
 from tests.support.kafka_requests import api_versions, describe_quorum
 from tests.support.kafka_wire import KafkaClient, connected_to, request_bytes, written
-from tests.support.standalone import standalone, start
+from tests.support.standalone import leader_of, standalone, start
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(300)]
 
@@ -56,6 +56,7 @@ def _pipe(pipe: IO[str] | None) -> IO[str]:
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     with standalone(tmp_path / "cluster") as cluster:
         start(cluster.controllers[1])
+        leader_of(cluster)  # it listens before it leads, and describes nothing until then
         yield cluster
 
 
