@@ -87,14 +87,19 @@ class Controllers:
         is_from_leader = bool(found) and found["answered_by"] == found["status"]["LeaderId"]
         return found["status"] if is_from_leader else {}
 
-    def voters(self) -> list[int]:
-        """Their node ids, where a leader tells them."""
-        return sorted(voter["id"] for voter in self.describe().get("CurrentVoters", []))
-
     def wait_for_voters(self, *node_ids: int) -> dict[str, Any]:
         """Until the leader tells exactly these; its status."""
-        wait_until(f"the voters {node_ids}", lambda: self.voters() == sorted(node_ids), timeout_s=90, every_s=0.2)
-        return self.describe()
+
+        def status() -> dict[str, Any] | None:
+            found = self.describe()
+            voters = sorted(voter["id"] for voter in found.get("CurrentVoters", []))
+            return found if voters == sorted(node_ids) else None
+
+        return wait_until(f"the voters {node_ids}", status, timeout_s=90, every_s=0.2)
+
+    def wait_for_status(self) -> dict[str, Any]:
+        """Until a leader tells it; the status."""
+        return wait_until("a leader's status", self.describe, timeout_s=90, every_s=0.2)
 
     def wait_for_leader(self, *, other_than: int = -1) -> int:
         """Until somebody (else) leads; its node id."""
