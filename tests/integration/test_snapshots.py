@@ -62,6 +62,23 @@ def _first_segment(node: Node) -> int:
     return min(int(path.name[:20]) for path in node.metadata_dir.glob("*.log"))
 
 
+def _wait_trimmed(node: Node, offset: int) -> None:
+    """Until its log begins after `offset`: checkpoints are taken, synced and named, and it trimmed, beside requests."""
+    wait_until(f"{node.name} to trim past {offset}", lambda: _first_segment(node) > offset, timeout_s=60)
+
+
+def _wait_told(node: Node) -> None:
+    """Until its metrics tell its newest checkpoint, which is seen before they do, and where it had that from."""
+
+    def is_told() -> bool:
+        has_taken = _metric(node, "kraft_snapshot_latest_generated_bytes") > 0
+        # On a loaded machine one may fall behind what the leader trims, and has the leader's instead.
+        has_one = has_taken or _metric(node, "kraft_snapshot_loaded_total") > 0
+        return has_one and _metric(node, "kraft_snapshot_latest_end_offset") == _ends(node)[-1]
+
+    wait_until(f"{node.name} to tell its newest checkpoint", is_told, timeout_s=60)
+
+
 def _check_readable(node: Node) -> None:
     """The newest checkpoint is sound, and our own tools find nothing wrong with a stopped node's directory."""
     (*_, newest) = checkpoint_ends(OsFiles(), str(node.metadata_dir))
@@ -79,12 +96,10 @@ def test_all_take_snapshots_and_let_their_logs_go(cluster: Cluster) -> None:
     created = create(cluster, [f"first-{n}" for n in range(TOPICS)])
     for node in cluster.nodes:
         _wait_caught_up(cluster, node)
-        wait_until(f"{node.name} to trim", lambda: _first_segment(node) > 0, timeout_s=60)  # noqa: B023
-        assert _metric(node, "kraft_snapshot_latest_end_offset") == _ends(node)[-1]
-        has_taken = _metric(node, "kraft_snapshot_latest_generated_bytes") > 0
-        # On a loaded machine one may fall behind what the leader trims, and has the leader's instead.
-        assert has_taken or _metric(node, "kraft_snapshot_loaded_total") > 0
-    assert _metric(leader_of(cluster), "kraft_snapshot_generated_total") > 1
+        _wait_trimmed(node, 0)
+        _wait_told(node)
+    leader = leader_of(cluster)
+    wait_until("a second checkpoint", lambda: _metric(leader, "kraft_snapshot_generated_total") > 1, timeout_s=60)
     assert {name: id_text(topic_id) for name, topic_id in created.items()}.items() <= {
         name: id_text(topic_id) for name, topic_id in listed(cluster).items()
     }.items()
@@ -100,7 +115,7 @@ def test_a_controller_that_was_left_behind_comes_back(cluster: Cluster, is_wiped
         behind.metadata_dir.mkdir()
     end = _ends(leader)[-1]
     create(cluster, [f"behind-{is_wiped}-{n}" for n in range(TOPICS)])
-    assert _first_segment(leader) > end
+    _wait_trimmed(leader, end)
     behind.start()
     behind.wait_listening()
     _wait_caught_up(cluster, behind)
@@ -118,7 +133,7 @@ def test_an_agent_that_was_left_behind_comes_back(cluster: Cluster) -> None:
     leader = leader_of(cluster)
     end = _ends(leader)[-1]
     create(cluster, [f"agent-{n}" for n in range(TOPICS)])
-    assert _first_segment(leader) > end
+    _wait_trimmed(leader, end)
     agent.start()
     agent.wait_listening()
     _wait_caught_up(cluster, agent)
