@@ -37,7 +37,11 @@ _HTTP: Final = re.compile(r"http1\.x server")
 _STOPPED: Final = "Cancelling all calls"
 """A server of gRPC's says so as it stops, whatever of a call it has seen."""
 _NO_GRPC: Final = re.compile(r"Failed parsing HTTP/2")
-_SYSTEM: Final = re.compile(r"(?:Failed to connect to remote host|connection attempt failed): (?P<why>[A-Z][^:;()]+)$")
+_SYSTEM: Final = re.compile(
+    r"(?:Failed to connect to remote host|connection attempt failed): (?:connect: )?"
+    r"(?P<why>[A-Z][^:;()]+?)(?: \(\d+\))?$"
+)
+"""The system's words; where gRPC waits as a node has it, behind the name of the call and before its number."""
 
 
 def in_words(details: str) -> str:

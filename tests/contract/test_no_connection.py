@@ -19,6 +19,7 @@ from quorum.client.voter_changes import ask_at
 from quorum.node.http import HttpServer
 from quorum.raft.voter_messages import RemoveRaftVoterRequest
 from quorum.transport.channel import CHANNEL_OPTIONS, connects
+from quorum.transport.misdirected import in_words
 from tests.support.loop import run, until
 from tests.support.scripted_node import ScriptedNode, served
 
@@ -88,6 +89,12 @@ def test_it_is_said_in_words_what_is_at_an_address() -> None:
         assert said == "127.0.0.1:1: connection refused. See kraft quorum describe"
 
     run(main())
+
+
+@pytest.mark.parametrize("said", ["Connection refused", "connect: Connection refused (111)"])
+def test_the_systems_words_are_found_however_grpc_waits_for_connections(said: str) -> None:
+    at = "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:1: Failed to connect to remote host: "
+    assert in_words(at + said) == "connection refused"
 
 
 def test_it_is_said_in_words_that_a_controller_stopped_amid_a_call() -> None:
