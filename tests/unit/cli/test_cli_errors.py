@@ -20,6 +20,13 @@ def no_controller_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
 
 
+@pytest.fixture(autouse=True)
+def what_a_node_chooses_ends_with_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`start` chooses for its process, which is the tests' here: set and taken away, it is as it was afterwards."""
+    monkeypatch.setenv("GRPC_EXPERIMENTS", "")
+    monkeypatch.delenv("GRPC_EXPERIMENTS")
+
+
 def test_a_terminal_obeys_nothing_that_a_message_quotes(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code_of(CliError("topic a\0b\x1b[2J\nis none")) == 1
     assert capsys.readouterr().err == "kraft: topic a\\x00b\\x1b[2J\nis none\n"
