@@ -53,7 +53,7 @@ def test_what_cannot_be_done_is_refused_with_the_reason(tmp_path: Path) -> None:
             standby = controllers.standby()
             await standby.stop()
             with pytest.raises(RefusedError, match=f"node {leader.config.node_id} still leads"):
-                await client.transfer_leadership(standby.config.node_id, timeout_s=1.5)
+                await client.transfer_leadership(standby.config.node_id, timeout_s=5.0)
             async with Client(standby.address, timeout_s=0.5) as alone:
                 with pytest.raises(UnavailableError):
                     await alone.transfer_leadership()

@@ -16,7 +16,6 @@ from tests.support.paper_broker import PaperBroker
 
 BROKER = 101
 _TIMEOUT_S = 20.0
-_SHORT_TIMEOUT_S = 2.0
 _HURT_AFTER = 30
 
 
@@ -38,29 +37,40 @@ def create(cluster: Cluster, names: Iterable[str]) -> dict[str, TopicId]:
     return asyncio.run(_create(cluster, names))
 
 
+def create_past(cluster: Cluster, names: Iterable[str]) -> dict[str, TopicId]:
+    """Create topics while a leader fails, which may leave one of unknown outcome; the ids of the others by name."""
+    return asyncio.run(_create(cluster, names, unknown=1))
+
+
 def create_through(cluster: Cluster, names: Iterable[str], hurt: Callable[[], None]) -> dict[str, TopicId]:
     """Create topics until one is not acknowledged any more; `hurt` is called after some. Those that were."""
     return asyncio.run(_create(cluster, names, hurt))
 
 
-async def _create(cluster: Cluster, names: Iterable[str], hurt: Callable[[], None] | None = None) -> dict[str, TopicId]:
+async def _create(
+    cluster: Cluster, names: Iterable[str], hurt: Callable[[], None] | None = None, *, unknown: int = 0
+) -> dict[str, TopicId]:
     acknowledged: dict[str, TopicId] = {}
     assignment = CreatableReplicaAssignment(partition_index=0, broker_ids=(BROKER,))
-    timeout_s = _TIMEOUT_S if hurt is None else _SHORT_TIMEOUT_S
+    is_hurt = False
     async with (
         Client(cluster.bootstrap, timeout_s=_TIMEOUT_S) as client,
         PaperBroker(client, cluster.cluster_id, BROKER),
     ):
         for name in names:
             try:
-                created = await client.create_topic(name, assignments=[assignment], timeout_s=timeout_s)
-            except (OutcomeUnknownError, UnavailableError):
-                if hurt is None:
+                created = await client.create_topic(name, assignments=[assignment], timeout_s=_TIMEOUT_S)
+            except (OutcomeUnknownError, UnavailableError) as error:
+                if is_hurt:
+                    break
+                if unknown == 0 or not isinstance(error, OutcomeUnknownError):
                     raise
-                break
+                unknown -= 1
+                continue
             acknowledged[name] = created.topic_id
             if hurt is not None and len(acknowledged) == _HURT_AFTER:
                 hurt()
+                is_hurt = True
     return acknowledged
 
 
