@@ -255,7 +255,8 @@ class Client:
     async def change_voters(
         self, request: VoterRequest, *, cluster_id: str | None = None, timeout_s: float | None = None
     ) -> Offset:
-        """Have the leader add or remove a voter, or raise kraft.version; the offset of the record, -1 without one.
+        """Have the leader add or remove a voter, or raise kraft.version; the offset of the record, -1 where there is
+        none, or where the voters alone tell that it was done.
 
         Asked again, for as long as the timeout allows, where nothing was done: no leader, another change under way, a
         new voter that is not caught up yet. Where the leader does not tell what was done, the voters are looked at.

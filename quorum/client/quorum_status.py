@@ -6,6 +6,7 @@ Decides: whose answer is taken. Must not know: Sessions; a single call is enough
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
@@ -143,7 +144,8 @@ async def describe_until(
     status = await look()
     while not is_enough(status) and loop.time() + _PAUSE_S < patient_until:
         await asyncio.sleep(_PAUSE_S)
-        status = await look()
+        with contextlib.suppress(ClientError):  # whoever answered before has told something
+            status = await look()
     return status
 
 

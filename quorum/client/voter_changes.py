@@ -55,7 +55,7 @@ async def ask_leader(
         except (_NothingDone, UnavailableError, WrongListenerError) as nothing:
             why = str(nothing)
         except OutcomeUnknownError:
-            if not await is_seen_made(addresses, request, deadline):
+            if not await is_seen_made(addresses, request, status.leader_epoch, deadline):
                 raise
             return NOTHING_APPENDED
         await asyncio.sleep(min(_PAUSE_S, max(0.0, deadline - loop.time())))

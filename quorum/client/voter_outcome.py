@@ -19,10 +19,13 @@ _LOOK_S: Final = 2.0
 """How long one look may take."""
 
 
-async def is_seen_made(addresses: Callable[[], Iterable[str]], request: VoterRequest, deadline: float) -> bool:
+async def is_seen_made(
+    addresses: Callable[[], Iterable[str]], request: VoterRequest, asked_in: Epoch, deadline: float
+) -> bool:
     """Whether the voters are seen to be as asked for, and that to be committed, by `deadline` of the loop's clock.
 
-    False at once of what the voters do not show: a dry run, and the raising of kraft.version.
+    `asked_in`: the epoch of the leader that was asked. False at once where a later one goes on without the change, and
+    of what the voters do not show: a dry run, and the raising of kraft.version.
     """
     if not isinstance(request, AddRaftVoterRequest | RemoveRaftVoterRequest) or request.validate_only:
         return False
@@ -30,8 +33,11 @@ async def is_seen_made(addresses: Callable[[], Iterable[str]], request: VoterReq
     watch = _Watch(request)
     while (left_s := deadline - loop.time()) > 0:
         try:
-            if watch.is_committed(await describe_best(addresses(), min(left_s, _LOOK_S))):
+            status = await describe_best(addresses(), min(left_s, _LOOK_S))
+            if watch.is_committed(status):
                 return True
+            if watch.is_lost(status, asked_in):
+                return False
         except ClientError:
             pass  # whoever waits is told of the outcome that is unknown, not of who could not be asked meanwhile
         await asyncio.sleep(min(_PAUSE_S, max(0.0, deadline - loop.time())))
@@ -45,6 +51,12 @@ class _Watch:
         self._key = request.voter
         self._is_to_vote = isinstance(request, AddRaftVoterRequest)
         self._since: tuple[Epoch, Offset] | None = None
+
+    def is_lost(self, status: QuorumStatus, asked_in: Epoch) -> bool:
+        """Whether a later leader has committed in its epoch without it: no log that has it can be elected any more."""
+        votes = any(each.replica == self._key for each in status.voters)
+        has_committed = status.is_from_leader and status.high_watermark >= 0
+        return has_committed and status.leader_epoch > asked_in and votes != self._is_to_vote
 
     def is_committed(self, status: QuorumStatus) -> bool:
         """Whether this and what was told before show it."""

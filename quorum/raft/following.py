@@ -155,7 +155,9 @@ def _on_leader_resigned(core: Core, state: Follower) -> None:
         become_prospective(core)
     else:
         if not core.suspicion.is_active:
-            _leave_it_to_others(core, state, core.patience_ms())
+            core.suspicion.is_active = True
+            state.leaves_it_to_others = state.awaits_end = True
+            state.fetch_deadline_ms = core.now_ms + core.patience_ms()
         retry_fetch(core, state.fetch, core.election_backoff_ms())
 
 
@@ -215,10 +217,11 @@ def _succeed(core: Core, state: Follower, request: EndQuorumEpochRequest) -> Non
 
 
 def _leave_it_to_others(core: Core, state: Follower, wait_ms: int) -> None:
-    """The resigned leader refuses our Fetches, and soon its connections break: that says nothing of the successors."""
-    core.suspicion.is_active = True
-    state.leaves_it_to_others = True
-    state.fetch_deadline_ms = core.now_ms + wait_ms
+    """The resigned leader refuses our Fetches, and soon its connections break: that says nothing of the successors.
+    Told once more, or silent, it would not be waited for any longer."""
+    latest_ms = core.now_ms + core.config.fetch_timeout_ms if state.awaits_end else state.fetch_deadline_ms
+    state.leaves_it_to_others, state.awaits_end = True, False
+    state.fetch_deadline_ms = min(latest_ms, core.now_ms + wait_ms)
 
 
 def on_elapsed_follower(core: Core, state: Follower) -> None:

@@ -13,7 +13,7 @@ from metadata_log.offsets import Epoch
 from metadata_log.voters import Endpoint
 from quorum.errors import Error
 from quorum.raft.core import MAX_EPOCH, Core
-from quorum.raft.messages import NO_LEADER, Response
+from quorum.raft.messages import NO_LEADER, Response, VoteResponse
 from quorum.raft.roles import become_follower, become_unattached
 from quorum.raft.transitions import Role
 
@@ -109,7 +109,7 @@ def learn(core: Core, destination_id: int, response: Response) -> News:
         return News.STALE
     if learn_leader(core, leader_id, epoch, response.leader_endpoints):
         return News.CHANGED
-    return _learn_alive(core, destination_id, leader_id)
+    return _learn_alive(core, destination_id, response)
 
 
 def _tell_of_namesake(core: Core, destination_id: int, response: Response) -> None:
@@ -132,9 +132,10 @@ def _learn_epoch(core: Core, epoch: Epoch) -> News:
     return News.CHANGED
 
 
-def _learn_alive(core: Core, destination_id: int, leader_id: NodeId) -> News:
-    """A leader that itself refuses a pre-vote lives."""
-    if core.role is not Role.PROSPECTIVE or destination_id != leader_id:
+def _learn_alive(core: Core, destination_id: int, response: Response) -> News:
+    """A leader that itself refuses a pre-vote lives. One that grants it has resigned: a Java one names itself on."""
+    is_granted = isinstance(response, VoteResponse) and response.vote_granted
+    if core.role is not Role.PROSPECTIVE or destination_id != response.leader_id or is_granted:
         return News.CURRENT
-    become_follower(core, core.epoch, leader_id, core.leader_endpoints)
+    become_follower(core, core.epoch, response.leader_id, core.leader_endpoints)
     return News.CHANGED

@@ -99,6 +99,8 @@ class Follower(msgspec.Struct, kw_only=True, gc=False):
     is_leader_out_of_reach: bool = False
     leaves_it_to_others: bool = False
     """The leader has resigned: until `fetch_deadline_ms` those may stand whom it names first, or is about to name."""
+    awaits_end: bool = False
+    """It has said so itself, and its EndQuorumEpoch, which names them, is still to come."""
     refused: set[NodeId] = msgspec.field(default_factory=set)
     """Voters whose pre-votes were refused, with no longer a log than here, since the leader served this replica."""
     voter_ask: int | None = None

@@ -17,7 +17,7 @@ from quorum.client import Client
 from quorum.client.quorum_status import QuorumStatus
 from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
 from tests.support.client_nodes import scripted_nodes
-from tests.support.loop import run
+from tests.support.loop import run, until
 from tests.support.scripted_node import ScriptedNode, served
 
 
@@ -83,6 +83,31 @@ def test_those_who_name_each_other_are_asked_once(epoch: int) -> None:
             _knows(nodes[1], 1, epoch)
             status = await _described(addresses[:1])
             assert status.leader_epoch == 3
+
+    run(main())
+
+
+class _Counting(ScriptedNode):
+    """Knows nobody who leads, and counts how often it was asked."""
+
+    asked = 0
+
+    def describe_quorum(self) -> QuorumDescription:
+        """See the port."""
+        self.asked += 1
+        return super().describe_quorum()
+
+
+def test_where_nobody_is_elected_the_last_that_was_told_is_told() -> None:
+    """Though who told it has gone meanwhile."""
+
+    async def main() -> None:
+        node = _Counting()
+        _knows(node, None, 3)
+        async with served(node) as address, Client(address) as client:
+            describing = asyncio.create_task(client.describe_quorum(until=lambda status: status.is_from_leader))
+            await until(lambda: node.asked >= 2, what="another look")
+        assert (await describing).leader_epoch == 3
 
     run(main())
 

@@ -113,6 +113,21 @@ def test_what_a_leader_of_another_epoch_committed_does_not_show_it() -> None:
     run(main())
 
 
+def test_it_is_unknown_at_once_where_a_later_leader_has_committed_without_it() -> None:
+    async def main() -> None:
+        node = _Leader()
+        node.high_watermark = Offset(-1)
+        async with _changing(node, _ADD, timeout_s=60.0) as changing:
+            node.epoch = Epoch(4)
+            await _look_again(node)
+            assert not changing.done(), "a new leader may have it in its log until it has committed"
+            node.high_watermark = Offset(13)
+            with pytest.raises(OutcomeUnknownError, match=_MAY_STAND):
+                await asyncio.wait_for(changing, 30.0)
+
+    run(main())
+
+
 def test_it_stays_unknown_where_the_voters_do_not_show_it_in_time() -> None:
     other_disk = msgspec.structs.replace(_FOUR, directory_id=DirectoryId(bytes([5]) * 16))
 

@@ -16,7 +16,7 @@ import pytest
 from metadata_log.os_files import OsFiles
 from metadata_log.snapshot import checkpoint_ends
 from metadata_log.tools.hashes import hash_logs
-from quorum.cli.demo.cluster import NodeFailedError, wait_until
+from quorum.cli.demo.cluster import wait_until
 from tests.support.kafka.mixed import MixedQuorum
 from tests.support.kafka.tools import KafkaTools, ToolFailedError
 
@@ -118,7 +118,7 @@ def _hand_over(quorum: MixedQuorum, java: int) -> None:
         if status == 0:
             assert quorum.leader() == java
             return
-        assert "was elected" in err
+        assert "was elected" in err or "no new leader is known yet" in err
         assert quorum.let_ours_lead() == 3
     pytest.fail(f"in {_TRIES} tries another one was elected")
 
@@ -168,7 +168,7 @@ def _writes_alone(quorum: MixedQuorum, leader: int, others: list[int]) -> bool:
         before = quorum.log_bytes(leader)
         try:
             wait_until("another record", lambda length=before: quorum.log_bytes(leader) > length, timeout_s=6)
-        except NodeFailedError:
+        except TimeoutError:
             return False
     return True
 

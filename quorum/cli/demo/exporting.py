@@ -17,6 +17,7 @@ from quorum.cli.demo.place import as_written
 from quorum.cli.demo.replica_files import ReplicaFiles
 from quorum.cli.demo.stage import Stage
 from quorum.cli.demo.story import CheckFailedError, check
+from quorum.client.errors import ClientError
 from quorum.client.quorum_status import QuorumStatus
 
 _ATTEMPTS: Final = 10
@@ -59,9 +60,13 @@ def common_end(status: QuorumStatus, node_ids: Iterable[int], marks: Iterable[in
 
 def _settled_at(stage: Stage) -> int | None:
     """Where all logs end, once nothing is on the way to any; a controller's own registration may come late."""
-    cluster, status = stage.cluster, stage.quorum()
-    marks = [stage.quorum(node).high_watermark for node in cluster.controllers.values()]
-    marks += [stage.agent(node).high_watermark for node in cluster.agents.values()]
+    cluster = stage.cluster
+    try:
+        status = stage.quorum()
+        marks = [stage.quorum(node).high_watermark for node in cluster.controllers.values()]
+        marks += [stage.agent(node).high_watermark for node in cluster.agents.values()]
+    except ClientError:
+        return None  # one that does not answer now is asked once more
     end = common_end(status, [node.node_id for node in cluster.nodes], marks)
     if end is None:
         return None

@@ -159,7 +159,9 @@ class KafkaTools:
 
     def _replace(self) -> str:
         """Another JVM, as a tool that waits for ever cannot be told to stop; and what the threads of this one do."""
-        asked = subprocess.run(["jstack", str(self._process.pid)], capture_output=True, text=True, check=False)
+        asked = subprocess.run(
+            ["timeout", "30", "jstack", str(self._process.pid)], capture_output=True, text=True, check=False
+        )
         self.close()
         self._process = self._start()
         return asked.stdout + asked.stderr
