@@ -43,16 +43,22 @@ def _status(ours: Cluster, tools: KafkaTools) -> dict[str, str]:
 
 
 def test_the_quorum_is_described(ours: Cluster, kafka_tools: KafkaTools) -> None:
-    """A new leader tells no high watermark until it has committed in its epoch."""
-    wait_until("a high watermark", lambda: int(_status(ours, kafka_tools)["HighWatermark"]) > 0, timeout_s=60)
-    status = _status(ours, kafka_tools)
+    """Nodes that start together may elect several leaders in turn, and a new one tells no high watermark until it has
+    committed in its epoch."""
+
+    def told() -> tuple[dict[str, str], list[list[str]]] | None:
+        status = _status(ours, kafka_tools)
+        rows = [line.split() for line in _describe(ours, kafka_tools, "--replication").splitlines() if line][1:]
+        leads = [int(row[0]) for row in rows if row[-1] == "Leader"]
+        return (status, rows) if int(status["HighWatermark"]) > 0 and leads == [int(status["LeaderId"])] else None
+
+    status, rows = wait_until("both to be told by one leader", told, timeout_s=60)
     assert status["ClusterId"].strip() == ours.cluster_id
     leader_id = int(status["LeaderId"])
     assert leader_id in ours.controllers
     for node_id, node in ours.controllers.items():
         assert f'"id": {node_id}' in status["CurrentVoters"]
         assert f"CONTROLLER://127.0.0.1:{node.ports['CONTROLLER']}" in status["CurrentVoters"]
-    rows = [line.split() for line in _describe(ours, kafka_tools, "--replication").splitlines() if line][1:]
     assert {(int(row[0]), row[-1]) for row in rows} == {
         (node_id, "Leader" if node_id == leader_id else "Follower") for node_id in ours.controllers
     }

@@ -23,10 +23,12 @@ class Interrupted(BaseException):
 
 
 class _Shield:
-    """How deep the main thread is in code that must not be interrupted, and which signal came meanwhile."""
+    """How deep the main thread is in code that must not be interrupted, and which signal came meanwhile; and what has
+    been raised."""
 
     depth = 0
     pending: int | None = None
+    raised: Interrupted | None = None
 
 
 @contextlib.contextmanager
@@ -34,7 +36,8 @@ def interrupts() -> Iterator[None]:
     """Within the block the first such signal raises `Interrupted` in the main thread.
 
     From then on they are ignored, also after the block: this process is about to end, and does so in good order. What
-    is ignored already stays so: SIGHUP under nohup, SIGINT of a shell's background job.
+    is ignored already stays so: SIGHUP under nohup, SIGINT of a shell's background job. What is interrupted may fail at
+    it in its own way, as a lock does that was being waited for: that is an interrupt all the same.
     """
 
     def on_signal(number: int, _: FrameType | None) -> None:
@@ -44,12 +47,15 @@ def interrupts() -> Iterator[None]:
         _raise(number)
 
     heard = [number for number in _ASKED_TO_STOP if signal.getsignal(number) is not signal.SIG_IGN]
+    _Shield.raised = None
     before = {number: signal.signal(number, on_signal) for number in heard}
     try:
         yield
     except Interrupted:
         raise
-    except BaseException:
+    except BaseException as error:
+        if _Shield.raised is not None:
+            raise _Shield.raised from error
         _restore(before)
         raise
     _restore(before)
@@ -83,4 +89,5 @@ def _raise(number: int) -> None:
     _Shield.pending = None
     for each in _ASKED_TO_STOP:
         signal.signal(each, signal.SIG_IGN)
-    raise Interrupted(number)
+    _Shield.raised = Interrupted(number)
+    raise _Shield.raised

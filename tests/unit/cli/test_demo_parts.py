@@ -82,6 +82,21 @@ def _signalled_twice() -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
 
+def _fail_when_interrupted() -> None:
+    with interrupts():
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        except Interrupted:
+            raise RuntimeError("cannot release un-acquired lock") from None
+
+
+@pytest.mark.usefixtures("own_handlers")
+def test_what_fails_in_its_own_way_when_it_is_interrupted_is_interrupted() -> None:
+    """As a Condition that is waited for: it cannot release a lock that it has not got back."""
+    with pytest.raises(Interrupted, match="SIGTERM"):
+        _fail_when_interrupted()
+
+
 @pytest.mark.usefixtures("own_handlers")
 def test_a_signal_interrupts_once() -> None:
     with pytest.raises(Interrupted) as interrupted:
