@@ -50,6 +50,11 @@ class RaftConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     max_observers: int = 10_000
     """Observers that the leader keeps progress of; those not heard of for five minutes make room."""
 
+    @property
+    def longest_wait_ms(self) -> int:
+        """How long a Fetch may be parked: an idle leader's answer has to come before its request is given up."""
+        return min(self.fetch_max_wait_ms, self.request_timeout_ms // 2)
+
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             least = 0 if name in ("high_watermark_wait_ms", "spare_fetch_wait_ms") else 1

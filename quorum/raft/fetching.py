@@ -54,7 +54,7 @@ def _fetch_request(core: Core) -> FetchRequest:
         fetch_offset=end.offset,
         last_fetched_epoch=end.epoch,
         max_bytes=core.config.fetch_max_bytes,
-        max_wait_ms=0 if core.suspicion.is_active else core.config.fetch_max_wait_ms,
+        max_wait_ms=0 if core.suspicion.is_active else core.config.longest_wait_ms,
         high_watermark=log.high_watermark,
     )
 

@@ -140,6 +140,11 @@ def test_wrong_configuration_is_named(values: dict[str, int], what: str) -> None
         RaftConfig(**values)
 
 
+@pytest.mark.parametrize(("request_timeout_ms", "longest_ms"), [(100, 50), (400, 200), (1000, 500), (2000, 500)])
+def test_a_fetch_is_answered_before_its_request_is_given_up(request_timeout_ms: int, longest_ms: int) -> None:
+    assert RaftConfig(request_timeout_ms=request_timeout_ms).longest_wait_ms == longest_ms
+
+
 @st.composite
 def _trimmed(draw: st.DrawFn) -> tuple[LogState, LogState]:
     """A log of up to five epochs, and the same trimmed to the end of a snapshot."""
