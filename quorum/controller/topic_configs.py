@@ -7,6 +7,7 @@ Table: the topic configs of Kafka 4.3.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
@@ -36,13 +37,13 @@ def _ratio(value: str) -> bool:
     return number is not None and (math.isnan(number) or 0 <= number <= 1)
 
 
+_PAIR: Final = re.compile("[0-9]+:[0-9]+")
+
+
 def _throttled_replicas(value: str) -> bool:
     """Nothing, `*`, or `partition:broker` pairs; what stands between two commas may also be nothing."""
     parts = [part for part in parts_of(value) if part]
-    if parts == ["*"]:
-        return True
-    pairs = [part.split(":") for part in parts]
-    return all(len(pair) == 2 and all(part.isascii() and part.isdecimal() for part in pair) for pair in pairs)
+    return parts == ["*"] or all(map(_PAIR.fullmatch, parts))
 
 
 _CHECKS: Final[dict[str, Check]] = {
