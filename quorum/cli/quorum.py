@@ -262,7 +262,7 @@ def _known(value: int) -> int | None:
 
 
 def _lag(found: QuorumStatus, each: ReplicaStatus) -> int | None:
-    end = max((voter.log_end_offset for voter in found.voters if voter.replica.node_id == found.leader_id), default=-1)
+    end = -1 if found.leader is None else found.leader.log_end_offset
     return None if end < 0 or each.log_end_offset < 0 else max(0, end - each.log_end_offset)
 
 

@@ -77,6 +77,11 @@ class QuorumStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.answered_by == self.leader_id
 
     @property
+    def leader(self) -> ReplicaStatus | None:
+        """The leader among the voters; None where none is known, or it votes no more."""
+        return next((each for each in self.voters if each.replica.node_id == self.leader_id), None)
+
+    @property
     def leader_address(self) -> str | None:
         """Where to ask the leader: there where it has answered, else where it is said to listen; None where that is not
         known. What is said may be a CONTROLLER listener: static voters (kraft.version 0) have no names for theirs."""

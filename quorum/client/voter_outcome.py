@@ -54,18 +54,18 @@ class _Watch:
 
     def is_lost(self, status: QuorumStatus, asked_in: Epoch) -> bool:
         """Whether a later leader has committed in its epoch without it: no log that has it can be elected any more."""
-        votes = any(each.replica == self._key for each in status.voters)
         has_committed = status.is_from_leader and status.high_watermark >= 0
-        return has_committed and status.leader_epoch > asked_in and votes != self._is_to_vote
+        return has_committed and status.leader_epoch > asked_in and not self._is_shown_by(status)
 
     def is_committed(self, status: QuorumStatus) -> bool:
         """Whether this and what was told before show it."""
-        votes = any(each.replica == self._key for each in status.voters)
-        ends = (each.log_end_offset for each in status.voters if each.replica.node_id == status.leader_id)
-        end = next(ends, -1)
-        if not status.is_from_leader or votes != self._is_to_vote or end < 0:
+        leader = status.leader
+        if not status.is_from_leader or not self._is_shown_by(status) or leader is None or leader.log_end_offset < 0:
             self._since = None
             return False
         if self._since is None or self._since[0] != status.leader_epoch:
-            self._since = status.leader_epoch, Offset(end)
+            self._since = status.leader_epoch, leader.log_end_offset
         return status.high_watermark >= self._since[1]
+
+    def _is_shown_by(self, status: QuorumStatus) -> bool:
+        return any(each.replica == self._key for each in status.voters) == self._is_to_vote

@@ -49,9 +49,8 @@ def live_voters(status: QuorumStatus) -> tuple[int, ...]:
 
 def _leaders_clock_ms(status: QuorumStatus) -> int:
     """When it answered; of a leader that votes no more only the newest Fetch is known."""
-    leader = next((voter for voter in status.voters if voter.replica.node_id == status.leader_id), None)
-    if leader is not None:
-        return leader.last_fetch_timestamp_ms
+    if status.leader is not None:
+        return status.leader.last_fetch_timestamp_ms
     return max((each.last_fetch_timestamp_ms for each in (*status.voters, *status.observers)), default=-1)
 
 

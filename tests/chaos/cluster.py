@@ -20,6 +20,7 @@ from quorum.node.config import INTER_CONTROLLER
 from quorum.node.system_ports import SystemEntropy
 from tests.chaos.disks import LoopDisk, SmallDisk
 from tests.chaos.hosts import Hosts, address_of
+from tests.support.log_bytes import log_bytes
 
 CONTROLLERS: Final = (1, 2, 3)
 CLIENTS: Final = (8, 9)
@@ -203,11 +204,7 @@ class HostedCluster:
         """Wait until all logs are of one length."""
 
         def are_level() -> bool:
-            sizes = {
-                sum(segment.stat().st_size for segment in node.metadata_dir.glob("*.log"))
-                for node in self.controllers.values()
-            }
-            return len(sizes) == 1
+            return len({log_bytes(node.metadata_dir) for node in self.controllers.values()}) == 1
 
         wait_until("all logs to be of one length", are_level, timeout_s=_START_S, every_s=0.2)
 

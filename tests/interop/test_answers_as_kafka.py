@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from quorum.cli.demo.cluster import LOOPBACK, Node, wait_until
+from quorum.cli.demo.cluster import LOOPBACK, wait_until
 from quorum.server.kafka.offered import OFFERED
 from tests.support.differential.asks import Ask, TopicRef, seconds
 from tests.support.differential.duel import Duel
@@ -21,6 +21,7 @@ from tests.support.fresh_seed import fresh_seed
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.on_ours import KafkaOnOurs
 from tests.support.kafka.tools import KafkaTools
+from tests.support.log_bytes import log_bytes
 from tests.support.log_history import read_history
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(400)]
@@ -84,10 +85,6 @@ def test_a_topic_that_is_named_in_several_ways_at_once(ours: KafkaOnOurs, kafkas
     assert not duel.found, "\n".join(map(str, duel.found))
 
 
-def _log_bytes(node: Node) -> int:
-    return sum(log.stat().st_size for log in node.metadata_dir.glob("*.log"))
-
-
 def test_the_same_answers_and_the_same_image(ours: KafkaOnOurs, kafkas: KafkaCluster) -> None:
     seed = fresh_seed("ADMIN_SEED")
     leader, rival = ours.leader(), kafkas.leader()
@@ -97,7 +94,8 @@ def test_the_same_answers_and_the_same_image(ours: KafkaOnOurs, kafkas: KafkaClu
 
     # Brokers change nothing more of their own accord; ended, neither log grows while it is read. A leader's disk may be
     # the last to have what was committed.
-    wait_until("the leader's file", lambda: _log_bytes(leader) >= max(map(_log_bytes, ours.ours.controllers.values())))
+    all_of_ours = [node.metadata_dir for node in ours.ours.controllers.values()]
+    wait_until("the leader's file", lambda: log_bytes(leader.metadata_dir) >= max(map(log_bytes, all_of_ours)))
     ours.ours.kill_all()
     rival.kill()
     mine, theirs = (

@@ -19,6 +19,7 @@ from metadata_log.quorum_state import parse_quorum_state
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
 from quorum.node.config import INTER_CONTROLLER
+from tests.support.log_bytes import log_bytes
 from tests.support.write_load import Ledger, WriteLoad
 
 LEADER_KILLS: Final = 20
@@ -165,8 +166,7 @@ def _pause_leader(run: KillRun, load: WriteLoad, dice: random.Random) -> None:
 
 
 def _are_level(cluster: Cluster) -> bool:
-    sizes = {sum(segment.stat().st_size for segment in node.metadata_dir.glob("*.log")) for node in cluster.nodes}
-    return len(sizes) == 1
+    return len({log_bytes(node.metadata_dir) for node in cluster.nodes}) == 1
 
 
 _FAULTS: Final = {

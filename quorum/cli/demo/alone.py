@@ -82,12 +82,12 @@ def _quiet_leader(stage: Stage) -> Node | None:
 
 def _is_quiet(status: QuorumStatus) -> bool:
     """Whether everything in the leader's log is committed."""
-    ends = [voter.log_end_offset for voter in status.voters if voter.replica.node_id == status.leader_id]
-    return status.is_from_leader and ends == [status.high_watermark]
+    leader = status.leader
+    return status.is_from_leader and leader is not None and leader.log_end_offset == status.high_watermark
 
 
 def _alone_from(stage: Stage, leader: Node, followers: Iterable[Node]) -> int | None:
-    longest_ms = load_config(leader.config_file).raft.fetch_max_wait_ms
+    longest_ms = load_config(leader.config_file).raft.longest_wait_ms
     return alone_from(lambda: stage.quorum(leader), [node.node_id for node in followers], longest_ms)
 
 

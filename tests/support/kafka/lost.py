@@ -18,6 +18,7 @@ from quorum.recovery.places import find_place
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.recovery import Contents, read_contents, write_contents
 from tests.support.kafka.tools import KafkaTools, ToolFailedError
+from tests.support.log_bytes import log_bytes
 
 UNSEEN = "unseen"
 """The topic that the survivor of `behind` has not heard of: committed by the other two, and on the brokers."""
@@ -130,15 +131,11 @@ class _Held:
                 node.process.send_signal(signal.SIGCONT)
 
 
-def _log_size(node: KafkaNode) -> int:
-    return sum(file.stat().st_size for file in node.metadata_dir.glob("*.log"))
-
-
 def _let_pass(leader: KafkaNode) -> None:
     """Let the leader write twice: what follows goes into no Fetch that held followers still had open."""
     for _ in range(2):
-        size = _log_size(leader)
-        wait_until("the leader to write", lambda size=size: _log_size(leader) > size, timeout_s=30)  # type: ignore[misc]
+        size = log_bytes(leader.metadata_dir)
+        wait_until("the leader to write", lambda size=size: log_bytes(leader.metadata_dir) > size, timeout_s=30)  # type: ignore[misc]
 
 
 def _ask_until_written(cluster: KafkaCluster, topic: str, nodes: Iterable[KafkaNode]) -> None:

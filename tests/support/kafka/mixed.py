@@ -14,6 +14,7 @@ from quorum.cli.demo.cluster import LOOPBACK, Node, NodeFailedError, free_ports,
 from quorum.client.quorum_status import describe_at
 from tests.support.kafka.cluster import CLUSTER_ID, KafkaCluster, KafkaNode, directory_id
 from tests.support.kafka.tools import KafkaTools, ToolFailedError
+from tests.support.log_bytes import log_bytes
 from tests.support.voter_processes import kraft
 
 _NOT_REPLAYED: Final = "Direct-to-controller communication is not supported"
@@ -179,7 +180,7 @@ class MixedQuorum:
 
     def log_bytes(self, node_id: int) -> int:
         """How long its log is."""
-        return sum(file.stat().st_size for file in (self.log_dir(node_id) / "__cluster_metadata-0").glob("*.log"))
+        return log_bytes(self.node(node_id).metadata_dir)
 
     def kraft(self, *words: str) -> tuple[int, str, str]:
         """`kraft words` asked of our controllers that run."""

@@ -24,6 +24,7 @@ from quorum.recovery.homes import Home, take_home
 from quorum.recovery.places import find_place
 from quorum.recovery.survey import survey
 from quorum.recovery.voters import parse_named_voter, propose_voters
+from tests.support.log_bytes import log_bytes
 from tests.support.misuses import NO_WAIT, Bench, flipped, last_segment, metadata
 from tests.support.repairs import load, repair, request
 
@@ -122,7 +123,7 @@ def test_many_files_of_a_kind_are_one_line_and_json_has_them_all(
     words = ["from-broker", "--broker-dir", bench.node("failovers", 11), "--dir", bench.root / "new", "--node-id", 1]
     words += ["--endpoint", "CONTROLLER://127.0.0.1:29101", "--missing", "rest", *NO_WAIT]
     said = recover(capsys, *words)
-    size = sum(path.stat().st_size for path in metadata(bench.node("failovers", 11)).glob("*.log"))
+    size = log_bytes(metadata(bench.node("failovers", 11)))
     assert re.search(rf"^  write  4 segments, 98 … 326 \({size // 1000}\.\d kB\)$", said, re.MULTILINE)
     assert ".log" not in said
     assert "  write  __cluster_metadata-0/00000000000000000310-0000000009.checkpoint\n" in said
