@@ -9,40 +9,11 @@ import pytest
 
 from metadata_log.tools.check import check_paths
 from metadata_log.tools.findings import KINDS, Finding
+from tests.support.all_damage import ALL_DAMAGE
 from tests.support.damage import Damage, Planted, append, copy_cluster
-from tests.support.damage_access import ACCESS_DAMAGE, SOUND_RECORDS
-from tests.support.damage_beside import BESIDE_DAMAGE
-from tests.support.damage_checkpoint import CHECKPOINT_DAMAGE
-from tests.support.damage_control import CONTROL_DAMAGE
-from tests.support.damage_files import FILE_DAMAGE
-from tests.support.damage_log import LOG_DAMAGE
-from tests.support.damage_partitions import PARTITION_DAMAGE
-from tests.support.damage_quorum import QUORUM_DAMAGE
-from tests.support.damage_reach import REACH_DAMAGE
-from tests.support.damage_records import LEADER, RECORD_DAMAGE
-from tests.support.damage_small_files import SMALL_FILE_DAMAGE
-from tests.support.damage_times import TIME_DAMAGE
-from tests.support.damage_topics import TOPIC_DAMAGE
-from tests.support.damage_values import VALUE_DAMAGE, level_too_low
-from tests.support.damage_voters import VOTER_DAMAGE
-
-ALL_DAMAGE = [
-    *LOG_DAMAGE,
-    *RECORD_DAMAGE,
-    *FILE_DAMAGE,
-    *CHECKPOINT_DAMAGE,
-    *CONTROL_DAMAGE,
-    *REACH_DAMAGE,
-    *BESIDE_DAMAGE,
-    *SMALL_FILE_DAMAGE,
-    *TIME_DAMAGE,
-    *TOPIC_DAMAGE,
-    *VALUE_DAMAGE,
-    *PARTITION_DAMAGE,
-    *VOTER_DAMAGE,
-    *QUORUM_DAMAGE,
-    *ACCESS_DAMAGE,
-]
+from tests.support.damage_access import SOUND_RECORDS
+from tests.support.damage_records import LEADER
+from tests.support.damage_values import level_too_low
 
 
 def _is(found: Finding, planted: Planted) -> bool:
