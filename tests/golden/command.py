@@ -15,7 +15,7 @@ import os
 import re
 import socket
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -26,30 +26,41 @@ PLACE: Final = "/golden"
 """Written in place of the working directory's path."""
 _ENVIRONMENT: Final = {"COLUMNS": "100", "LINES": "40", "HOME": f"{PLACE}/home", "LOGNAME": "golden", "PATH": ""}
 """All that a command finds in its environment. `COLUMNS` sets the width of help, which no terminal changes then."""
+BUG: Final = "bug: "
+"""The beginning of a text whose command ended with a traceback."""
 
 
-def run_command(arguments: Sequence[str], directory: Path, words: Mapping[str, str] | None = None) -> str:
+def _text(output: bytes) -> str:
+    return output.decode("utf-8", "backslashreplace")
+
+
+def run_command(
+    arguments: Sequence[str],
+    directory: Path,
+    words: Mapping[str, str] | None = None,
+    rendered: Callable[[bytes], str] = _text,
+) -> str:
     """Return the status and the output of `kraft ARGUMENTS` with `directory` as its working directory.
 
     Arguments name paths below `directory` by relative paths, so that no table's width depends on its place. Absolute
     paths in the output start with `PLACE`. `words`: regular expressions of other texts to replace, with the word that
-    replaces each.
+    replaces each. `rendered`: makes text of standard output. A bug, which `kraft` would end with a traceback, takes the
+    place of the status.
     """
     place = directory.resolve()
     out, err = io.BytesIO(), io.BytesIO()
     with _fixed_machine(place, ["kraft", *arguments]), _streams(out, err):
-        status = run(arguments)
+        try:
+            ended = f"exit status {run(arguments)}"
+        except Exception as error:  # noqa: BLE001  (any bug is an output, too)
+            ended = f"{BUG}{type(error).__name__}: {error}"
         sys.stdout.flush()
         sys.stderr.flush()
-    text = f"exit status {status}\n--- standard output\n{_text(out)}--- standard error\n{_text(err)}"
+    text = f"{ended}\n--- standard output\n{rendered(out.getvalue())}--- standard error\n{_text(err.getvalue())}"
     text = text.replace(str(place), PLACE)
     for found, word in (words or {}).items():
         text = re.sub(found, word, text)
     return text
-
-
-def _text(stream: io.BytesIO) -> str:
-    return stream.getvalue().decode("utf-8", "backslashreplace")
 
 
 @contextlib.contextmanager

@@ -1,0 +1,91 @@
+"""A golden's case: one command line, named, and the scene that several cases share.
+
+Decides: which cases `make test` compares. Must not know: any one case.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+_SHARE: Final = 10
+"""One lot of so many is compared by `make test`, all by `make campaign`."""
+DAMAGE_NAMES: Final = "damage/"
+"""The beginning of the names of the cases of planted damage; `damage/`, the damage, and after a dot what is asked."""
+RANDOM_PORT: Final = 29901
+"""The port of a controller that a command makes, which gives it a random directory id."""
+_UNSTEADY: Final = {
+    rf"(?<=127\.0\.0\.1:{RANDOM_PORT}:)[A-Za-z0-9_-]{{22}}": "a-random-directory-id-",
+    r"(?m)^(?:WARNING: |  )/\S+ belongs to user .*\n": "",
+    r'(?:, )?"/[^"\s]+ belongs to user [^"]*"': "",
+}
+"""Texts that differ between two runs of `from-broker`, by what stands for them: the new directory's id, and a sentence
+on its owner, who is the user that runs it."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One command line. `command` names its archive, `name` the text in it.
+
+    A word may have a place for what a scene finds out, `{offset}` say.
+    """
+
+    command: str
+    name: str
+    words: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """Its name among all cases."""
+        return f"{self.command}/{self.name}"
+
+    @property
+    def is_shared(self) -> bool:
+        """True if `make test` compares it: a fixed share, by the hash of its name.
+
+        The cases of one damage are drawn together, so that no damage is planted for one of its commands alone.
+        """
+        lot = self.name.partition(".")[0] if self.name.startswith(DAMAGE_NAMES) else self.key
+        return zlib.crc32(lot.encode()) % _SHARE == 0
+
+    def words_for(self, values: Mapping[str, str]) -> list[str]:
+        """Return its words with the scene's values in them."""
+        return [word.format(**values) if "{" in word else word for word in self.words]
+
+    @property
+    def unsteady(self) -> Mapping[str, str]:
+        """Texts in its output that differ between two runs, as regular expressions, by what stands for them."""
+        return _UNSTEADY if "from-broker" in self.command else {}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Directories that several cases look at.
+
+    `prepare` is given all clusters, to be read alone, and an empty directory. It returns the working directory of the
+    commands, and the values for the places in their words.
+    """
+
+    name: str
+    cases: Sequence[Case]
+    prepare: Callable[[Path, Path], tuple[Path, Mapping[str, str]]]
+
+    @property
+    def share(self) -> Scene:
+        """The same with those cases alone that `make test` compares."""
+        return replace(self, cases=[case for case in self.cases if case.is_shared])
+
+
+def in_clusters(clusters: Path, place: Path) -> tuple[Path, Mapping[str, str]]:
+    """Prepare nothing: the commands look at the clusters as they are."""
+    return clusters, {}
+
+
+def in_forms(command: str, name: str, words: Sequence[str], *forms: str) -> Iterator[Case]:
+    """Yield the case as text, and in each of these forms; in JSON if none is given."""
+    yield Case(command, f"{name}.text", tuple(words))
+    for form in forms or ("json",):
+        yield Case(command, f"{name}.{form}", (*words, "-o", form))
