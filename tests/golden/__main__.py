@@ -15,6 +15,8 @@ from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
+from tests.golden.applied_cases import ARCHIVE as APPLIED
+from tests.golden.applied_cases import applied_texts
 from tests.golden.archive import difference, read_archive, write_archive
 from tests.golden.cases import Scene
 from tests.golden.command import BUG
@@ -88,7 +90,7 @@ def _write(found: dict[str, dict[str, str]]) -> int:
 def main() -> int:
     """Carry out this module's command line."""
     arguments = _parser().parse_args()
-    known = {case.command for case in all_cases()}
+    known = {APPLIED, *(case.command for case in all_cases())}
     commands = set(arguments.only or known)
     if commands - known:
         print(f"no such archive: {', '.join(sorted(commands - known))}; there are {', '.join(sorted(known))}")
@@ -96,6 +98,8 @@ def main() -> int:
     found: dict[str, dict[str, str]] = {command: {} for command in sorted(commands)}
     for command, name, text in _texts(_scenes(commands), arguments.workers):
         found[command][name] = text
+    if APPLIED in commands:
+        found[APPLIED] = applied_texts()
     return _write(found) if arguments.write else _compare(found)
 
 
