@@ -23,6 +23,7 @@ import msgspec
 from rich.console import Console
 
 from benchmarks.etcd import EtcdSide
+from benchmarks.exclusive import run_alone
 from benchmarks.kafka import KafkaSide
 from benchmarks.load import Plan
 from benchmarks.loadgen.build import ROOT, CannotBuildError, build
@@ -148,4 +149,4 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # through `finally`: no server is left
-    sys.exit(main())
+    sys.exit(run_alone("make bench", main))
