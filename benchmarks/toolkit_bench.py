@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -25,10 +24,11 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-import msgspec
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.exclusive import run_alone
+from benchmarks.processes import Cost, timed
 from benchmarks.toolkit_logs import LOG, no_op_log, topic_checkpoint, topic_log
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
 from metadata_log.tools.history import open_history
@@ -40,16 +40,8 @@ _SMALL_ROUNDS: Final = 3
 """A short log is measured so many times as often as a long one."""
 _CHECKPOINT_RECORDS: Final = 843_000
 _REPLAYED_TOPICS: Final = 100_000
-_COMPILED: Final = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 Row = dict[str, object]
-
-
-class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one run of a process: seconds from start to end, and of processors."""
-
-    wall_s: float
-    cpu_s: float
 
 
 def _kraft(*words: str | Path) -> list[str]:
@@ -65,19 +57,6 @@ def _java(main: str, heap: str, *words: str | Path) -> list[str]:
 
 def _kafkas_dump(log: Path) -> list[str]:
     return _java("org.apache.kafka.tools.DumpLogSegments", "256m", "--cluster-metadata-decoder", "--files", log)
-
-
-def timed(words: Sequence[str]) -> Cost:
-    """What a process costs whose output is read by another."""
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_COMPILED) as process:
-        reader = subprocess.Popen(["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL)
-        status = process.wait()
-    after, took = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - began
-    reader.wait()
-    if status != 0:
-        raise RuntimeError(f"{words[0]} ended with {status}")
-    return Cost(wall_s=took, cpu_s=after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
 
 
 def _medians(runs: Sequence[Cost]) -> Cost:
@@ -240,4 +219,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_alone("make bench-toolkit", main))
