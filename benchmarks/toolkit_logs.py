@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from metadata_log.batch import build_batch, build_control_batch
+from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
 from metadata_log.ids import DirectoryId, NodeId, TopicId, Uuid
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.os_files import OsFiles
@@ -34,12 +35,35 @@ _BROKERS: Final = (NodeId(11), NodeId(12), NodeId(13))
 _DIRECTORIES: Final = tuple(DirectoryId(bytes((0x40 + node,)) * 16) for node in _BROKERS)
 _LEVEL: Final = 30
 _PARTITIONS: Final = 2
+_META_PROPERTIES: Final = (
+    "version=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\nnode.id=1\ndirectory.id=jJgiz5mLShuDNj-Ps3namg\n"
+)
+_BESIDE: Final = {
+    "quorum-state": '{"clusterId":"","leaderId":1,"leaderEpoch":1,"votedId":-1,"appliedOffset":0,'
+    '"currentVoters":[{"voterId":1}],"data_version":0}',
+    "leader-epoch-checkpoint": "0\n1\n1 0\n",
+    "partition.metadata": "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n",
+}
+"""The sidecar files of such a log, as its leader writes them."""
 
 
 def topic_log(path: Path, records: int, per_batch: int = 100) -> None:
     """A log of topics of one partition, two records each, after the brokers that they are on."""
     draw = random.Random(records)
     _write_log(path, records, per_batch, lambda at: _topic(f"topic-{at}", draw, partitions=1), _brokers())
+
+
+def node_directory(path: Path, records: int) -> Path:
+    """Make `path` the log directory of a stopped lone voter, whose log holds so many records of topics."""
+    metadata = path / METADATA_DIRECTORY
+    metadata.mkdir(parents=True)
+    draw = random.Random(records)
+    first = [encode_record(FeatureLevelRecord(name="metadata.version", feature_level=_LEVEL), 0), *_brokers(2)]
+    _write_log(metadata / LOG, records, 100, lambda at: _topic(f"topic-{at}", draw, partitions=1), first)
+    (path / META_PROPERTIES_FILE).write_text(_META_PROPERTIES, "utf-8")
+    for name, text in _BESIDE.items():
+        (metadata / name).write_text(text, "utf-8")
+    return path
 
 
 def no_op_log(path: Path, records: int) -> None:
@@ -68,13 +92,13 @@ def _values(records: int) -> Iterator[bytes]:
         yield from _topic(f"topic-{number}", draw, partitions=_PARTITIONS)
 
 
-def _brokers() -> list[bytes]:
+def _brokers(first_offset: int = 1) -> list[bytes]:
     records = [
         RegisterBrokerRecord(
             broker_id=node, broker_epoch=offset, incarnation_id=Uuid(bytes((node,)) * 16), end_points=(), features=(),
             rack=None, fenced=False, log_dirs=(directory,),
         )
-        for offset, (node, directory) in enumerate(zip(_BROKERS, _DIRECTORIES, strict=True), 1)
+        for offset, (node, directory) in enumerate(zip(_BROKERS, _DIRECTORIES, strict=True), first_offset)
     ]  # fmt: skip
     return [encode_record(record, 3) for record in records]
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.toolkit_logs import LOG, no_op_log, topic_log
+from benchmarks.toolkit_logs import LOG, no_op_log, node_directory, topic_log
 from metadata_log.tools.verify import verify_file
 from metadata_log.tools.verify_depth import Depth
+from quorum.cli.main import run
 
 
 @pytest.mark.parametrize("make", [topic_log, no_op_log])
@@ -17,3 +18,8 @@ def test_nothing_is_found_in_them(make: Callable[[Path, int], None], tmp_path: P
     make(tmp_path / LOG, 300)
     report = verify_file(tmp_path / LOG, depth=Depth.REPLAY)
     assert (list(report.findings), report.records >= 300) == ([], True)
+
+
+def test_check_finds_nothing_in_a_made_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", str(node_directory(tmp_path / "node", 300))]) == 0
+    assert "Nothing is wrong with 1 node; all before offset 301 is committed." in capsys.readouterr().out
