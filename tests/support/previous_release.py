@@ -23,17 +23,17 @@ WHEEL: Final = DIRECTORY / "kraft_quorum-0.1.0-py3-none-any.whl"
 CONSTRAINTS: Final = DIRECTORY / "constraints.txt"
 
 
-def previous_python() -> Path:
+def previous_python(instance: str = "") -> Path:
     """Return the interpreter that imports the previous release, and nothing of this checkout.
 
-    The first call creates the environment in the cache directory. Call the interpreter with `-P`, or in another
-    working directory: `-m` would import the checkout's packages.
+    The first call creates the environment in the cache directory, one for each `instance`. Call the interpreter with
+    `-P`, or in another working directory: `-m` would import the checkout's packages.
 
     Raises:
         subprocess.CalledProcessError: the environment could not be created, or its packages not installed.
     """
     digest = hashlib.sha256(WHEEL.read_bytes() + CONSTRAINTS.read_bytes()).hexdigest()[:12]
-    name = f"previous-release-{digest}-{sys.version_info.major}.{sys.version_info.minor}"
+    name = f"previous-release{instance}-{digest}-{sys.version_info.major}.{sys.version_info.minor}"
     return made_once(cache_directory() / name, _install) / "bin" / "python"
 
 
