@@ -44,14 +44,15 @@ def addresses(side: Side) -> str:
     return ",".join(side.address(member) for member in side.members)
 
 
-def write(side: Side, loadgen: Path, *words: str) -> dict[str, float]:
-    """One load on the leader.
+def write(side: Side, loadgen: Path, *words: str, timeout_s: float | None = None) -> dict[str, float]:
+    """Put the leader under one load, and return what the load generator measured.
 
     Raises:
         LoadError: a request was refused, or nothing was acknowledged.
+        subprocess.TimeoutExpired: the load took longer than `timeout_s`.
     """
     command = [str(loadgen), "-target", side.kind, "-address", side.address(side.leader()), *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout_s)
     if done.returncode != 0:
         raise LoadError(f"{side.title}: {' '.join(command[1:])}: {done.stderr.strip()}")
     found: dict[str, float] = json.loads(done.stdout)

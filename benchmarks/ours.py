@@ -53,7 +53,7 @@ class KraftSide:
     def start(self, properties: Mapping[str, str] | None = None) -> None:
         """See `Side`."""
         shutil.rmtree(self._root, ignore_errors=True)
-        self._cluster = Cluster(self._root, agents=(), properties=properties)
+        self._cluster = self._new_cluster(properties)
         self._cluster.format()
         self._cluster.start()
         self.leader()
@@ -62,11 +62,15 @@ class KraftSide:
 
     def stop(self) -> None:
         """See `Side`."""
-        if self._broker is not None:
-            self._broker.stop()
+        self.stop_broker()
         if self._cluster is not None:
             self._cluster.kill_all()
         shutil.rmtree(self._root, ignore_errors=True)
+
+    def stop_broker(self) -> None:
+        """End the broker's heartbeats; it stays unfenced until a controller has waited for them."""
+        if self._broker is not None:
+            self._broker.stop()
 
     def address(self, member: str) -> str:
         """See `Side`."""
@@ -113,6 +117,9 @@ class KraftSide:
     def syncs(self, member: str) -> int:
         """See `Side`."""
         return int(samples(page(self._node(member).http_address, "/metrics"))["kraft_log_sync_seconds_count"])
+
+    def _new_cluster(self, properties: Mapping[str, str] | None) -> Cluster:
+        return Cluster(self._root, agents=(), properties=properties)
 
     def _process(self, member: str) -> subprocess.Popen[bytes]:
         process = self._node(member).process

@@ -38,14 +38,26 @@ def cold_start(side: Side, loadgen: Path, topics: int, properties: Mapping[str, 
     fill(side, loadgen, max(topics, _FEW))
     for member in side.members:
         side.signal(member, signal.SIGKILL)
-    command = [str(loadgen), "-first", "-target", side.kind, "-address", addresses(side)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as probe:
-        began_ns = time.time_ns()
-        for member in side.members:
-            side.restart(member)
-        found, errors = probe.communicate(timeout=_FIRST_TIMEOUT_S)
-    if probe.returncode != 0:
-        raise LoadError(f"{side.title}: {errors}")
-    figures: Figures = {"first acknowledged write, s": (int(found) - began_ns) / 1e9}
+    figures: Figures = {"first acknowledged write, s": first_write_s(side, loadgen)}
     side.stop()
     return figures
+
+
+def first_write_s(side: Side, loadgen: Path) -> float:
+    """Start all members of a side, and return the seconds until the first acknowledged write.
+
+    Raises:
+        LoadError: no write was acknowledged.
+    """
+    command = [str(loadgen), "-first", "-target", side.kind, "-address", addresses(side)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as probe:
+        try:
+            began_ns = time.time_ns()
+            for member in side.members:
+                side.restart(member)
+            found, errors = probe.communicate(timeout=_FIRST_TIMEOUT_S)
+        finally:
+            probe.kill()
+    if probe.returncode != 0:
+        raise LoadError(f"{side.title}: {errors}")
+    return (int(found) - began_ns) / 1e9
