@@ -8,7 +8,7 @@ WORKERS ?= auto
 SHELL := /bin/bash
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test campaign sim check fix bench bench-toolkit proto records clean
+.PHONY: help setup demo test campaign sim check fix bench bench-toolkit bench-gate proto records clean
 
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -51,6 +51,9 @@ bench: $(STAMP) ## measure, beside etcd, ZooKeeper and Kafka (Go, Java, Maven; s
 
 bench-toolkit: $(STAMP) ## measure the toolkit alone, beside Apache Kafka's own tools (needs Java and Maven)
 	@$(BIN)/python -m benchmarks.toolkit_bench $(ARGS)
+
+bench-gate: $(STAMP) ## measure this tree beside the previous release; fails if a row is slower (25 minutes, a quiet machine)
+	@$(BIN)/python -m benchmarks.gate $(ARGS)
 
 clean: ## remove what was built here
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build demo-out

@@ -1,0 +1,118 @@
+"""The three sides, each installed from a wheel in a virtual environment of its own.
+
+The tree is built and installed like the release that it is compared with. An editable installation would look its
+modules up by a finder of its own, which costs every start some time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from benchmarks.gate.pairs import BASE, CONTROL, TREE
+from benchmarks.loadgen.build import ROOT
+from tests.support.kafka.jars import cache_directory
+from tests.support.made_once import made_once
+from tests.support.previous_release import previous_python
+
+ENVIRONMENT: Final[Mapping[str, str]] = {
+    name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
+}
+"""The environment of every side's processes: no setting of this process's Python reaches them."""
+_CONSTRAINTS: Final = ROOT / "constraints.txt"
+
+
+class Installation(msgspec.Struct, frozen=True, kw_only=True):
+    """One side's environment."""
+
+    name: str
+    python: Path
+
+    def kraft(self, *words: str | Path) -> list[str]:
+        """Return the command line of `kraft words`.
+
+        The script is an argument of its interpreter: its first line names the path where the environment was made.
+        """
+        return [str(self.python), "-P", str(self.python.with_name("kraft")), *map(str, words)]
+
+    def packages(self) -> frozenset[str]:
+        """Return name and version of each package but the project itself."""
+        found = self.python.parents[1].glob("lib/python*/site-packages/*.dist-info")
+        return frozenset(each.stem for each in found if not each.name.startswith("kraft_quorum-"))
+
+
+def installations(work: Path) -> dict[str, Installation]:
+    """Return the three sides; the tree's wheel is built below `work` from the checkout as it is now.
+
+    Raises:
+        subprocess.CalledProcessError: a wheel could not be built, or an environment not be made.
+    """
+    pythons = {BASE: previous_python(), CONTROL: previous_python("-control"), TREE: _tree_python(work)}
+    return {name: Installation(name=name, python=python) for name, python in pythons.items()}
+
+
+def _tree_python(work: Path) -> Path:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    dependencies: list[str] = project["project"]["dependencies"]
+
+    def install(environment: Path) -> None:
+        _venv(environment)
+        _pip(environment / "bin" / "python", "install", "--constraint", _CONSTRAINTS, *dependencies)
+
+    python = _made("gate-tree", [*dependencies, _CONSTRAINTS.read_text()], install)
+    wheel = _built_wheel(work, project)
+    _pip(python, "install", "--no-deps", "--force-reinstall", wheel)
+    return python
+
+
+def _built_wheel(work: Path, project: Mapping[str, Any]) -> Path:
+    """Return the wheel of the checkout, uncommitted changes included.
+
+    It is built from a copy: setuptools leaves its own below `build/`, and would take stale modules from there.
+    """
+    needed: list[str] = project["build-system"]["requires"]
+
+    def install(environment: Path) -> None:
+        _venv(environment)
+        _pip(environment / "bin" / "python", "install", *needed)
+
+    python = _made("gate-builder", needed, install)
+    source, wheels = work / "source", work / "wheels"
+    _copy_checkout(source)
+    _pip(python, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, source)
+    (wheel,) = wheels.glob("*.whl")
+    return wheel
+
+
+def _copy_checkout(to: Path) -> None:
+    """Copy every file of the checkout that git knows or would add, but for the tests."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ".", ":!tests"]
+    names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in filter(None, names.split("\0")):
+        if (ROOT / name).is_file():  # git still knows those that were removed
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, to / name)
+
+
+def _made(name: str, ingredients: Sequence[str], install: Callable[[Path], None]) -> Path:
+    digest = hashlib.sha256("\n".join(ingredients).encode()).hexdigest()[:12]
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return made_once(cache_directory() / f"{name}-{digest}-{version}", install) / "bin" / "python"
+
+
+def _venv(environment: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+
+
+def _pip(python: Path, verb: str, *words: str | Path) -> None:
+    command = [str(python), "-m", "pip", verb, "--quiet", "--disable-pip-version-check", *map(str, words)]
+    subprocess.run(command, check=True, env=dict(ENVIRONMENT))
