@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Callable
 
-from metadata_log.batch import batch_values, build_batch, check_batch, iter_batches
+from metadata_log.format.batch import batch_values, build_batch, check_batch, iter_batches
 from metadata_log.ids import DirectoryId, NodeId, TopicId, Uuid
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import (

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from metadata_log.batch import build_batch, build_control_batch
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
+from metadata_log.files.os_files import OsFiles
+from metadata_log.format.batch import build_batch, build_control_batch
 from metadata_log.ids import DirectoryId, NodeId, TopicId, Uuid
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from metadata_log.os_files import OsFiles
 from metadata_log.records import (
     FeatureLevelRecord,
     LeaderChangeMessage,
@@ -27,7 +27,7 @@ from metadata_log.records import (
     encode_control,
     encode_record,
 )
-from metadata_log.snapshot import CheckpointTimes, build_checkpoint, checkpoint_name, write_checkpoint
+from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, checkpoint_name, write_checkpoint
 
 LOG: Final = "00000000000000000000.log"
 _TIME_MS: Final = 1_700_000_000_000

@@ -25,8 +25,8 @@ from broker_agent.partitions import Partitions
 from kraft.v1 import agent_pb2, agent_pb2_grpc
 from metadata_log.directory import read_meta_properties
 from metadata_log.errors import DirectoryError
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import DirectoryId, NodeId, Uuid
-from metadata_log.os_files import OsFiles
 from metadata_log.voters import GRPC_LISTENER
 from quorum.client.client import Client
 from quorum.client.requests import FeatureRange, Listener, RegisterBroker

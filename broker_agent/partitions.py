@@ -14,7 +14,7 @@ import structlog
 from broker_agent import storage
 from broker_agent.reconciler import Make, Plan, SetAside, Stage, plan
 from broker_agent.storage import PartitionDirectory, StagedDirectory
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, TopicId, id_text
 from metadata_log.image import MetadataImage
 from metadata_log.tools.times import time_text

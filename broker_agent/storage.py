@@ -21,13 +21,13 @@ import re
 import msgspec
 
 from metadata_log.directory import PARTITION_METADATA_FILE, read_partition_metadata, write_partition_metadata
+from metadata_log.directory.staging import DELETING, parse_staged
+from metadata_log.directory.staging import REMOVE_AT as _REMOVE_AT
+from metadata_log.directory.staging import UNFINISHED as _UNFINISHED
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import Files, read_small_file, replace_file
+from metadata_log.files.port import Files, read_small_file, replace_file
 from metadata_log.ids import METADATA_TOPIC_NAME, TopicId, id_text
-from metadata_log.java_numbers import java_int
-from metadata_log.staging import DELETING, parse_staged
-from metadata_log.staging import REMOVE_AT as _REMOVE_AT
-from metadata_log.staging import UNFINISHED as _UNFINISHED
+from metadata_log.java_text import java_int
 
 _PARTITION = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>\d+)")
 _SET_ASIDE = re.compile(r".+\.[0-9a-f]{32}-(stray|delete|future)")

@@ -16,8 +16,8 @@ from typing import Final
 from benchmarks.load import Figures, Plan, addresses
 from benchmarks.loadgen.build import ROOT
 from benchmarks.side import Side
-from metadata_log.meta_properties import read_meta_properties
-from metadata_log.os_files import OsFiles
+from metadata_log.directory.meta_properties import read_meta_properties
+from metadata_log.files.os_files import OsFiles
 from tests.support.kafka.archive import java
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.tools import KafkaTools

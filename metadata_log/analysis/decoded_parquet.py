@@ -27,7 +27,7 @@ from metadata_log.records.codec import READERS
 from metadata_log.records.printing import READ_ERRORS
 from metadata_log.records.registry import ControlRecord
 from metadata_log.records.wire import Field, schema_of
-from metadata_log.segment import LocatedBatch
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.decoded import (
     BATCH_FIELDS,
     BATCHES,

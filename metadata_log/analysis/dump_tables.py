@@ -13,7 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from metadata_log.errors import MetadataLogError
-from metadata_log.os_files import OsFiles
+from metadata_log.files.os_files import OsFiles
 from metadata_log.tools.dump import first_offset_of
 from metadata_log.tools.dump_course import REMOVED, Course, Flaw
 from metadata_log.tools.dump_select import Selection

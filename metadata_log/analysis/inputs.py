@@ -14,13 +14,13 @@ from typing import Final
 import msgspec
 
 from metadata_log.analysis.errors import AnalysisError
-from metadata_log.batch import HEADER_SIZE, parse_header
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
 from metadata_log.errors import CorruptFileError, MetadataLogError
-from metadata_log.files import FileHandle
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import FileHandle
+from metadata_log.format.batch import HEADER_SIZE, parse_header
 from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text, parse_directory_id
-from metadata_log.os_files import OsFiles
-from metadata_log.snapshot import parse_checkpoint_name
+from metadata_log.storage.checkpoint import parse_checkpoint_name
 from metadata_log.tools.contents import data_files, metadata_directory, read_identity
 from metadata_log.tools.disks import is_topics_partition
 from metadata_log.tools.manifest import MANIFEST_FILE, Manifest, read_manifest

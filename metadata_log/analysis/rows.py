@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from metadata_log.analysis.inputs import Piece
-from metadata_log.batch import batch_records, batch_values
 from metadata_log.errors import CorruptBatchError, RecordError
+from metadata_log.files.os_files import OsFiles
+from metadata_log.format.batch import batch_records, batch_values
 from metadata_log.ids import ReplicaKey, id_text
-from metadata_log.os_files import OsFiles
 from metadata_log.records import (
     MetadataRecord,
     PartitionChangeRecord,
@@ -23,7 +23,7 @@ from metadata_log.records import (
     decode_control,
     decode_versioned,
 )
-from metadata_log.segment import LocatedBatch
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.contents import control_facts
 from metadata_log.tools.scan import Damage, scan
 

@@ -15,8 +15,8 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from metadata_log.batch import BatchHeader
 from metadata_log.errors import MalformedRecordError, UnknownRecordError
+from metadata_log.format.batch import BatchHeader
 from metadata_log.image.builder import ImageBuilder
 from metadata_log.image.errors import ReplayError
 from metadata_log.image.image import NO_CHANGES, ImageChanges, MetadataImage

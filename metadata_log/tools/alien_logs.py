@@ -14,9 +14,9 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.files import Files
-from metadata_log.os_files import OsFiles
-from metadata_log.segment import LocatedBatch
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import Files
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.agreement import join_names
 from metadata_log.tools.findings import Finding, finding
 from metadata_log.tools.quorum_view import view_quorum

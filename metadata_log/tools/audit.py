@@ -19,13 +19,13 @@ from typing import Final
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, PARTITION_METADATA_FILE, read_partition_metadata
+from metadata_log.directory.staging import DELETING, REMOVE_AT, UNFINISHED, parse_staged
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import read_small_file
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import read_small_file
 from metadata_log.ids import NodeId, TopicId, id_text
 from metadata_log.image import MetadataImage
-from metadata_log.os_files import OsFiles
 from metadata_log.reconcile import REMOTE_INDEX_CACHE, DirectoryFacts, Kind, Verdict, facts_of, is_by_image, judge
-from metadata_log.staging import DELETING, REMOVE_AT, UNFINISHED, parse_staged
 from metadata_log.tools.audit_image import AuditError, Judges, NoBrokerError, find_judges
 from metadata_log.tools.manifest import is_export
 from metadata_log.tools.partition_directories import PartitionDirectory

@@ -15,9 +15,9 @@ from typing import Final
 import msgspec
 
 from metadata_log.errors import MetadataLogError, WrongUseError
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import TopicId
 from metadata_log.image import MetadataImage
-from metadata_log.os_files import OsFiles
 from metadata_log.tools.check_partitions import newest_image
 from metadata_log.tools.check_proof import is_beyond, never_given
 from metadata_log.tools.diff import diff_and_odd

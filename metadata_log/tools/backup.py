@@ -19,14 +19,14 @@ from typing import IO, Final, cast
 import msgspec
 
 from metadata_log.errors import MetadataLogError, WrongUseError
+from metadata_log.files.json_files import decode_json
+from metadata_log.files.os_files import OsFiles
 from metadata_log.image import MetadataImage, image_of_checkpoint, records_of
 from metadata_log.image.hash import image_hash
 from metadata_log.image.known_partitions import read_for_replay
-from metadata_log.json_files import decode_json
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from metadata_log.os_files import OsFiles
 from metadata_log.records import encode_record
-from metadata_log.snapshot import (
+from metadata_log.storage.checkpoint import (
     Checkpoint,
     CheckpointTimes,
     build_checkpoint,

@@ -14,8 +14,8 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import ReplicaKey
-from metadata_log.os_files import OsFiles
 from metadata_log.tools.disks import is_brokers_disk
 from metadata_log.tools.finding_advice import KEEP_PROOF, MAY_VOTE_TWICE, RESTORE, RESTORE_VOTES
 from metadata_log.tools.findings import Finding

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.os_files import OsFiles
+from metadata_log.files.os_files import OsFiles
 from metadata_log.tools.advice_places import with_places
 from metadata_log.tools.alien_checkpoints import without_alien_checkpoints
 from metadata_log.tools.alien_logs import without_aliens

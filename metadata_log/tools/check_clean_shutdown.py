@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.errors import CorruptFileError
-from metadata_log.json_files import decode_json
+from metadata_log.files.json_files import decode_json
 from metadata_log.tools.clean_shutdown import CLEAN_SHUTDOWN_FILE, CleanShutdown
 from metadata_log.tools.files_on_disks import check_on_disks
 from metadata_log.tools.finding_advice import CLEAN_SHUTDOWN

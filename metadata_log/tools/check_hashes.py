@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from metadata_log.image import MetadataImage
-from metadata_log.snapshot import parse_checkpoint_name
+from metadata_log.storage.checkpoint import parse_checkpoint_name
 from metadata_log.tools.agreement import Judge
 from metadata_log.tools.finding_advice import OLD_LEFT_CONFIGS
 from metadata_log.tools.findings import Finding, Severity, finding, is_well

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, id_text, is_reserved_directory_id
 from metadata_log.image import MetadataImage
-from metadata_log.os_files import OsFiles
 from metadata_log.tools.check_duplicates import Holder, check_duplicates
 from metadata_log.tools.disks import is_brokers_disk
 from metadata_log.tools.finding_advice import LOST_PROPERTIES, VOTERS_ID

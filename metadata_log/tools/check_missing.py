@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
 from metadata_log.image import PartitionImage
-from metadata_log.os_files import OsFiles
 from metadata_log.tools.disks import is_brokers_disk
 from metadata_log.tools.due_partitions import own_log
 from metadata_log.tools.finding_advice import JOURNAL, QUARANTINED

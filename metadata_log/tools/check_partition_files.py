@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Final
 
 from metadata_log.directory import PARTITION_METADATA_FILE
-from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import read_small_file
-from metadata_log.os_files import OsFiles
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import read_small_file
+from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.tools.files_on_disks import check_link
 from metadata_log.tools.finding_advice import ASIDE_ID, PARTITION_EPOCHS
 from metadata_log.tools.findings import Finding, finding, why_unreadable

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from metadata_log.directory_lock import LOCK_FILE
+from metadata_log.directory.lock import LOCK_FILE
 from metadata_log.tools.findings import Finding, finding
 from metadata_log.tools.partition_directories import strange_directories
 from metadata_log.tools.sources import NodeSource

@@ -16,12 +16,12 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import batch_values
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import read_small_file
+from metadata_log.files.json_files import decode_json
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import read_small_file
+from metadata_log.format.batch import batch_values
 from metadata_log.ids import NodeId, TopicId
-from metadata_log.json_files import decode_json
-from metadata_log.os_files import OsFiles
 from metadata_log.records import (
     BrokerRegistrationChangeRecord,
     MetadataRecord,
@@ -29,7 +29,7 @@ from metadata_log.records import (
     PartitionRecord,
     decode_record,
 )
-from metadata_log.segment import LocatedBatch
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.scan import scan
 
 CLEAN_SHUTDOWN_FILE: Final = ".kafka_cleanshutdown"

@@ -14,9 +14,9 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from metadata_log.batch import CRC_COVERS_FROM, HEADER_SIZE, LOG_OVERHEAD, MAGIC
-from metadata_log.crc import crc32c
-from metadata_log.files import FileHandle, Files
+from metadata_log.files.port import FileHandle, Files
+from metadata_log.format.batch import CRC_COVERS_FROM, HEADER_SIZE, LOG_OVERHEAD, MAGIC
+from metadata_log.format.crc import crc32c
 from metadata_log.tools.scan import Damage, scan
 
 _CHUNK_BYTES: Final = 1 << 20

@@ -13,7 +13,6 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import batch_records
 from metadata_log.directory import (
     META_PROPERTIES_FILE,
     METADATA_DIRECTORY,
@@ -22,12 +21,13 @@ from metadata_log.directory import (
     read_quorum_state,
 )
 from metadata_log.errors import CorruptBatchError, CorruptFileError, RecordError
-from metadata_log.files import Files
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import Files
+from metadata_log.format.batch import batch_records
 from metadata_log.ids import ReplicaKey
-from metadata_log.os_files import OsFiles
 from metadata_log.records import LeaderChangeMessage, VotersRecord, decode_control
-from metadata_log.segment import LocatedBatch, segment_bases, segment_file
-from metadata_log.snapshot import parse_checkpoint_name
+from metadata_log.storage.checkpoint import parse_checkpoint_name
+from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.scan import Damage, scan
 
 _DATA_FILE: Final = re.compile(r"\d{20}(\.log|-\d{10}\.checkpoint)", re.ASCII)

@@ -20,15 +20,15 @@ from typing import IO, Final
 
 import msgspec
 
-from metadata_log.batch import BatchHeader, batch_records
 from metadata_log.errors import RecordError
-from metadata_log.os_files import OsFiles
+from metadata_log.files.os_files import OsFiles
+from metadata_log.format.batch import BatchHeader, batch_records
 from metadata_log.records import MetadataRecord, decode_control
 from metadata_log.records.json_form import type_name
 from metadata_log.records.printing import data_text
 from metadata_log.records.registry import ControlRecord
 from metadata_log.records.serde import decode_versioned
-from metadata_log.segment import LocatedBatch
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.contents import data_files
 from metadata_log.tools.dump_lines import CONTROL_NAMES
 from metadata_log.tools.new_files import naming

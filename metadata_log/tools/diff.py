@@ -10,13 +10,13 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import batch_records
 from metadata_log.errors import CorruptBatchError, RecordError
-from metadata_log.files import Files
-from metadata_log.os_files import OsFiles
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import Files
+from metadata_log.format.batch import batch_records
 from metadata_log.records import decode_control, decode_versioned
 from metadata_log.records.json_form import data_of, json_text
-from metadata_log.segment import LocatedBatch
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.agreement import Judge, leaders_of
 from metadata_log.tools.bounds import CommittedBounds
 from metadata_log.tools.broker_advice import advised

@@ -10,7 +10,7 @@ from typing import Final
 
 from metadata_log.directory import PARTITION_METADATA_FILE, read_partition_metadata
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME
 from metadata_log.reconcile import facts_of
 

@@ -23,10 +23,10 @@ from typing import Final
 import msgspec
 
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import read_small_file
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import read_small_file
 from metadata_log.ids import LOST_DIRECTORY_ID, DirectoryId, NodeId, TopicId, is_reserved_directory_id
 from metadata_log.image import MetadataImage, PartitionImage
-from metadata_log.os_files import OsFiles
 from metadata_log.tools.clean_shutdown import given_since_shutdown, was_stopped_cleanly
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.quorum_view import Replica

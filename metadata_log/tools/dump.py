@@ -18,8 +18,8 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import BatchHeader, Record, batch_records, computed_checksum, parse_header
 from metadata_log.errors import CorruptBatchError, MetadataLogError, RecordError, UnsupportedBatchError
+from metadata_log.format.batch import BatchHeader, Record, batch_records, computed_checksum, parse_header
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records.json_form import JsonValue, data_of, type_name
 from metadata_log.records.serde import decode_control, decode_versioned

@@ -13,12 +13,12 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from metadata_log.batch import BatchHeader, parse_header
 from metadata_log.errors import CorruptBatchError, MetadataLogError, UnsupportedBatchError
-from metadata_log.files import FileHandle
+from metadata_log.files.port import FileHandle
+from metadata_log.format.batch import BatchHeader, parse_header
+from metadata_log.storage.torn_write import may_be_one_write
 from metadata_log.tools.dump_pieces import LARGEST_BATCH, PIECE_BYTES, Piece, pieces
 from metadata_log.tools.scan import Damage, Fault, scan
-from metadata_log.torn_write import may_be_one_write
 
 REMOVED: Final = (
     "it was removed while the log was read, as a running node does with what its checkpoints cover: its records are "

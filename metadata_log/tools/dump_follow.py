@@ -11,10 +11,10 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import HEADER_SIZE, computed_checksum, parse_header
 from metadata_log.errors import CorruptBatchError, UnsupportedBatchError
-from metadata_log.files import FileHandle, Files
-from metadata_log.segment import segment_bases, segment_file
+from metadata_log.files.port import FileHandle, Files
+from metadata_log.format.batch import HEADER_SIZE, computed_checksum, parse_header
+from metadata_log.storage.segment import segment_bases, segment_file
 from metadata_log.tools.dump import batches_of
 from metadata_log.tools.dump_pieces import Piece, pieces
 

@@ -11,10 +11,11 @@ import enum
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from metadata_log.batch import CRC_COVERS_FROM, HEADER_SIZE, BatchHeader, Record, batch_records
-from metadata_log.crc import crc32c
 from metadata_log.errors import MalformedRecordError, RecordError, UnsupportedBatchError
-from metadata_log.record_frames import DELTAS
+from metadata_log.format.batch import CRC_COVERS_FROM, HEADER_SIZE, BatchHeader, Record, batch_records
+from metadata_log.format.crc import crc32c
+from metadata_log.format.frame_tables import DELTAS
+from metadata_log.format.varint import varint
 from metadata_log.records import BrokerRegistrationChangeRecord, ClearElrRecord, RegisterBrokerRecord
 from metadata_log.records.control import (
     KRaftVersionRecord,
@@ -26,7 +27,6 @@ from metadata_log.records.control import (
 from metadata_log.records.printing import BY_FRAME, READ_ERRORS, data_text, metadata_text
 from metadata_log.records.registry import ControlRecord, MetadataRecord
 from metadata_log.records.serde import control_type_of, decode_control, decode_versioned
-from metadata_log.varint import varint
 
 _LOG_APPEND_TIME: Final = 0x08
 _DELETE_HORIZON: Final = 0x40

@@ -12,8 +12,8 @@ from typing import Final, Protocol
 
 import msgspec
 
-from metadata_log.batch import HEADER_SIZE, LOG_OVERHEAD, parse_header
 from metadata_log.errors import CorruptBatchError
+from metadata_log.format.batch import HEADER_SIZE, LOG_OVERHEAD, parse_header
 
 PIECE_BYTES: Final = 1 << 20
 LARGEST_BATCH: Final = 256 << 20

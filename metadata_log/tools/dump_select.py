@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import BatchHeader, Record
 from metadata_log.errors import RecordError
+from metadata_log.format.batch import BatchHeader, Record
 from metadata_log.ids import TopicId
 from metadata_log.records import (
     ConfigRecord,

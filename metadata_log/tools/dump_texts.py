@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import BatchHeader, Record, batch_records, computed_checksum
 from metadata_log.errors import CorruptBatchError, RecordError, UnsupportedBatchError
+from metadata_log.format.batch import BatchHeader, Record, batch_records, computed_checksum
 from metadata_log.records.json_form import type_name
 from metadata_log.records.json_values import string_text
 from metadata_log.records.printing import data_text

@@ -21,9 +21,9 @@ from typing import Final
 
 from metadata_log.directory import MetaProperties
 from metadata_log.errors import DirectoryError, WrongUseError
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
-from metadata_log.os_files import OsFiles
-from metadata_log.segment import segment_bases, segment_file
+from metadata_log.storage.segment import segment_bases, segment_file
 from metadata_log.tools.contents import LogContents, data_files, metadata_directory, read_contents, read_identity
 from metadata_log.tools.lost_end import lost_end
 from metadata_log.tools.manifest import MANIFEST_FILE, Manifest, ManifestFile, ManifestVoter, is_export, write_manifest

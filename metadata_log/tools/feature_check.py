@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from metadata_log.batch import batch_records, batch_values
 from metadata_log.errors import UnknownRecordError
+from metadata_log.format.batch import batch_records, batch_values
 from metadata_log.image.features import KRAFT_VERSION
 from metadata_log.records import (
     FeatureLevelRecord,
@@ -25,7 +25,7 @@ from metadata_log.records import (
 )
 from metadata_log.records.feature_levels import unsupported_feature, unsupported_level
 from metadata_log.records.levels import FEATURE_NAME, UnknownLevelError, metadata_version
-from metadata_log.segment import LocatedBatch
+from metadata_log.storage.segment import LocatedBatch
 
 
 class Unreadable(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import read_small_file
-from metadata_log.os_files import OsFiles
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import read_small_file
 from metadata_log.tools.findings import Finding, finding, why_unreadable
 from metadata_log.tools.manifest import is_export
 from metadata_log.tools.sources import NodeSource

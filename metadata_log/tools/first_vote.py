@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metadata_log.quorum_state import QuorumState
+from metadata_log.directory.quorum_state import QuorumState
 from metadata_log.tools.chain_facts import Election
 
 

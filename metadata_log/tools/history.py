@@ -15,16 +15,16 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from metadata_log.batch import batch_records, batch_values
 from metadata_log.errors import MetadataLogError
-from metadata_log.files import Files
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import Files
+from metadata_log.format.batch import batch_records, batch_values
 from metadata_log.image import MetadataImage, Replayer, image_of_checkpoint
 from metadata_log.image.known_partitions import read_for_replay
 from metadata_log.offsets import OffsetAndEpoch
-from metadata_log.os_files import OsFiles
 from metadata_log.records import KRaftVersionRecord, VotersRecord, decode_control
-from metadata_log.segment import LocatedBatch, segment_bases, segment_file
-from metadata_log.snapshot import Checkpoint, checkpoint_name, parse_checkpoint_name, read_checkpoint
+from metadata_log.storage.checkpoint import Checkpoint, checkpoint_name, parse_checkpoint_name, read_checkpoint
+from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.scan import Damage, Fault, scan
 from metadata_log.tools.times import time_text
 

@@ -14,9 +14,9 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import BatchHeader
-from metadata_log.files import Files
-from metadata_log.segment import LocatedBatch
+from metadata_log.files.port import Files
+from metadata_log.format.batch import BatchHeader
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.scan import scan
 from metadata_log.tools.verify_report import LogReport
 

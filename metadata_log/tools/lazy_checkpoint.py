@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Final
 
-from metadata_log.batch import HEADER_SIZE, batch_values
+from metadata_log.format.batch import HEADER_SIZE, batch_values
 from metadata_log.ids import TopicId
 from metadata_log.image import ImageBuilder, MetadataImage, TopicImage
 from metadata_log.records import MetadataRecord, PartitionRecord, TopicRecord, decode_record
-from metadata_log.snapshot import Checkpoint
+from metadata_log.storage.checkpoint import Checkpoint
 
 _TOPIC: Final = TopicRecord.API_KEY
 _OF_TOPICS: Final = frozenset({TopicRecord.API_KEY, PartitionRecord.API_KEY})

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.errors import CorruptFileError, DirectoryError
-from metadata_log.snapshot import parse_checkpoint_name
+from metadata_log.storage.checkpoint import parse_checkpoint_name
 from metadata_log.tools.contents import read_identity
 from metadata_log.tools.findings import Finding, Severity
 from metadata_log.tools.sources import NodeSource

@@ -15,10 +15,10 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import NodeId, TopicId, id_text, is_reserved_directory_id
 from metadata_log.image import PartitionImage
-from metadata_log.os_files import OsFiles
-from metadata_log.segment import LocatedBatch
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.due_partitions import OwnLog
 from metadata_log.tools.findings import Finding, Severity, finding
 from metadata_log.tools.partition_directories import PartitionDirectory

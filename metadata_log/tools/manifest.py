@@ -14,10 +14,10 @@ import msgspec
 
 from metadata_log.directory import MetaProperties
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import read_small_file
+from metadata_log.files.json_files import decode_json
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import read_small_file
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
-from metadata_log.json_files import decode_json
-from metadata_log.os_files import OsFiles
 from metadata_log.tools.new_files import naming
 
 MANIFEST_FILE: Final = "manifest.json"

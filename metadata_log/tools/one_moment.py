@@ -16,11 +16,11 @@ from contextlib import suppress
 from typing import Final, TypeVar
 
 from metadata_log.directory import QUORUM_STATE_FILE
-from metadata_log.epoch_file import EPOCH_FILE
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import FileHandle, Files, HeldLock, read_file, read_small_file
-from metadata_log.segment import segment_bases, segment_file
-from metadata_log.snapshot import CHECKPOINT_SUFFIX
+from metadata_log.files.port import FileHandle, Files, HeldLock, read_file, read_small_file
+from metadata_log.format.epoch_file import EPOCH_FILE
+from metadata_log.storage.checkpoint import CHECKPOINT_SUFFIX
+from metadata_log.storage.segment import segment_bases, segment_file
 
 _SEGMENT_SUFFIX: Final = ".log"
 _TRIES: Final = 4

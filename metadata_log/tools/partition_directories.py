@@ -13,11 +13,11 @@ from typing import TypeAlias
 import msgspec
 
 from metadata_log.directory import read_partition_metadata
+from metadata_log.directory.staging import DELETING
 from metadata_log.errors import CorruptFileError
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import METADATA_TOPIC_NAME, TopicId
-from metadata_log.os_files import OsFiles
 from metadata_log.reconcile import REMOTE_INDEX_CACHE, DirectoryFacts, facts_of
-from metadata_log.staging import DELETING
 from metadata_log.tools.findings import why_unreadable
 from metadata_log.tools.manifest import is_export
 from metadata_log.tools.sources import LogDirectory, NodeSource

@@ -20,12 +20,12 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.directory_lock import LOCK_FILE, DirectoryLock
+from metadata_log.directory.lock import LOCK_FILE, DirectoryLock
 from metadata_log.errors import CorruptFileError, MetadataLogError
-from metadata_log.files import read_file
+from metadata_log.files.json_files import decode_json
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import read_file
 from metadata_log.ids import id_text
-from metadata_log.json_files import decode_json
-from metadata_log.os_files import OsFiles
 from metadata_log.tools.audit import Audited
 from metadata_log.tools.new_files import naming
 

@@ -16,13 +16,13 @@ import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY, MetaProperties, write_meta_properties, write_partition_metadata
 from metadata_log.errors import WrongUseError
-from metadata_log.files import Files
-from metadata_log.format import bootstrap_values
+from metadata_log.files.port import Files
 from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId
 from metadata_log.offsets import Epoch
 from metadata_log.records import VotersRecord
-from metadata_log.segment import segment_file
-from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint, write_checkpoint
+from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint, write_checkpoint
+from metadata_log.storage.formatter import bootstrap_values
+from metadata_log.storage.segment import segment_file
 from metadata_log.tools.backup import Backup
 from metadata_log.tools.targets import require_new_directory
 from metadata_log.voters import VoterSet

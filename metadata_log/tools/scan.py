@@ -13,10 +13,10 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import HEADER_SIZE, LOG_OVERHEAD, check_batch, parse_header
 from metadata_log.errors import CorruptBatchError, UnsupportedBatchError
-from metadata_log.files import FileHandle
-from metadata_log.segment import LocatedBatch, next_sealed_batch
+from metadata_log.files.port import FileHandle
+from metadata_log.format.batch import HEADER_SIZE, LOG_OVERHEAD, check_batch, parse_header
+from metadata_log.storage.segment import LocatedBatch, next_sealed_batch
 
 _CHUNK_BYTES: Final = 4 << 20
 

@@ -11,14 +11,14 @@ from functools import cached_property
 
 import msgspec
 
-from metadata_log.batch import batch_values
+from metadata_log.files.os_files import OsFiles
+from metadata_log.format.batch import batch_values
 from metadata_log.ids import TopicId
 from metadata_log.image import ImageBuilder, Map, MetadataImage, Replayer, TopicImage, TopicsImage
 from metadata_log.image.hash import image_hash
-from metadata_log.os_files import OsFiles
 from metadata_log.records import ClearElrRecord, MetadataRecord, decode_record
-from metadata_log.segment import LocatedBatch
-from metadata_log.snapshot import read_checkpoint
+from metadata_log.storage.checkpoint import read_checkpoint
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.history import LogHistory, Quorum, State, quorum_of
 from metadata_log.tools.lazy_checkpoint import LazyCheckpoint
 

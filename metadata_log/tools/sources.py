@@ -17,10 +17,10 @@ from typing import Final
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, read_meta_properties
+from metadata_log.directory.meta_properties import told_node_id
 from metadata_log.errors import CorruptFileError, WrongUseError
-from metadata_log.files import read_small_file
-from metadata_log.meta_properties import told_node_id
-from metadata_log.os_files import OsFiles
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import read_small_file
 from metadata_log.tools.disks import is_brokers_disk, is_topics_partition
 from metadata_log.tools.findings import why_unreadable
 from metadata_log.tools.manifest import is_export, read_manifest

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from metadata_log.batch import batch_records, batch_values
 from metadata_log.errors import MalformedRecordError, MetadataLogError, UnknownRecordError
+from metadata_log.format.batch import batch_records, batch_values
 from metadata_log.records import (
     BrokerRegistrationChangeRecord,
     FeatureLevelRecord,
@@ -26,7 +26,7 @@ from metadata_log.records import (
     decode_control,
     decode_record,
 )
-from metadata_log.segment import LocatedBatch
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.voters import VoterSet, format_voter
 
 

@@ -18,9 +18,9 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.files import Files
-from metadata_log.os_files import OsFiles
-from metadata_log.snapshot import CHECKPOINT_SUFFIX
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import Files
+from metadata_log.storage.checkpoint import CHECKPOINT_SUFFIX
 from metadata_log.tools.broker_advice import advised
 from metadata_log.tools.findings import sort_findings
 from metadata_log.tools.sources import NodeSource

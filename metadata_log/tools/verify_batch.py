@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from metadata_log.batch import BatchHeader, Record, batch_records, build_batch
 from metadata_log.errors import CorruptBatchError
-from metadata_log.segment import LocatedBatch
+from metadata_log.format.batch import BatchHeader, Record, batch_records, build_batch
+from metadata_log.storage.segment import LocatedBatch
 
 _LOG_APPEND_TIME: Final = 0x08
 _CONTROL: Final = 0x20

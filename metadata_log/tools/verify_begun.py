@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from metadata_log.errors import MetadataLogError
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.image import MetadataImage, Replayer
-from metadata_log.segment import LocatedBatch
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.history import Quorum, State, readable_batches
 from metadata_log.tools.scan import Damage
 from metadata_log.tools.verify_checkpoint import CheckpointReport

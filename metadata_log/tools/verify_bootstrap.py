@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from metadata_log.files import Files
-from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT
+from metadata_log.files.port import Files
+from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT
 from metadata_log.tools.finding_advice import RESTORE_FILE, UNREAD_BOOTSTRAP
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Finding

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from metadata_log.batch import batch_records
-from metadata_log.epoch_starts import unled_epoch
 from metadata_log.errors import CorruptBatchError, RecordError
+from metadata_log.format.batch import batch_records
 from metadata_log.ids import ReplicaKey
 from metadata_log.records import (
     ControlRecord,
@@ -21,7 +20,8 @@ from metadata_log.records import (
     VotersRecord,
     decode_control,
 )
-from metadata_log.segment import LocatedBatch
+from metadata_log.storage.epoch_starts import unled_epoch
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.chain_facts import Election, QuorumChange, Voting
 from metadata_log.tools.contents import EpochSpan, voter_keys
 from metadata_log.tools.finding_sink import FindingSink

@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import batch_records, batch_values
 from metadata_log.errors import CorruptBatchError, RecordError
-from metadata_log.files import FileHandle, Files
+from metadata_log.files.port import FileHandle, Files
+from metadata_log.format.batch import batch_records, batch_values
 from metadata_log.ids import ReplicaKey
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
@@ -24,8 +24,8 @@ from metadata_log.records import (
     VotersRecord,
     decode_control,
 )
-from metadata_log.segment import LocatedBatch
-from metadata_log.snapshot import parse_checkpoint_name
+from metadata_log.storage.checkpoint import parse_checkpoint_name
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.contents import voter_keys
 from metadata_log.tools.finding_advice import DROP_CHECKPOINT, RESTORE_FILE
 from metadata_log.tools.finding_sink import FindingSink

@@ -21,7 +21,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.segment import LocatedBatch
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.scan import Damage
 from metadata_log.tools.walk import Marks, Seen

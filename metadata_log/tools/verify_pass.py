@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from metadata_log.batch import batch_values
 from metadata_log.directory import QuorumState
-from metadata_log.epochs import EpochStart
 from metadata_log.errors import CorruptBatchError, CorruptFileError
-from metadata_log.files import FileHandle, Files, read_small_file
+from metadata_log.files.port import FileHandle, Files, read_small_file
+from metadata_log.format.batch import batch_values
+from metadata_log.format.epochs import EpochStart
 from metadata_log.image import MetadataImage
-from metadata_log.segment import LocatedBatch, segment_bases, segment_file
+from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import sort_findings
 from metadata_log.tools.scan import Damage, Fault

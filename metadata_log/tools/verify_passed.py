@@ -17,12 +17,12 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.ids import id_text
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Offset, OffsetAndEpoch
-from metadata_log.segment import LocatedBatch, segment_bases, segment_file
-from metadata_log.snapshot import checkpoint_name, parse_checkpoint_name
+from metadata_log.storage.checkpoint import checkpoint_name, parse_checkpoint_name
+from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.finding_advice import OLD_LEFT_CONFIGS, OTHER_TIME, WRONG_FIRST
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Severity

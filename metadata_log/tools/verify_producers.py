@@ -12,9 +12,9 @@ import re
 import struct
 from typing import Final
 
-from metadata_log.crc import crc32c
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import Files, read_small_file
+from metadata_log.files.port import Files, read_small_file
+from metadata_log.format.crc import crc32c
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.verify_state import add_unusable
 

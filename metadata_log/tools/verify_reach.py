@@ -31,10 +31,10 @@ from typing import Final
 import msgspec
 
 from metadata_log.directory import QuorumState
-from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
-from metadata_log.epochs import EpochStart
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import Files, read_small_file
+from metadata_log.files.port import Files, read_small_file
+from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
+from metadata_log.format.epochs import EpochStart
 from metadata_log.tools.finding_sink import FindingSink
 from metadata_log.tools.findings import Severity
 from metadata_log.tools.manifest import MANIFEST_FILE, read_manifest

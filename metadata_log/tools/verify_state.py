@@ -19,15 +19,15 @@ from metadata_log.directory import (
     parse_quorum_state,
     read_partition_metadata,
 )
-from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
-from metadata_log.epochs import EpochHistory, EpochStart
+from metadata_log.directory.quorum_state import VOTE_ADVICE
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import Files, read_small_file
+from metadata_log.files.port import Files, read_small_file
+from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
+from metadata_log.format.epochs import EpochHistory, EpochStart
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.quorum_state import VOTE_ADVICE
-from metadata_log.recovered_epochs import was_being_cut
-from metadata_log.snapshot import is_all_in_checkpoint
+from metadata_log.storage.checkpoint import is_all_in_checkpoint
+from metadata_log.storage.recovered_epochs import was_being_cut
 from metadata_log.tools.chain_facts import Election
 from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.finding_advice import RESTORE_VOTES, STATIC_VOTERS

@@ -1,6 +1,6 @@
 """What bad bytes at the end of a log are called: a torn tail, or destroyed records.
 
-Decides: exactly that. Must not know: how the bytes tell (`metadata_log.torn_write` does), and findings.
+Decides: exactly that. Must not know: how the bytes tell (`metadata_log.storage.torn_write` does), and findings.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.files import FileHandle
+from metadata_log.files.port import FileHandle
+from metadata_log.storage.torn_write import may_be_one_write
 from metadata_log.tools.scan import Damage, Fault
-from metadata_log.torn_write import may_be_one_write
 
 DESTROYED: Final = "this is no write that a crash interrupted: what stood there is lost"
 

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 from metadata_log.ids import DirectoryId, NodeId, id_text, is_reserved_directory_id
 from metadata_log.image import NO_LEADER, ClusterImage, PartitionImage, ResourceType
 from metadata_log.image.access import CLIENT_QUOTAS, IP, IP_QUOTAS, PRODUCER_ID_BLOCK, QUOTA_TYPES
-from metadata_log.java_numbers import java_int
+from metadata_log.java_text import java_int
 from metadata_log.records import (
     BrokerFeature,
     BrokerRegistrationChangeRecord,

@@ -14,10 +14,10 @@ from typing import Final
 
 from metadata_log.directory import QUORUM_STATE_FILE, read_quorum_state
 from metadata_log.errors import MetadataLogError
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import ReplicaKey
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from metadata_log.os_files import OsFiles
-from metadata_log.snapshot import checkpoint_name
+from metadata_log.storage.checkpoint import checkpoint_name
 from metadata_log.tools.contents import voters_in_file
 
 _FIRST: Final = checkpoint_name(OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0)))

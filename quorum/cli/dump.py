@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from metadata_log.errors import CorruptBatchError
-from metadata_log.os_files import OsFiles
+from metadata_log.files.os_files import OsFiles
 from metadata_log.tools.dump_course import REMOVED, Course
 from metadata_log.tools.dump_lines import Style
 from quorum.cli.dump_options import (

@@ -124,8 +124,8 @@ def _topics(files: list[Path], topics: list[str]) -> tuple[frozenset[TopicId], f
 
 def _values(files: list[Path]) -> Iterator[list[bytes]]:
     """The values of every data batch that can be read."""
-    from metadata_log.batch import batch_values  # noqa: PLC0415
-    from metadata_log.os_files import OsFiles  # noqa: PLC0415
+    from metadata_log.files.os_files import OsFiles  # noqa: PLC0415
+    from metadata_log.format.batch import batch_values  # noqa: PLC0415
     from metadata_log.tools.scan import Damage, scan  # noqa: PLC0415
 
     for file in files:

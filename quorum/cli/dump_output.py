@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from metadata_log.errors import MetadataLogError
-from metadata_log.os_files import OsFiles
-from metadata_log.segment import segment_bases, segment_file
+from metadata_log.files.os_files import OsFiles
+from metadata_log.storage.segment import segment_bases, segment_file
 from metadata_log.tools.dump import Shown, first_offset_of, joined, show_text, tail_lines, title_lines
 from metadata_log.tools.dump_course import REMOVED, Course, Flaw
 from metadata_log.tools.dump_lines import Style

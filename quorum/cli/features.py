@@ -18,7 +18,7 @@ from quorum.cli.output import RowFormat, RowOutput, show_rows, table_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from metadata_log.segment import LocatedBatch
+    from metadata_log.storage.segment import LocatedBatch
     from metadata_log.tools.history import LogHistory
     from quorum.client.client import Client
 
@@ -169,8 +169,8 @@ def _cluster_of(history: LogHistory) -> str | None:
 
 def _sound(path: Path, missed: list[str]) -> Iterator[LocatedBatch]:
     """The sound batches of a file; what is damaged is told."""
-    from metadata_log.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
-    from metadata_log.segment import LocatedBatch  # noqa: PLC0415
+    from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
+    from metadata_log.storage.segment import LocatedBatch  # noqa: PLC0415
     from metadata_log.tools.history import readable_batches  # noqa: PLC0415
 
     for found in readable_batches(OsFiles(), path):

@@ -15,7 +15,7 @@ from quorum.cli.output import Output, OutputFormat, show_json
 from quorum.cli.recover_options import Apply, Directory, Work, run_proposed, single, text_of, texts_of
 
 if TYPE_CHECKING:
-    from metadata_log.files import Files
+    from metadata_log.files.port import Files
     from quorum.recovery.request import Proposal
     from quorum.recovery.verify import Verification
 
@@ -49,7 +49,7 @@ def inspect(
     Recommended commands say --missing 1,2,3 for nodes of which no copy is named: look for their disks first.
     Exit status 1: a majority of the voters is not here and sound, or a directory was left out.
     """
-    from metadata_log.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
+    from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
     from quorum.cli.recover_show import inspection_data, show_inspection  # noqa: PLC0415
     from quorum.recovery.inspect import inspect_copies  # noqa: PLC0415
 
@@ -76,7 +76,7 @@ def verify(
     directory that cannot be read, is none or is of another cluster is named, and the others are checked.
     Exit status 1: something is wrong, a directory was left out, or too few voters are here to elect a leader.
     """
-    from metadata_log.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
+    from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.check import check_paths  # noqa: PLC0415
     from quorum.cli.recover_show import show_verification  # noqa: PLC0415
     from quorum.recovery.verify import verify_directories  # noqa: PLC0415

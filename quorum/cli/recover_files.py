@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from quorum.recovery.changes import FileChange, Rewrite
 
 _MANY: Final = 4

@@ -23,7 +23,7 @@ from quorum.cli.output import Output, OutputFormat
 from quorum.cli.seconds import a_time
 
 if TYPE_CHECKING:
-    from metadata_log.files import Files
+    from metadata_log.files.port import Files
     from metadata_log.voters import Endpoint
     from quorum.recovery.carry_out import Author
     from quorum.recovery.request import Proposal, Request

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from quorum.cli.recover_options import author
 from quorum.recovery.errors import RefusedError, WrongOptionError
 from quorum.recovery.journal import JOURNAL_FILE, work_root_of

@@ -23,7 +23,7 @@ from quorum.cli.recover_options import (
 )
 
 if TYPE_CHECKING:
-    from metadata_log.files import Files
+    from metadata_log.files.port import Files
     from quorum.recovery.request import Proposal
 
 STANDALONE_EXAMPLES = (

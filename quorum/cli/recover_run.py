@@ -14,10 +14,10 @@ from pathlib import Path
 import msgspec
 
 from metadata_log.directory import LOCK_FILE
-from metadata_log.directory_lock import DirectoryLock
+from metadata_log.directory.lock import DirectoryLock
 from metadata_log.errors import DirectoryError, DirectoryLockedError
-from metadata_log.files import Files
-from metadata_log.os_files import OsFiles
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import Files
 from quorum.cli.errors import CliError
 from quorum.cli.output import OutputFormat, show_json
 from quorum.cli.recover_files import file_lines

@@ -113,8 +113,8 @@ def restore(
     Give every controller of the quorum the same backup and the same --voters (and --cluster-id), each its --node-id.
     Without --voters those of the backup stay. Nothing is ever written over.
     """
+    from metadata_log.files.os_files import OsFiles  # noqa: PLC0415
     from metadata_log.ids import DirectoryId, NodeId  # noqa: PLC0415  (not needed for help)
-    from metadata_log.os_files import OsFiles  # noqa: PLC0415
     from metadata_log.tools.backup import read_backup  # noqa: PLC0415
     from metadata_log.tools.restore import restore_backup  # noqa: PLC0415
     from metadata_log.voters import InvalidVoterError, parse_voters  # noqa: PLC0415

@@ -9,11 +9,11 @@ from typing import Annotated, Final
 
 import typer
 
-from metadata_log.format import LogDirectory, format_directory
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, id_text
-from metadata_log.os_files import OsFiles
 from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL, UnknownLevelError, metadata_version
 from metadata_log.records.levels import parse_metadata_version as parse_release
+from metadata_log.storage.formatter import LogDirectory, format_directory
 from metadata_log.voters import InvalidVoterError, Voter, VoterSet, parse_voters
 from quorum.cli import audit
 from quorum.cli.errors import FAILED, wrong_use

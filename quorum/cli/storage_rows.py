@@ -18,9 +18,9 @@ from metadata_log.directory import (
     read_quorum_state,
 )
 from metadata_log.errors import CorruptFileError, MetadataLogError
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
-from metadata_log.os_files import OsFiles
-from metadata_log.snapshot import newest_checkpoint
+from metadata_log.storage.checkpoint import newest_checkpoint
 from quorum.cli.errors import wrong_use
 from quorum.node.properties import PropertiesError, parse_properties
 

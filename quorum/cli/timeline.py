@@ -18,7 +18,7 @@ from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, t
 from quorum.cli.seconds import a_time
 
 if TYPE_CHECKING:
-    from metadata_log.segment import LocatedBatch
+    from metadata_log.storage.segment import LocatedBatch
     from metadata_log.tools.history import LogHistory
     from metadata_log.tools.timeline import Timeline
 
@@ -124,7 +124,7 @@ def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str
 
 def _timeline(opened: Callable[[Path], LogHistory], place: Path, gap_ms: int) -> tuple[Timeline, list[str]]:
     """What one log tells, past its damage, and what is damaged."""
-    from metadata_log.segment import LocatedBatch  # noqa: PLC0415
+    from metadata_log.storage.segment import LocatedBatch  # noqa: PLC0415
     from metadata_log.tools.timeline import timeline_of  # noqa: PLC0415
 
     history, problems = opened(place), list[str]()

@@ -82,7 +82,7 @@ def run(
 
 def _of_replicas(nodes: Sequence[NodeSource], reports: Sequence[LogReport]) -> list[Finding]:
     """What is found in a log of each node only because of the others of its cluster."""
-    from metadata_log.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
+    from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.kindred import kindred_groups  # noqa: PLC0415
     from metadata_log.tools.verify_voters import VotersLog, among_replicas  # noqa: PLC0415
 

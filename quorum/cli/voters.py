@@ -181,7 +181,7 @@ async def _leaders_view(client: Client) -> QuorumStatus:
 def _of_config(path: Path) -> _Joining:
     """By the joining node's own file and directory, as kafka-metadata-quorum does it."""
     from metadata_log.directory import read_meta_properties  # noqa: PLC0415
-    from metadata_log.os_files import OsFiles  # noqa: PLC0415
+    from metadata_log.files.os_files import OsFiles  # noqa: PLC0415
     from quorum.node.config import load_config  # noqa: PLC0415
 
     settings = load_config(path)

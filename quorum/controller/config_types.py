@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from metadata_log.java_numbers import BLANKS, java_int
+from metadata_log.java_text import BLANKS, java_int
 
 Check = Callable[[str], bool]
 _BLANKS_IN_LISTS: Final = " \t\n\v\f\r"

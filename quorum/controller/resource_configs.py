@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from metadata_log.java_durations import java_duration_ns
-from metadata_log.java_numbers import BLANKS
+from metadata_log.java_text import BLANKS, java_duration_ns
 from quorum.controller.config_types import Check, as_number, boolean, list_of, number, one_of, parts_of
 from quorum.controller.java_patterns import is_java_pattern
 from quorum.errors import Error

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from metadata_log.java_numbers import BLANKS, java_double
+from metadata_log.java_text import BLANKS, java_double
 from metadata_log.records.primitives import MAX_STRING
 from quorum.controller.config_types import Check, as_number, boolean, list_of, number, one_of, parts_of
 from quorum.controller.requests.topics import CreatableConfig

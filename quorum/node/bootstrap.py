@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 
-from metadata_log.batch import batch_records, iter_batches
 from metadata_log.directory import (
     METADATA_DIRECTORY,
     PARTITION_METADATA_FILE,
@@ -22,19 +21,17 @@ from metadata_log.directory import (
     write_partition_metadata,
 )
 from metadata_log.errors import ForeignDirectoryError, LostVoteError, NotFormattedError
-from metadata_log.file_log import FileLog
-from metadata_log.files import Files
+from metadata_log.files.port import Files
+from metadata_log.format.batch import batch_records, iter_batches
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text
 from metadata_log.image import MetadataImage
 from metadata_log.image.replayer import Replayer
-from metadata_log.loaded_snapshot import LoadedSnapshot
 from metadata_log.offsets import Offset
 from metadata_log.records import MetadataRecord, VotersRecord, decode_control, decode_record
-from metadata_log.segment import segment_bases, segment_file
-from metadata_log.snapshot import (
-    BOOTSTRAP_CHECKPOINT,
-    read_checkpoint,
-)
+from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, read_checkpoint
+from metadata_log.storage.file_log import FileLog
+from metadata_log.storage.loaded_checkpoint import LoadedSnapshot
+from metadata_log.storage.segment import segment_bases, segment_file
 from metadata_log.voters import VoterHistory, VoterSet
 from quorum.node.config import NodeConfig
 from quorum.node.opened import OpenedReplica

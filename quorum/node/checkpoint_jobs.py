@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
-from metadata_log.checkpoint_ops import CheckpointOp, CheckpointResult
 from metadata_log.offsets import OffsetAndEpoch
+from metadata_log.storage.checkpoint_ops import CheckpointOp, CheckpointResult
 
 
 class CheckpointJob(msgspec.Struct, frozen=True, kw_only=True):

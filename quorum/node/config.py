@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from metadata_log.file_log import LogConfig
+from metadata_log.storage.file_log import LogConfig
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, VoterSet
 from quorum.controller.config import Setting
 from quorum.controller.config_defaults import BOOLEAN, LONG, PASSWORD, STRING

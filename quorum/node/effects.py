@@ -12,13 +12,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from metadata_log.batch import iter_batches
 from metadata_log.directory import QuorumState
 from metadata_log.errors import InvariantViolation
-from metadata_log.file_log import FileLog
+from metadata_log.format.batch import iter_batches
 from metadata_log.ids import NodeId
 from metadata_log.offsets import Offset, OffsetAndEpoch
-from metadata_log.write_ops import WriteOp
+from metadata_log.storage.file_log import FileLog
+from metadata_log.storage.write_ops import WriteOp
 from quorum.node.gate import Gate
 from quorum.node.ports import (
     DiskJob,

@@ -8,14 +8,14 @@ from __future__ import annotations
 import msgspec
 
 from metadata_log.directory import MetaProperties
-from metadata_log.file_log import FileLog
-from metadata_log.files import Files, HeldLock
+from metadata_log.files.port import Files, HeldLock
 from metadata_log.ids import ReplicaKey
 from metadata_log.image.replayer import Replayer
-from metadata_log.loaded_snapshot import HeldCheckpoint
-from metadata_log.log_writer import LogWriter
 from metadata_log.records import MetadataRecord
-from metadata_log.recovery import RecoveryReport
+from metadata_log.storage.file_log import FileLog
+from metadata_log.storage.loaded_checkpoint import HeldCheckpoint
+from metadata_log.storage.log_recovery import RecoveryReport
+from metadata_log.storage.log_writer import LogWriter
 from quorum.node.replica_disk import ReplicaDisk
 from quorum.raft.config import StorageState
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
-from metadata_log.cold_read import ColdRead
 from metadata_log.directory import QuorumState
 from metadata_log.ids import METADATA_TOPIC_ID, TopicId
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset
+from metadata_log.storage.cold_read import ColdRead
+from metadata_log.storage.write_ops import WriteOp
 from metadata_log.voters import Endpoint, VoterSet
-from metadata_log.write_ops import WriteOp
 from quorum.controller.context import RequestContext
 from quorum.errors import Error
 from quorum.node.checkpoint_jobs import (

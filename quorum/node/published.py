@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from metadata_log.batch import batch_values, check_batch
+from metadata_log.format.batch import batch_values, check_batch
 from metadata_log.image import ImageChanges, MetadataImage, changes_between
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Offset

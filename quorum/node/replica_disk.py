@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from metadata_log.directory import write_quorum_state
 from metadata_log.errors import StorageFailedError
-from metadata_log.files import Files
-from metadata_log.log_writer import LogWriter
-from metadata_log.write_ops import WriteOp
+from metadata_log.files.port import Files
+from metadata_log.storage.log_writer import LogWriter
+from metadata_log.storage.write_ops import WriteOp
 from quorum.node.ports import DiskJob, StateWrite
 
 

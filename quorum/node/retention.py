@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.loaded_snapshot import HeldCheckpoint
 from metadata_log.offsets import Offset
+from metadata_log.storage.loaded_checkpoint import HeldCheckpoint
 
 CLEAN_INTERVAL_MS: Final = 60_000
 """Retention is looked at so often, and after each snapshot: Kafka's interval."""

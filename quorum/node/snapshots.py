@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from metadata_log.checkpoint_ops import (
+from metadata_log.errors import InvariantViolation
+from metadata_log.image import MetadataImage
+from metadata_log.image.checkpoint import values_in_slices
+from metadata_log.offsets import OffsetAndEpoch
+from metadata_log.storage.checkpoint import (
+    CheckpointTimes,
+    CheckpointWriter,
+    build_with_pauses,
+    checkpoint_name,
+    received_name,
+)
+from metadata_log.storage.checkpoint_ops import (
     CheckpointOp,
     CheckpointResult,
     CheckReceived,
@@ -22,13 +33,8 @@ from metadata_log.checkpoint_ops import (
     StorePiece,
     WritePiece,
 )
-from metadata_log.errors import InvariantViolation
-from metadata_log.image import MetadataImage
-from metadata_log.image.checkpoint import values_in_slices
-from metadata_log.loaded_snapshot import HeldCheckpoint, LoadedSnapshot
-from metadata_log.offsets import OffsetAndEpoch
-from metadata_log.snapshot import CheckpointTimes, CheckpointWriter, build_with_pauses, checkpoint_name, received_name
-from metadata_log.write_ops import AdoptCheckpoint, WriteOp
+from metadata_log.storage.loaded_checkpoint import HeldCheckpoint, LoadedSnapshot
+from metadata_log.storage.write_ops import AdoptCheckpoint, WriteOp
 from quorum.errors import Error
 from quorum.node.checkpoint_jobs import (
     CheckpointJob,

@@ -13,13 +13,13 @@ from __future__ import annotations
 import msgspec
 
 from metadata_log.errors import CorruptBatchError, CorruptFileError, DirectoryError, MetadataLogError
-from metadata_log.file_log import FileLog, LogConfig, open_log
-from metadata_log.files import Files
-from metadata_log.loaded_snapshot import HeldCheckpoint, LoadedSnapshot, held_checkpoint, load_snapshot
-from metadata_log.log_writer import LogWriter
+from metadata_log.files.port import Files
 from metadata_log.offsets import Offset, OffsetAndEpoch
-from metadata_log.recovery import RecoveryReport
-from metadata_log.snapshot import checkpoint_ends, checkpoint_name, remove_unfinished
+from metadata_log.storage.checkpoint import checkpoint_ends, checkpoint_name, remove_unfinished
+from metadata_log.storage.file_log import FileLog, LogConfig, open_log
+from metadata_log.storage.loaded_checkpoint import HeldCheckpoint, LoadedSnapshot, held_checkpoint, load_snapshot
+from metadata_log.storage.log_recovery import RecoveryReport
+from metadata_log.storage.log_writer import LogWriter
 from metadata_log.voters import InvalidVoterError
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
-from metadata_log.batch import parse_header
 from metadata_log.errors import InvariantViolation
+from metadata_log.format.batch import parse_header
 from metadata_log.image import METADATA_VERSION, MetadataImage, ReplayError
 from metadata_log.image.known_partitions import Replayable, for_replay
 from metadata_log.image.replayer import Replayer

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from metadata_log.epochs import EpochHistory
+from metadata_log.format.epochs import EpochHistory
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import VoterHistory
 from quorum.raft.ready import QuorumStateData

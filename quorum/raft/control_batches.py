@@ -9,8 +9,15 @@ from collections.abc import Iterable
 
 import msgspec
 
-from metadata_log.batch import HEADER_SIZE, BatchHeader, batch_records, build_control_batch, check_batch, parse_header
 from metadata_log.errors import CorruptBatchError, MalformedRecordError
+from metadata_log.format.batch import (
+    HEADER_SIZE,
+    BatchHeader,
+    batch_records,
+    build_control_batch,
+    check_batch,
+    parse_header,
+)
 from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import (

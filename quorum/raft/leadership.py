@@ -5,7 +5,7 @@ Decides: when a leader gives up. Must not know: Fetch, how an election goes.
 
 from __future__ import annotations
 
-from metadata_log.batch import build_batch
+from metadata_log.format.batch import build_batch
 from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
 from quorum.errors import Error

@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.epochs import EpochHistory
 from metadata_log.errors import InvariantViolation
+from metadata_log.format.epochs import EpochHistory
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
 from quorum.raft.config import Snapshot, StorageState
 

@@ -11,7 +11,7 @@ import os
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE
-from metadata_log.files import Files, parent_of, replace_file
+from metadata_log.files.port import Files, parent_of, replace_file
 from quorum.recovery.changes import chunks, make_directories, sha256_of, write_durably
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.journal import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 
-from metadata_log.files import Files
-from metadata_log.segment import LocatedBatch
+from metadata_log.files.port import Files
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.scan import scan
 from quorum.recovery.copies import Copy
 

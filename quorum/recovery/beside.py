@@ -16,12 +16,12 @@ from metadata_log.directory import (
     read_partition_metadata,
     read_quorum_state,
 )
-from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
-from metadata_log.epochs import EpochStart
+from metadata_log.directory.quorum_state import VOTE_ADVICE
 from metadata_log.errors import CorruptFileError, NewerFileError
-from metadata_log.files import Files, read_small_file
+from metadata_log.files.port import Files, read_small_file
+from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
+from metadata_log.format.epochs import EpochStart
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
-from metadata_log.quorum_state import VOTE_ADVICE
 from quorum.recovery.own_epochs import OwnEpochs
 
 NO_SUCH_FILE: Final = "there is no such file"

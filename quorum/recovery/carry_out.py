@@ -20,7 +20,7 @@ import errno
 import msgspec
 
 from metadata_log.directory import LOCK_FILE, META_PROPERTIES_FILE, METADATA_DIRECTORY
-from metadata_log.files import Files, parent_of, replace_file
+from metadata_log.files.port import Files, parent_of, replace_file
 from metadata_log.tools.times import time_text
 from quorum.recovery.adopt import adopt
 from quorum.recovery.changes import FileChange, Rewrite, chunks, make_directories, pieces, sha256_of, write_durably

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.files import FileHandle, Files, parent_of
+from metadata_log.files.port import FileHandle, Files, parent_of
 
 _CHUNK_BYTES: Final = 1 << 20
 

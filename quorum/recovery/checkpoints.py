@@ -6,11 +6,11 @@ Decides: whether it is whole. Must not know: which one a copy's metadata begins 
 from __future__ import annotations
 
 from metadata_log.errors import MetadataLogError, UnknownRecordError
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.image import MetadataImage, image_of_checkpoint
 from metadata_log.image.known_partitions import read_for_replay
 from metadata_log.offsets import OffsetAndEpoch
-from metadata_log.snapshot import Checkpoint, read_checkpoint
+from metadata_log.storage.checkpoint import Checkpoint, read_checkpoint
 
 
 def load_checkpoint(files: Files, path: str, end: OffsetAndEpoch) -> tuple[Checkpoint, MetadataImage]:

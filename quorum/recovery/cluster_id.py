@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, MetaProperties, format_meta_properties
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.ids import why_no_cluster_id
 from quorum.recovery.advice import Step, command
 from quorum.recovery.changes import Content, FileChange, Rewrite

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from metadata_log.directory import QuorumState
-from metadata_log.epochs import EpochStart
+from metadata_log.format.epochs import EpochStart
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import OffsetAndEpoch

@@ -11,13 +11,13 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import HEADER_SIZE, batch_records
-from metadata_log.epoch_starts import leads, unled_epoch
 from metadata_log.errors import MetadataLogError
+from metadata_log.format.batch import HEADER_SIZE, batch_records
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.records import ControlRecord, LeaderChangeMessage, VotersRecord, decode_control
-from metadata_log.segment import LocatedBatch, segment_file
-from metadata_log.snapshot import checkpoint_name
+from metadata_log.storage.checkpoint import checkpoint_name
+from metadata_log.storage.epoch_starts import leads, unled_epoch
+from metadata_log.storage.segment import LocatedBatch, segment_file
 from metadata_log.tools.chain_facts import Election
 from quorum.recovery.own_epochs import OwnEpochs
 

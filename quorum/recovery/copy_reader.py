@@ -15,15 +15,15 @@ from contextlib import closing
 
 import msgspec
 
-from metadata_log.batch import BatchHeader
-from metadata_log.directory_lock import LOCK_FILE
-from metadata_log.epochs import EpochStart
+from metadata_log.directory.lock import LOCK_FILE
 from metadata_log.errors import MetadataLogError, UnknownRecordError
-from metadata_log.files import Files
+from metadata_log.files.port import Files
+from metadata_log.format.batch import BatchHeader
+from metadata_log.format.epochs import EpochStart
 from metadata_log.image import MetadataImage, Replayer, ReplayError
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from metadata_log.segment import LocatedBatch, segment_bases, segment_file
-from metadata_log.snapshot import checkpoint_name, parse_checkpoint_name
+from metadata_log.storage.checkpoint import checkpoint_name, parse_checkpoint_name
+from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.chain_facts import Election
 from metadata_log.tools.contents import EpochSpan
 from metadata_log.tools.history import Quorum, State, quorum_of

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from quorum.recovery.advice import Step, command, inspect_line, undo_line
 from quorum.recovery.alone import alone_line
 from quorum.recovery.conflicts import joined_end

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
-from metadata_log.files import Files
-from metadata_log.snapshot import parse_checkpoint_name
+from metadata_log.files.port import Files
+from metadata_log.storage.checkpoint import parse_checkpoint_name
 from quorum.recovery.advice import brokers_of, check_and_start
 from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.checkpoints import damage_of

@@ -5,7 +5,7 @@ Decides: which copies have one, and the step that mends it. Must not know: how i
 
 from __future__ import annotations
 
-from metadata_log.epoch_file import EPOCH_FILE
+from metadata_log.format.epoch_file import EPOCH_FILE
 from quorum.recovery.advice import Step, command, cut_line
 from quorum.recovery.beside import Unread
 from quorum.recovery.copies import Copy

@@ -12,9 +12,9 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import batch_values
 from metadata_log.errors import RecordError
-from metadata_log.files import Files
+from metadata_log.files.port import Files
+from metadata_log.format.batch import batch_values
 from metadata_log.records import (
     KRaftVersionRecord,
     LeaderChangeMessage,
@@ -23,7 +23,7 @@ from metadata_log.records import (
     VotersRecord,
     decode_record,
 )
-from metadata_log.segment import LocatedBatch
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.bounds import CommittedBounds
 from quorum.recovery.batches import batches_from
 from quorum.recovery.conflicts import joined_end

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from quorum.recovery.advice import Step, check_result
 from quorum.recovery.changes import Rewrite
 from quorum.recovery.copies import Copy

@@ -18,12 +18,12 @@ from metadata_log.directory import (
     MetaProperties,
     format_meta_properties,
 )
-from metadata_log.files import Files
-from metadata_log.format import bootstrap_values
+from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch
-from metadata_log.segment import segment_bases
-from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint
+from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint
+from metadata_log.storage.formatter import bootstrap_values
+from metadata_log.storage.segment import segment_bases
 from metadata_log.voters import Endpoint, Voter, VoterSet
 from quorum.recovery.advice import Step, bring_back, brokers_of, contact, is_ours, rejoin
 from quorum.recovery.alone import alone_line

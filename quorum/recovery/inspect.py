@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from metadata_log.epochs import EpochStart
 from metadata_log.errors import MetadataLogError
-from metadata_log.files import Files
+from metadata_log.files.port import Files
+from metadata_log.format.epochs import EpochStart
 from metadata_log.offsets import Epoch, Offset
 from quorum.recovery.advice import Step
 from quorum.recovery.copies import Copy

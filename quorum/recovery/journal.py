@@ -20,8 +20,8 @@ import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import Files, read_small_file, replace_file
-from metadata_log.json_files import decode_json
+from metadata_log.files.json_files import decode_json
+from metadata_log.files.port import Files, read_small_file, replace_file
 from quorum.recovery.changes import sha256_of
 from quorum.recovery.errors import RefusedError
 

@@ -6,7 +6,7 @@ Decides: which files those are. Must not know: how a repair is done. There is no
 from __future__ import annotations
 
 from metadata_log.directory import METADATA_DIRECTORY
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from quorum.recovery.journal import JOURNAL_FILE, NEW_SUFFIX, is_undecided, mark_of
 
 

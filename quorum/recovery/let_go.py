@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.ids import id_text
 from quorum.recovery.journal import Record, audits, of_directory, standing, work_root_of
 from quorum.recovery.places import Place

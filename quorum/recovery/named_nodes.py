@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from metadata_log.batch import batch_values
 from metadata_log.errors import MetadataLogError
+from metadata_log.format.batch import batch_values
 from metadata_log.records import (
     BrokerRegistrationChangeRecord,
     PartitionChangeRecord,
@@ -19,7 +19,7 @@ from metadata_log.records import (
     VotersRecord,
     decode_record,
 )
-from metadata_log.segment import LocatedBatch
+from metadata_log.storage.segment import LocatedBatch
 from quorum.recovery.copy_parts import control_records
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from metadata_log.batch import build_control_batch
 from metadata_log.directory import (
     METADATA_DIRECTORY,
     PARTITION_METADATA_FILE,
@@ -21,12 +20,13 @@ from metadata_log.directory import (
     format_partition_metadata,
     format_quorum_state,
 )
-from metadata_log.epoch_file import EPOCH_FILE, format_epochs
-from metadata_log.epochs import EpochHistory
+from metadata_log.format.batch import build_control_batch
+from metadata_log.format.epoch_file import EPOCH_FILE, format_epochs
+from metadata_log.format.epochs import EpochHistory
 from metadata_log.ids import METADATA_TOPIC_ID, NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import ControlRecord, LeaderChangeMessage, LeaderChangeVoter, encode_control
-from metadata_log.segment import segment_file
+from metadata_log.storage.segment import segment_file
 from metadata_log.voters import VoterSet
 from quorum.recovery.changes import Content, FileChange
 from quorum.recovery.copies import Copy

@@ -14,7 +14,7 @@ import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from quorum.recovery.advice import Step, command, undo_line
 from quorum.recovery.conflicts import Conflict
 from quorum.recovery.copies import Copy

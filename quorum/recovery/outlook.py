@@ -11,7 +11,7 @@ from functools import partial
 import msgspec
 
 from metadata_log.directory import QuorumState
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.ids import ReplicaKey
 from metadata_log.voters import Endpoint, VoterSet
 from quorum.recovery.advice import Step, check_result

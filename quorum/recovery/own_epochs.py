@@ -15,8 +15,8 @@ from collections.abc import Mapping
 import msgspec
 
 from metadata_log.directory import QUORUM_STATE_FILE
-from metadata_log.epoch_file import EPOCH_FILE
-from metadata_log.epochs import EpochStart
+from metadata_log.format.epoch_file import EPOCH_FILE
+from metadata_log.format.epochs import EpochStart
 from metadata_log.offsets import Epoch, Offset
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from metadata_log.directory import PARTITION_METADATA_FILE
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.tools.times import time_text
 from metadata_log.voters import GRPC_LISTENER, majority_of
 from quorum.recovery.advice import (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.tools.chain_facts import Election
 from metadata_log.tools.findings import Finding, Severity
 from metadata_log.tools.first_vote import has_only_voted

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from metadata_log.directory import METADATA_DIRECTORY
-from metadata_log.epoch_file import EPOCH_FILE, format_epochs, parse_epochs
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import Files, read_file, read_small_file
+from metadata_log.files.port import Files, read_file, read_small_file
+from metadata_log.format.epoch_file import EPOCH_FILE, format_epochs, parse_epochs
 from metadata_log.offsets import Offset
-from metadata_log.segment import LocatedBatch, SegmentIndex, segment_file
-from metadata_log.snapshot import is_all_in_checkpoint
+from metadata_log.storage.checkpoint import is_all_in_checkpoint
+from metadata_log.storage.segment import LocatedBatch, SegmentIndex, segment_file
 from metadata_log.tools.scan import scan
 from quorum.recovery.advice import check_and_start, cut_line
 from quorum.recovery.changes import Content, FileChange, Rewrite

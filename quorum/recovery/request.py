@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY, MetaProperties
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.voters import GRPC_LISTENER, Endpoint, VoterSet
 from quorum.recovery.advice import Step, cut_line, undo_line
 from quorum.recovery.changes import Rewrite

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from quorum.recovery.adopt import adopt
 from quorum.recovery.advice import undo_line
 from quorum.recovery.carry_out import clear_away, finish

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
-from metadata_log.files import Files, parent_of
+from metadata_log.files.port import Files, parent_of
 from quorum.recovery.advice import Step, command, undo_line
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.journal import AUDIT_FILE, WORK_SUFFIX, audits, work_root_of

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE
-from metadata_log.files import Files, parent_of
+from metadata_log.files.port import Files, parent_of
 from metadata_log.ids import DirectoryId, id_text
 from quorum.recovery.copies import Copy
 from quorum.recovery.places import Place, find_place

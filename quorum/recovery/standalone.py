@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.ids import ReplicaKey, id_text
 from metadata_log.voters import Endpoint, Voter, VoterSet
 from quorum.recovery.advice import bring_back, brokers_of, contact, is_ours, never_again, rejoin

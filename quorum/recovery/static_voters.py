@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from metadata_log.errors import MetadataLogError
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
 from quorum.recovery.addresses import refuse_no_host
 from quorum.recovery.advice import Step, brokers_of, never_again, rejoin, start_line

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from metadata_log.files import Files
-from metadata_log.segment import segment_bases
+from metadata_log.files.port import Files
+from metadata_log.storage.segment import segment_bases
 from quorum.recovery.copies import Copy
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from quorum.recovery.journal import JOURNAL_FILE, PREPARED, Record, again, audits, standing
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from quorum.recovery.advice import brokers_of, check_and_start, cut_line
 from quorum.recovery.changes import Rewrite
 from quorum.recovery.copies import Copy

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from quorum.recovery.advice import Step, check_and_start
 from quorum.recovery.changes import Rewrite
 from quorum.recovery.conflicts import joined_end

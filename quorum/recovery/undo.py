@@ -13,7 +13,7 @@ import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.errors import MetadataLogError
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from quorum.recovery.advice import command, undo_line
 from quorum.recovery.changes import Content, FileChange, Rewrite, sha256_of
 from quorum.recovery.copy_reader import read_copy

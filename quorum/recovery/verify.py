@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.image import UnwritableMetadataError
 from metadata_log.image.hash import image_hash
 from metadata_log.tools.findings import Finding, is_well

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, InvalidVoterError, Voter, VoterSet
 from quorum.recovery.addresses import refuse_no_host

@@ -15,8 +15,8 @@ import grpc
 import structlog
 import uvloop
 
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import Uuid
-from metadata_log.os_files import OsFiles
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
 from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig

@@ -16,8 +16,8 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import METADATA_TOPIC_NAME, DirectoryId, NodeId, ReplicaKey, id_text
-from metadata_log.os_files import OsFiles
 from metadata_log.tools.bounds import ReplicaExtent, committed_bounds
 from metadata_log.tools.contents import read_contents
 from tests.chaos import checker

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import batch_values, build_batch, check_batch, iter_batches
 from metadata_log.errors import MetadataLogError
-from metadata_log.file_log import open_log
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.batch import batch_values, build_batch, check_batch, iter_batches
 from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import TopicRecord, encode_record
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.storage.file_log import open_log
 from metadata_log.tools.dump import Shown, dump_rows, dump_text, show_text
 from metadata_log.tools.dump_course import Course
 from metadata_log.tools.dump_lines import Style

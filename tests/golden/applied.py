@@ -14,9 +14,9 @@ from typing import Final
 import msgspec
 
 from metadata_log.directory import LOCK_FILE
-from metadata_log.directory_lock import DirectoryLock
-from metadata_log.files import Files
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.directory.lock import DirectoryLock
+from metadata_log.files.port import Files
+from metadata_log.files.simulated_files import SimulatedFiles
 from quorum.recovery.carry_out import Author, carry_out, clear_away
 from quorum.recovery.errors import AlreadyDoneError, RecoveryError
 from quorum.recovery.follow_up import recorded

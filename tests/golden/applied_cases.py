@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.files.simulated_files import SimulatedFiles
 from tests.golden.applied import AppliedCase, Step
 from tests.golden.applied_damage import damage_cases
 from tests.golden.applied_scenes import (

@@ -11,8 +11,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
-from metadata_log.files import parent_of
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.files.port import parent_of
+from metadata_log.files.simulated_files import SimulatedFiles
 from tests.golden.applied import AppliedCase
 from tests.golden.applied_steps import Asked, drop_snapshot, from_broker, rebuild_indexes, standalone, trim, truncate
 from tests.support.all_damage import ALL_DAMAGE

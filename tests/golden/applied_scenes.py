@@ -10,10 +10,10 @@ from functools import cache
 
 import msgspec
 
-from metadata_log.batch import iter_batches
 from metadata_log.directory import METADATA_DIRECTORY, QUORUM_STATE_FILE
-from metadata_log.epoch_file import EPOCH_FILE
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.batch import iter_batches
+from metadata_log.format.epoch_file import EPOCH_FILE
 from tests.golden.layout import all_nodes
 from tests.support.repairs import load
 

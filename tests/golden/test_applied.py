@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 import pytest
 
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from quorum.recovery.changes import FileChange, Rewrite
 from quorum.recovery.request import Proposal
 from tests.golden.applied import AppliedCase

@@ -15,8 +15,8 @@ import grpc
 import pytest
 
 from kraft.v1 import quorum_pb2, quorum_pb2_grpc
-from metadata_log.batch import build_batch, iter_batches
 from metadata_log.directory import QUORUM_STATE_FILE
+from metadata_log.format.batch import build_batch, iter_batches
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.offsets import Epoch, Offset
 from quorum.cli.demo.cluster import Cluster, Node, wait_until

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey
-from metadata_log.os_files import OsFiles
 from metadata_log.tools.bounds import CommittedBounds, ReplicaExtent, committed_bounds
 from metadata_log.tools.contents import read_contents
 from tests.support.kill_run import LEADER_KILLS, KillRun

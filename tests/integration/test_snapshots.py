@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
-from metadata_log.loaded_snapshot import load_snapshot
-from metadata_log.os_files import OsFiles
-from metadata_log.snapshot import checkpoint_ends, checkpoint_name
+from metadata_log.storage.checkpoint import checkpoint_ends, checkpoint_name
+from metadata_log.storage.loaded_checkpoint import load_snapshot
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
 from tests.support.standalone import complaint, create, leader_of, listed
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.os_files import OsFiles
-from metadata_log.snapshot import checkpoint_ends
+from metadata_log.files.os_files import OsFiles
+from metadata_log.storage.checkpoint import checkpoint_ends
 from quorum.cli.demo.cluster import Node, wait_until
 from tests.support.kafka.on_ours import KafkaOnOurs
 from tests.support.kafka.tools import KafkaTools

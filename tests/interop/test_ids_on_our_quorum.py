@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.directory.partition_metadata import read_partition_metadata
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, TopicId, id_text
-from metadata_log.os_files import OsFiles
-from metadata_log.partition_metadata import read_partition_metadata
 from quorum.cli.demo.cluster import wait_until
 from quorum.client import Admin, CreatableReplicaAssignment, CreatableTopic, RefusedError, TopicCollection
 from quorum.errors import Error

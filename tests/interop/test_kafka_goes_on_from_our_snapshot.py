@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.os_files import OsFiles
-from metadata_log.snapshot import checkpoint_ends
+from metadata_log.files.os_files import OsFiles
+from metadata_log.storage.checkpoint import checkpoint_ends
 from metadata_log.tools.dump import dump_text
 from quorum.cli.demo.cluster import Cluster, free_ports
 from quorum.cli.main import run

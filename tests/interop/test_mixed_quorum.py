@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.os_files import OsFiles
-from metadata_log.snapshot import checkpoint_ends
+from metadata_log.files.os_files import OsFiles
+from metadata_log.storage.checkpoint import checkpoint_ends
 from metadata_log.tools.hashes import hash_logs
 from quorum.cli.demo.cluster import wait_until
 from tests.support.kafka.mixed import MixedQuorum

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pytest
 
+from metadata_log.directory.quorum_state import parse_quorum_state
 from metadata_log.errors import CorruptFileError
-from metadata_log.quorum_state import parse_quorum_state
 from tests.support.kafka.jars import class_path, kafka_jars
 
 pytestmark = pytest.mark.campaign

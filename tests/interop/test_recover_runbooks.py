@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.os_files import OsFiles
-from metadata_log.segment import segment_file
+from metadata_log.files.os_files import OsFiles
+from metadata_log.storage.segment import segment_file
 from metadata_log.tools.check import check_paths
 from quorum.cli.demo.cluster import free_ports
 from quorum.recovery.copy_reader import read_copy

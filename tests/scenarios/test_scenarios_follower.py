@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.batch import build_batch
+from metadata_log.format.batch import build_batch
 from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet

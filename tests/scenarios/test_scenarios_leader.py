@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.batch import build_batch
+from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from quorum.errors import Error
 from quorum.raft.config import RaftConfig, StorageState

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from metadata_log.file_log import LogConfig
 from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey
 from metadata_log.offsets import Offset
+from metadata_log.storage.file_log import LogConfig
 from metadata_log.voters import VoterSet
 from quorum.node.bootstrap import open_replica
 from quorum.node.ports import ControllerActivated

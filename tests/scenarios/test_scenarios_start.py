@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.batch import batch_records, parse_header
+from metadata_log.format.batch import batch_records, parse_header
 from metadata_log.records import LeaderChangeMessage, decode_control
 from quorum.errors import Error
 from quorum.raft.messages import BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, VoteRequest, VoteResponse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.epochs import EpochHistory
+from metadata_log.format.epochs import EpochHistory
 from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import KRaftVersionRecord, LeaderChangeMessage, VotersRecord

@@ -11,8 +11,8 @@ from typing import Final
 from broker_agent.partitions import Partitions
 from metadata_log.directory import read_meta_properties
 from metadata_log.errors import DirectoryError
+from metadata_log.files.simulated_files import SimulatedCrash
 from metadata_log.ids import NodeId, TopicId
-from metadata_log.simulated_files import SimulatedCrash
 from quorum.node.ports import ImagePublished, NodeEvent
 from tests.simulation.life import Life
 from tests.simulation.node import DATA, Node

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from metadata_log.format import LogDirectory, format_directory
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
+from metadata_log.storage.formatter import LogDirectory, format_directory
 from metadata_log.voters import Endpoint, Voter, VoterSet
 from quorum.node.config_values import voter_list
 from tests.simulation.administrators import Administrator

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from metadata_log.checkpoint_ops import CheckReceived, ReadPiece
 from metadata_log.errors import MetadataLogError
-from metadata_log.simulated_files import SimulatedCrash
+from metadata_log.files.simulated_files import SimulatedCrash
+from metadata_log.storage.checkpoint_ops import CheckReceived, ReadPiece
 from quorum.node.checkpoint_jobs import CheckpointJob, CheckpointJobDone
 from quorum.node.ports import DiskDone, DiskFailed, DiskJob, LogRead, ReadDone
 from tests.simulation import world as w

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from metadata_log.batch import check_batch
 from metadata_log.errors import CorruptBatchError
-from metadata_log.simulated_files import SimulatedFiles
-from metadata_log.simulated_media import Inode
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.files.simulated_media import Inode
+from metadata_log.format.batch import check_batch
 
 
 class BatchKey(NamedTuple):

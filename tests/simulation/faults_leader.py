@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from metadata_log.directory import METADATA_DIRECTORY
-from metadata_log.snapshot import checkpoint_name, newest_checkpoint
+from metadata_log.storage.checkpoint import checkpoint_name, newest_checkpoint
 from quorum.errors import Error
 from quorum.node.ports import PeerCall, PeerRequested, PeerResponse
 from quorum.raft.transfer_messages import TransferLeadershipRequest

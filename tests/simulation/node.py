@@ -20,8 +20,8 @@ from metadata_log.errors import (
     MetadataLogError,
     StorageFailedError,
 )
+from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.ids import ReplicaKey, Uuid
-from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.voters import Endpoint, InvalidVoterError
 from quorum.controller.config import ControllerConfig
 from quorum.node.application import Application

@@ -9,7 +9,7 @@ from tests.simulation.planting import Mutant
 SNAPSHOT_MUTANTS: Final = (
     Mutant(
         name="a snapshot is renamed before its sync",
-        module="metadata_log.snapshot",
+        module="metadata_log.storage.checkpoint",
         was="        self._open().fdatasync()\n        self.close()\n",
         becomes="        self._open()\n        self.close()\n",
     ),
@@ -34,7 +34,7 @@ SNAPSHOT_MUTANTS: Final = (
     ),
     Mutant(
         name="a trim removes the newest segments first",
-        module="metadata_log.file_log",
+        module="metadata_log.storage.file_log",
         was="                RemoveSegments(bases=tuple(map(_base_of, removed))),\n",
         becomes="                RemoveSegments(bases=tuple(map(_base_of, reversed(removed)))),\n",
     ),
@@ -76,7 +76,7 @@ SNAPSHOT_MUTANTS: Final = (
     ),
     Mutant(
         name="a received snapshot gets its name before its sync",
-        module="metadata_log.log_writer",
+        module="metadata_log.storage.log_writer",
         was=(
             "        handle = self._files.open(self._path(step.part))\n        try:\n            handle.fdatasync()\n"
         ),
@@ -84,7 +84,7 @@ SNAPSHOT_MUTANTS: Final = (
     ),
     Mutant(
         name="the log is removed before the snapshot has its name",
-        module="metadata_log.file_log",
+        module="metadata_log.storage.file_log",
         was=(
             "                *(() if checkpoint is None else (checkpoint,)),\n"
             "                SaveEpochs(epochs=self._epochs),\n"
@@ -124,7 +124,7 @@ SNAPSHOT_MUTANTS: Final = (
     ),
     Mutant(
         name="a rotten snapshot is served",
-        module="metadata_log.checkpoint_ops",
+        module="metadata_log.storage.checkpoint_ops",
         was="            if self.position == 0:\n                check_checkpoint(",
         becomes="            if self.position < 0:\n                check_checkpoint(",
     ),

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from metadata_log.directory.quorum_state import QUORUM_STATE_FILE, QuorumState, format_quorum_state
+from metadata_log.files.simulated_media import Directory, Inode
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, TopicId
-from metadata_log.quorum_state import QUORUM_STATE_FILE, QuorumState, format_quorum_state
-from metadata_log.simulated_media import Directory, Inode
 from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.history import find_disorder
 from tests.simulation.checkers.log_matching import LogMatching

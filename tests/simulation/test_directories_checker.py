@@ -10,7 +10,7 @@ import pytest
 
 from broker_agent.reconciler import Plan, SetAside, Stage
 from broker_agent.storage import PartitionDirectory
-from metadata_log.batch import build_batch, parse_header
+from metadata_log.format.batch import build_batch, parse_header
 from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import MetadataRecord, RemoveTopicRecord, UnregisterBrokerRecord, encode_record

@@ -7,8 +7,8 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from metadata_log.batch import build_batch, build_control_batch, iter_batches, parse_header
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, format_meta_properties
+from metadata_log.format.batch import build_batch, build_control_batch, iter_batches, parse_header
 from metadata_log.ids import DirectoryId, NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import LeaderChangeMessage, MetadataRecord, encode_control, encode_record

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from metadata_log.analysis import AnalysisError, Finding, Severity, Verdict, run_analysis
-from metadata_log.batch import parse_header
 from metadata_log.directory import write_partition_metadata
+from metadata_log.files.os_files import OsFiles
+from metadata_log.format.batch import parse_header
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId, TopicId, parse_topic_id
-from metadata_log.os_files import OsFiles
 from metadata_log.records import PartitionRecord, TopicRecord
 from metadata_log.tools import export
 from metadata_log.tools.export import export_replica

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from metadata_log.batch import (
+from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.format.batch import (
     CRC_COVERS_FROM,
     CRC_POSITION,
     BatchHeader,
@@ -21,8 +22,7 @@ from metadata_log.batch import (
     iter_batches,
     parse_header,
 )
-from metadata_log.crc import crc32c
-from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.format.crc import crc32c
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import ControlRecord, MetadataRecord, encode_control, encode_record
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from metadata_log.batch import batch_values, iter_batches
+from metadata_log.format.batch import batch_values, iter_batches
 from metadata_log.ids import UNASSIGNED_DIRECTORY_ID, DirectoryId, NodeId, TopicId, Uuid
 from metadata_log.records import (
     AbortTransactionRecord,

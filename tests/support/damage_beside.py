@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from metadata_log.batch import iter_batches
 from metadata_log.directory import META_PROPERTIES_FILE, PARTITION_METADATA_FILE, QUORUM_STATE_FILE
+from metadata_log.format.batch import iter_batches
 from tests.support.damage import Cluster, Damage, Planted, with_bytes
 from tests.support.damage_files import epoch_file_changed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from metadata_log.batch import batch_values, parse_header
+from metadata_log.format.batch import batch_values, parse_header
 from metadata_log.ids import NodeId
 from metadata_log.records import (
     ConfigRecord,

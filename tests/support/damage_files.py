@@ -8,14 +8,14 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
-from metadata_log.batch import batch_values, parse_header
 from metadata_log.directory import (
     META_PROPERTIES_FILE,
     PARTITION_METADATA_FILE,
     QUORUM_STATE_FILE,
     format_partition_metadata,
 )
-from metadata_log.epoch_file import EPOCH_FILE
+from metadata_log.format.batch import batch_values, parse_header
+from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.ids import METADATA_TOPIC_ID, TopicId
 from metadata_log.records import ConfigRecord, decode_record, encode_record
 from tests.support.damage import Cluster, Damage, Planted, split, with_base, with_bytes, with_epoch, with_values, write

@@ -6,7 +6,7 @@ import shutil
 import struct
 from collections.abc import Callable
 
-from metadata_log.batch import CRC_POSITION, batch_records, parse_header
+from metadata_log.format.batch import CRC_POSITION, batch_records, parse_header
 from metadata_log.ids import NodeId
 from metadata_log.records import ControlRecord, LeaderChangeMessage, LeaderChangeVoter, VotersRecord, decode_control
 from tests.support.damage import (

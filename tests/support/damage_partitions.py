@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from metadata_log.batch import batch_values, iter_batches
 from metadata_log.directory import LOCK_FILE, format_partition_metadata
-from metadata_log.epoch_file import EPOCH_FILE
+from metadata_log.format.batch import batch_values, iter_batches
+from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.records import TopicRecord, decode_record
 from tests.support.damage import Cluster, Damage, Planted
 from tests.support.damage_reach import bare, cut_at

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from metadata_log.batch import batch_records, build_control_batch, parse_header
 from metadata_log.directory import QUORUM_STATE_FILE
+from metadata_log.format.batch import batch_records, build_control_batch, parse_header
 from metadata_log.ids import DirectoryId, NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import (

@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Callable
 from random import Random
 
-from metadata_log.batch import parse_header
 from metadata_log.directory import METADATA_DIRECTORY, QUORUM_STATE_FILE
-from metadata_log.epoch_file import EPOCH_FILE
+from metadata_log.format.batch import parse_header
+from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.ids import ZERO_DIRECTORY_ID, id_text
 from tests.support.damage import Cluster, Damage, Planted, place_of, split, write
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from metadata_log.batch import batch_values, iter_batches
+from metadata_log.format.batch import batch_values, iter_batches
 from metadata_log.ids import (
     METADATA_TOPIC_ID,
     UNASSIGNED_DIRECTORY_ID,

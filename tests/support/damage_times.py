@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
-from metadata_log.batch import batch_records, parse_header
+from metadata_log.format.batch import batch_records, parse_header
 from metadata_log.records import SnapshotHeaderRecord, decode_control
 from tests.support.damage import Cluster, Damage, Planted, place_of, quiet_batch, sealed, split, with_bytes, write
 from tests.support.damage import with_controls as controls_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from metadata_log.batch import batch_values, parse_header
+from metadata_log.format.batch import batch_values, parse_header
 from metadata_log.ids import UNASSIGNED_DIRECTORY_ID, DirectoryId
 from metadata_log.records import (
     BeginTransactionRecord,

@@ -6,7 +6,8 @@ import json
 import struct
 from collections.abc import Callable
 
-from metadata_log.batch import (
+from metadata_log.directory import QUORUM_STATE_FILE
+from metadata_log.format.batch import (
     HEADER_SIZE,
     LOG_OVERHEAD,
     batch_records,
@@ -15,7 +16,6 @@ from metadata_log.batch import (
     build_control_batch,
     parse_header,
 )
-from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.ids import UNASSIGNED_DIRECTORY_ID, DirectoryId, NodeId, parse_directory_id
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import (

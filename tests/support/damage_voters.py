@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from metadata_log.batch import batch_records, parse_header
+from metadata_log.format.batch import batch_records, parse_header
 from metadata_log.ids import DirectoryId, NodeId
 from metadata_log.records import ControlRecord, KRaftVersionRecord, VotersRecord, decode_control
 from metadata_log.records.control import VotersRecordVoter

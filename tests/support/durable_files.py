@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from metadata_log.directory import METADATA_DIRECTORY
-from metadata_log.file_log import LogConfig, open_log
-from metadata_log.loaded_snapshot import load_snapshot
-from metadata_log.simulated_files import SimulatedFiles
-from metadata_log.snapshot import checkpoint_name, newest_checkpoint
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.storage.checkpoint import checkpoint_name, newest_checkpoint
+from metadata_log.storage.file_log import LogConfig, open_log
+from metadata_log.storage.loaded_checkpoint import load_snapshot
 from tests.support.node_requests import DATA
 
 
@@ -23,8 +23,8 @@ def durable_copy(files: SimulatedFiles) -> SimulatedFiles:
 
 def read_directory(files: SimulatedFiles) -> tuple[int, int, frozenset[str]]:
     """(log end, epoch in quorum-state, names of the topics in log and checkpoint) of a replica's directory."""
-    from metadata_log.batch import batch_values  # noqa: PLC0415
     from metadata_log.directory import read_quorum_state  # noqa: PLC0415
+    from metadata_log.format.batch import batch_values  # noqa: PLC0415
     from metadata_log.records import TopicRecord, decode_record  # noqa: PLC0415
 
     directory = f"{DATA}/{METADATA_DIRECTORY}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from metadata_log.batch import BatchHeader, Record, batch_records, iter_batches
+from metadata_log.format.batch import BatchHeader, Record, batch_records, iter_batches
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import grpc
 
-from metadata_log.format import LogDirectory, format_directory
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
-from metadata_log.os_files import OsFiles
+from metadata_log.storage.formatter import LogDirectory, format_directory
 from metadata_log.voters import Endpoint, Voter
 from quorum.cli.demo.cluster import free_ports
 from quorum.client import BrokerHeartbeat, Client

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from metadata_log.batch import BatchHeader, batch_records, batch_values, iter_batches
+from metadata_log.format.batch import BatchHeader, batch_records, batch_values, iter_batches
 from metadata_log.image import MetadataImage, Replayer, image_of_checkpoint
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import MetadataRecord, SnapshotHeaderRecord, decode_control, decode_versioned

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from metadata_log.quorum_state import parse_quorum_state
+from metadata_log.directory.quorum_state import parse_quorum_state
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
 from quorum.node.config import INTER_CONTROLLER

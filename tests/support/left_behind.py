@@ -7,12 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from metadata_log.batch import parse_header
+from metadata_log.format.batch import parse_header
 from metadata_log.image import ConfigResource, ConfigsImage, ResourceType
 from metadata_log.image.checkpoint import records_of
 from metadata_log.image.maps import Map
 from metadata_log.records import encode_record
-from metadata_log.snapshot import CheckpointTimes, build_checkpoint, checkpoint_name
+from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, checkpoint_name
 from metadata_log.tools.history import open_history
 from tests.support.damage import split, write
 

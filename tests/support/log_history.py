@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from metadata_log.batch import BatchHeader, batch_records, batch_values, check_batch
+from metadata_log.directory.quorum_state import QuorumState, parse_quorum_state
+from metadata_log.format.batch import BatchHeader, batch_records, batch_values, check_batch
 from metadata_log.ids import TopicId
 from metadata_log.image import MetadataImage, Replayer
-from metadata_log.quorum_state import QuorumState, parse_quorum_state
 from metadata_log.records import (
     LeaderChangeMessage,
     RemoveTopicRecord,

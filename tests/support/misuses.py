@@ -13,10 +13,10 @@ from pathlib import Path
 
 import msgspec
 
-from metadata_log.batch import build_batch
-from metadata_log.directory_lock import DirectoryLock
+from metadata_log.directory.lock import DirectoryLock
+from metadata_log.files.os_files import OsFiles
+from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.os_files import OsFiles
 from metadata_log.tools.export import export_replica
 from quorum.cli.main import run
 

@@ -9,10 +9,10 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from metadata_log.batch import CRC_COVERS_FROM, CRC_POSITION, HEADER_SIZE, LOG_OVERHEAD, MAGIC, parse_header
-from metadata_log.crc import crc32c
 from metadata_log.errors import CorruptBatchError, UnsupportedBatchError
-from metadata_log.varint import varint
+from metadata_log.format.batch import CRC_COVERS_FROM, CRC_POSITION, HEADER_SIZE, LOG_OVERHEAD, MAGIC, parse_header
+from metadata_log.format.crc import crc32c
+from metadata_log.format.varint import varint
 
 _CORNERS: Final = (0, 1, -1, 2, 48, 49, 60, 61, 127, 128, 2**15, 2**31 - 1, -(2**31), 2**30)
 

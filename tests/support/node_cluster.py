@@ -12,10 +12,10 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from metadata_log.file_log import LogConfig
-from metadata_log.format import LogDirectory, format_directory
+from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.storage.file_log import LogConfig
+from metadata_log.storage.formatter import LogDirectory, format_directory
 from metadata_log.voters import Endpoint, Voter
 from quorum.node.executor import Executor
 from quorum.node.ports import ClientAnswer

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metadata_log.errors import MetadataLogError
-from metadata_log.simulated_files import SimulatedCrash
+from metadata_log.files.simulated_files import SimulatedCrash
 from quorum.node.checkpoint_jobs import CheckpointJob, CheckpointJobDone
 from quorum.node.ports import (
     ClientAnswer,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from metadata_log.batch import check_batch, iter_batches
-from metadata_log.epochs import EpochHistory
+from metadata_log.format.batch import check_batch, iter_batches
+from metadata_log.format.epochs import EpochHistory
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import VoterHistory
 from quorum.raft.config import StorageState

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from metadata_log.batch import build_batch
-from metadata_log.epochs import EpochHistory
+from metadata_log.format.batch import build_batch
+from metadata_log.format.epochs import EpochHistory
 from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet

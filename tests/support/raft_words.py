@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from metadata_log.batch import iter_batches
+from metadata_log.format.batch import iter_batches
 from metadata_log.ids import ReplicaKey
 from metadata_log.voters import Voter, VoterSet
 from quorum.errors import Error

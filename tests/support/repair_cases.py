@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from metadata_log.files import Files
+from metadata_log.files.port import Files
+from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.ids import DirectoryId
-from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.cluster_id import propose_cluster_id
 from quorum.recovery.copy_reader import read_copy

@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
-from metadata_log.files import Files, parent_of, read_file
+from metadata_log.directory.quorum_state import QUORUM_STATE_FILE, format_quorum_state, parse_quorum_state
+from metadata_log.files.port import Files, parent_of, read_file
+from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.offsets import Epoch
-from metadata_log.quorum_state import QUORUM_STATE_FILE, format_quorum_state, parse_quorum_state
-from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.carry_out import Author, carry_out, finish
 from quorum.recovery.errors import AlreadyDoneError, RecoveryError

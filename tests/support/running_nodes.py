@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from metadata_log.files import Files
-from metadata_log.format import LogDirectory, format_directory
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, Uuid
-from metadata_log.os_files import OsFiles
+from metadata_log.storage.formatter import LogDirectory, format_directory
 from metadata_log.voters import Endpoint, Voter
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from metadata_log.errors import MetadataLogError
+from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.ids import NodeId, Uuid
-from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.voters import Voter
 from quorum.controller.config import ControllerConfig
 from quorum.controller.context import RequestContext

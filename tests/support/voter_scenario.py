@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metadata_log.batch import batch_records, parse_header
+from metadata_log.format.batch import batch_records, parse_header
 from metadata_log.records import decode_control
 from quorum.errors import Error
 from quorum.raft.ready import AppendBatches

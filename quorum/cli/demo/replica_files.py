@@ -10,12 +10,12 @@ from pathlib import Path
 
 import msgspec
 
-from metadata_log.batch import batch_values
+from metadata_log.files.os_files import OsFiles
+from metadata_log.format.batch import batch_values
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.image import MetadataImage, Replayer
-from metadata_log.os_files import OsFiles
 from metadata_log.records import TopicRecord, decode_record
-from metadata_log.segment import LocatedBatch, segment_bases, segment_file
+from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.contents import control_facts
 from metadata_log.tools.scan import Damage, Fault, scan
 from quorum.cli.demo.story import CheckFailedError

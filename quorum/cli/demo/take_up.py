@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from metadata_log.directory.partition_metadata import read_partition_metadata
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import TopicId, id_text
-from metadata_log.os_files import OsFiles
-from metadata_log.partition_metadata import read_partition_metadata
 from quorum.cli.demo.cluster import Node, wait_until
 from quorum.cli.demo.stage import Stage
 from quorum.cli.demo.story import check

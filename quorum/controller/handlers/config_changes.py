@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 
 from metadata_log.ids import METADATA_TOPIC_NAME, NodeId
 from metadata_log.image import ResourceType
-from metadata_log.java_numbers import java_int
+from metadata_log.java_text import java_int
 from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord
 from quorum.controller.config_types import parts_of
 from quorum.controller.context import CLUSTER, Operation, Resource, authorize

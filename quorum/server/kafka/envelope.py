@@ -14,7 +14,7 @@ from typing import Final
 
 from kio.schema.default_principal_data.v0.data import DefaultPrincipalData
 
-from metadata_log.java_numbers import java_int
+from metadata_log.java_text import java_int
 from quorum.controller.context import CLUSTER, Operation, authorize
 from quorum.errors import Error
 from quorum.server.kafka.connection import GiveUp

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_agent.reconciler import Plan
-from metadata_log.checkpoint_ops import ReadPiece
+from metadata_log.storage.checkpoint_ops import ReadPiece
 from quorum.errors import Error
 from quorum.node.checkpoint_jobs import SnapshotGenerated, SnapshotLoaded
 from quorum.node.ports import (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from metadata_log.batch import BatchHeader, batch_records, batch_values
+from metadata_log.format.batch import BatchHeader, batch_records, batch_values
 from metadata_log.ids import TopicId, Uuid
 from metadata_log.image import MetadataImage
 from metadata_log.image.replayer import Replayer, decode_values

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from metadata_log.checkpoint_ops import ReadPiece
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.errors import CorruptBatchError, CorruptFileError
-from metadata_log.loaded_snapshot import load_snapshot
+from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.offsets import OffsetAndEpoch
-from metadata_log.simulated_files import SimulatedFiles
-from metadata_log.snapshot import checkpoint_ends, checkpoint_name
+from metadata_log.storage.checkpoint import checkpoint_ends, checkpoint_name
+from metadata_log.storage.checkpoint_ops import ReadPiece
+from metadata_log.storage.loaded_checkpoint import load_snapshot
 from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.reference import Reference
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from metadata_log.directory.quorum_state import QUORUM_STATE_FILE, parse_quorum_state
 from metadata_log.errors import CorruptFileError
+from metadata_log.files.simulated_media import Directory
 from metadata_log.ids import ReplicaKey
-from metadata_log.quorum_state import QUORUM_STATE_FILE, parse_quorum_state
-from metadata_log.simulated_media import Directory
 from tests.simulation.checkers.broken import Broken
 
 

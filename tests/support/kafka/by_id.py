@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from metadata_log.batch import build_batch
+from metadata_log.format.batch import build_batch
 from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
 from tests.support.kafka.cluster import KafkaNode

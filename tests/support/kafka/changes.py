@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import msgspec
 
-from metadata_log.batch import batch_values, check_batch, parse_header
+from metadata_log.directory.meta_properties import read_meta_properties
+from metadata_log.files.os_files import OsFiles
+from metadata_log.format.batch import batch_values, check_batch, parse_header
 from metadata_log.ids import DirectoryId
-from metadata_log.meta_properties import read_meta_properties
-from metadata_log.os_files import OsFiles
 from metadata_log.records import (
     BrokerRegistrationChangeRecord,
     MetadataRecord,

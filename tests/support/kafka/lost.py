@@ -11,7 +11,7 @@ import signal
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from metadata_log.os_files import OsFiles
+from metadata_log.files.os_files import OsFiles
 from quorum.cli.demo.cluster import wait_until
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.places import find_place

@@ -8,9 +8,9 @@ from structlog.testing import capture_logs
 from broker_agent.partitions import Partitions
 from broker_agent.reconciler import Make, plan
 from broker_agent.storage import PartitionDirectory, create, scan, staged
+from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import METADATA_TOPIC_ID, UNASSIGNED_DIRECTORY_ID, NodeId, TopicId, id_text
 from metadata_log.records import RemoveTopicRecord
-from metadata_log.simulated_files import SimulatedFiles
 from tests.support.image_records import directory, image_of, nodes, partition, topic, topic_id
 
 BROKER = NodeId(1)

@@ -9,9 +9,9 @@ import pytest
 
 from broker_agent import storage
 from broker_agent.storage import PartitionDirectory
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.ids import TopicId, id_text
-from metadata_log.os_files import OsFiles
-from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from tests.support.image_records import topic_id
 
 DIR = "/data"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import build_batch
+from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import TopicRecord, encode_record
 from metadata_log.tools.dump import dump_text

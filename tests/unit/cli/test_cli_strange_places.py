@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import build_batch
+from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch, Offset
 from quorum.cli.main import run
 from tests.support.fixture_files import FIXTURES

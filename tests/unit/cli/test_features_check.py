@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import build_batch
+from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import FeatureLevelRecord, PartitionRecord, encode_record
 from quorum.cli.main import run

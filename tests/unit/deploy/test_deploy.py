@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import parse_id
-from metadata_log.os_files import OsFiles
-from metadata_log.snapshot import read_checkpoint
+from metadata_log.storage.checkpoint import read_checkpoint
 from metadata_log.voters import parse_voters
 from quorum.node.config import KEYS, load_config
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from metadata_log.batch import build_batch, check_batch, iter_batches
-from metadata_log.file_log import FileLog, LogConfig, RecoveryReport, WriteOp, open_log
-from metadata_log.files import Files
-from metadata_log.log_writer import LogWriter
+from metadata_log.files.port import Files
+from metadata_log.format.batch import build_batch, check_batch, iter_batches
 from metadata_log.offsets import Epoch, Offset
+from metadata_log.storage.file_log import FileLog, LogConfig, RecoveryReport, WriteOp, open_log
+from metadata_log.storage.log_writer import LogWriter
 
 DIRECTORY = "/data/__cluster_metadata-0"
 FIRST_SEGMENT = f"{DIRECTORY}/00000000000000000000.log"

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metadata_log.batch import (
+from metadata_log.errors import CorruptBatchError, InvariantViolation, UnsupportedBatchError
+from metadata_log.format.batch import (
     HEADER_SIZE,
     batch_records,
     batch_values,
@@ -18,12 +19,11 @@ from metadata_log.batch import (
     iter_batches,
     parse_header,
 )
-from metadata_log.batch import _records_end as records_end
-from metadata_log.crc import crc32c
-from metadata_log.errors import CorruptBatchError, InvariantViolation, UnsupportedBatchError
+from metadata_log.format.batch import _records_end as records_end
+from metadata_log.format.crc import crc32c
+from metadata_log.format.frame_tables import DELTAS
+from metadata_log.format.varint import read_varint, varint
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.record_frames import DELTAS
-from metadata_log.varint import read_varint, varint
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 KAFKA_FILES = sorted(

@@ -9,7 +9,7 @@ from pathlib import Path
 import crc32c as package
 import pytest
 
-from metadata_log.crc import crc32c
+from metadata_log.format.crc import crc32c
 
 _OTHER_RELEASE = '''
 def crc32c(data, value=0):
@@ -36,12 +36,14 @@ def _in_a_fresh_python(code: str, *, first: str = "") -> str:
 
 
 def test_the_packages_own_imports_are_not_paid_for() -> None:
-    code = "from metadata_log.crc import crc32c; print(crc32c(b'123456789'), 'importlib.metadata' in sys.modules)"
+    code = (
+        "from metadata_log.format.crc import crc32c; print(crc32c(b'123456789'), 'importlib.metadata' in sys.modules)"
+    )
     assert _in_a_fresh_python(code).split() == [str(0xE3069283), "False"]
 
 
 def test_a_package_without_an_extension_is_used_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "crc32c").mkdir()
     (tmp_path / "crc32c" / "__init__.py").write_text(_OTHER_RELEASE)
-    code = "from metadata_log.crc import crc32c; print(crc32c(b'123456789'), crc32c.__doc__)"
+    code = "from metadata_log.format.crc import crc32c; print(crc32c(b'123456789'), crc32c.__doc__)"
     assert _in_a_fresh_python(code, first=str(tmp_path)).split() == [str(0xE3069283), "Bit", "by", "bit."]

@@ -37,10 +37,10 @@ from metadata_log.errors import (
     ForeignDirectoryError,
     NotFormattedError,
 )
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId, ReplicaKey, TopicId, parse_directory_id
 from metadata_log.offsets import Epoch
-from metadata_log.os_files import OsFiles
-from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
 from tests.support.other_process import HOLD, TAKE, TAKE_AS_JAVA, held_by_another
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metadata_log.epoch_file import format_epochs, parse_epochs
-from metadata_log.epochs import EpochHistory, EpochStart
 from metadata_log.errors import CorruptFileError, InvariantViolation
+from metadata_log.format.epoch_file import format_epochs, parse_epochs
+from metadata_log.format.epochs import EpochHistory, EpochStart
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
 
 

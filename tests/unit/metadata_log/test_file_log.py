@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metadata_log.batch import check_batch, iter_batches
-from metadata_log.epochs import EpochHistory
 from metadata_log.errors import InvariantViolation, OffsetOutOfRange
-from metadata_log.file_log import LogConfig, open_log
-from metadata_log.log_writer import LogWriter
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.batch import check_batch, iter_batches
+from metadata_log.format.epochs import EpochHistory
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
-from metadata_log.os_files import OsFiles
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.storage.file_log import LogConfig, open_log
+from metadata_log.storage.log_writer import LogWriter
 from tests.unit.metadata_log.log_support import (
     DIRECTORY,
     FIRST_SEGMENT,

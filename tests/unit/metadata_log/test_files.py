@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.files import Files, read_file, replace_file
-from metadata_log.os_files import OsFiles
-from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import Files, read_file, replace_file
+from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 
 KINDS: list[Callable[[], Files]] = [OsFiles, SimulatedFiles]
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import check_batch, iter_batches
 from metadata_log.directory import MetaProperties, read_meta_properties
 from metadata_log.errors import AlreadyFormattedError, DirectoryError, ForeignDirectoryError
-from metadata_log.format import FormatResult, LogDirectory, default_features, format_directory
+from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
+from metadata_log.format.batch import check_batch, iter_batches
 from metadata_log.ids import DirectoryId, NodeId, parse_directory_id
 from metadata_log.records import UnknownLevelError, decode_record
-from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
-from metadata_log.snapshot import read_checkpoint
+from metadata_log.storage.checkpoint import read_checkpoint
+from metadata_log.storage.formatter import FormatResult, LogDirectory, default_features, format_directory
 from metadata_log.voters import Voter, VoterSet, parse_voters
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

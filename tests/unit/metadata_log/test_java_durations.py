@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.java_durations import java_duration_ns
+from metadata_log.java_text import java_duration_ns
 
 S = 1_000_000_000
 

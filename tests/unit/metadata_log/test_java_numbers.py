@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from metadata_log.java_numbers import java_double, java_int
+from metadata_log.java_text import java_double, java_int
 
 
 @pytest.mark.parametrize(

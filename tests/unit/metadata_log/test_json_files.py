@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from metadata_log.json_files import decode_json
+from metadata_log.files.json_files import decode_json
 
 
 class Note(msgspec.Struct, frozen=True):

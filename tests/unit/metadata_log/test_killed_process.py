@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.batch import build_batch, parse_header
-from metadata_log.file_log import LogWriter, open_log
+from metadata_log.directory.quorum_state import QuorumState, format_quorum_state, read_quorum_state
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.batch import build_batch, parse_header
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.quorum_state import QuorumState, format_quorum_state, read_quorum_state
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.storage.file_log import LogWriter, open_log
 
 LOG = "/data/log"
 DRAWS = range(20)

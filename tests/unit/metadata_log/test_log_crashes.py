@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from metadata_log.epochs import EpochHistory
 from metadata_log.errors import StorageFailedError
-from metadata_log.log_writer import LogWriter
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
+from metadata_log.format.epochs import EpochHistory
 from metadata_log.offsets import Offset
-from metadata_log.os_files import OsFiles
-from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
+from metadata_log.storage.log_writer import LogWriter
 from tests.unit.metadata_log.log_support import DIRECTORY, FIRST_SEGMENT, OpenLog, contents, open_at, stage
 
 CONFIG = {"segment_bytes": 400, "index_interval_bytes": 100}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.batch import build_batch, check_batch
 from metadata_log.errors import CorruptFileError, InvariantViolation
-from metadata_log.file_log import LogConfig
+from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
+from metadata_log.format.batch import build_batch, check_batch
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
-from metadata_log.snapshot import CheckpointTimes, build_checkpoint, checkpoint_name, received_name
-from metadata_log.write_ops import AdoptCheckpoint
+from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, checkpoint_name, received_name
+from metadata_log.storage.file_log import LogConfig
+from metadata_log.storage.write_ops import AdoptCheckpoint
 from quorum.node.startup import open_starting_log
 from tests.unit.metadata_log.log_support import DIRECTORY, OpenLog, bounds, contents, open_at, stage
 

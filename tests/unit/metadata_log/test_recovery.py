@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.errors import CorruptBatchError, CorruptFileError, UnsupportedBatchError
+from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.offsets import Offset
-from metadata_log.simulated_files import SimulatedFiles
 from tests.unit.metadata_log.log_support import DIRECTORY, FIRST_SEGMENT, bounds, contents, open_at, stage
 from tests.unit.metadata_log.test_batch import batch_of, resealed
 

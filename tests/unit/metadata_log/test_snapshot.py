@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metadata_log.batch import iter_batches
 from metadata_log.errors import CorruptBatchError, CorruptFileError
-from metadata_log.loaded_snapshot import load_snapshot
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
+from metadata_log.format.batch import iter_batches
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from metadata_log.os_files import OsFiles
-from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
-from metadata_log.snapshot import (
+from metadata_log.storage.checkpoint import (
     CheckpointTimes,
     build_checkpoint,
     check_checkpoint,
@@ -25,6 +24,7 @@ from metadata_log.snapshot import (
     remove_unfinished,
     write_checkpoint,
 )
+from metadata_log.storage.loaded_checkpoint import load_snapshot
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 CHECKPOINTS = sorted(FIXTURES.glob("*/node-*/data/**/*.checkpoint"))

@@ -6,7 +6,7 @@ import copy
 
 import pytest
 
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.files.simulated_files import SimulatedFiles
 from tests.unit.metadata_log.log_support import DIRECTORY, OpenLog, contents, open_at
 
 CONFIG = {"segment_bytes": 400, "index_interval_bytes": 100}

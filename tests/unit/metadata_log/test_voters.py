@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metadata_log.errors import InvariantViolation
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, parse_directory_id
 from metadata_log.offsets import Offset
-from metadata_log.os_files import OsFiles
 from metadata_log.records import decode_control, encode_control
 from metadata_log.records.control import VotersRecord
-from metadata_log.snapshot import read_checkpoint
+from metadata_log.storage.checkpoint import read_checkpoint
 from metadata_log.voters import (
     Endpoint,
     InvalidVoterError,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.batch import build_batch, parse_header
 from metadata_log.errors import CorruptBatchError
-from metadata_log.file_log import FileLog, LogConfig, LogWriter, open_log
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.batch import build_batch, parse_header
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.storage.file_log import FileLog, LogConfig, LogWriter, open_log
 from quorum.node.effects import Effects
 from quorum.node.gate import Gate
 from quorum.node.ports import Ports

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
+from metadata_log.directory.quorum_state import QuorumState
 from metadata_log.errors import InvariantViolation
 from metadata_log.offsets import Epoch
-from metadata_log.quorum_state import QuorumState
 from quorum.node.effects import Effects
 from quorum.node.executor import Executor
 from quorum.node.ports import ClientAnswer, DiskDone, DiskJob, StateWrite

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from metadata_log.errors import StorageFailedError
-from metadata_log.files import FileHandle
-from metadata_log.os_files import OsFiles
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import FileHandle
 from metadata_log.voters import Endpoint
 from quorum.controller.context import RequestContext
 from quorum.errors import Error

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from metadata_log.batch import parse_header
-from metadata_log.file_log import LogConfig
+from metadata_log.format.batch import parse_header
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId, TopicId
 from metadata_log.offsets import Offset
 from metadata_log.records import RemoveTopicRecord
+from metadata_log.storage.file_log import LogConfig
 from quorum.controller.context import RequestContext
 from quorum.controller.requests import DescribeTopics
 from quorum.errors import Error

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from metadata_log.batch import build_batch
 from metadata_log.directory import (
     METADATA_DIRECTORY,
     MetaProperties,
@@ -24,11 +23,12 @@ from metadata_log.errors import (
     StorageFailedError,
     UnknownRecordError,
 )
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.batch import build_batch
 from metadata_log.ids import DirectoryId, TopicId
 from metadata_log.image.features import METADATA_VERSION
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import BeginTransactionRecord, TopicRecord, encode_record
-from metadata_log.simulated_files import SimulatedFiles
 from quorum.controller.requests import FeatureRange
 from quorum.errors import Error
 from quorum.node.bootstrap import open_replica

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.directory.quorum_state import read_quorum_state
 from metadata_log.errors import CorruptFileError, LostVoteError
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
-from metadata_log.os_files import OsFiles
-from metadata_log.quorum_state import read_quorum_state
 from quorum.node.bootstrap import open_replica
 from quorum.node.config import NodeConfig, config_of
 from quorum.node.properties import parse_properties

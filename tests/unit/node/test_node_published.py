@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metadata_log.batch import build_batch
+from metadata_log.format.batch import build_batch
 from metadata_log.image import MetadataImage
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Epoch, Offset

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.loaded_snapshot import HeldCheckpoint
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.storage.loaded_checkpoint import HeldCheckpoint
 from quorum.node.retention import SnapshotConfig, bytes_between, choose_start
 
 

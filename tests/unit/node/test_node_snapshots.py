@@ -7,15 +7,15 @@ from itertools import pairwise
 
 import pytest
 
-from metadata_log.batch import batch_values
 from metadata_log.directory import METADATA_DIRECTORY
-from metadata_log.file_log import LogConfig
+from metadata_log.format.batch import batch_values
 from metadata_log.ids import NodeId
 from metadata_log.image import MetadataImage
 from metadata_log.image.replayer import Replayer
-from metadata_log.loaded_snapshot import load_snapshot
 from metadata_log.offsets import Offset
-from metadata_log.snapshot import checkpoint_ends, checkpoint_name
+from metadata_log.storage.checkpoint import checkpoint_ends, checkpoint_name
+from metadata_log.storage.file_log import LogConfig
+from metadata_log.storage.loaded_checkpoint import load_snapshot
 from quorum.node.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
 from quorum.node.ports import ClientAnswer, DiskJob, PeerCall, PeerRequested, Refused, StateWrite
 from quorum.node.published import MOST_LAG

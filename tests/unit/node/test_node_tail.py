@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.batch import batch_values, build_batch, parse_header
 from metadata_log.errors import InvariantViolation
+from metadata_log.format.batch import batch_values, build_batch, parse_header
 from metadata_log.ids import DirectoryId, TopicId
 from metadata_log.image import MetadataImage
 from metadata_log.image.replayer import Replayer

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metadata_log.epochs import EpochHistory
 from metadata_log.errors import InvariantViolation
+from metadata_log.format.epochs import EpochHistory
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import VoterHistory
 from quorum.raft.config import RaftConfig, Snapshot, StorageState

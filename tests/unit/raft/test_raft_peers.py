@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metadata_log.batch import build_batch, build_control_batch
+from metadata_log.format.batch import build_batch, build_control_batch
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import encode_control

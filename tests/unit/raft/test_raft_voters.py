@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metadata_log.epochs import EpochHistory
+from metadata_log.format.epochs import EpochHistory
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint, Voter, VoterHistory

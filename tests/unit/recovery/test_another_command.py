@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.os_files import OsFiles
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.simulated_files import SimulatedFiles
 from quorum.cli.main import run
 from quorum.recovery.carry_out import carry_out
 from quorum.recovery.errors import RefusedError

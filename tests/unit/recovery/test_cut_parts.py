@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.files.simulated_files import SimulatedFiles
 from quorum.recovery.cluster_id import propose_cluster_id
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.request import Proposal

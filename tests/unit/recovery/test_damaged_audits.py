@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.errors import CorruptFileError
-from metadata_log.files import Files
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.files.port import Files
+from metadata_log.files.simulated_files import SimulatedFiles
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.journal import AUDIT_COPY_FILE, AUDIT_FILE, JOURNAL_FILE, pending, work_root_of
 from quorum.recovery.request import Proposal

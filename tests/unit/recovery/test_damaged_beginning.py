@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.batch import HEADER_SIZE
-from metadata_log.files import read_file
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.files.port import read_file
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.batch import HEADER_SIZE
 from quorum.recovery.copies import Copy
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.drop_snapshot import propose_drop_snapshot

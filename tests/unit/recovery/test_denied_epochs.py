@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from metadata_log.epoch_file import EPOCH_FILE
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.tools.scan import Damage, scan
 from quorum.recovery.copies import Copy
 from quorum.recovery.faults import fault_of

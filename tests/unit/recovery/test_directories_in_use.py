@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from metadata_log.batch import build_batch, build_control_batch
 from metadata_log.directory import read_quorum_state, write_quorum_state
-from metadata_log.files import FileHandle
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import FileHandle
+from metadata_log.format.batch import build_batch, build_control_batch
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.os_files import OsFiles
 from metadata_log.records import (
     LeaderChangeMessage,
     MetadataRecord,

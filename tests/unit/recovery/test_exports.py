@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.os_files import OsFiles
+from metadata_log.files.os_files import OsFiles
 from metadata_log.tools.export import export_replica
 from quorum.cli.main import run
 from quorum.recovery.inspect import inspect_copies

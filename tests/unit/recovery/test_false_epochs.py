@@ -6,9 +6,9 @@ import struct
 
 import pytest
 
-from metadata_log.epoch_file import EPOCH_FILE
-from metadata_log.files import read_file
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.files.port import read_file
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.tools.scan import Damage, scan
 from quorum.recovery.copies import Copy
 from quorum.recovery.copy_reader import read_copy

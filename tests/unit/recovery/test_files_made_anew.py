@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 
 from metadata_log.directory import format_partition_metadata
-from metadata_log.files import FileHandle, Files
+from metadata_log.files.port import FileHandle, Files
+from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import TopicId
-from metadata_log.simulated_files import SimulatedFiles
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import Inspection, inspect_copies
 from quorum.recovery.standalone import propose_standalone

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.batch import build_batch
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.batch import build_batch
 from metadata_log.ids import DirectoryId
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.from_broker import NewController, propose_from_broker

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.files import Files
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import Files
+from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from metadata_log.os_files import OsFiles
-from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.tools.findings import finding
 from quorum.cli.main import run
 from quorum.cli.output import OutputFormat

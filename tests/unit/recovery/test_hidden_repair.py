@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from metadata_log.batch import build_batch, build_control_batch
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.batch import build_batch, build_control_batch
 from metadata_log.ids import NodeId
 from metadata_log.image.checkpoint import records_of
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import LeaderChangeMessage, NoOpRecord, encode_control, encode_record
 from metadata_log.records.control import LeaderChangeVoter
-from metadata_log.segment import segment_file
-from metadata_log.simulated_files import SimulatedFiles
-from metadata_log.snapshot import CheckpointTimes, build_checkpoint, checkpoint_name
+from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, checkpoint_name
+from metadata_log.storage.segment import segment_file
 from quorum.cli.recover_show import show_inspection
 from quorum.recovery.conflicts import joined_end
 from quorum.recovery.copies import Copy

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from metadata_log.files import read_file
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.files.port import read_file
+from metadata_log.files.simulated_files import SimulatedFiles
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.inspect import Inspection, inspect_copies
 from quorum.recovery.lent_checkpoint import lender

@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from metadata_log.batch import build_control_batch
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.batch import build_control_batch
 from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import LeaderChangeMessage, encode_control
 from metadata_log.records.control import LeaderChangeVoter
-from metadata_log.simulated_files import SimulatedFiles
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import Inspection, inspect_copies

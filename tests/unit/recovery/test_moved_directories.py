@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.directory_lock import DirectoryLock
-from metadata_log.os_files import OsFiles
-from metadata_log.simulated_files import SimulatedCrash, SimulatedFiles
+from metadata_log.directory.lock import DirectoryLock
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from quorum.cli.main import run
 from quorum.recovery.carry_out import finish
 from quorum.recovery.errors import RecoveryError

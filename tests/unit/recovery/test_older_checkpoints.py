@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.files.simulated_files import SimulatedFiles
 from quorum.cli.main import run
 from quorum.recovery.drop_snapshot import propose_drop_snapshot
 from quorum.recovery.errors import AlreadyDoneError

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from metadata_log.batch import build_batch
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch
-from metadata_log.simulated_files import SimulatedFiles
 from quorum.recovery.copies import Copy
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.excess import Excess, cut_off, excess

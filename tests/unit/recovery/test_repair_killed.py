@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.os_files import OsFiles
+from metadata_log.files.os_files import OsFiles
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.faults import fault_of
 from quorum.recovery.journal import pending

@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from metadata_log.batch import build_control_batch
-from metadata_log.file_log import open_log
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.batch import build_control_batch
 from metadata_log.ids import DirectoryId, NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import LeaderChangeMessage, LeaderChangeVoter, encode_control
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.storage.file_log import open_log
 from metadata_log.voters import Endpoint
 from quorum.recovery.conflicts import common_end
 from quorum.recovery.copies import Copy

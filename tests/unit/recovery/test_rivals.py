@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
-from metadata_log.files import Files, parent_of, read_file
+from metadata_log.files.port import Files, parent_of, read_file
+from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import DirectoryId
-from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError

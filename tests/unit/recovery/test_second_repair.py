@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from metadata_log.batch import build_control_batch
-from metadata_log.files import Files
+from metadata_log.files.port import Files
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.batch import build_control_batch
 from metadata_log.ids import DirectoryId
 from metadata_log.records import encode_control
-from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.carry_out import carry_out
 from quorum.recovery.copy_reader import read_copy

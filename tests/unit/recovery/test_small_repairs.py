@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from metadata_log.directory import read_meta_properties
-from metadata_log.files import read_file
+from metadata_log.directory.quorum_state import read_quorum_state, write_quorum_state
+from metadata_log.files.port import read_file
 from metadata_log.offsets import Epoch
-from metadata_log.quorum_state import read_quorum_state, write_quorum_state
 from metadata_log.tools.scan import Damage, scan
 from metadata_log.voters import Endpoint
 from quorum.recovery.cluster_id import propose_cluster_id

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.os_files import OsFiles
+from metadata_log.files.os_files import OsFiles
 from metadata_log.voters import Endpoint
 from quorum.cli.recover_probe import asker
 from quorum.recovery.inspect import inspect_copies

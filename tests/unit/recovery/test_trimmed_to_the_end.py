@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.tools.check import check_paths
 from quorum.recovery.errors import AlreadyDoneError
 from quorum.recovery.rebuild_indexes import propose_rebuild_indexes

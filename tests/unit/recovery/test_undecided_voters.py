@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.batch import build_control_batch
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.batch import build_control_batch
 from metadata_log.ids import NodeId
 from metadata_log.records import encode_control
-from metadata_log.simulated_files import SimulatedFiles
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.inspect import inspect_copies, read_copies

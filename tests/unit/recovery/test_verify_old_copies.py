@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import DirectoryId
-from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.voters import Endpoint
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.from_broker import NewController, propose_from_broker

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from metadata_log.directory.quorum_state import QuorumState, write_quorum_state
+from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import Epoch
-from metadata_log.quorum_state import QuorumState, write_quorum_state
-from metadata_log.simulated_files import SimulatedFiles
 from metadata_log.tools.check import check_paths
 from quorum.recovery.inspect import Inspection, inspect_copies
 from quorum.recovery.places import find_place

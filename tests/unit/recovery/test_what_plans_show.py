@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import build_batch
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import NoOpRecord, encode_record
-from metadata_log.simulated_files import SimulatedFiles
 from quorum.cli import recover_log, recover_quorum
 from quorum.cli.main import run
 from quorum.cli.recover_files import file_lines

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.directory_lock import DirectoryLock
-from metadata_log.os_files import OsFiles
+from metadata_log.directory.lock import DirectoryLock
+from metadata_log.files.os_files import OsFiles
 from quorum.cli.main import run
 from tests.support.misuses import CLUSTER, NO_WAIT, OTHER_CLUSTER, Bench, contents, from_broker, interrupted
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import build_batch, build_control_batch
-from metadata_log.files import parent_of
+from metadata_log.files.port import parent_of
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.format.batch import build_batch, build_control_batch
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import LeaderChangeMessage, MetadataRecord, TopicRecord, encode_control, encode_record
 from metadata_log.records.control import LeaderChangeVoter
-from metadata_log.simulated_files import SimulatedFiles
 from quorum.cli.main import run
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.errors import RefusedError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from metadata_log.segment import LocatedBatch
-from metadata_log.simulated_files import SimulatedFiles
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.scan import scan
 from quorum.cli.recover_show import inspection_data
 from quorum.recovery.copy_reader import read_copy

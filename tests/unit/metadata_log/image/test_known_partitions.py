@@ -3,8 +3,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from metadata_log.batch import batch_values, build_batch, parse_header
 from metadata_log.errors import MalformedRecordError
+from metadata_log.format.batch import batch_values, build_batch, parse_header
 from metadata_log.ids import DirectoryId, NodeId, TopicId
 from metadata_log.image import MetadataImage, ReplayError
 from metadata_log.image.replayer import Replayer

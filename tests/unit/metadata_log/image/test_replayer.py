@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from metadata_log.batch import build_batch, build_control_batch, parse_header
 from metadata_log.errors import MalformedRecordError, UnknownRecordError
+from metadata_log.format.batch import build_batch, build_control_batch, parse_header
 from metadata_log.image import MetadataImage, Replayer, ReplayError
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import (

@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from broker_agent import storage
-from metadata_log.directory_lock import LOCK_FILE, DirectoryLock
+from metadata_log.directory.lock import LOCK_FILE, DirectoryLock
+from metadata_log.directory.partition_metadata import write_partition_metadata
 from metadata_log.errors import DirectoryLockedError
-from metadata_log.files import SMALL_FILE_LIMIT
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import SMALL_FILE_LIMIT
 from metadata_log.ids import parse_topic_id
-from metadata_log.os_files import OsFiles
-from metadata_log.partition_metadata import write_partition_metadata
 from metadata_log.tools.audit import Audit, AuditError, WhenKafkaStarts, audit
 from metadata_log.tools.quarantine import JOURNAL_FILE, QuarantineError, quarantine, read_journal, undo
 from metadata_log.tools.sources import SourceError

@@ -14,10 +14,10 @@ import pytest
 
 from metadata_log.directory import read_meta_properties
 from metadata_log.errors import MetadataLogError
-from metadata_log.files import FileHandle
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import FileHandle
 from metadata_log.ids import DirectoryId, NodeId, parse_id
 from metadata_log.image.hash import image_hash
-from metadata_log.os_files import OsFiles
 from metadata_log.tools.backup import BackupError, NoBackupError, read_backup, save_backup
 from metadata_log.tools.hashes import hash_of
 from metadata_log.tools.history import open_history

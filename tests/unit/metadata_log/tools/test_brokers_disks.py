@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metadata_log.directory import META_PROPERTIES_FILE
-from metadata_log.os_files import OsFiles
+from metadata_log.files.os_files import OsFiles
 from metadata_log.tools.audit import AuditError, audit
 from metadata_log.tools.check import check_paths
 from metadata_log.tools.disks import is_brokers_disk, is_topics_partition

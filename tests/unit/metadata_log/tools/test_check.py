@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import batch_records, build_control_batch, parse_header
+from metadata_log.format.batch import batch_records, build_control_batch, parse_header
 from metadata_log.ids import NodeId, parse_topic_id
 from metadata_log.offsets import Epoch
 from metadata_log.records import PartitionChangeRecord, RemoveTopicRecord, decode_control, encode_control

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from metadata_log.batch import batch_values, parse_header
+from metadata_log.format.batch import batch_values, parse_header
 from metadata_log.records import PartitionRecord, decode_record, encode_record
 from metadata_log.tools.check import check_paths
 from metadata_log.tools.findings import Finding, Severity

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from metadata_log.directory import QUORUM_STATE_FILE, format_partition_metadata
-from metadata_log.epoch_file import EPOCH_FILE
+from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.ids import parse_topic_id
 from metadata_log.reconcile import Kind
 from metadata_log.tools.audit import audit

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from metadata_log.batch import build_control_batch, iter_batches
 from metadata_log.directory import METADATA_DIRECTORY, QUORUM_STATE_FILE, format_quorum_state, parse_quorum_state
+from metadata_log.format.batch import build_control_batch, iter_batches
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch
 from metadata_log.records import ControlRecord, LeaderChangeMessage, LeaderChangeVoter, encode_control

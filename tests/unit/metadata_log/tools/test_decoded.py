@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import computed_checksum, parse_header
+from metadata_log.format.batch import computed_checksum, parse_header
 from metadata_log.tools.decoded import BATCH_FIELDS, DECODED, write_beside, write_json_lines
 from metadata_log.tools.dump import dump_rows
 from metadata_log.tools.export import export_replica

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import HEADER_SIZE, build_batch, build_control_batch
 from metadata_log.errors import CorruptBatchError, UnsupportedBatchError
+from metadata_log.format.batch import HEADER_SIZE, build_batch, build_control_batch
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import TopicRecord, encode_record
 from metadata_log.tools.dump import DumpRow, dump_rows, dump_text

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import batch_records, build_batch
 from metadata_log.errors import CorruptBatchError
+from metadata_log.files.os_files import OsFiles
+from metadata_log.format.batch import batch_records, build_batch
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.os_files import OsFiles
 from metadata_log.records import (
     NoOpRecord,
     PartitionChangeRecord,

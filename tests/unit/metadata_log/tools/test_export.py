@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import build_batch, parse_header
 from metadata_log.errors import CorruptFileError
+from metadata_log.format.batch import build_batch, parse_header
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.tools import export
 from metadata_log.tools.export import ExportError, export_replica

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import build_batch, build_control_batch
+from metadata_log.files.os_files import OsFiles
+from metadata_log.format.batch import build_batch, build_control_batch
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.os_files import OsFiles
 from metadata_log.records import FeatureLevelRecord, KRaftVersionRecord, encode_control, encode_record
 from metadata_log.records.feature_levels import supported_features
 from metadata_log.records.levels import metadata_version, parse_metadata_version
-from metadata_log.segment import LocatedBatch
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.feature_check import unreadable_records
 from metadata_log.tools.history import readable_batches
 from metadata_log.tools.sources import find_sources

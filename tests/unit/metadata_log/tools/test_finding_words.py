@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from metadata_log.batch import batch_records, batch_values, iter_batches, parse_header
+from metadata_log.format.batch import batch_records, batch_values, iter_batches, parse_header
 from metadata_log.ids import TopicId, parse_topic_id
 from metadata_log.records import (
     MetadataRecord,

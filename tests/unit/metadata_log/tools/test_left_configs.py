@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import batch_values, parse_header
+from metadata_log.format.batch import batch_values, parse_header
 from metadata_log.records import ConfigRecord, encode_record
-from metadata_log.snapshot import BOOTSTRAP_CHECKPOINT
+from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT
 from metadata_log.tools.audit_image import find_judges
 from metadata_log.tools.check import check_paths
 from metadata_log.tools.findings import Finding, Severity

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import CRC_COVERS_FROM, CRC_POSITION, iter_batches
-from metadata_log.crc import crc32c
-from metadata_log.os_files import OsFiles
-from metadata_log.segment import LocatedBatch
+from metadata_log.files.os_files import OsFiles
+from metadata_log.format.batch import CRC_COVERS_FROM, CRC_POSITION, iter_batches
+from metadata_log.format.crc import crc32c
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.scan import Damage, Fault, scan
 
 WHOLE = (

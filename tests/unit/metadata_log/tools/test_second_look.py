@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import build_batch, build_control_batch, parse_header
 from metadata_log.directory import QuorumState, read_meta_properties, write_quorum_state
-from metadata_log.epoch_file import EPOCH_FILE
+from metadata_log.files.os_files import OsFiles
+from metadata_log.format.batch import build_batch, build_control_batch, parse_header
+from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.os_files import OsFiles
 from metadata_log.records import LeaderChangeMessage, LeaderChangeVoter, NoOpRecord, encode_control, encode_record
 from metadata_log.tools.check import check_paths
 from quorum.cli.main import run

@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
-from metadata_log.batch import build_batch
-from metadata_log.files import FileHandle
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import FileHandle
+from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.os_files import OsFiles
-from metadata_log.segment import LocatedBatch
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.scan import Damage, scan
 from metadata_log.tools.sources import NodeSource, find_sources
 from metadata_log.tools.verify import Depth, LogReport, verify_file, verify_log

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.os_files import OsFiles
+from metadata_log.files.os_files import OsFiles
 from metadata_log.tools.check import check_paths
 from metadata_log.tools.export import export_replica
 from metadata_log.tools.sources import NodeSource

@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from metadata_log.batch import build_batch
+from metadata_log.files.os_files import OsFiles
+from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.os_files import OsFiles
-from metadata_log.torn_write import LARGEST_WRITE, may_be_one_write
+from metadata_log.storage.torn_write import LARGEST_WRITE, may_be_one_write
 
 _VALUE = bytes(range(1, 200))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.batch import parse_header
+from metadata_log.format.batch import parse_header
 from metadata_log.ids import (
     LOST_DIRECTORY_ID,
     METADATA_TOPIC_NAME,

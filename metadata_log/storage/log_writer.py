@@ -20,12 +20,12 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from metadata_log.epoch_file import BEFORE_CUT_FILE, EPOCH_FILE, format_epochs
 from metadata_log.errors import StorageFailedError
-from metadata_log.files import FileHandle, Files, replace_file
+from metadata_log.files.port import FileHandle, Files, replace_file
+from metadata_log.format.epoch_file import BEFORE_CUT_FILE, EPOCH_FILE, format_epochs
 from metadata_log.offsets import Offset
-from metadata_log.segment import segment_file
-from metadata_log.write_ops import (
+from metadata_log.storage.segment import segment_file
+from metadata_log.storage.write_ops import (
     AdoptCheckpoint,
     Append,
     CreateSegment,

@@ -8,13 +8,13 @@ from __future__ import annotations
 import msgspec
 
 from metadata_log.errors import CorruptFileError, RecordError, UnknownRecordError
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.image import MetadataImage, ReplayError
 from metadata_log.image.checkpoint import image_of_checkpoint
 from metadata_log.image.known_partitions import read_for_replay
 from metadata_log.offsets import Offset, OffsetAndEpoch
-from metadata_log.segment import Expected, read_batches
-from metadata_log.snapshot import Checkpoint, check_epoch, read_checkpoint, snapshot_header
+from metadata_log.storage.checkpoint import Checkpoint, check_epoch, read_checkpoint, snapshot_header
+from metadata_log.storage.segment import Expected, read_batches
 from metadata_log.voters import VoterHistory, VoterSet
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from metadata_log.epochs import EpochHistory
 from metadata_log.errors import CorruptFileError, InvariantViolation, NewerFileError
+from metadata_log.format.epochs import EpochHistory
 from metadata_log.offsets import Epoch, Offset
 
 EPOCH_FILE: Final = "leader-epoch-checkpoint"

@@ -7,10 +7,10 @@ A batch's epoch is outside its checksum. One bit of it makes a log seem to have 
 
 from __future__ import annotations
 
-from metadata_log.batch import batch_records
 from metadata_log.errors import MetadataLogError
+from metadata_log.format.batch import batch_records
 from metadata_log.records import LeaderChangeMessage, decode_control
-from metadata_log.segment import LocatedBatch
+from metadata_log.storage.segment import LocatedBatch
 
 
 def leads(batch: LocatedBatch) -> bool:

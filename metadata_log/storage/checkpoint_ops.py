@@ -12,10 +12,10 @@ from typing import TypeAlias
 import msgspec
 
 from metadata_log.errors import CorruptBatchError, CorruptFileError, StorageFailedError
-from metadata_log.files import Files
-from metadata_log.loaded_snapshot import LoadedSnapshot, load_snapshot
+from metadata_log.files.port import Files
 from metadata_log.offsets import OffsetAndEpoch
-from metadata_log.snapshot import CheckpointWriter, check_checkpoint, is_received_name, received_name
+from metadata_log.storage.checkpoint import CheckpointWriter, check_checkpoint, is_received_name, received_name
+from metadata_log.storage.loaded_checkpoint import LoadedSnapshot, load_snapshot
 from metadata_log.voters import InvalidVoterError
 
 

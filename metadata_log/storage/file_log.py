@@ -15,19 +15,19 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import BatchHeader, iter_batches
-from metadata_log.cold_read import ColdRead
-from metadata_log.epoch_file import EPOCH_FILE, parse_epochs
-from metadata_log.epochs import EpochHistory
 from metadata_log.errors import CorruptFileError, InvariantViolation, OffsetOutOfRange
-from metadata_log.files import Files, read_small_file
-from metadata_log.log_writer import LogWriter
+from metadata_log.files.port import Files, read_small_file
+from metadata_log.format.batch import BatchHeader, iter_batches
+from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
+from metadata_log.format.epochs import EpochHistory
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from metadata_log.recovered_epochs import FETCH_ANEW
-from metadata_log.recovery import Recovered, RecoveryReport, recover_log
-from metadata_log.segment import MAX_RELATIVE_OFFSET, Segment, SegmentIndex, segment_file
-from metadata_log.tail_cache import Place, TailCache
-from metadata_log.write_ops import (
+from metadata_log.storage.cold_read import ColdRead
+from metadata_log.storage.log_recovery import Recovered, RecoveryReport, recover_log
+from metadata_log.storage.log_writer import LogWriter
+from metadata_log.storage.recovered_epochs import FETCH_ANEW
+from metadata_log.storage.segment import MAX_RELATIVE_OFFSET, Segment, SegmentIndex, segment_file
+from metadata_log.storage.tail_cache import Place, TailCache
+from metadata_log.storage.write_ops import (
     AdoptCheckpoint,
     Append,
     CreateSegment,

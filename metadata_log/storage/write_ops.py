@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from metadata_log.epochs import EpochHistory
+from metadata_log.format.epochs import EpochHistory
 from metadata_log.offsets import Offset
 
 

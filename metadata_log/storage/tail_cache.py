@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.offsets import Offset
-from metadata_log.write_ops import WriteOp
+from metadata_log.storage.write_ops import WriteOp
 
 _OVERHEAD: Final = 128
 """Counted for each batch besides its bytes: objects and slots."""

@@ -10,12 +10,12 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import HEADER_SIZE, BatchHeader, check_batch, parse_header
-from metadata_log.epochs import EpochHistory
 from metadata_log.errors import CorruptBatchError
-from metadata_log.files import FileHandle, Files
+from metadata_log.files.port import FileHandle, Files
+from metadata_log.format.batch import HEADER_SIZE, BatchHeader, check_batch, parse_header
+from metadata_log.format.epochs import EpochHistory
 from metadata_log.offsets import Offset
-from metadata_log.tail_cache import Place
+from metadata_log.storage.tail_cache import Place
 
 _SEARCH_BYTES: Final = 8192
 """A little more than the distance of two index entries: the batch looked for is mostly in the first read."""

@@ -15,9 +15,9 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import HEADER_SIZE, batch_records, batch_values, build_batch, build_control_batch
 from metadata_log.errors import CorruptBatchError, CorruptFileError, RecordError
-from metadata_log.files import FileHandle, Files, parent_of
+from metadata_log.files.port import FileHandle, Files, parent_of
+from metadata_log.format.batch import HEADER_SIZE, batch_records, batch_values, build_batch, build_control_batch
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import (
     ControlRecord,
@@ -28,7 +28,7 @@ from metadata_log.records import (
     decode_control,
     encode_control,
 )
-from metadata_log.segment import Expected, LocatedBatch, read_batches
+from metadata_log.storage.segment import Expected, LocatedBatch, read_batches
 
 CHECKPOINT_SUFFIX: Final = ".checkpoint"
 BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"

@@ -16,11 +16,11 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from metadata_log.crc import crc32c
 from metadata_log.errors import CorruptBatchError, InvariantViolation, UnsupportedBatchError
+from metadata_log.format.crc import crc32c
+from metadata_log.format.frame_tables import BARE, DELTA_BOUNDS, DELTAS, FRAMES
+from metadata_log.format.varint import read_varint, varint
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.record_frames import BARE, DELTA_BOUNDS, DELTAS, FRAMES
-from metadata_log.varint import read_varint, varint
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 

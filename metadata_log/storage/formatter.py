@@ -12,20 +12,20 @@ from typing import Final
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties
+from metadata_log.directory.meta_properties import read_meta_properties, write_meta_properties
 from metadata_log.errors import AlreadyFormattedError, DirectoryError
-from metadata_log.files import Files
+from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, id_text
-from metadata_log.meta_properties import read_meta_properties, write_meta_properties
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import FeatureLevelRecord, encode_record, metadata_version, write_version
-from metadata_log.segment import segment_bases
-from metadata_log.snapshot import (
+from metadata_log.storage.checkpoint import (
     BOOTSTRAP_CHECKPOINT,
     CheckpointTimes,
     build_checkpoint,
     checkpoint_name,
     write_checkpoint,
 )
+from metadata_log.storage.segment import segment_bases
 from metadata_log.voters import Voter, VoterSet
 
 METADATA_VERSION_FEATURE: Final = "metadata.version"

@@ -24,10 +24,10 @@ from itertools import pairwise
 from typing import Final
 
 from metadata_log.errors import CorruptBatchError
-from metadata_log.files import READ_WHOLE_LIMIT, Files
+from metadata_log.files.port import READ_WHOLE_LIMIT, Files
 from metadata_log.offsets import Offset
-from metadata_log.recovered_epochs import REFUSED, FoundLog
-from metadata_log.segment import Segment, segment_file
+from metadata_log.storage.recovered_epochs import REFUSED, FoundLog
+from metadata_log.storage.segment import Segment, segment_file
 
 _INDEX_ENTRY: Final = struct.Struct(">ii")
 _TIME_ENTRY: Final = struct.Struct(">qi")

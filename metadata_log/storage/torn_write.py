@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from metadata_log.batch import HEADER_SIZE, LOG_OVERHEAD, MAGIC
-from metadata_log.files import FileHandle
+from metadata_log.files.port import FileHandle
+from metadata_log.format.batch import HEADER_SIZE, LOG_OVERHEAD, MAGIC
 from metadata_log.offsets import LARGEST_OFFSET
 
 LARGEST_WRITE: Final = 8 << 20

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from metadata_log.varint import varint
+from metadata_log.format.varint import varint
 
 
 class Frames(dict[int, tuple[bytes, bytes]]):

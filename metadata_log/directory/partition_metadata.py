@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from metadata_log.errors import CorruptFileError, NewerFileError
-from metadata_log.files import Files, read_small_file, replace_file
+from metadata_log.files.port import Files, read_small_file, replace_file
 from metadata_log.ids import ZERO_TOPIC_ID, InvalidIdError, TopicId, id_text, parse_topic_id
 
 PARTITION_METADATA_FILE: Final = "partition.metadata"

@@ -14,7 +14,7 @@ from _thread import allocate_lock
 from contextlib import suppress
 from typing import Final
 
-from metadata_log.files import FileHandle, HeldLock, parent_of
+from metadata_log.files.port import FileHandle, HeldLock, parent_of
 
 _FILE_MODE: Final = 0o644
 _FLOCK: Final = struct.Struct("hhqqi4x")

@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import msgspec
 
-from metadata_log.epoch_file import BEFORE_CUT_FILE, EPOCH_FILE, format_epochs
-from metadata_log.epochs import EpochHistory
 from metadata_log.errors import CorruptBatchError
-from metadata_log.files import FileHandle, Files, replace_file
-from metadata_log.log_writer import remove_indexes, remove_segment
+from metadata_log.files.port import FileHandle, Files, replace_file
+from metadata_log.format.epoch_file import BEFORE_CUT_FILE, EPOCH_FILE, format_epochs
+from metadata_log.format.epochs import EpochHistory
 from metadata_log.offsets import Offset
-from metadata_log.recovered_epochs import REFUSED, FoundLog, check_epochs
-from metadata_log.recovered_indexes import check_indexes, torn_indexes
-from metadata_log.segment import Expected, Segment, SegmentIndex, next_sealed_batch, read_batches, segment_bases
-from metadata_log.segment import segment_file as file_of
+from metadata_log.storage.log_writer import remove_indexes, remove_segment
+from metadata_log.storage.recovered_epochs import REFUSED, FoundLog, check_epochs
+from metadata_log.storage.recovered_indexes import check_indexes, torn_indexes
+from metadata_log.storage.segment import Expected, Segment, SegmentIndex, next_sealed_batch, read_batches, segment_bases
+from metadata_log.storage.segment import segment_file as file_of
 
 
 class TornTail(msgspec.Struct, frozen=True, kw_only=True, gc=False):

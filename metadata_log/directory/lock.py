@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from metadata_log.errors import DirectoryError, DirectoryLockedError
-from metadata_log.files import Files, HeldLock
+from metadata_log.files.port import Files, HeldLock
 
 LOCK_FILE: Final = ".lock"
 

@@ -15,9 +15,9 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.batch import HEADER_SIZE, BatchHeader, check_batch, computed_checksum, parse_header
 from metadata_log.errors import CorruptBatchError
-from metadata_log.files import FileHandle
+from metadata_log.files.port import FileHandle
+from metadata_log.format.batch import HEADER_SIZE, BatchHeader, check_batch, computed_checksum, parse_header
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset
 
 MAX_RELATIVE_OFFSET: Final = (1 << 31) - 1

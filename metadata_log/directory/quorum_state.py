@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from metadata_log.errors import CorruptFileError, NewerFileError
-from metadata_log.files import Files, read_small_file, replace_file
+from metadata_log.files.port import Files, read_small_file, replace_file
 from metadata_log.ids import ZERO_DIRECTORY_ID, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.offsets import Epoch
 

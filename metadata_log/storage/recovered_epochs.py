@@ -16,14 +16,14 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.epoch_file import BEFORE_CUT_FILE, EPOCH_FILE, parse_epochs
-from metadata_log.epochs import EpochHistory, EpochStart
 from metadata_log.errors import CorruptBatchError, CorruptFileError
-from metadata_log.files import Files, read_small_file
+from metadata_log.files.port import Files, read_small_file
+from metadata_log.format.epoch_file import BEFORE_CUT_FILE, EPOCH_FILE, parse_epochs
+from metadata_log.format.epochs import EpochHistory, EpochStart
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.segment import segment_file
-from metadata_log.snapshot import is_all_in_checkpoint
-from metadata_log.torn_write import may_be_one_write
+from metadata_log.storage.checkpoint import is_all_in_checkpoint
+from metadata_log.storage.segment import segment_file
+from metadata_log.storage.torn_write import may_be_one_write
 
 FETCH_ANEW: Final = (
     "if a majority of the other replicas is sound, move this directory aside and let the replica fetch the log anew"

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from metadata_log.directory_lock import LOCK_FILE, DirectoryLock
-from metadata_log.ids import METADATA_TOPIC_NAME
-from metadata_log.meta_properties import (
+from metadata_log.directory.lock import LOCK_FILE, DirectoryLock
+from metadata_log.directory.meta_properties import (
     META_PROPERTIES_FILE,
     MetaProperties,
     format_meta_properties,
@@ -17,14 +16,14 @@ from metadata_log.meta_properties import (
     read_meta_properties,
     write_meta_properties,
 )
-from metadata_log.partition_metadata import (
+from metadata_log.directory.partition_metadata import (
     PARTITION_METADATA_FILE,
     format_partition_metadata,
     parse_partition_metadata,
     read_partition_metadata,
     write_partition_metadata,
 )
-from metadata_log.quorum_state import (
+from metadata_log.directory.quorum_state import (
     NO_LEADER,
     QUORUM_STATE_FILE,
     QuorumState,
@@ -33,6 +32,7 @@ from metadata_log.quorum_state import (
     read_quorum_state,
     write_quorum_state,
 )
+from metadata_log.ids import METADATA_TOPIC_NAME
 
 METADATA_DIRECTORY: Final = f"{METADATA_TOPIC_NAME}-0"
 """The directory of the metadata log's one partition, in `metadata.log.dir`."""

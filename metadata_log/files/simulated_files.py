@@ -15,8 +15,8 @@ import errno
 from collections import Counter
 from posixpath import basename, normpath
 
-from metadata_log.files import FileHandle, HeldLock, parent_of
-from metadata_log.simulated_media import Change, Directory, Inode, draws_from
+from metadata_log.files.port import FileHandle, HeldLock, parent_of
+from metadata_log.files.simulated_media import Change, Directory, Inode, draws_from
 
 
 class SimulatedCrash(Exception):

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.errors import CorruptFileError, ForeignDirectoryError, NewerFileError, NotFormattedError
-from metadata_log.files import Files, read_small_file, replace_file
+from metadata_log.files.port import Files, read_small_file, replace_file
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, id_text, parse_directory_id
 from metadata_log.java_properties import BLANKS, LINE_END
 

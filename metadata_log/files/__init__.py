@@ -1,0 +1,1 @@
+"""The file system: a port, the operating system's implementation, and a simulated one."""

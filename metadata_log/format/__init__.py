@@ -1,0 +1,1 @@
+"""The bytes of the log: record batches and the epoch history. Pure."""

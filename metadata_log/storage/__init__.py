@@ -1,0 +1,1 @@
+"""The log and its checkpoints on disk: segments, writer, crash recovery."""
