@@ -31,8 +31,8 @@ from benchmarks.exclusive import run_alone
 from benchmarks.processes import Cost, timed
 from benchmarks.toolkit_logs import LOG, no_op_log, topic_checkpoint, topic_log
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
-from metadata_log.tools.history import open_history
-from metadata_log.tools.verify import Depth, verify_file
+from metadata_log.tools.read.history import open_history
+from metadata_log.tools.verify.verify_log import Depth, verify_file
 from tests.support.kafka.jars import class_path, kafka_jars
 
 _SMALL: Final = 100

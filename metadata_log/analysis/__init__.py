@@ -31,8 +31,8 @@ def run_analysis(
     """Check the logs at these paths against themselves and each other.
 
     Args:
-        paths: exports (`metadata_log.tools.export`), nodes' log directories, ours or Kafka's, or directories of such.
-            They are of one cluster. Live directories are read as they are, without their lock.
+        paths: exports (`metadata_log.tools.backup.export`), nodes' log directories, ours or Kafka's, or directories of
+            such. They are of one cluster. Live directories are read as they are, without their lock.
         report: where to write the HTML page, or None.
         tell: is called with what is being done, in a few words.
 

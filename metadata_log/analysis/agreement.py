@@ -14,9 +14,10 @@ import msgspec
 from metadata_log.analysis.findings import KINDS, Finding, Severity
 from metadata_log.analysis.replicas import ReplicaFacts, is_voter
 from metadata_log.ids import ReplicaKey
-from metadata_log.tools import agreement, compare
-from metadata_log.tools.agreement import join_names
-from metadata_log.tools.bounds import CommittedBounds
+from metadata_log.tools.replicas import divergence as compare
+from metadata_log.tools.replicas import judge as agreement
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds
+from metadata_log.tools.words import join_names
 
 __all__ = ["MAX_REPLICAS", "Conflict", "Judge", "Variant", "holders_of", "join_names"]
 

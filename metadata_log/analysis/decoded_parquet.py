@@ -28,7 +28,7 @@ from metadata_log.records.printing import READ_ERRORS
 from metadata_log.records.registry import ControlRecord
 from metadata_log.records.wire import Field, schema_of
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.decoded import (
+from metadata_log.tools.dump.decoded import (
     BATCH_FIELDS,
     BATCHES,
     Decoded,
@@ -37,7 +37,7 @@ from metadata_log.tools.decoded import (
     raw_bytes,
     sound_batches,
 )
-from metadata_log.tools.dump_lines import common_values
+from metadata_log.tools.dump.lines import common_values
 
 _Row: TypeAlias = tuple[str, int, int, int, int, int, MetadataRecord | ControlRecord | None, bytes, str | None]
 """File, position, offset, epoch, timestamp, version, record, and what stands for one that cannot be read."""

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from metadata_log.errors import MetadataLogError
 from metadata_log.files.os_files import OsFiles
-from metadata_log.tools.dump import first_offset_of
-from metadata_log.tools.dump_course import REMOVED, Course, Flaw
-from metadata_log.tools.dump_select import Selection
-from metadata_log.tools.dump_texts import TextRow, text_rows
+from metadata_log.tools.dump.course import REMOVED, Course, Flaw
+from metadata_log.tools.dump.dump import first_offset_of
+from metadata_log.tools.dump.rows import TextRow, text_rows
+from metadata_log.tools.dump.selection import Selection
 
 _SCHEMA: Final = pa.schema(
     [

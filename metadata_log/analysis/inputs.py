@@ -21,9 +21,9 @@ from metadata_log.files.port import FileHandle
 from metadata_log.format.batch import HEADER_SIZE, parse_header
 from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.storage.checkpoint import parse_checkpoint_name
-from metadata_log.tools.contents import data_files, metadata_directory, read_identity
-from metadata_log.tools.disks import is_topics_partition
-from metadata_log.tools.manifest import MANIFEST_FILE, Manifest, read_manifest
+from metadata_log.tools.read.contents import data_files, metadata_directory, read_identity
+from metadata_log.tools.read.disks import is_topics_partition
+from metadata_log.tools.read.manifest import MANIFEST_FILE, Manifest, read_manifest
 
 NO_NODE: Final = NodeId(-1)
 """Of a log that was copied without the meta.properties beside it: nobody knows whose it is."""

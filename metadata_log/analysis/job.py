@@ -35,7 +35,7 @@ from metadata_log.analysis.wording import (
     topic_findings,
     unreadable_finding,
 )
-from metadata_log.tools.bounds import committed_bounds
+from metadata_log.tools.replicas.committed_bounds import committed_bounds
 
 Told = Callable[[str], None]
 

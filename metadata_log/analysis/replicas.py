@@ -14,8 +14,8 @@ import msgspec
 from metadata_log.analysis.inputs import ReplicaInput
 from metadata_log.analysis.record_ranges import Range
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, parse_directory_id
-from metadata_log.tools.bounds import ReplicaExtent
-from metadata_log.tools.contents import EpochSpan
+from metadata_log.tools.read.contents import EpochSpan
+from metadata_log.tools.replicas.committed_bounds import ReplicaExtent
 
 
 class LeaderStart(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -24,8 +24,8 @@ from metadata_log.records import (
     decode_versioned,
 )
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.contents import control_facts
-from metadata_log.tools.scan import Damage, scan
+from metadata_log.tools.read.contents import control_facts
+from metadata_log.tools.read.scan import Damage, scan
 
 Row: TypeAlias = tuple[object, ...]
 

@@ -12,8 +12,8 @@ from metadata_log.analysis.findings import KINDS, Finding, Severity
 from metadata_log.analysis.inputs import NO_NODE, ReplicaInput
 from metadata_log.analysis.replicas import ReplicaFacts
 from metadata_log.ids import ReplicaKey
-from metadata_log.tools.agreement import join_names
-from metadata_log.tools.manifest import MANIFEST_FILE
+from metadata_log.tools.read.manifest import MANIFEST_FILE
+from metadata_log.tools.words import join_names
 
 BREAKS_CHAIN: Final = frozenset(
     {"corrupt_batch", "unsupported_batch", "offset_gap", "offset_repeated", "epoch_went_back", "unreadable_record"}

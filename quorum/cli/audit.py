@@ -15,8 +15,8 @@ from quorum.cli.findings import FindingFormat, FindingOutput
 from quorum.cli.output import print_table, show_json, show_json_line
 
 if TYPE_CHECKING:
-    from metadata_log.tools.audit import Audit, Audited
-    from metadata_log.tools.quarantine import Move
+    from metadata_log.tools.partitions.audit import Audit, Audited
+    from metadata_log.tools.partitions.quarantine import Move
 
 EPILOG: Final = (
     "Examples:  kraft storage audit /var/lib/kafka/data    kraft storage audit DATA1 DATA2 --image /var/lib/controller"
@@ -67,8 +67,8 @@ def run(
 def _audit(
     log_dirs: list[Path], image: list[Path], output: FindingFormat, *, to: Path | None, quarantine: bool, problems: bool
 ) -> None:
-    from metadata_log.tools.audit import audit  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.sources import SourceError  # noqa: PLC0415
+    from metadata_log.tools.partitions.audit import audit  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.read.sources import SourceError  # noqa: PLC0415
 
     try:
         found = audit(log_dirs, image)
@@ -85,14 +85,14 @@ def _audit(
 
 
 def _quarantine(wrong: Sequence[Audited], to: Path | None) -> list[Move]:
-    from metadata_log.tools.quarantine import quarantine  # noqa: PLC0415
+    from metadata_log.tools.partitions.quarantine import quarantine  # noqa: PLC0415
 
     return quarantine(wrong, unique=[secrets.token_hex(16) for _ in wrong], now_ms=time.time_ns() // 1_000_000, to=to)
 
 
 def _undo(log_dirs: Sequence[Path], output: FindingFormat) -> None:
-    from metadata_log.tools.quarantine import undo  # noqa: PLC0415
-    from metadata_log.tools.sources import find_sources  # noqa: PLC0415
+    from metadata_log.tools.partitions.quarantine import undo  # noqa: PLC0415
+    from metadata_log.tools.read.sources import find_sources  # noqa: PLC0415
 
     disks = [disk.path for node in find_sources(log_dirs).nodes for disk in node.log_directories]
     undone = undo(disks, now_ms=time.time_ns() // 1_000_000)

@@ -14,7 +14,7 @@ from quorum.cli.findings import FindingFormat, FindingOutput, counted, exit_with
 from quorum.cli.output import table_lines
 
 if TYPE_CHECKING:
-    from metadata_log.tools.check import CheckReport
+    from metadata_log.tools.check.check import CheckReport
 
 EPILOG: Final = (
     "Examples:  kraft check /var/lib/kraft    kraft check backup/node-* -o json | "
@@ -43,8 +43,8 @@ def run(
     running.
     Exit status 0: nothing is wrong, or notes only. 1: something was found. 2: there is nothing to check.
     """
-    from metadata_log.tools.check import check_paths  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.sources import SourceError  # noqa: PLC0415
+    from metadata_log.tools.check.check import check_paths  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.read.sources import SourceError  # noqa: PLC0415
 
     try:
         report = check_paths(paths)

@@ -10,8 +10,8 @@ import typer
 
 from metadata_log.errors import CorruptBatchError
 from metadata_log.files.os_files import OsFiles
-from metadata_log.tools.dump_course import REMOVED, Course
-from metadata_log.tools.dump_lines import Style
+from metadata_log.tools.dump.course import REMOVED, Course
+from metadata_log.tools.dump.lines import Style
 from quorum.cli.dump_options import (
     As,
     Broker,
@@ -32,8 +32,8 @@ from quorum.cli.errors import FAILED, CliError, say, wrong_use
 from quorum.cli.log_files import check_one_cluster_of, files_of, metadata_logs
 
 if TYPE_CHECKING:
-    from metadata_log.tools.dump_pieces import Piece
-    from metadata_log.tools.dump_select import Selection
+    from metadata_log.tools.dump.pieces import Piece
+    from metadata_log.tools.dump.selection import Selection
 
 EPILOG: Final = (
     "Examples:  kraft log dump /var/lib/kraft | less    kraft log dump DIR -o jsonl | jq .type    "
@@ -84,7 +84,7 @@ def run(
 
 
 def _follow(paths: list[Path], renderer: Renderer) -> None:
-    from metadata_log.tools.dump_follow import Added, CutBack, Follower, Opened, Removed  # noqa: PLC0415
+    from metadata_log.tools.dump.follow import Added, CutBack, Follower, Opened, Removed  # noqa: PLC0415
 
     directories = [directory for path in paths for directory in metadata_logs(path)]
     if len(directories) != 1:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 import typer
 
 from metadata_log.errors import CorruptBatchError
-from metadata_log.tools.dump_lines import Style
+from metadata_log.tools.dump.lines import Style
 from quorum.cli.dump_output import DumpFormat
 from quorum.cli.errors import wrong_use
 
 if TYPE_CHECKING:
     from metadata_log.ids import TopicId
-    from metadata_log.tools.dump_select import BrokerPartitions, Selection
+    from metadata_log.tools.dump.selection import BrokerPartitions, Selection
 
 _TIME: Final = "UTC time as 2026-01-31T12:00:00, or milliseconds since 1970"
 
@@ -66,7 +66,7 @@ def selection_of(
     Raises:
         CliError: a type, a topic or a time is none, or a range ends before it begins.
     """
-    from metadata_log.tools.dump_select import Selection, known_types, plain_type  # noqa: PLC0415
+    from metadata_log.tools.dump.selection import Selection, known_types, plain_type  # noqa: PLC0415
 
     known = known_types()
     for kind in kinds or ():
@@ -95,7 +95,7 @@ def selection_of(
 
 def _partitions(files: list[Path], broker: int) -> BrokerPartitions:
     """Those that the node has in these files, so far."""
-    from metadata_log.tools.dump_select import BrokerPartitions  # noqa: PLC0415
+    from metadata_log.tools.dump.selection import BrokerPartitions  # noqa: PLC0415
 
     found = BrokerPartitions(broker)
     found.take(_values(files))
@@ -105,7 +105,7 @@ def _partitions(files: list[Path], broker: int) -> BrokerPartitions:
 def _topics(files: list[Path], topics: list[str]) -> tuple[frozenset[TopicId], frozenset[str]]:
     """Ids and names of the topics that are asked for; what looks like an id may be a name as well."""
     from metadata_log.ids import InvalidIdError, parse_topic_id  # noqa: PLC0415
-    from metadata_log.tools.dump_select import ids_of  # noqa: PLC0415
+    from metadata_log.tools.dump.selection import ids_of  # noqa: PLC0415
 
     if not topics:
         return frozenset(), frozenset()
@@ -126,7 +126,7 @@ def _values(files: list[Path]) -> Iterator[list[bytes]]:
     """The values of every data batch that can be read."""
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415
     from metadata_log.format.batch import batch_values  # noqa: PLC0415
-    from metadata_log.tools.scan import Damage, scan  # noqa: PLC0415
+    from metadata_log.tools.read.scan import Damage, scan  # noqa: PLC0415
 
     for file in files:
         try:

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from metadata_log.errors import MetadataLogError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.storage.segment import segment_bases, segment_file
-from metadata_log.tools.dump import Shown, first_offset_of, joined, show_text, tail_lines, title_lines
-from metadata_log.tools.dump_course import REMOVED, Course, Flaw
-from metadata_log.tools.dump_lines import Style
-from metadata_log.tools.dump_pieces import Piece
-from metadata_log.tools.dump_select import Selection
-from metadata_log.tools.dump_turns import WORTH_IT, Rendered, processes, write_in_turns
+from metadata_log.tools.dump.course import REMOVED, Course, Flaw
+from metadata_log.tools.dump.dump import Shown, first_offset_of, joined, show_text, tail_lines, title_lines
+from metadata_log.tools.dump.lines import Style
+from metadata_log.tools.dump.pieces import Piece
+from metadata_log.tools.dump.selection import Selection
+from metadata_log.tools.dump.turns import WORTH_IT, Rendered, processes, write_in_turns
 from quorum.cli.errors import FAILED, CliError, exit_code_of, say, wrong_use
 
 if TYPE_CHECKING:
-    from metadata_log.tools.dump_texts import TextRow
-    from metadata_log.tools.lost_end import LostEnd
+    from metadata_log.tools.dump.rows import TextRow
+    from metadata_log.tools.verify.lost_end import LostEnd
 
 
 class DumpFormat(enum.StrEnum):
@@ -63,7 +63,7 @@ class Renderer:
     def head(self) -> str:
         """Before the first file."""
         if self.form is DumpFormat.CSV:
-            from metadata_log.tools.dump_texts import CSV_HEAD  # noqa: PLC0415  (not needed for text)
+            from metadata_log.tools.dump.rows import CSV_HEAD  # noqa: PLC0415  (not needed for text)
 
             return CSV_HEAD
         return "[" if self.form is DumpFormat.JSON else ""
@@ -80,7 +80,7 @@ class Renderer:
         """A piece of a file. With `sealed`, a wrong checksum is an error."""
         if self.form is DumpFormat.TEXT:
             return show_text(piece, self._style, self._selection, sealed=sealed)
-        from metadata_log.tools.dump_texts import show_csv, show_json_lines, show_rows  # noqa: PLC0415
+        from metadata_log.tools.dump.rows import show_csv, show_json_lines, show_rows  # noqa: PLC0415
 
         if self.form is DumpFormat.TABLE:
             return show_rows(piece, self._selection, _table_line, sealed=sealed)
@@ -210,7 +210,7 @@ class EndOfLog:
 
     @cached_property
     def _found(self) -> LostEnd | None:
-        from metadata_log.tools.lost_end import lost_end  # noqa: PLC0415  (of a last segment alone)
+        from metadata_log.tools.verify.lost_end import lost_end  # noqa: PLC0415  (of a last segment alone)
 
         bases = segment_bases(os.listdir(self._path.parent))
         if not bases or self._path.name != segment_file(bases[-1]):

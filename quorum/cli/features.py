@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from metadata_log.storage.segment import LocatedBatch
-    from metadata_log.tools.history import LogHistory
+    from metadata_log.tools.read.history import LogHistory
     from quorum.client.client import Client
 
 app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft features check /var/lib/kafka/data --target 3.9")
@@ -88,7 +88,7 @@ def check(
     Exit status 0: it could read all of them. 1: it could not, or not all could be looked at. 2: there is no such level.
     """
     from metadata_log.records import UnknownLevelError, parse_metadata_version  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.history import past_removals  # noqa: PLC0415
+    from metadata_log.tools.read.history import past_removals  # noqa: PLC0415
 
     try:
         level = parse_metadata_version(target)
@@ -120,8 +120,8 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
 
 def _unreadable(paths: list[Path], level: int) -> tuple[list[_Found], list[str]]:
     """The records that software at this level could not read, and what cannot be looked at."""
-    from metadata_log.tools.hashes import histories_and_problems  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.readable import why_unread  # noqa: PLC0415
+    from metadata_log.tools.read.readable import why_unread  # noqa: PLC0415
+    from metadata_log.tools.replicas.hashes import histories_and_problems  # noqa: PLC0415  (not needed for help)
 
     rows: list[_Found] = []
     found, problems = histories_and_problems(paths)
@@ -141,7 +141,7 @@ def _unreadable(paths: list[Path], level: int) -> tuple[list[_Found], list[str]]
 
 def _of_history(label: str, history: LogHistory, level: int, missed: list[str]) -> Iterator[_Found]:
     """Those of one log and its checkpoints; what is damaged is told."""
-    from metadata_log.tools.feature_check import unreadable_records  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.features import unreadable_records  # noqa: PLC0415  (not needed for help)
 
     cluster = _cluster_of(history)
     checkpoints = {path for _, path in history.checkpoints}
@@ -158,7 +158,7 @@ def _of_history(label: str, history: LogHistory, level: int, missed: list[str]) 
 def _cluster_of(history: LogHistory) -> str | None:
     """Whose log it is, so that only copies of one log are taken together; None where nothing says."""
     from metadata_log.errors import CorruptFileError  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.contents import read_identity  # noqa: PLC0415
+    from metadata_log.tools.read.contents import read_identity  # noqa: PLC0415
 
     try:
         identity = read_identity(history.path if history.path.is_dir() else history.path.parent)
@@ -171,7 +171,7 @@ def _sound(path: Path, missed: list[str]) -> Iterator[LocatedBatch]:
     """The sound batches of a file; what is damaged is told."""
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
     from metadata_log.storage.segment import LocatedBatch  # noqa: PLC0415
-    from metadata_log.tools.history import readable_batches  # noqa: PLC0415
+    from metadata_log.tools.read.history import readable_batches  # noqa: PLC0415
 
     for found in readable_batches(OsFiles(), path):
         if isinstance(found, LocatedBatch):
@@ -185,7 +185,7 @@ def _sound(path: Path, missed: list[str]) -> Iterator[LocatedBatch]:
 
 def _not_seen(history: LogHistory) -> Iterator[str]:
     """What was before a log that begins late, and has no checkpoint to tell it."""
-    from metadata_log.tools.history import HistoryError  # noqa: PLC0415
+    from metadata_log.tools.read.history import HistoryError  # noqa: PLC0415
 
     try:
         history.origin()

@@ -14,8 +14,8 @@ from quorum.cli.errors import FAILED
 from quorum.cli.output import RowFormat, as_asked, show_json, show_json_line, shown
 
 if TYPE_CHECKING:
-    from metadata_log.tools.findings import Finding
-    from metadata_log.tools.sources import NodeSource, Sources
+    from metadata_log.tools.findings.finding import Finding
+    from metadata_log.tools.read.sources import NodeSource, Sources
 
 _INDENT: Final = " " * 10
 
@@ -42,7 +42,7 @@ def sources_of(paths: Sequence[Path]) -> Sources:
         SourceError: a path leads to none.
         OSError, CorruptFileError: none can be read.
     """
-    from metadata_log.tools.readable import readable_sources  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.read.readable import readable_sources  # noqa: PLC0415  (not needed for help)
 
     return readable_sources(paths)
 
@@ -53,7 +53,7 @@ def check_one_cluster(nodes: Sequence[NodeSource]) -> None:
     Raises:
         SourceError: they are of several.
     """
-    from metadata_log.tools.sources import require_one_cluster  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.read.sources import require_one_cluster  # noqa: PLC0415  (not needed for help)
 
     require_one_cluster(nodes, "what was named")
 
@@ -73,7 +73,7 @@ def show_findings(output: FindingFormat, findings: Sequence[Finding], looked_at:
 
 def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
     """Findings under their causes, the gravest first; the advice of a kind once."""
-    from metadata_log.tools.findings import by_cause  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.findings.finding import by_cause  # noqa: PLC0415  (not needed for help)
 
     for cause, group in by_cause(findings).items():
         yield f"{str(cause).capitalize()}:"

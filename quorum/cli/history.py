@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from quorum.cli.errors import CliError, say, wrong_use
 
 if TYPE_CHECKING:
-    from metadata_log.tools.history import LogHistory
-    from metadata_log.tools.lost_end import LostEnd
+    from metadata_log.tools.read.history import LogHistory
+    from metadata_log.tools.verify.lost_end import LostEnd
 
 
 def only_history(path: Path) -> LogHistory:
@@ -21,7 +21,7 @@ def only_history(path: Path) -> LogHistory:
         CliError: there are several.
         SourceError, HistoryError: there is none.
     """
-    from metadata_log.tools.hashes import histories  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.replicas.hashes import histories  # noqa: PLC0415  (not needed for help)
 
     found = histories([path])
     if len(found) > 1:
@@ -31,7 +31,7 @@ def only_history(path: Path) -> LogHistory:
 
 def what_is_lost(history: LogHistory) -> LostEnd:
     """What is proven lost of the end of a history's log; of a single checkpoint, nothing."""
-    from metadata_log.tools.lost_end import LostEnd, lost_end  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.verify.lost_end import LostEnd, lost_end  # noqa: PLC0415  (not needed for help)
 
     if not history.path.is_dir() and not history.segments:
         return LostEnd(findings=(), proved_end=0)
@@ -56,7 +56,7 @@ def an_earlier_offset_may_help() -> Iterator[None]:
     Raises:
         CliError: the log is damaged before the state that was asked for, and where it ends before that.
     """
-    from metadata_log.tools.history import DamagedLogError  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.read.history import DamagedLogError  # noqa: PLC0415  (not needed for help)
 
     try:
         yield

@@ -16,8 +16,8 @@ from quorum.cli.extras import needs_analysis
 from quorum.cli.output import as_asked, show_json
 
 if TYPE_CHECKING:
-    from metadata_log.tools.decoded import Decoded
-    from metadata_log.tools.manifest import Manifest
+    from metadata_log.tools.dump.decoded import Decoded
+    from metadata_log.tools.read.manifest import Manifest
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -75,7 +75,7 @@ def export(
     Exit status 0: all is copied. 1: it is, and a part of it is damaged or proven lost. 2: there is no log, or no place
     for the copy.
     """
-    from metadata_log.tools.export import damage_in, export_replica  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.backup.export import damage_in, export_replica  # noqa: PLC0415  (not needed for help)
 
     tables = _tables(output)
     high_watermark = None if live is None else _high_watermark(directory, live)
@@ -117,7 +117,7 @@ def _tables(output: ExportFormat) -> Callable[[Path, Path], Decoded] | None:
 
             return write_parquet
     if output is ExportFormat.JSONL:
-        from metadata_log.tools.decoded import write_json_lines  # noqa: PLC0415
+        from metadata_log.tools.dump.decoded import write_json_lines  # noqa: PLC0415
 
         return write_json_lines
     return None
@@ -126,7 +126,7 @@ def _tables(output: ExportFormat) -> Callable[[Path, Path], Decoded] | None:
 def _write_tables(target: Path, tables: Callable[[Path, Path], Decoded]) -> Decoded:
     import shutil  # noqa: PLC0415  (not needed for help)
 
-    from metadata_log.tools.decoded import write_beside  # noqa: PLC0415
+    from metadata_log.tools.dump.decoded import write_beside  # noqa: PLC0415
 
     try:
         return write_beside(target, tables)
@@ -139,8 +139,8 @@ def _write_tables(target: Path, tables: Callable[[Path, Path], Decoded]) -> Deco
 
 def _high_watermark(directory: Path, live: str) -> int | None:
     """The high watermark of the node at `live`, which must be the one whose directory is copied."""
-    from metadata_log.tools.contents import read_identity  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.export import metadata_to_export  # noqa: PLC0415
+    from metadata_log.tools.backup.export import metadata_to_export  # noqa: PLC0415
+    from metadata_log.tools.read.contents import read_identity  # noqa: PLC0415  (not needed for help)
     from quorum.cli.connection import DEFAULT_TIMEOUT_S  # noqa: PLC0415
     from quorum.cli.live import node_at  # noqa: PLC0415  (gRPC)
     from quorum.client.errors import ClientError  # noqa: PLC0415

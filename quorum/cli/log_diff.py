@@ -16,7 +16,7 @@ from quorum.cli.findings import check_one_cluster, counted, exit_with, finding_l
 from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, table_lines
 
 if TYPE_CHECKING:
-    from metadata_log.tools.diff import DiffReport, Parting
+    from metadata_log.tools.replicas.diff import DiffReport, Parting
 
 EPILOG: Final = (
     "Examples:  kraft log diff /backup/controller-1 /backup/controller-2    "
@@ -38,11 +38,11 @@ def run(
     Exit status 0: they agree, or differ harmlessly. 1: they contradict each other, or one is damaged. 2: there are no
     two logs.
     """
-    from metadata_log.tools.diff import diff_logs, with_own_findings  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.quorum_view import view_quorum  # noqa: PLC0415
-    from metadata_log.tools.readable import finding_of  # noqa: PLC0415
-    from metadata_log.tools.second_look import with_second_look  # noqa: PLC0415
-    from metadata_log.tools.verify import Depth, verify_log  # noqa: PLC0415
+    from metadata_log.tools.read.readable import finding_of  # noqa: PLC0415
+    from metadata_log.tools.replicas.diff import diff_logs, with_own_findings  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.replicas.replica_set import view_quorum  # noqa: PLC0415
+    from metadata_log.tools.replicas.reread_lagging import with_second_look  # noqa: PLC0415
+    from metadata_log.tools.verify.verify_log import Depth, verify_log  # noqa: PLC0415
 
     sources = sources_of(paths)
     check_one_cluster(sources.nodes)

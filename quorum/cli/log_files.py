@@ -12,7 +12,7 @@ from metadata_log.directory import METADATA_DIRECTORY
 from quorum.cli.errors import wrong_use
 
 if TYPE_CHECKING:
-    from metadata_log.tools.sources import NodeSource
+    from metadata_log.tools.read.sources import NodeSource
 
 _LOG_FILE: Final = re.compile(r"\d{20}\.log|\d{20}-\d{10}\.checkpoint|bootstrap\.checkpoint", re.ASCII)
 
@@ -49,7 +49,7 @@ def check_one_cluster_of(paths: Sequence[Path]) -> None:
     Raises:
         CliError: they are of several.
     """
-    from metadata_log.tools.sources import SourceError, find_sources, require_one_cluster  # noqa: PLC0415
+    from metadata_log.tools.read.sources import SourceError, find_sources, require_one_cluster  # noqa: PLC0415
 
     nodes: list[NodeSource] = []
     for path in paths:
@@ -72,11 +72,7 @@ def metadata_logs(path: Path) -> list[Path]:
         return [path / METADATA_DIRECTORY]
     if _logs_in(path):
         return [path]
-    from metadata_log.tools.sources import (  # noqa: PLC0415  (not needed for a plain path)
-        SourceError,
-        find_sources,
-        require_one_cluster,
-    )
+    from metadata_log.tools.read.sources import SourceError, find_sources, require_one_cluster  # noqa: PLC0415  (not needed for a plain path)
 
     try:
         nodes = find_sources([path]).nodes

@@ -16,7 +16,7 @@ from quorum.cli.history import an_earlier_offset_may_help, say_what_is_lost
 from quorum.cli.output import RowFormat, RowOutput, show_rows
 
 if TYPE_CHECKING:
-    from metadata_log.tools.hashes import HashLine
+    from metadata_log.tools.replicas.hashes import HashLine
 
 EPILOG: Final = (
     "Examples:  kraft log hash /var/lib/kafka/data    kraft log hash node-1 node-2 node-3    "
@@ -41,7 +41,7 @@ def run(
     Of several copies one that is damaged or cannot be read is left out, and said.
     Exit status 0: all are equal. 1: they differ, a copy has no state at that offset, or is damaged. 2: there is no log.
     """
-    from metadata_log.tools.hashes import hash_logs, histories_and_problems  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.replicas.hashes import hash_logs, histories_and_problems  # noqa: PLC0415  (not needed for help)
 
     check_one_cluster(sources_of(paths).nodes)
     with _told_as_data(paths, output):
@@ -62,8 +62,8 @@ def run(
 @contextlib.contextmanager
 def _told_as_data(paths: Sequence[Path], output: RowFormat) -> Iterator[None]:
     """Around what fails where the only copy has no hash: programs are given a line with the problem, too."""
-    from metadata_log.tools.hashes import HashLine  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.history import HistoryError  # noqa: PLC0415
+    from metadata_log.tools.read.history import HistoryError  # noqa: PLC0415
+    from metadata_log.tools.replicas.hashes import HashLine  # noqa: PLC0415  (not needed for help)
 
     try:
         yield

@@ -77,7 +77,7 @@ def verify(
     Exit status 1: something is wrong, a directory was left out, or too few voters are here to elect a leader.
     """
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.check import check_paths  # noqa: PLC0415
+    from metadata_log.tools.check.check import check_paths  # noqa: PLC0415
     from quorum.cli.recover_show import show_verification  # noqa: PLC0415
     from quorum.recovery.verify import verify_directories  # noqa: PLC0415
 

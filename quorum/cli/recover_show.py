@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from metadata_log.ids import id_text
-from metadata_log.tools.findings import Finding
+from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.times import time_text
 from metadata_log.voters import VoterSet
 from quorum.cli.output import OutputFormat, print_table, show_json

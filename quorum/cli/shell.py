@@ -17,7 +17,7 @@ from quorum.cli.history import an_earlier_offset_may_help, only_history, say_wha
 from quorum.cli.output import Output, OutputFormat, show_json
 
 if TYPE_CHECKING:
-    from metadata_log.tools.shell import Shell
+    from metadata_log.tools.shell.shell import Shell
 
 EPILOG: Final = (
     "Examples:  kraft shell /var/lib/kafka/data    kraft shell node-1 -c 'history /topics/by-name/orders'    "
@@ -46,8 +46,8 @@ def run(
     """
     if output is OutputFormat.JSON and bool(words) + len(commands or ()) != 1:
         raise wrong_use("-o json answers one command: kraft shell DIR ls /image -o json")
-    from metadata_log.tools.shell import Exit, Shell, words_of  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.shell_answers import answer  # noqa: PLC0415
+    from metadata_log.tools.shell.answers import answer  # noqa: PLC0415
+    from metadata_log.tools.shell.shell import Exit, Shell, words_of  # noqa: PLC0415  (not needed for help)
 
     history = only_history(path)
     is_short = say_what_is_lost(history)
@@ -80,7 +80,7 @@ def _talk(shell: Shell) -> None:
     A mistake at a terminal is told and forgotten; from a pipe it ends the session with its exit status.
     """
     from metadata_log.errors import MetadataLogError  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.shell import Exit  # noqa: PLC0415
+    from metadata_log.tools.shell.shell import Exit  # noqa: PLC0415
 
     interactive = sys.stdin.isatty()
     if interactive:

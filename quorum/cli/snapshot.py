@@ -15,9 +15,9 @@ from quorum.cli.ids import check_cluster_id
 from quorum.cli.output import Output, OutputFormat, show_object
 
 if TYPE_CHECKING:
-    from metadata_log.tools.backup import BackupManifest
-    from metadata_log.tools.history import LogHistory, State
-    from metadata_log.tools.restore import Restored
+    from metadata_log.tools.backup.backup import BackupManifest
+    from metadata_log.tools.backup.restore import Restored
+    from metadata_log.tools.read.history import LogHistory, State
 
 app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft snapshot save /var/lib/kafka/data cluster.backup")
 
@@ -42,9 +42,9 @@ def save(
     A log that lost its end, by what stands beside it, is refused but for --at.
     A live log's last records may not be committed yet; take a leader's directory, or --at an offset known to be.
     """
-    from metadata_log.tools.backup import save_backup  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.contents import read_identity  # noqa: PLC0415
-    from metadata_log.tools.history import past_removals  # noqa: PLC0415
+    from metadata_log.tools.backup.backup import save_backup  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.read.contents import read_identity  # noqa: PLC0415
+    from metadata_log.tools.read.history import past_removals  # noqa: PLC0415
 
     history = only_history(source)
     if at is None:
@@ -79,7 +79,7 @@ def _require_whole_end(history: LogHistory) -> None:
 @app.command(epilog="Example:  kraft snapshot status cluster.backup -o json | jq .hash")
 def status(file: _File, output: Output = OutputFormat.TABLE) -> None:
     """Check a backup, all of it, and say what it holds. Exit status 1: it is damaged."""
-    from metadata_log.tools.backup import BackupError, read_backup  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.backup.backup import BackupError, read_backup  # noqa: PLC0415  (not needed for help)
 
     try:
         manifest = read_backup(file).manifest
@@ -115,8 +115,8 @@ def restore(
     """
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415
     from metadata_log.ids import DirectoryId, NodeId  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.backup import read_backup  # noqa: PLC0415
-    from metadata_log.tools.restore import restore_backup  # noqa: PLC0415
+    from metadata_log.tools.backup.backup import read_backup  # noqa: PLC0415
+    from metadata_log.tools.backup.restore import restore_backup  # noqa: PLC0415
     from metadata_log.voters import InvalidVoterError, parse_voters  # noqa: PLC0415
     from quorum.node.system_ports import SystemEntropy  # noqa: PLC0415
 

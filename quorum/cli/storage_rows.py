@@ -25,7 +25,7 @@ from quorum.cli.errors import wrong_use
 from quorum.node.properties import PropertiesError, parse_properties
 
 if TYPE_CHECKING:
-    from metadata_log.tools.sources import NodeSource, Unread
+    from metadata_log.tools.read.sources import NodeSource, Unread
 
 _SEGMENT: Final = re.compile(r"\d{20}\.log")
 
@@ -59,12 +59,7 @@ def rows_of(directories: list[Path]) -> list[dict[str, object]]:
         CliError: there is no such directory.
         OSError, CorruptFileError: the only one cannot be read.
     """
-    from metadata_log.tools.sources import (  # noqa: PLC0415  (only when it is asked for)
-        SourceError,
-        Sources,
-        Unread,
-        find_sources,
-    )
+    from metadata_log.tools.read.sources import SourceError, Sources, Unread, find_sources  # noqa: PLC0415  (only when it is asked for)
 
     disks: list[str] = []
     closed: list[Unread] = []
@@ -92,7 +87,7 @@ def rows_of(directories: list[Path]) -> list[dict[str, object]]:
 
 def _is_bare_log(node: NodeSource, named: Path) -> bool:
     """Whether it is an export, or a metadata directory that was named without what says whose it is."""
-    from metadata_log.tools.manifest import is_export  # noqa: PLC0415  (only when it is asked for)
+    from metadata_log.tools.read.manifest import is_export  # noqa: PLC0415  (only when it is asked for)
 
     if node.metadata is None:
         return False
@@ -133,7 +128,7 @@ def _closed(one: Unread) -> dict[str, object]:
 
 
 def _why(error: MetadataLogError | OSError) -> str:
-    from metadata_log.tools.readable import why_unread  # noqa: PLC0415  (only when something is wrong)
+    from metadata_log.tools.read.readable import why_unread  # noqa: PLC0415  (only when something is wrong)
 
     return why_unread(error)
 
@@ -171,7 +166,7 @@ def _describe(path: str, node_id: int | None = None) -> dict[str, object]:
 
 def _unformatted(files: OsFiles, path: str) -> str:
     """Why a directory has no meta.properties, and what to do."""
-    from metadata_log.tools.disks import is_brokers_disk  # noqa: PLC0415  (only when it is asked for)
+    from metadata_log.tools.read.disks import is_brokers_disk  # noqa: PLC0415  (only when it is asked for)
 
     if not files.exists(path):
         return "it does not exist: kraft storage format"

@@ -19,7 +19,7 @@ from quorum.cli.seconds import a_time
 
 if TYPE_CHECKING:
     from metadata_log.storage.segment import LocatedBatch
-    from metadata_log.tools.history import LogHistory
+    from metadata_log.tools.read.history import LogHistory
     from metadata_log.tools.timeline import Timeline
 
 _SUFFIXES: Final = (".svg", ".html", ".png")
@@ -87,14 +87,14 @@ def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str
         SourceError: a path leads to none, or they are of several clusters.
         OSError: the only one cannot be read.
     """
-    from metadata_log.tools.history import (  # noqa: PLC0415
+    from metadata_log.tools.read.history import (  # noqa: PLC0415
         HistoryError,
         RemovedMeanwhileError,
         file_history,
         open_history,
         past_removals,
     )
-    from metadata_log.tools.readable import why_unread  # noqa: PLC0415
+    from metadata_log.tools.read.readable import why_unread  # noqa: PLC0415
 
     sources = sources_of(paths)
     check_one_cluster(sources.nodes)

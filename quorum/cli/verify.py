@@ -13,9 +13,9 @@ from quorum.cli.findings import FindingFormat, FindingOutput, counted, exit_with
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from metadata_log.tools.findings import Finding
-    from metadata_log.tools.sources import NodeSource
-    from metadata_log.tools.verify import LogReport
+    from metadata_log.tools.findings.finding import Finding
+    from metadata_log.tools.read.sources import NodeSource
+    from metadata_log.tools.verify.verify_log import LogReport
 
 EPILOG: Final = (
     "Examples:  kraft log verify /var/lib/kraft    kraft log verify 00000000000000000000.log    "
@@ -60,8 +60,8 @@ def run(
     only and takes no lock: it may be used on the directory of a running node. Exit status 0: nothing is wrong. 1:
     something was found. 2: there is no log to check.
     """
-    from metadata_log.tools.readable import finding_of  # noqa: PLC0415
-    from metadata_log.tools.verify import Depth, verify_file, verify_log  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.read.readable import finding_of  # noqa: PLC0415
+    from metadata_log.tools.verify.verify_log import Depth, verify_file, verify_log  # noqa: PLC0415  (not needed for help)
 
     if quick and replay:
         raise wrong_use("--quick and --replay exclude each other: --quick does not look at records")
@@ -83,8 +83,8 @@ def run(
 def _of_replicas(nodes: Sequence[NodeSource], reports: Sequence[LogReport]) -> list[Finding]:
     """What is found in a log of each node only because of the others of its cluster."""
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.kindred import kindred_groups  # noqa: PLC0415
-    from metadata_log.tools.verify_voters import VotersLog, among_replicas  # noqa: PLC0415
+    from metadata_log.tools.replicas.same_log import kindred_groups  # noqa: PLC0415
+    from metadata_log.tools.verify.voters import VotersLog, among_replicas  # noqa: PLC0415
 
     clusters: dict[str | None, list[VotersLog]] = {}
     for node, report in zip(nodes, reports, strict=True):

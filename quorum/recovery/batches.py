@@ -10,7 +10,7 @@ from contextlib import closing
 
 from metadata_log.files.port import Files
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.scan import scan
+from metadata_log.tools.read.scan import scan
 from quorum.recovery.copies import Copy
 
 

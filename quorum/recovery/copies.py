@@ -12,10 +12,10 @@ from metadata_log.format.epochs import EpochStart
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import OffsetAndEpoch
-from metadata_log.tools.bounds import ReplicaExtent
-from metadata_log.tools.chain_facts import Election
-from metadata_log.tools.contents import EpochSpan
-from metadata_log.tools.history import State
+from metadata_log.tools.read.contents import EpochSpan
+from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.read.history import State
+from metadata_log.tools.replicas.committed_bounds import ReplicaExtent
 from metadata_log.voters import VoterSet
 from quorum.recovery.beside import Unread
 from quorum.recovery.copy_parts import BatchSums, CheckpointFile, PassedOver, SegmentPart, Stop

@@ -18,7 +18,7 @@ from metadata_log.records import ControlRecord, LeaderChangeMessage, VotersRecor
 from metadata_log.storage.checkpoint import checkpoint_name
 from metadata_log.storage.epoch_starts import leads, unled_epoch
 from metadata_log.storage.segment import LocatedBatch, segment_file
-from metadata_log.tools.chain_facts import Election
+from metadata_log.tools.read.control_facts import Election
 from quorum.recovery.own_epochs import OwnEpochs
 
 _NOOP: Final = b"\x14\x00\x00\x00\x01\x08\x01\x14\x00\x00\x00"

@@ -24,11 +24,11 @@ from metadata_log.image import MetadataImage, Replayer, ReplayError
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.storage.checkpoint import checkpoint_name, parse_checkpoint_name
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
-from metadata_log.tools.chain_facts import Election
-from metadata_log.tools.contents import EpochSpan
-from metadata_log.tools.history import Quorum, State, quorum_of
-from metadata_log.tools.one_moment import OneMoment, read_at_one_moment
-from metadata_log.tools.scan import Damage, Fault, scan
+from metadata_log.tools.read.consistent_read import OneMoment, read_at_one_moment
+from metadata_log.tools.read.contents import EpochSpan
+from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.read.history import Quorum, State, quorum_of
+from metadata_log.tools.read.scan import Damage, Fault, scan
 from quorum.recovery.beside import read_beside, without_vote
 from quorum.recovery.checkpoints import damage_of, load_checkpoint
 from quorum.recovery.copies import Copy

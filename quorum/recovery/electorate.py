@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from metadata_log.ids import NodeId, ReplicaKey
-from metadata_log.tools.bounds import CommittedBounds
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from metadata_log.voters import VoterSet, majority_of
 from quorum.recovery.copies import Copy
 from quorum.recovery.speakers import votes_as

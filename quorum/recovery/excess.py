@@ -24,7 +24,7 @@ from metadata_log.records import (
     decode_record,
 )
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.bounds import CommittedBounds
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from quorum.recovery.batches import batches_from
 from quorum.recovery.conflicts import joined_end
 from quorum.recovery.copies import Copy

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from metadata_log.tools.bounds import CommittedBounds, committed_bounds
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds, committed_bounds
 from quorum.recovery.conflicts import epoch_before, is_passed_over, joined_end
 from quorum.recovery.copies import Copy
 from quorum.recovery.electorate import latest_voters

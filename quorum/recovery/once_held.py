@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from metadata_log.ids import ReplicaKey
-from metadata_log.tools.bounds import CommittedBounds, ReplicaExtent, committed_bounds
-from metadata_log.tools.contents import EpochSpan
+from metadata_log.tools.read.contents import EpochSpan
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds, ReplicaExtent, committed_bounds
 from quorum.recovery.copies import Copy
 from quorum.recovery.let_go import Accepted, LetGo
 

@@ -16,8 +16,8 @@ from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files.port import Files, read_small_file
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
 from metadata_log.storage.segment import segment_bases
-from metadata_log.tools.disks import is_topics_partition
-from metadata_log.tools.manifest import MANIFEST_FILE, Manifest, parse_manifest
+from metadata_log.tools.read.disks import is_topics_partition
+from metadata_log.tools.read.manifest import MANIFEST_FILE, Manifest, parse_manifest
 from quorum.recovery.errors import RefusedError, WrongOptionError
 
 HELD_SUFFIX: Final = ".recover-held"

@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 
 from metadata_log.files.port import Files
-from metadata_log.tools.chain_facts import Election
-from metadata_log.tools.findings import Finding, Severity
-from metadata_log.tools.first_vote import has_only_voted
-from metadata_log.tools.lost_end import SHORT_LOG
-from metadata_log.tools.sources import NodeSource
-from metadata_log.tools.verify_depth import Depth
-from metadata_log.tools.verify_pass import Verification
+from metadata_log.tools.findings.finding import Finding, Severity
+from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.replicas.first_vote import has_only_voted
+from metadata_log.tools.verify.depth import Depth
+from metadata_log.tools.verify.log_verification import Verification
+from metadata_log.tools.verify.lost_end import SHORT_LOG
 from quorum.recovery.copy_parts import Stop
 from quorum.recovery.places import Place
 

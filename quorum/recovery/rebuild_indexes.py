@@ -16,7 +16,7 @@ from metadata_log.format.epoch_file import EPOCH_FILE, format_epochs, parse_epoc
 from metadata_log.offsets import Offset
 from metadata_log.storage.checkpoint import is_all_in_checkpoint
 from metadata_log.storage.segment import LocatedBatch, SegmentIndex, segment_file
-from metadata_log.tools.scan import scan
+from metadata_log.tools.read.scan import scan
 from quorum.recovery.advice import check_and_start, cut_line
 from quorum.recovery.changes import Content, FileChange, Rewrite
 from quorum.recovery.copies import Copy

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from metadata_log.ids import ReplicaKey
-from metadata_log.tools.chain_facts import Election
-from metadata_log.tools.first_vote import is_first_vote
+from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.replicas.first_vote import is_first_vote
 from metadata_log.voters import majority_of
 from quorum.recovery.conflicts import common_end, is_passed_over
 from quorum.recovery.copies import Copy

@@ -13,7 +13,7 @@ import msgspec
 
 from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.ids import ReplicaKey
-from metadata_log.tools.bounds import CommittedBounds, committed_bounds
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds, committed_bounds
 from metadata_log.voters import Endpoint, VoterSet, majority_of
 from quorum.recovery.beside import NO_SUCH_FILE
 from quorum.recovery.conflicts import Conflict, Uncompared, conflicts_of, uncompared

@@ -14,7 +14,7 @@ from metadata_log.errors import CorruptFileError
 from metadata_log.files.port import Files
 from metadata_log.image import UnwritableMetadataError
 from metadata_log.image.hash import image_hash
-from metadata_log.tools.findings import Finding, is_well
+from metadata_log.tools.findings.finding import Finding, is_well
 from metadata_log.voters import majority_of
 from quorum.recovery.advice import Step, bring_back, brokers_of, is_ours, undo_line
 from quorum.recovery.clones import addresses_of_first, told_of_clone

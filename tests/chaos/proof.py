@@ -18,8 +18,8 @@ import msgspec
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import METADATA_TOPIC_NAME, DirectoryId, NodeId, ReplicaKey, id_text
-from metadata_log.tools.bounds import ReplicaExtent, committed_bounds
-from metadata_log.tools.contents import read_contents
+from metadata_log.tools.read.contents import read_contents
+from metadata_log.tools.replicas.committed_bounds import ReplicaExtent, committed_bounds
 from tests.chaos import checker
 from tests.chaos.campaign import Summary
 from tests.chaos.history import ABSENT, CREATE, DELETE, EXISTS, NOT_DONE, OK, UNKNOWN, Operation, read_operations

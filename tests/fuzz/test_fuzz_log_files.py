@@ -24,16 +24,16 @@ from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import TopicRecord, encode_record
 from metadata_log.storage.file_log import open_log
-from metadata_log.tools.dump import Shown, dump_rows, dump_text, show_text
-from metadata_log.tools.dump_course import Course
-from metadata_log.tools.dump_lines import Style
-from metadata_log.tools.dump_pieces import Piece
-from metadata_log.tools.dump_select import Selection
-from metadata_log.tools.dump_texts import text_rows
-from metadata_log.tools.hashes import histories
-from metadata_log.tools.scan import Damage, scan
-from metadata_log.tools.shell import Shell
-from metadata_log.tools.verify import verify_file
+from metadata_log.tools.dump.course import Course
+from metadata_log.tools.dump.dump import Shown, dump_rows, dump_text, show_text
+from metadata_log.tools.dump.lines import Style
+from metadata_log.tools.dump.pieces import Piece
+from metadata_log.tools.dump.rows import text_rows
+from metadata_log.tools.dump.selection import Selection
+from metadata_log.tools.read.scan import Damage, scan
+from metadata_log.tools.replicas.hashes import histories
+from metadata_log.tools.shell.shell import Shell
+from metadata_log.tools.verify.verify_log import verify_file
 from tests.support.fixture_files import METADATA_FILES
 from tests.support.fresh_seed import fresh_seed
 from tests.support.mutations import mutate

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from metadata_log.ids import METADATA_TOPIC_ID, id_text, parse_topic_id
-from metadata_log.tools.manifest import read_manifest
+from metadata_log.tools.read.manifest import read_manifest
 from quorum.cli.connection import VARIABLE
 from quorum.cli.demo.cluster import LOOPBACK, Cluster, wait_until
 from quorum.cli.main import run

@@ -13,8 +13,8 @@ import pytest
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey
-from metadata_log.tools.bounds import CommittedBounds, ReplicaExtent, committed_bounds
-from metadata_log.tools.contents import read_contents
+from metadata_log.tools.read.contents import read_contents
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds, ReplicaExtent, committed_bounds
 from tests.support.kill_run import LEADER_KILLS, KillRun
 from tests.support.log_history import History, read_history
 

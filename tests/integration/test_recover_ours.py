@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from metadata_log.files.os_files import OsFiles
-from metadata_log.tools.hashes import hash_logs
+from metadata_log.tools.replicas.hashes import hash_logs
 from quorum.cli.demo.cluster import LOOPBACK, Cluster, Node, wait_until
 from quorum.cli.main import run
 from quorum.recovery.copies import Copy

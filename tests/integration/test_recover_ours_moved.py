@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.hashes import hash_logs
+from metadata_log.tools.replicas.hashes import hash_logs
 from quorum.cli.demo.cluster import LOOPBACK, Cluster, Node
 from quorum.cli.main import run
 from tests.support.standalone import create, leader_of, listed

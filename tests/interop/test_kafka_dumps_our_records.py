@@ -9,7 +9,7 @@ import pytest
 from metadata_log.format.batch import build_batch, build_control_batch
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import LeaderChangeMessage, encode_control, encode_record
-from metadata_log.tools.dump import dump_text
+from metadata_log.tools.dump.dump import dump_text
 from tests.support.kafka.tools import KafkaTools
 from tests.support.records import CONTROL_VERSIONS_OF, METADATA_VERSIONS_OF, bare_record, full_record
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.dump import dump_text
+from metadata_log.tools.dump.dump import dump_text
 from quorum.cli.demo.cluster import free_ports, wait_until
 from tests.support.kafka.cluster import CLUSTER_ID, KafkaCluster
 from tests.support.kafka.tools import KafkaTools

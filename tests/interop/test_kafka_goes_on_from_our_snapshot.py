@@ -10,7 +10,7 @@ import pytest
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.storage.checkpoint import checkpoint_ends
-from metadata_log.tools.dump import dump_text
+from metadata_log.tools.dump.dump import dump_text
 from quorum.cli.demo.cluster import Cluster, free_ports
 from quorum.cli.main import run
 from tests.support.kafka.cluster import CLUSTER_ID, KafkaCluster

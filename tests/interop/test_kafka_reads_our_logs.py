@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.dump import dump_rows, dump_text
-from metadata_log.tools.tree import image_tree, tree_lines
+from metadata_log.tools.dump.dump import dump_rows, dump_text
+from metadata_log.tools.shell.image_tree import image_tree, tree_lines
 from quorum.cli.demo.cluster import wait_until
 from tests.support.kafka.tools import KafkaTools
 from tests.support.kill_run import KillRun

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metadata_log.ids import id_text
-from metadata_log.tools.backup import read_backup
+from metadata_log.tools.backup.backup import read_backup
 from quorum.cli.main import run
 from tests.support.image_logs import FIXTURES
 from tests.support.kafka.cluster import CLUSTER_ID, KafkaCluster

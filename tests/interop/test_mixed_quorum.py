@@ -15,7 +15,7 @@ import pytest
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.storage.checkpoint import checkpoint_ends
-from metadata_log.tools.hashes import hash_logs
+from metadata_log.tools.replicas.hashes import hash_logs
 from quorum.cli.demo.cluster import wait_until
 from tests.support.kafka.mixed import MixedQuorum
 from tests.support.kafka.tools import KafkaTools, ToolFailedError

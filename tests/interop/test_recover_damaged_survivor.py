@@ -12,7 +12,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.storage.checkpoint import checkpoint_name
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
-from metadata_log.tools.scan import scan
+from metadata_log.tools.read.scan import scan
 from quorum.cli.main import run
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.places import find_place

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from metadata_log.files.os_files import OsFiles
-from metadata_log.tools.hashes import hash_logs
+from metadata_log.tools.replicas.hashes import hash_logs
 from quorum.cli.demo.cluster import wait_until
 from quorum.cli.main import run
 from quorum.recovery.conflicts import common_end

@@ -11,7 +11,7 @@ import pytest
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.storage.segment import segment_file
-from metadata_log.tools.check import check_paths
+from metadata_log.tools.check.check import check_paths
 from quorum.cli.demo.cluster import free_ports
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.places import find_place

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.dump import dump_text
+from metadata_log.tools.dump.dump import dump_text
 from quorum.cli.demo.cluster import wait_until
 from quorum.cli.main import run
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from metadata_log.ids import parse_topic_id
-from metadata_log.tools.dump import dump_text
+from metadata_log.tools.dump.dump import dump_text
 from quorum.cli.demo.cluster import wait_until
 from tests.support.kafka.on_ours import KafkaOnOurs
 from tests.support.kafka.tools import KafkaTools, ToolFailedError

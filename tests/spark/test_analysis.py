@@ -12,8 +12,8 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.format.batch import parse_header
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId, TopicId, parse_topic_id
 from metadata_log.records import PartitionRecord, TopicRecord
-from metadata_log.tools import export
-from metadata_log.tools.export import export_replica
+from metadata_log.tools.backup import export
+from metadata_log.tools.backup.export import export_replica
 from tests.spark.plant import FIXTURES, Replica, base_offset, flipped, leader_change, other_bytes, split, with_epoch
 
 pytestmark = pytest.mark.timeout(600)

@@ -13,8 +13,8 @@ from metadata_log.directory import (
 )
 from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT
-from metadata_log.tools.clean_shutdown import CLEAN_SHUTDOWN_FILE
-from metadata_log.tools.quarantine import JOURNAL_FILE
+from metadata_log.tools.partitions.clean_shutdown import CLEAN_SHUTDOWN_FILE
+from metadata_log.tools.partitions.quarantine import JOURNAL_FILE
 from tests.support.damage import Cluster, Damage, Planted, with_bytes
 
 _OFFSETS = "replication-offset-checkpoint"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from metadata_log.image import MetadataImage
-from metadata_log.tools.tree import Node, image_tree
+from metadata_log.tools.shell.image_tree import Node, image_tree
 
 Tree = dict[tuple[str, ...], str]
 """Leaf by path; an inner node without children has no entry."""

@@ -13,7 +13,7 @@ from metadata_log.image.checkpoint import records_of
 from metadata_log.image.maps import Map
 from metadata_log.records import encode_record
 from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, checkpoint_name
-from metadata_log.tools.history import open_history
+from metadata_log.tools.read.history import open_history
 from tests.support.damage import split, write
 
 GONE = {"sensors-51": {"min.insync.replicas": "1"}}

@@ -17,7 +17,7 @@ from metadata_log.directory.lock import DirectoryLock
 from metadata_log.files.os_files import OsFiles
 from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.tools.export import export_replica
+from metadata_log.tools.backup.export import export_replica
 from quorum.cli.main import run
 
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"

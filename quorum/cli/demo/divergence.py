@@ -12,7 +12,7 @@ import msgspec
 from metadata_log.format.batch import batch_values, build_batch
 from metadata_log.records import TopicRecord, decode_versioned, encode_record
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
-from metadata_log.tools.manifest import read_manifest, write_manifest
+from metadata_log.tools.read.manifest import read_manifest, write_manifest
 from quorum.cli.demo.place import as_written
 from quorum.cli.demo.replica_files import FoundTopic, ReplicaFiles
 from quorum.cli.demo.stage import Stage

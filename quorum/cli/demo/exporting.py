@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from metadata_log.ids import NodeId
-from metadata_log.tools.manifest import Manifest, read_manifest
+from metadata_log.tools.read.manifest import Manifest, read_manifest
 from quorum.cli.demo.cluster import wait_until
 from quorum.cli.demo.place import as_written
 from quorum.cli.demo.replica_files import ReplicaFiles

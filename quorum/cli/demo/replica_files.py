@@ -16,8 +16,8 @@ from metadata_log.ids import NodeId, TopicId
 from metadata_log.image import MetadataImage, Replayer
 from metadata_log.records import TopicRecord, decode_record
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
-from metadata_log.tools.contents import control_facts
-from metadata_log.tools.scan import Damage, Fault, scan
+from metadata_log.tools.read.contents import control_facts
+from metadata_log.tools.read.scan import Damage, Fault, scan
 from quorum.cli.demo.story import CheckFailedError
 
 

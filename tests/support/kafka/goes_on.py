@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from metadata_log.tools.hashes import hash_logs
+from metadata_log.tools.replicas.hashes import hash_logs
 from quorum.cli.main import run
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.lost import NEVER, LostCluster

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.toolkit_logs import LOG, no_op_log, node_directory, topic_log
-from metadata_log.tools.verify import verify_file
-from metadata_log.tools.verify_depth import Depth
+from metadata_log.tools.verify.depth import Depth
+from metadata_log.tools.verify.verify_log import verify_file
 from quorum.cli.main import run
 
 

@@ -13,8 +13,8 @@ import pytest
 from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import TopicRecord, encode_record
-from metadata_log.tools.dump import dump_text
-from metadata_log.tools.dump_turns import WORTH_IT
+from metadata_log.tools.dump.dump import dump_text
+from metadata_log.tools.dump.turns import WORTH_IT
 from quorum.cli.main import run
 
 LOG = "00000000000000000000.log"

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.audit import audit
-from metadata_log.tools.quarantine import JOURNAL_FILE, quarantine, read_journal
+from metadata_log.tools.partitions.audit import audit
+from metadata_log.tools.partitions.quarantine import JOURNAL_FILE, quarantine, read_journal
 from quorum.cli.main import run
 from tests.support.fixture_files import FIXTURES
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.manifest import read_manifest
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.read.manifest import read_manifest
 from quorum.cli.main import run
 from tests.support.damage import Cluster, copy_cluster, split, write
 

@@ -12,7 +12,7 @@ import pytest
 
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.tools.manifest import Manifest
+from metadata_log.tools.read.manifest import Manifest
 from quorum.cli.demo.cluster import Node
 from quorum.cli.demo.comeback import registered_anew
 from quorum.cli.demo.exporting import at_one_offset, common_end

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.findings import KINDS
+from metadata_log.tools.findings.finding import KINDS
 from quorum.cli.main import COMMANDS, run
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from metadata_log.files.os_files import OsFiles
-from metadata_log.tools.export import export_replica
+from metadata_log.tools.backup.export import export_replica
 from quorum.cli.main import run
 from quorum.recovery.inspect import inspect_copies
 from tests.support.misuses import CLUSTER, HERE, NO_WAIT, Bench, exported, flipped, last_segment, metadata

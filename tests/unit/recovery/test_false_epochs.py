@@ -9,7 +9,7 @@ import pytest
 from metadata_log.files.port import read_file
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.format.epoch_file import EPOCH_FILE
-from metadata_log.tools.scan import Damage, scan
+from metadata_log.tools.read.scan import Damage, scan
 from quorum.recovery.copies import Copy
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.epochs import new_epoch

@@ -10,7 +10,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import Files
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from metadata_log.tools.findings import finding
+from metadata_log.tools.findings.finding import finding
 from quorum.cli.main import run
 from quorum.cli.output import OutputFormat
 from quorum.cli.recover_show import show_verification

@@ -7,7 +7,7 @@ import pytest
 
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from metadata_log.tools.contents import EpochSpan
+from metadata_log.tools.read.contents import EpochSpan
 from quorum.cli.recover_show import show_inspection
 from quorum.recovery.conflicts import common_end, joined_end
 from quorum.recovery.copies import Copy

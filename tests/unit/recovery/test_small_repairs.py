@@ -11,7 +11,7 @@ from metadata_log.directory import read_meta_properties
 from metadata_log.directory.quorum_state import read_quorum_state, write_quorum_state
 from metadata_log.files.port import read_file
 from metadata_log.offsets import Epoch
-from metadata_log.tools.scan import Damage, scan
+from metadata_log.tools.read.scan import Damage, scan
 from metadata_log.voters import Endpoint
 from quorum.recovery.cluster_id import propose_cluster_id
 from quorum.recovery.copy_reader import read_copy

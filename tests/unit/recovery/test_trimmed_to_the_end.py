@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from metadata_log.files.simulated_files import SimulatedFiles
-from metadata_log.tools.check import check_paths
+from metadata_log.tools.check.check import check_paths
 from quorum.recovery.errors import AlreadyDoneError
 from quorum.recovery.rebuild_indexes import propose_rebuild_indexes
 from quorum.recovery.truncate import propose_truncate

@@ -11,7 +11,7 @@ from metadata_log.directory.quorum_state import QuorumState, write_quorum_state
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import Epoch
-from metadata_log.tools.check import check_paths
+from metadata_log.tools.check.check import check_paths
 from quorum.recovery.inspect import Inspection, inspect_copies
 from quorum.recovery.places import find_place
 from tests.support.repairs import load_nodes, written_out

@@ -6,7 +6,7 @@ import shlex
 
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.scan import scan
+from metadata_log.tools.read.scan import scan
 from quorum.cli.recover_show import inspection_data
 from quorum.recovery.copy_reader import read_copy
 from quorum.recovery.drop_snapshot import propose_drop_snapshot

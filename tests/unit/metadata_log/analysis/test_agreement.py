@@ -7,8 +7,8 @@ from metadata_log.analysis.findings import Finding, Severity
 from metadata_log.analysis.inputs import InputFile, ReplicaInput
 from metadata_log.analysis.replicas import EpochFacts, ReplicaFacts, ranges_to_judge
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
-from metadata_log.tools.bounds import committed_bounds
-from metadata_log.tools.contents import EpochSpan
+from metadata_log.tools.read.contents import EpochSpan
+from metadata_log.tools.replicas.committed_bounds import committed_bounds
 
 VOTERS = [ReplicaKey(node_id=NodeId(node_id), directory_id=DirectoryId(bytes([node_id] * 16))) for node_id in range(5)]
 

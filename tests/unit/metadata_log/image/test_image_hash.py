@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from metadata_log.image.hash import ImageHash, image_hash
-from metadata_log.tools.history import LogHistory, State, open_history, state_of_checkpoint
+from metadata_log.tools.read.history import LogHistory, State, open_history, state_of_checkpoint
 from tests.support.image_logs import log_directories, scenario_of
 
 DIRECTORIES = log_directories()

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.finding_advice import AUDIT
-from metadata_log.tools.findings import KINDS, Finding
-from metadata_log.tools.sources import find_sources
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.findings.advice import AUDIT
+from metadata_log.tools.findings.finding import KINDS, Finding
+from metadata_log.tools.read.sources import find_sources
 from quorum.cli.main import run
 from tests.support.damage import Cluster, copy_cluster
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.check import check_paths
+from metadata_log.tools.check.check import check_paths
 from tests.support.damage import Cluster, copy_cluster, other_bytes, split, write
 from tests.support.damage_reach import bare, cut_at
 

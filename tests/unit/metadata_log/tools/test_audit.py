@@ -17,9 +17,9 @@ from metadata_log.errors import DirectoryLockedError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import SMALL_FILE_LIMIT
 from metadata_log.ids import parse_topic_id
-from metadata_log.tools.audit import Audit, AuditError, WhenKafkaStarts, audit
-from metadata_log.tools.quarantine import JOURNAL_FILE, QuarantineError, quarantine, read_journal, undo
-from metadata_log.tools.sources import SourceError
+from metadata_log.tools.partitions.audit import Audit, AuditError, WhenKafkaStarts, audit
+from metadata_log.tools.partitions.quarantine import JOURNAL_FILE, QuarantineError, quarantine, read_journal, undo
+from metadata_log.tools.read.sources import SourceError
 from quorum.cli.main import run
 from tests.support.damage import copy_cluster, other_bytes, quiet_batch, split, write
 from tests.support.fixture_files import FIXTURES

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from metadata_log.reconcile import Kind, Verdict, facts_of
-from metadata_log.tools.audit import Audit, Audited, settled
+from metadata_log.tools.partitions.audit import Audit, Audited, settled
 
 DISK = Path("data")
 KEPT = "orders-0"

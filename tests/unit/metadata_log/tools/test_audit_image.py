@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from metadata_log.records import BeginTransactionRecord
-from metadata_log.tools.audit import AuditError, audit
-from metadata_log.tools.sources import find_sources
-from metadata_log.tools.verify import verify_log
+from metadata_log.tools.partitions.audit import AuditError, audit
+from metadata_log.tools.read.sources import find_sources
+from metadata_log.tools.verify.verify_log import verify_log
 from quorum.cli.main import run
 from tests.support.damage import append, copy_cluster
 

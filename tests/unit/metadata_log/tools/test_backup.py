@@ -18,10 +18,10 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import FileHandle
 from metadata_log.ids import DirectoryId, NodeId, parse_id
 from metadata_log.image.hash import image_hash
-from metadata_log.tools.backup import BackupError, NoBackupError, read_backup, save_backup
-from metadata_log.tools.hashes import hash_of
-from metadata_log.tools.history import open_history
-from metadata_log.tools.restore import restore_backup
+from metadata_log.tools.backup.backup import BackupError, NoBackupError, read_backup, save_backup
+from metadata_log.tools.backup.restore import restore_backup
+from metadata_log.tools.read.history import open_history
+from metadata_log.tools.replicas.hashes import hash_of
 from metadata_log.voters import VoterSet, parse_voters
 from quorum.cli.main import run
 from tests.support.image_logs import FIXTURES, log_directories

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
-from metadata_log.tools.bounds import CommittedBounds, ReplicaExtent, committed_bounds
-from metadata_log.tools.contents import EpochSpan
+from metadata_log.tools.read.contents import EpochSpan
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds, ReplicaExtent, committed_bounds
 
 
 def key(node_id: int) -> ReplicaKey:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.findings import Finding
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.findings.finding import Finding
 from tests.support.damage import Cluster, copy_cluster, other_bytes, quiet_batch, split, with_bytes, write
 
 BROKER, CONTROLLER = 11, 2

@@ -8,10 +8,10 @@ import pytest
 
 from metadata_log.directory import META_PROPERTIES_FILE
 from metadata_log.files.os_files import OsFiles
-from metadata_log.tools.audit import AuditError, audit
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.disks import is_brokers_disk, is_topics_partition
-from metadata_log.tools.sources import SourceError, find_sources
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.partitions.audit import AuditError, audit
+from metadata_log.tools.read.disks import is_brokers_disk, is_topics_partition
+from metadata_log.tools.read.sources import SourceError, find_sources
 from quorum.cli.main import run
 from quorum.recovery.errors import RefusedError
 from quorum.recovery.places import find_place

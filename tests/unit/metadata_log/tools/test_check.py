@@ -11,11 +11,11 @@ from metadata_log.format.batch import batch_records, build_control_batch, parse_
 from metadata_log.ids import NodeId, parse_topic_id
 from metadata_log.offsets import Epoch
 from metadata_log.records import PartitionChangeRecord, RemoveTopicRecord, decode_control, encode_control
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.export import export_replica
-from metadata_log.tools.findings import Severity
-from metadata_log.tools.history import open_history
-from metadata_log.tools.sources import SourceError, find_sources
+from metadata_log.tools.backup.export import export_replica
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.findings.finding import Severity
+from metadata_log.tools.read.history import open_history
+from metadata_log.tools.read.sources import SourceError, find_sources
 from tests.support.clusters import SCENARIOS, node_directories
 from tests.support.damage import (
     Cluster,

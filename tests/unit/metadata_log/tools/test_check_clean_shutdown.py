@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.clean_shutdown import CLEAN_SHUTDOWN_FILE
-from metadata_log.tools.history import open_history
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.partitions.clean_shutdown import CLEAN_SHUTDOWN_FILE
+from metadata_log.tools.read.history import open_history
 from tests.support.damage import copy_cluster
 
 

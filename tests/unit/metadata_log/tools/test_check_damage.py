@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.findings import KINDS, Finding
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.findings.finding import KINDS, Finding
 from tests.support.all_damage import ALL_DAMAGE
 from tests.support.damage import Damage, Planted, append, copy_cluster
 from tests.support.damage_access import SOUND_RECORDS

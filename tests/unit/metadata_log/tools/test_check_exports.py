@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.export import export_replica
+from metadata_log.tools.backup.export import export_replica
+from metadata_log.tools.check.check import check_paths
 from quorum.cli.main import run
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from metadata_log.directory import METADATA_DIRECTORY
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.findings import Severity
-from metadata_log.tools.sources import find_sources
-from metadata_log.tools.verify import verify_log
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.findings.finding import Severity
+from metadata_log.tools.read.sources import find_sources
+from metadata_log.tools.verify.verify_log import verify_log
 from tests.support.damage import Cluster, copy_cluster
 
 OTHER_IDS = {1: "c29tZWJvZHktZWxzZS0wMQ", 2: "c29tZWJvZHktZWxzZS0wMg", 3: "c29tZWJvZHktZWxzZS0wMw"}

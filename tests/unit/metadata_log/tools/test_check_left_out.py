@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.check import CheckReport, check_paths
-from metadata_log.tools.findings import Severity
-from metadata_log.tools.sources import SourceError
+from metadata_log.tools.check.check import CheckReport, check_paths
+from metadata_log.tools.findings.finding import Severity
+from metadata_log.tools.read.sources import SourceError
 from quorum.cli.main import run
 from tests.support.readers import as_nobody, open_root
 

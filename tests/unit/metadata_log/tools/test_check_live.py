@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from metadata_log.tools.check import CheckReport, check_paths
+from metadata_log.tools.check.check import CheckReport, check_paths
 from quorum.controller.requests.topics import CreatableTopic, CreateTopics
 from tests.support.running_nodes import RunningNode, RunningNodes
 

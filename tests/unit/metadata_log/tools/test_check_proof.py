@@ -12,10 +12,10 @@ from metadata_log.directory import QUORUM_STATE_FILE, format_partition_metadata
 from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.ids import parse_topic_id
 from metadata_log.reconcile import Kind
-from metadata_log.tools.audit import audit
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.findings import Finding, Severity
-from metadata_log.tools.history import open_history
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.findings.finding import Finding, Severity
+from metadata_log.tools.partitions.audit import audit
+from metadata_log.tools.read.history import open_history
 from quorum.cli.main import run
 from tests.support.damage import Cluster, copy_cluster
 from tests.support.damage_reach import bare, cut_at

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.check import check_paths
+from metadata_log.tools.check.check import check_paths
 from tests.support.damage import Cluster, copy_cluster
 from tests.support.damage_times import shift_header_time
 

@@ -12,10 +12,10 @@ from metadata_log.format.batch import build_control_batch, iter_batches
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch
 from metadata_log.records import ControlRecord, LeaderChangeMessage, LeaderChangeVoter, encode_control
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.history import open_history
-from metadata_log.tools.sources import find_sources
-from metadata_log.tools.verify import verify_log
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.read.history import open_history
+from metadata_log.tools.read.sources import find_sources
+from metadata_log.tools.verify.verify_log import verify_log
 from metadata_log.voters import VoterSet
 from tests.support.damage import Cluster, copy_cluster
 from tests.support.damage_reach import bare, cut_at

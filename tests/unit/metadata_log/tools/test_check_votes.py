@@ -13,9 +13,9 @@ from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, id_text
 from metadata_log.records import VotersRecord
 from metadata_log.records.control import KRaftVersionFeature, VotersRecordVoter
-from metadata_log.tools.chain_facts import Election, QuorumChange
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.check_votes import _granted as granted
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.check.votes import _granted as granted
+from metadata_log.tools.read.control_facts import Election, QuorumChange
 from tests.support.damage import Cluster, copy_cluster
 from tests.support.damage_quorum import NO_VOTE, VOTE_FOR_3, with_voters
 from tests.support.damage_voters import of_voters

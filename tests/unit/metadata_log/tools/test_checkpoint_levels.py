@@ -9,8 +9,8 @@ import pytest
 
 from metadata_log.format.batch import batch_values, parse_header
 from metadata_log.records import FeatureLevelRecord, decode_record, encode_record
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.findings import Finding
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.findings.finding import Finding
 from tests.support.damage import copy_cluster, split, with_values, write
 from tests.support.damage_files import other_first_checkpoint
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from metadata_log.format.batch import computed_checksum, parse_header
-from metadata_log.tools.decoded import BATCH_FIELDS, DECODED, write_beside, write_json_lines
-from metadata_log.tools.dump import dump_rows
-from metadata_log.tools.export import export_replica
+from metadata_log.tools.backup.export import export_replica
+from metadata_log.tools.dump.decoded import BATCH_FIELDS, DECODED, write_beside, write_json_lines
+from metadata_log.tools.dump.dump import dump_rows
 from quorum.cli.main import run
 from tests.support.fixture_files import FIXTURES
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.diff import DiffReport, diff_logs
-from metadata_log.tools.findings import Severity
-from metadata_log.tools.quorum_view import view_quorum
-from metadata_log.tools.sources import find_sources
-from metadata_log.tools.verify import Depth, verify_log
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.findings.finding import Severity
+from metadata_log.tools.read.sources import find_sources
+from metadata_log.tools.replicas.diff import DiffReport, diff_logs
+from metadata_log.tools.replicas.replica_set import view_quorum
+from metadata_log.tools.verify.verify_log import Depth, verify_log
 from quorum.cli.main import run
 from tests.support.clusters import SCENARIOS
 from tests.support.damage import copy_cluster, number_at, other_bytes, quiet_batch, split, with_epoch, write

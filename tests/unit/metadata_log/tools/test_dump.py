@@ -11,7 +11,7 @@ from metadata_log.errors import CorruptBatchError, UnsupportedBatchError
 from metadata_log.format.batch import HEADER_SIZE, build_batch, build_control_batch
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import TopicRecord, encode_record
-from metadata_log.tools.dump import DumpRow, dump_rows, dump_text
+from metadata_log.tools.dump.dump import DumpRow, dump_rows, dump_text
 from tests.support.fixture_files import DUMPS, FIXTURES, METADATA_FILES, file_id, records_in
 
 LOG = "00000000000000000007.log"

@@ -28,13 +28,13 @@ from metadata_log.records import (
 from metadata_log.records.json_form import data_of, json_text, type_name
 from metadata_log.records.printing import metadata_text
 from metadata_log.records.serde import decode_versioned
-from metadata_log.tools.dump import batches_of, dump_rows, dump_text, show_text
-from metadata_log.tools.dump_follow import Added, CutBack, Follower, Opened, Removed
-from metadata_log.tools.dump_lines import Style, common_values
-from metadata_log.tools.dump_pieces import PIECE_BYTES, Piece, pieces
-from metadata_log.tools.dump_select import BrokerPartitions, Selection, ids_of, known_types, plain_type
-from metadata_log.tools.dump_texts import COLUMNS, CSV_HEAD, show_csv, show_json_lines, text_rows
-from metadata_log.tools.dump_turns import Rendered, write_in_turns
+from metadata_log.tools.dump.dump import batches_of, dump_rows, dump_text, show_text
+from metadata_log.tools.dump.follow import Added, CutBack, Follower, Opened, Removed
+from metadata_log.tools.dump.lines import Style, common_values
+from metadata_log.tools.dump.pieces import PIECE_BYTES, Piece, pieces
+from metadata_log.tools.dump.rows import COLUMNS, CSV_HEAD, show_csv, show_json_lines, text_rows
+from metadata_log.tools.dump.selection import BrokerPartitions, Selection, ids_of, known_types, plain_type
+from metadata_log.tools.dump.turns import Rendered, write_in_turns
 from tests.support.fixture_files import DUMPS, FIXTURES, METADATA_FILES, file_id, records_in
 from tests.support.records import METADATA_VERSIONS_OF, bare_record, full_record
 from tests.support.vanishing import vanishing

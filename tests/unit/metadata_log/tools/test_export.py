@@ -13,11 +13,11 @@ import pytest
 from metadata_log.errors import CorruptFileError
 from metadata_log.format.batch import build_batch, parse_header
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.tools import export
-from metadata_log.tools.export import ExportError, export_replica
-from metadata_log.tools.manifest import MANIFEST_FILE, read_manifest
-from metadata_log.tools.sources import SourceError
-from metadata_log.tools.targets import TargetError
+from metadata_log.tools.backup import export
+from metadata_log.tools.backup.export import ExportError, export_replica
+from metadata_log.tools.new_files import TargetError
+from metadata_log.tools.read.manifest import MANIFEST_FILE, read_manifest
+from metadata_log.tools.read.sources import SourceError
 
 FIXTURE = Path(__file__).parents[3] / "fixtures" / "basic" / "node-1" / "data"
 SEGMENT = "00000000000000000000.log"

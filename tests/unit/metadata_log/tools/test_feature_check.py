@@ -13,10 +13,10 @@ from metadata_log.records import FeatureLevelRecord, KRaftVersionRecord, encode_
 from metadata_log.records.feature_levels import supported_features
 from metadata_log.records.levels import metadata_version, parse_metadata_version
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.feature_check import unreadable_records
-from metadata_log.tools.history import readable_batches
-from metadata_log.tools.sources import find_sources
-from metadata_log.tools.verify import Depth, verify_log
+from metadata_log.tools.features import unreadable_records
+from metadata_log.tools.read.history import readable_batches
+from metadata_log.tools.read.sources import find_sources
+from metadata_log.tools.verify.verify_log import Depth, verify_log
 from tests.support.damage import copy_cluster
 from tests.support.damage_values import VALUE_DAMAGE
 

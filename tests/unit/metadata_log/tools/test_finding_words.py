@@ -18,7 +18,7 @@ from metadata_log.records import (
     decode_record,
     encode_record,
 )
-from metadata_log.tools.check import check_paths
+from metadata_log.tools.check.check import check_paths
 from tests.support.damage import append, copy_cluster, split, with_values, write
 
 GONE = parse_topic_id("0Voj9lgKQY-gQFbG4oNRbw")

@@ -14,7 +14,7 @@ import pytest
 from metadata_log.errors import MetadataLogError
 from metadata_log.image import MetadataImage, records_of
 from metadata_log.offsets import OffsetAndEpoch
-from metadata_log.tools.history import (
+from metadata_log.tools.read.history import (
     HistoryError,
     LogHistory,
     RemovedMeanwhileError,

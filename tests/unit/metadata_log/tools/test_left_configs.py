@@ -10,13 +10,13 @@ import pytest
 from metadata_log.format.batch import batch_values, parse_header
 from metadata_log.records import ConfigRecord, encode_record
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT
-from metadata_log.tools.audit_image import find_judges
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.findings import Finding, Severity
-from metadata_log.tools.hashes import hash_logs
-from metadata_log.tools.left_configs import GoneConfigs
-from metadata_log.tools.sources import find_sources
-from metadata_log.tools.verify import verify_file, verify_log
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.findings.finding import Finding, Severity
+from metadata_log.tools.partitions.audit_image import find_judges
+from metadata_log.tools.read.sources import find_sources
+from metadata_log.tools.replicas.hashes import hash_logs
+from metadata_log.tools.rules.orphaned_configs import GoneConfigs
+from metadata_log.tools.verify.verify_log import verify_file, verify_log
 from tests.support.damage import Cluster, copy_cluster, split, with_base, with_values, write
 from tests.support.left_behind import AFTER, AGAIN, GONE, checkpoint_with, cut_to
 

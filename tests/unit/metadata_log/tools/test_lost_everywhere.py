@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.findings import Finding, Severity
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.findings.finding import Finding, Severity
 from tests.support.damage import Cluster, copy_cluster
 
 BROKERS = (11, 12)

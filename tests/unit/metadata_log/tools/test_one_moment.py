@@ -8,7 +8,7 @@ import pytest
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import read_file, replace_file
-from metadata_log.tools.one_moment import OneMoment, read_at_one_moment
+from metadata_log.tools.read.consistent_read import OneMoment, read_at_one_moment
 
 LOG, CHECKPOINT = "00000000000000000000.log", "00000000000000000007-0000000001.checkpoint"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.audit import audit
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.findings import Finding, Severity
-from metadata_log.tools.quarantine import JOURNAL_FILE, quarantine, undo
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.findings.finding import Finding, Severity
+from metadata_log.tools.partitions.audit import audit
+from metadata_log.tools.partitions.quarantine import JOURNAL_FILE, quarantine, undo
 from tests.support.damage import Cluster, copy_cluster
 
 BROKER = 12

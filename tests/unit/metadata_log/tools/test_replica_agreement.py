@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from metadata_log.tools.agreement import Judge, ReplicaView, leaders_of
-from metadata_log.tools.bounds import CommittedBounds
-from metadata_log.tools.compare import Conflict, Held
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds
+from metadata_log.tools.replicas.divergence import Conflict, Held
+from metadata_log.tools.replicas.judge import Judge, ReplicaView, leaders_of
 
 OFFSET = 100
 

@@ -10,7 +10,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.format.batch import CRC_COVERS_FROM, CRC_POSITION, iter_batches
 from metadata_log.format.crc import crc32c
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.scan import Damage, Fault, scan
+from metadata_log.tools.read.scan import Damage, Fault, scan
 
 WHOLE = (
     Path(__file__).parents[3] / "fixtures/basic/node-1/data/__cluster_metadata-0/00000000000000000000.log"

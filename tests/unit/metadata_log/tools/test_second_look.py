@@ -13,7 +13,7 @@ from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import LeaderChangeMessage, LeaderChangeVoter, NoOpRecord, encode_control, encode_record
-from metadata_log.tools.check import check_paths
+from metadata_log.tools.check.check import check_paths
 from quorum.cli.main import run
 from tests.support.damage import Cluster, copy_cluster, split, write
 from tests.support.opened import on_opening

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from metadata_log.image import MetadataImage
-from metadata_log.tools.history import HistoryError, open_history
-from metadata_log.tools.shell import Exit, Shell, ShellError, ShellUseError
-from metadata_log.tools.shell_globs import expanded
-from metadata_log.tools.shell_view import view_at
+from metadata_log.tools.read.history import HistoryError, open_history
+from metadata_log.tools.shell.globs import expanded
+from metadata_log.tools.shell.shell import Exit, Shell, ShellError, ShellUseError
+from metadata_log.tools.shell.view import view_at
 from tests.support.image_logs import FIXTURES, log_directories
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.sources import SourceError, find_sources
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.read.sources import SourceError, find_sources
 from tests.support.damage import copy_cluster
 
 

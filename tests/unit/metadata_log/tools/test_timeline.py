@@ -14,7 +14,7 @@ from metadata_log.errors import MalformedRecordError, UnknownRecordError
 from metadata_log.format.batch import build_batch, parse_header
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.history import open_history
+from metadata_log.tools.read.history import open_history
 from metadata_log.tools.timeline import EventKind, Timeline, merged, timeline_of
 from metadata_log.tools.timeline_picture import timeline_html, timeline_svg
 from quorum.cli.main import run

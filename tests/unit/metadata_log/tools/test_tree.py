@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from metadata_log.image import ImageBuilder, MetadataImage
-from metadata_log.tools.tree import image_tree, tree_lines
+from metadata_log.tools.shell.image_tree import image_tree, tree_lines
 from tests.support.damage_access import entry
 from tests.support.image_logs import FIXTURES, final_image
 

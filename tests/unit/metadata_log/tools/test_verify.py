@@ -12,10 +12,10 @@ from metadata_log.files.port import FileHandle
 from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.scan import Damage, scan
-from metadata_log.tools.sources import NodeSource, find_sources
-from metadata_log.tools.verify import Depth, LogReport, verify_file, verify_log
-from metadata_log.tools.walk import Marks, Quiet, walk
+from metadata_log.tools.read.fast_scan import Marks, Quiet, walk
+from metadata_log.tools.read.scan import Damage, scan
+from metadata_log.tools.read.sources import NodeSource, find_sources
+from metadata_log.tools.verify.verify_log import Depth, LogReport, verify_file, verify_log
 from tests.support.clusters import node_directories
 from tests.support.damage import Damage as PlantedDamage
 from tests.support.damage import copy_cluster, split, with_bytes, with_epoch, write

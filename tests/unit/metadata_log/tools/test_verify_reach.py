@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from metadata_log.files.os_files import OsFiles
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.export import export_replica
-from metadata_log.tools.sources import NodeSource
-from metadata_log.tools.verify import Depth, verify_log
+from metadata_log.tools.backup.export import export_replica
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.verify.verify_log import Depth, verify_log
 from tests.support.damage import copy_cluster, split, write
 from tests.unit.metadata_log.log_support import OpenLog, open_at
 

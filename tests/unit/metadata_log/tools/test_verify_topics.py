@@ -25,7 +25,7 @@ from metadata_log.records import (
     ZkMigrationStateRecord,
     encode_record,
 )
-from metadata_log.tools.check import check_paths
+from metadata_log.tools.check.check import check_paths
 from tests.support.damage import Cluster, append, copy_cluster, split
 from tests.support.damage_records import LEADER, NEW_ID, broker_record, partition_record
 from tests.support.damage_topics import NOWHERE, TOPIC

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.tools.diff import diff_logs
-from metadata_log.tools.findings import Finding
-from metadata_log.tools.quorum_view import view_quorum
-from metadata_log.tools.sources import find_sources
-from metadata_log.tools.verify import Depth, verify_log
+from metadata_log.tools.findings.finding import Finding
+from metadata_log.tools.read.sources import find_sources
+from metadata_log.tools.replicas.diff import diff_logs
+from metadata_log.tools.replicas.replica_set import view_quorum
+from metadata_log.tools.verify.verify_log import Depth, verify_log
 from tests.support.damage import Cluster, copy_cluster, split, write
 from tests.support.damage_quorum import only_voter_1, with_two_more, with_voters
 from tests.support.damage_voters import (

@@ -10,9 +10,9 @@ import pytest
 from metadata_log.directory import format_partition_metadata
 from metadata_log.ids import TopicId, parse_topic_id
 from metadata_log.reconcile import Kind
-from metadata_log.tools.audit import audit
-from metadata_log.tools.check import check_paths
-from metadata_log.tools.findings import Finding
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.findings.finding import Finding
+from metadata_log.tools.partitions.audit import audit
 from tests.support.damage import Cluster, copy_cluster
 
 GONE = parse_topic_id("0Voj9lgKQY-gQFbG4oNRbw")

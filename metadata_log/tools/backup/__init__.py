@@ -1,0 +1,1 @@
+"""Exports and backups of a metadata log."""

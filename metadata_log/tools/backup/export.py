@@ -1,0 +1,270 @@
+"""Copying a replica's log out of its directory, unchanged, with a manifest, for analysis, archives and bug reports.
+
+Decides: what belongs to an export, and that it is consistent. Must not know: what is checked in it afterwards.
+
+A live directory is only read, and not locked. Segments and checkpoints come and go meanwhile: files that vanish or
+shrink make the copy start over; what is appended meanwhile may be missing. The last segment ends with a whole batch:
+bytes of an unfinished write at its end are left out and counted in the manifest; any other damage is copied as it is.
+Where what stands beside the log proves that it lost its end, nothing is left out, and the manifest says what is proven.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from metadata_log.directory import MetaProperties
+from metadata_log.errors import DirectoryError, WrongUseError
+from metadata_log.files.os_files import OsFiles
+from metadata_log.ids import id_text
+from metadata_log.storage.segment import segment_bases, segment_file
+from metadata_log.tools.new_files import naming, require_new_directory
+from metadata_log.tools.read.contents import LogContents, data_files, metadata_directory, read_contents, read_identity
+from metadata_log.tools.read.fast_scan import walk
+from metadata_log.tools.read.manifest import (
+    MANIFEST_FILE,
+    Manifest,
+    ManifestFile,
+    ManifestVoter,
+    is_export,
+    write_manifest,
+)
+from metadata_log.tools.read.scan import Damage, Fault, scan
+from metadata_log.tools.read.sources import find_sources
+from metadata_log.tools.verify.lost_end import lost_end
+
+_ATTEMPTS: Final = 5
+_COPY_BYTES: Final = 4 << 20
+_PATIENCE_S: Final = 5.0
+"""For a leader's disk to have what its followers have made committed already."""
+_PAUSE_S: Final = 0.05
+
+
+class ExportError(WrongUseError):
+    """The directory is none that can be exported."""
+
+
+def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | None = None) -> Manifest:
+    """Copy the segments and checkpoints of a replica into a new directory, and write its manifest there.
+
+    Args:
+        source_dir: as `metadata_to_export` takes it.
+        target_dir: does not exist yet, or is empty. It appears whole or not at all.
+        high_watermark: the live one, learned *before* this call, and waited for some seconds; None when unknown.
+
+    Raises:
+        ExportError: there is no metadata log at `source_dir`, or no meta.properties with it.
+        TargetError: something is at `target_dir`, or it is within a log directory.
+        DirectoryError: the log kept changing.
+        CorruptFileError: meta.properties cannot be right.
+        OSError: a file cannot be read or written.
+    """
+    directory = metadata_to_export(source_dir)
+    require_new_directory(target_dir, "give the export a directory of its own")
+    identity = _identity_of(directory)
+    _await_end(directory, high_watermark)
+    beside = target_dir.parent / f".{target_dir.name}.unfinished"
+    target_dir.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(beside, ignore_errors=True)
+    try:
+        with naming(target_dir, hidden=beside):
+            names = _copy_until_stable(directory, beside)
+        lost = lost_end(directory)
+        cut = 0 if lost.is_certain else _cut_tail(beside, names)
+        contents = read_contents(OsFiles(), str(beside))
+        manifest = Manifest(
+            cluster_id=identity.cluster_id,
+            node_id=identity.node_id,
+            directory_id=None if identity.directory_id is None else id_text(identity.directory_id),
+            start_offset=contents.start_offset,
+            end_offset=contents.end_offset,
+            epoch=contents.last_epoch,
+            voters=_voters(contents, directory),
+            high_watermark=high_watermark,
+            cut_tail_bytes=cut,
+            proved_end=lost.proved_end if lost.findings else None,
+            lost=tuple(found.meaning for found in lost.findings),
+            files=tuple(_describe(beside / name) for name in names),
+        )
+        with naming(target_dir, hidden=beside):
+            write_manifest(beside, manifest)
+            _sync(beside, [*names, MANIFEST_FILE])
+            os.rename(beside, target_dir)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    OsFiles().fsync_dir(str(target_dir.parent))
+    return manifest
+
+
+def _identity_of(directory: Path) -> MetaProperties:
+    identity = read_identity(directory)
+    if identity is None:
+        raise ExportError(
+            f"there is no meta.properties beside {directory}, so that nobody knows whose log it is: give a node's log "
+            "directory with both in it"
+        )
+    return identity
+
+
+def damage_in(export_dir: Path) -> Iterator[tuple[str, Damage]]:
+    """What is damaged in the files of an export, which are as the replica's: file names and ranges, in order."""
+    for name in data_files(os.listdir(export_dir)):
+        handle = OsFiles().open(str(export_dir / name), read_only=True)
+        try:
+            yield from ((name, found) for found in walk(handle) if isinstance(found, Damage))
+        finally:
+            handle.close()
+
+
+def metadata_to_export(source_dir: Path) -> Path:
+    """The metadata log that `source_dir` means: itself, or that in a log directory, or in a node's.
+
+    Raises:
+        SourceError, ExportError: there is none, there are several, or it is an export.
+    """
+    directory = metadata_directory(source_dir)
+    if directory is not None:
+        return directory
+    if is_export(source_dir):
+        raise ExportError(f"{source_dir} is an export already: copy it as it is, all that there was is in it")
+    found = [node.metadata for node in find_sources([source_dir]).nodes if node.metadata is not None]
+    if len(found) > 1:
+        raise ExportError(f"{source_dir} holds {len(found)} metadata logs, and an export is of one: name one node's")
+    if source_dir.is_file():
+        raise ExportError(
+            f"{source_dir} is one file of a log, and an export is of all: name its directory, {source_dir.parent}"
+        )
+    if not found:
+        raise ExportError(f"{source_dir} holds no metadata log, only other disks of a node")
+    return found[0]
+
+
+def _voters(contents: LogContents, directory: Path) -> tuple[ManifestVoter, ...]:
+    """Those that the copied records name; else the static ones of quorum-state, which is not copied."""
+    voters = contents.voters or read_contents(OsFiles(), str(directory)).voters or ()
+    return tuple(ManifestVoter.of(voter) for voter in voters)
+
+
+def _await_end(directory: Path, high_watermark: int | None) -> None:
+    """Wait until the log reaches the high watermark: a leader sends a record before its own disk has it. What is not
+    there after a while is lost, and the copy is made all the same."""
+    if high_watermark is None:
+        return
+    deadline = time.monotonic() + _PATIENCE_S
+    while _end_of(directory) < high_watermark and time.monotonic() < deadline:
+        time.sleep(_PAUSE_S)
+
+
+def _end_of(directory: Path) -> int:
+    """Where the last segment's sound beginning ends; 0 without a segment."""
+    bases = segment_bases(os.listdir(directory))
+    if not bases:
+        return 0
+    try:
+        handle = OsFiles().open(str(directory / segment_file(bases[-1])), read_only=True)
+    except FileNotFoundError:
+        return 0  # replaced since it was listed, by a snapshot; the next look sees what there is
+    end = int(bases[-1])
+    try:
+        for found in scan(handle):
+            if isinstance(found, Damage):
+                break
+            end = int(found.header.next_offset)
+    finally:
+        handle.close()
+    return end
+
+
+def _copy_until_stable(source: Path, target: Path) -> list[str]:
+    for _ in range(_ATTEMPTS):
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir()
+        before = _sizes(source)
+        if not before:
+            raise ExportError(f"{source} holds no segment and no checkpoint")
+        if not all(_copy(source / name, target / name, size) for name, size in before.items()):
+            continue
+        after = _sizes(source)
+        if all(after.get(name, -1) >= size for name, size in before.items()):
+            return sorted(before)
+    raise DirectoryError(
+        f"{source} changed during each of {_ATTEMPTS} attempts to copy it: try again when it is calmer"
+    )
+
+
+def _sizes(directory: Path) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for name in data_files(os.listdir(directory)):
+        try:
+            found = (directory / name).stat()
+        except FileNotFoundError:
+            # Deleted since it was listed: retention at work. The caller compares what it saw before and after.
+            continue
+        if not stat.S_ISREG(found.st_mode):
+            raise ExportError(f"{directory / name} is a pipe, a device or a socket, not a regular file")
+        sizes[name] = found.st_size
+    return sizes
+
+
+def _copy(source: Path, target: Path, size: int) -> bool:
+    """Copy the first `size` bytes; False when the file is gone or has fewer by now."""
+    try:
+        with source.open("rb") as reading, target.open("wb") as writing:
+            left = size
+            while left:
+                with naming(source):
+                    chunk = reading.read(min(left, _COPY_BYTES))
+                if not chunk:
+                    break
+                writing.write(chunk)
+                left -= len(chunk)
+    except FileNotFoundError:
+        if source.exists():
+            raise
+        return False
+    return left == 0
+
+
+def _cut_tail(directory: Path, names: list[str]) -> int:
+    """Cut an unfinished write, or space claimed ahead, off the last segment; how many bytes of an unfinished write."""
+    bases = segment_bases(names)
+    if not bases:
+        return 0
+    path = directory / segment_file(bases[-1])
+    handle = OsFiles().open(str(path))
+    try:
+        sound_end = 0
+        last: Damage | None = None
+        for found in scan(handle):
+            last = found if isinstance(found, Damage) else None
+            sound_end = found.end if isinstance(found, Damage) else found.position + found.header.size_in_bytes
+        torn = last.size if last is not None and last.fault is Fault.TORN else 0
+        handle.truncate(sound_end - torn)
+        return torn
+    finally:
+        handle.close()
+
+
+def _describe(path: Path) -> ManifestFile:
+    digest = hashlib.sha256()
+    with path.open("rb") as reading:
+        while chunk := reading.read(_COPY_BYTES):
+            digest.update(chunk)
+    return ManifestFile(name=path.name, size=path.stat().st_size, sha256=digest.hexdigest())
+
+
+def _sync(directory: Path, names: list[str]) -> None:
+    files = OsFiles()
+    for name in names:
+        handle = files.open(str(directory / name))
+        try:
+            handle.fdatasync()
+        finally:
+            handle.close()
+    files.fsync_dir(str(directory))

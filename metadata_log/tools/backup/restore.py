@@ -1,0 +1,145 @@
+"""A backup as the log directory of a controller that has not run yet: of its cluster, or of a new one.
+
+Decides: which files a node starts from: identity, checkpoint, and an empty segment where it ends. Must not know: how a
+backup is stored. Kafka's controllers and ours start from what is written here.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory import METADATA_DIRECTORY, MetaProperties, write_meta_properties, write_partition_metadata
+from metadata_log.errors import WrongUseError
+from metadata_log.files.port import Files
+from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId
+from metadata_log.offsets import Epoch
+from metadata_log.records import VotersRecord
+from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint, write_checkpoint
+from metadata_log.storage.formatter import bootstrap_values
+from metadata_log.storage.segment import segment_file
+from metadata_log.tools.backup.backup import Backup
+from metadata_log.tools.new_files import require_new_directory
+from metadata_log.voters import VoterSet
+
+_NO_MORE: Final = "the voters of a cluster at kraft.version 0 stand in its configuration, controller.quorum.voters"
+
+
+class NoVoterError(WrongUseError):
+    """The node has no place in the quorum that is restored, or the quorum takes no voters of its own."""
+
+
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    """What was written."""
+
+    directory: str
+    cluster_id: str
+    node_id: int
+    directory_id: DirectoryId
+    voters: VoterSet
+    end_offset: int
+
+
+def restore_backup(
+    files: Files,
+    backup: Backup,
+    target: Path,
+    *,
+    cluster_id: str,
+    node_id: NodeId,
+    new_directory_id: DirectoryId,
+    now_ms: int,
+    voters: VoterSet | None = None,
+) -> Restored:
+    """Make `target` a node's log directory that holds the backup. `voters` None: those of the backup stay.
+
+    A voter's directory gets the id that the voter set has for it; `new_directory_id` is for static voters, whom the
+    configuration names without one.
+    meta.properties is written last: what a crash leaves half done counts as unformatted.
+
+    Raises:
+        TargetError: `target` is not empty, or within a log directory.
+        NoVoterError: the node is no voter, or the backup takes none.
+        OSError: it cannot be written; nothing is left of it.
+    """
+    require_new_directory(target, "nothing is restored over another, name a new directory")
+    record = _voters_of(backup, voters)
+    members = VoterSet() if record is None else VoterSet.from_record(record)
+    own = members.get(node_id)
+    if own is None and len(members):
+        named = ", ".join(map(str, members))
+        raise NoVoterError(
+            f"node {node_id} is no voter ({named}): its directory would wait for a quorum that it is not in. Name one "
+            "of them, or a new quorum with --voters; a node that only joins is formatted with --no-initial-controllers"
+        )
+    holder = new_directory_id if own is None else own.key.directory_id
+    manifest = backup.manifest
+    properties = MetaProperties(cluster_id=cluster_id, node_id=node_id, directory_id=holder)
+    with _nothing_half_made(target):
+        _write_log(files, backup, f"{target}/{METADATA_DIRECTORY}", record)
+        _write_identity(files, backup, target, properties, now_ms)
+    return Restored(
+        directory=str(target),
+        cluster_id=cluster_id,
+        node_id=int(node_id),
+        directory_id=holder,
+        voters=members,
+        end_offset=manifest.end_offset,
+    )
+
+
+@contextmanager
+def _nothing_half_made(target: Path) -> Iterator[None]:
+    """Should it not come to an end, take away what was made in `target`, which was empty, and of its parents."""
+    made = [directory for directory in (target, *target.parents) if not directory.exists()]
+    try:
+        yield
+    except BaseException:
+        for child in target.iterdir() if target.exists() else ():
+            if child.is_dir():
+                shutil.rmtree(child)
+            else:
+                child.unlink()
+        for directory in made:
+            if directory.exists():
+                directory.rmdir()
+        raise
+
+
+def _write_log(files: Files, backup: Backup, directory: str, voters: VotersRecord | None) -> None:
+    """The checkpoint, and the empty segment that goes on at its end."""
+    manifest = backup.manifest
+    files.mkdirs(directory)
+    times = CheckpointTimes.at(manifest.created_ms, last_contained_ms=manifest.last_contained_timestamp_ms)
+    batches = build_checkpoint(
+        backup.checkpoint.values(),
+        epoch=backup.checkpoint.epoch,
+        times=times,
+        kraft_version=backup.checkpoint.kraft_version,
+        voters=voters,
+    )
+    write_checkpoint(files, f"{directory}/{manifest.checkpoint}", batches)
+    files.open(f"{directory}/{segment_file(manifest.end_offset)}", create=True).close()
+    write_partition_metadata(files, directory, METADATA_TOPIC_ID)
+    files.fsync_dir(directory)
+
+
+def _voters_of(backup: Backup, voters: VoterSet | None) -> VotersRecord | None:
+    if voters is None:
+        return backup.checkpoint.voters
+    if backup.checkpoint.kraft_version == 0:
+        raise NoVoterError(f"the backup takes no voters: {_NO_MORE}")
+    return voters.to_record()
+
+
+def _write_identity(files: Files, backup: Backup, target: Path, properties: MetaProperties, now_ms: int) -> None:
+    manifest = backup.manifest
+    values = bootstrap_values(manifest.metadata_version, manifest.features)
+    times = CheckpointTimes.at(now_ms, last_contained_ms=0)
+    write_checkpoint(files, f"{target}/{BOOTSTRAP_CHECKPOINT}", build_checkpoint(values, epoch=Epoch(0), times=times))
+    write_meta_properties(files, str(target), properties, written_at_ms=now_ms)

@@ -1,0 +1,1 @@
+"""`kraft check`: every check over one set of evidence."""

@@ -1,0 +1,210 @@
+"""Everything at once, over the directories of any nodes of one cluster: the command that an operator runs first.
+
+Decides: which checks run, and the verdict. Must not know: how each works, and the form of a report.
+
+Running nodes write while they are read one after the other, so that the first may look as if it lacked what the last
+has. When something is found and a log changed meanwhile, all is read again before anything is said; of a quorum that
+never rests, the logs of those that seem to lack what is committed (`second_look`).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from metadata_log.files.os_files import OsFiles
+from metadata_log.tools.check.checkpoint_times import check_times
+from metadata_log.tools.check.identity import check_identity
+from metadata_log.tools.check.leaders import check_leaders
+from metadata_log.tools.check.metadata_hashes import check_hashes, probes_of
+from metadata_log.tools.check.votes import check_votes
+from metadata_log.tools.findings.advice import AUDIT
+from metadata_log.tools.findings.finding import Finding, sort_findings
+from metadata_log.tools.partitions.broker_files import check_clean_shutdowns, check_offset_files
+from metadata_log.tools.partitions.committed_proof import check_proof
+from metadata_log.tools.partitions.directories import HeldPartitions, list_partitions
+from metadata_log.tools.partitions.missing import check_missing
+from metadata_log.tools.partitions.node_roles import brokers_among
+from metadata_log.tools.partitions.placement import check_partitions, newest_image
+from metadata_log.tools.partitions.start_obstacles import check_partition_files, check_strange
+from metadata_log.tools.read.consistent_read import directory_signature
+from metadata_log.tools.read.readable import finding_of, only_readable
+from metadata_log.tools.read.sources import NodeSource, Sources, find_sources
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds
+from metadata_log.tools.replicas.diff import diff_and_odd, own_findings
+from metadata_log.tools.replicas.foreign_checkpoints import without_alien_checkpoints
+from metadata_log.tools.replicas.foreign_logs import without_aliens
+from metadata_log.tools.replicas.replica_set import QuorumView, Replica, absent_voters, nothing_in_common, view_quorum
+from metadata_log.tools.replicas.reread_lagging import with_second_look
+from metadata_log.tools.verify.bootstrap_checkpoint import check_unread_bootstraps
+from metadata_log.tools.verify.verify_log import verify_file, verify_log
+
+_TRIES: Final = 4
+
+
+class CheckedNode(msgspec.Struct, frozen=True, kw_only=True):
+    """One node in short. Offsets are None where the disk with its metadata log was not given."""
+
+    node: str
+    node_id: int | None
+    path: str
+    is_voter: bool
+    start_offset: int | None
+    end_offset: int | None
+    last_epoch: int | None
+    records: int | None
+    partitions: int
+
+
+class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What was looked at, and what was found, the gravest first. `unread`: nodes besides that could not be read."""
+
+    nodes: tuple[CheckedNode, ...]
+    unread: int
+    files: tuple[str, ...]
+    voters: tuple[str, ...]
+    bounds: CommittedBounds
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing but notes was found."""
+        return not any(found.counts for found in self.findings)
+
+
+def check_paths(paths: Sequence[Path]) -> CheckReport:
+    """Check the nodes, logs and files at these paths.
+
+    Raises:
+        SourceError: there is no metadata log at one of them.
+        OSError, CorruptFileError: nothing of it can be read.
+    """
+    for _ in range(_TRIES):
+        sources = only_readable(find_sources(paths, past_unreadable=True, with_bare=True))
+        before = _signatures(sources)
+        report = _check(sources)
+        if report.is_sound or _signatures(sources) == before:
+            break
+    return report
+
+
+def _signatures(sources: Sources) -> list[object]:
+    return [directory_signature(node.metadata) for node in sources.nodes if node.metadata is not None]
+
+
+def _check(sources: Sources) -> CheckReport:
+    unread = [finding_of(one) for one in sources.unread]
+    probes = probes_of(sources.nodes) if len(sources.nodes) > 1 else frozenset[int]()
+    held = list_partitions(sources.nodes)
+    logs = [(node, verify_log(node, probes=probes)) for node in sources.nodes if node.metadata is not None]
+    without_log = [node for node in sources.nodes if node.metadata is None]
+    files = [verify_file(path) for path in sources.files]
+    logs, aliens = without_aliens(logs)
+    logs, alien_checkpoints = without_alien_checkpoints(logs)
+    view = view_quorum(logs, without_log)
+    view = with_second_look(view, partial(verify_log, probes=probes))
+    found = [
+        *unread,
+        *aliens,
+        *alien_checkpoints,
+        *(own for replica in view.replicas for own in own_findings(replica, view)),
+    ]
+    found += [own for report in files for own in report.findings]
+    diff, odd = diff_and_odd(view)
+    differences = diff.findings
+    found += differences
+    if not any(difference.counts and difference.kind != "checkpoint_disagrees" for difference in differences):
+        found += check_hashes(view, odd, diff.common_end)
+    found += check_times(view)
+    found += check_votes(view)
+    found += check_leaders(view)
+    found += nothing_in_common(view, with_any=True)
+    found += absent_voters(view, sources.parents, [one.node_id for one in (*unread, *aliens)])
+    is_tie = diff.bounds.lower < view.bounds.lower  # where replicas part in a tie, nothing past that is certain
+    view, proved = check_proof(sources.nodes, held, view, newest_image(view, odd))
+    found += _besides(proved, found)
+    image = newest_image(view, odd)
+    found += check_identity(sources.nodes, view.voters, image, _progress(view))
+    found += check_partitions(sources.nodes, held, view, odd)
+    brokers = list(brokers_among(sources.nodes, held, image, {int(voter.node_id) for voter in view.voters}))
+    found += (*check_strange(sources.nodes, brokers), *check_partition_files(brokers, held))
+    found += check_missing(held, view, odd)
+    found += _check_files(sources.nodes, view)
+    replicas = {id(replica.source): replica for replica in view.replicas}
+    voters = {id(replica.source) for replica in view.replicas if view.is_voter(replica)}
+    return CheckReport(
+        nodes=tuple(
+            _checked(node, held, replicas.get(id(node)), is_voter=id(node) in voters) for node in sources.nodes
+        ),
+        unread=len({one.node_id for one in unread} - {None, *(node.node_id for node in sources.nodes)}),
+        files=tuple(map(str, sources.files)),
+        voters=tuple(map(str, view.voters)),
+        bounds=diff.bounds if is_tie else view.bounds,
+        findings=sort_findings(with_places(dict.fromkeys(found), sources.nodes)),
+    )
+
+
+def _check_files(nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[Finding]:
+    """What is wrong with small files by themselves, but those beside a log."""
+    yield from check_offset_files(nodes)
+    yield from check_clean_shutdowns(nodes, view)
+    for node in nodes:
+        if node.metadata is None:
+            yield from check_unread_bootstraps(OsFiles(), node)
+
+
+def _besides(more: Iterable[Finding], found: Sequence[Finding]) -> list[Finding]:
+    """Those of them that are not of the same kind and place as one that was found by other means."""
+    known = {(one.kind, one.file, one.offset) for one in found}
+    return [one for one in more if (one.kind, one.file, one.offset) not in known]
+
+
+def _progress(view: QuorumView) -> dict[Path, tuple[int, int, int]]:
+    """How far each metadata directory got: the epoch of its quorum-state, its log's last epoch, and its end."""
+    found = {}
+    for replica in view.replicas:
+        report, directory = replica.report, replica.source.metadata
+        if directory is not None:
+            epoch = -1 if report.quorum_state is None else int(report.quorum_state.leader_epoch)
+            found[directory] = epoch, report.last_epoch, report.end_offset
+    return found
+
+
+def _checked(node: NodeSource, held: HeldPartitions, replica: Replica | None, *, is_voter: bool) -> CheckedNode:
+    report = None if replica is None else replica.report
+    return CheckedNode(
+        node=node.label,
+        node_id=node.node_id,
+        path=str(node.path),
+        is_voter=is_voter,
+        start_offset=None if report is None else report.start_offset,
+        end_offset=None if report is None else report.end_offset,
+        last_epoch=None if replica is None else replica.last_epoch,
+        records=None if report is None else report.records,
+        partitions=sum(one.is_in_use for disk in node.log_directories for one in held[disk.path]),
+    )
+
+
+_PLACE: Final = "DIR..."
+
+
+def with_places(findings: Iterable[Finding], nodes: Sequence[NodeSource]) -> Iterator[Finding]:
+    """The findings, each audit that is advised with all log directories of the broker that it is about."""
+    for found in findings:
+        disks = _disks_of(found, nodes) if AUDIT in found.advice else ()
+        named = AUDIT.replace(_PLACE, shlex.join(map(str, disks))) if disks else AUDIT
+        yield msgspec.structs.replace(found, advice=found.advice.replace(AUDIT, named))
+
+
+def _disks_of(found: Finding, nodes: Sequence[NodeSource]) -> tuple[Path, ...]:
+    file = Path(found.file or "")
+    for node in nodes:
+        disks = tuple(disk.path for disk in node.log_directories)
+        if any(file.is_relative_to(disk) for disk in disks):
+            return disks
+    return ()

@@ -1,0 +1,68 @@
+"""Whether a checkpoint has the time that other replicas' logs have at its end.
+
+Decides: which replicas tell. Must not know: what its own log says (`verify_passed` does). Logs that have the same epoch
+in front of an offset hold the same batch there (KIP-595), so that of a time that is another the checkpoint is at fault:
+its name is not that of its end. But a leader of Kafka notes when it appended the batch, and others fetch what it made:
+a time that is a little later says nothing, unless the log goes on only after the name's offset, and no checkpoint
+reaches there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from metadata_log.tools.findings.finding import Finding, finding
+from metadata_log.tools.replicas.replica_set import QuorumView, Replica
+from metadata_log.tools.times import time_text
+from metadata_log.tools.verify.checkpoint import CheckpointReport
+from metadata_log.tools.verify.checkpoint_against_log import APPEND_LAG_MS
+from metadata_log.tools.verify.report import LogReport
+from metadata_log.tools.words import join_names
+
+
+def check_times(view: QuorumView) -> Iterator[Finding]:
+    """The checkpoints of replicas whose own logs do not reach to their ends; all logs must have been probed there."""
+    for replica in view.replicas:
+        for checkpoint in replica.report.checkpoints:
+            end, said = checkpoint.end, checkpoint.last_contained_ms or 0
+            if end is None or end.offset == 0 or said <= 0 or _reaches(replica.report, int(end.offset)):
+                continue
+            told = [(other, time) for other in view.replicas for time in _time_at(other, checkpoint)]
+            lag = 0 if _leaves_hole(replica.report) else APPEND_LAG_MS
+            if not told or any(time is not None and time <= said <= time + lag for _, time in told):
+                continue
+            names = join_names([other.label for other, _ in told])
+            what = (
+                f"by its name it ends at offset {end.offset} in epoch {end.epoch}, and by its header with what was "
+                f"written at {time_text(said)}; {_there(told[0][1])} in the log of {names}"
+            )
+            yield finding(
+                "checkpoint_misnamed",
+                what,
+                node_id=replica.source.node_id,
+                file=checkpoint.path,
+                offset=int(end.offset),
+                epoch=int(end.epoch),
+            )
+
+
+def _leaves_hole(report: LogReport) -> bool:
+    """Whether the log starts after the ends of all its checkpoints, with which no node runs."""
+    return all(one.end is None or one.end.offset < report.start_offset for one in report.checkpoints)
+
+
+def _reaches(report: LogReport, offset: int) -> bool:
+    return report.start_offset < offset <= report.end_offset
+
+
+def _time_at(replica: Replica, checkpoint: CheckpointReport) -> Iterator[int | None]:
+    """The time before the checkpoint's end in a log that has that epoch there; None where no batch ends there."""
+    report, end = replica.report, checkpoint.end
+    if end is None or not report.is_sound or not _reaches(report, int(end.offset)):
+        return
+    if any(span.epoch == end.epoch and span.start_offset < end.offset <= span.end_offset for span in report.epochs):
+        yield report.times.get(int(end.offset))
+
+
+def _there(time_ms: int | None) -> str:
+    return "no batch ends there" if time_ms is None else f"the batch before that offset is of {time_text(time_ms)}"

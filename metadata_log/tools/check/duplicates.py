@@ -1,0 +1,113 @@
+"""One directory id on two directories: which of them is to keep it, and what to do with the other.
+
+Decides: who keeps it, by what the log says of the id, and which copy of one node went further. Must not know: how
+either was read.
+
+What Kafka does: a node does not start with one id on two of its own disks; a controller refuses the registration of a
+broker with a directory that another has; of two voters with one id one has the other's vote. A node whose
+meta.properties lacks directory.id makes a new one when it starts (KIP-858), under which it is no voter (KIP-853).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory import META_PROPERTIES_FILE, MetaProperties
+from metadata_log.ids import DirectoryId, id_text
+from metadata_log.tools.findings.advice import AUDIT
+from metadata_log.tools.findings.finding import Finding, finding
+from metadata_log.tools.read.sources import LogDirectory, NodeSource
+
+_KEEPS: Final = (
+    "this one keeps the id: leave it as it is, and start none of those that share it before they are set right"
+)
+_NEW_ID: Final = (
+    "while its node is stopped, take the line directory.id out of its meta.properties: at the start the node makes a "
+    "new one. A broker's replicas in it are assigned to the new id then; a voter has to be added anew with it "
+    "(kafka-metadata-quorum add-controller), and until then it has no vote"
+)
+_OWN_ID: Final = (
+    "while its node is stopped, write directory.id={own} into its meta.properties: the log has that id for node "
+    "{node}, and no directory here has it. Is the directory no disk of that node at all, move it away, whole"
+)
+_COPY_OF_NODE: Final = (
+    "never start both: they would vote, and register, as one node. Keep the one that the node ran on last, by its "
+    "configured log.dirs; move the other away, whole, as evidence, or give it a cluster of its own "
+    "(docs/runbooks/cloned-volume.md)"
+)
+
+
+class Holder(msgspec.Struct, frozen=True, kw_only=True):
+    """A directory with an id. `progress`: epoch, last epoch and end of the metadata log in it; None without one."""
+
+    node: NodeSource
+    disk: LogDirectory
+    identity: MetaProperties
+    progress: tuple[int, int, int] | None
+
+
+def check_duplicates(holders: Sequence[Holder], owners: Mapping[DirectoryId, int]) -> Iterator[Finding]:
+    """A finding for each directory that shares its id. `owners`: whose directory the log says that an id is."""
+    by_id: dict[DirectoryId, dict[Path, Holder]] = {}
+    for holder in holders:
+        if holder.identity.directory_id is not None:
+            by_id.setdefault(holder.identity.directory_id, {}).setdefault(holder.disk.path.resolve(), holder)
+    for directory_id, places in by_id.items():
+        for path, holder in places.items() if len(places) > 1 else ():
+            others = [other for at, other in places.items() if at != path]
+            names = " and ".join(str(other.disk.path) for other in others)
+            mine = int(holder.identity.node_id)
+            lost = [known for known, node_id in owners.items() if node_id == mine and known not in by_id]
+            why, advice = _judged(holder, others, owners.get(directory_id), lost)
+            what = f"it has the directory id {id_text(directory_id)}, as {names} has; {why}"
+            file = str(holder.disk.path / META_PROPERTIES_FILE)
+            yield finding("duplicate_directory_id", what, node_id=holder.node.node_id, file=file, advice=advice)
+
+
+def _judged(
+    holder: Holder, others: Sequence[Holder], owner: int | None, lost: Sequence[DirectoryId]
+) -> tuple[str, str]:
+    """Who keeps the id, in half a sentence, and what to do with this directory.
+
+    `lost`: ids that the log has for this node, and no directory here.
+    """
+    mine = int(holder.identity.node_id)
+    rivals = [other for other in others if int(other.identity.node_id) == mine]
+    if owner is not None and owner != mine:
+        why = f"the log knows it as node {owner}'s, so that this one, of node {mine}, took it over"
+        return why, _OWN_ID.format(own=id_text(lost[0]), node=mine) if len(lost) == 1 else _NEW_ID
+    if not rivals:
+        if owner is None:
+            why = "the log knows it as nobody's: neither is a voter or a registered broker with it"
+            return why, f"one of them is a copy. Of the copy: {_NEW_ID}"
+        return f"the log knows it as node {owner}'s, which this one is of", _KEEPS
+    if any(rival.node is holder.node for rival in rivals):
+        return f"both are disks of node {mine}, which does not start with both", _of_two_disks(holder, rivals)
+    return _of_copies(holder, rivals, mine)
+
+
+def _of_two_disks(holder: Holder, rivals: Sequence[Holder]) -> str:
+    if holder.progress is not None and all(rival.progress is None for rival in rivals):
+        return f"{_KEEPS}. It holds the metadata log, and its id may be a voter's"
+    which = f"the one whose partitions the log places there keeps the id ({AUDIT} says which these are)"
+    return f"{which}. Of the other: {_NEW_ID}"
+
+
+def _of_copies(holder: Holder, rivals: Sequence[Holder], mine: int) -> tuple[str, str]:
+    """Copies of one node's disk: the log cannot tell them apart, but the node that ran on wrote into one of them."""
+    both = f"both are node {mine}'s, which is one and the same disk twice"
+    ends = [rival.progress for rival in rivals]
+    if holder.progress is None or None in ends or holder.progress in ends:
+        return f"{both}, and nothing says which of them the node ran on last", _COPY_OF_NODE
+    epoch, _, end = holder.progress
+    place = f"its quorum-state is of epoch {epoch} and its log ends at offset {end}"
+    if all(end is not None and holder.progress > end for end in ends):
+        return (
+            f"{both}: the node went on with this one ({place})",
+            f"this one keeps the id, as it seems: {_COPY_OF_NODE}",
+        )
+    return f"{both}: the node went on with the other ({place})", f"this is the older one, as it seems: {_COPY_OF_NODE}"

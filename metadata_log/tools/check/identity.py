@@ -1,0 +1,310 @@
+"""Whose directories these are: one cluster, one node for each node's disks, one id for each directory.
+
+Decides: which meta.properties is foreign. Must not know: what the logs hold but voters and registered brokers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from metadata_log.directory import (
+    META_PROPERTIES_FILE,
+    METADATA_DIRECTORY,
+    QUORUM_STATE_FILE,
+    MetaProperties,
+    read_quorum_state,
+)
+from metadata_log.errors import MetadataLogError
+from metadata_log.files.os_files import OsFiles
+from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, id_text, is_reserved_directory_id
+from metadata_log.image import MetadataImage
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.storage.checkpoint import checkpoint_name
+from metadata_log.tools.check.duplicates import Holder, check_duplicates
+from metadata_log.tools.findings.advice import LOST_PROPERTIES, VOTERS_ID
+from metadata_log.tools.findings.finding import Finding, Severity, finding
+from metadata_log.tools.read.contents import voters_in_file
+from metadata_log.tools.read.disks import is_brokers_disk
+from metadata_log.tools.read.manifest import is_export
+from metadata_log.tools.read.sources import LogDirectory, NodeSource
+from metadata_log.voters import majority_of
+
+_WITH_DIRECTORY_IDS: Final = 17
+"""3.7-IV2: from there on every node's software gives each log directory an id when it starts (KIP-858)."""
+
+
+def check_identity(
+    nodes: Sequence[NodeSource],
+    voters: Sequence[ReplicaKey],
+    image: MetadataImage | None,
+    progress: Mapping[Path, tuple[int, int, int]],
+) -> Iterator[Finding]:
+    """What is wrong with the meta.properties of these nodes, of which the log has these voters and says `image`.
+
+    `progress`: by the path of a metadata directory, the epoch of its quorum-state, and its log's last epoch and end.
+    """
+    yield from _unreadable(nodes)
+    yield from _foreign_clusters(nodes)
+    yield from _mixed_disks(nodes)
+    known = {voter.directory_id: int(voter.node_id) for voter in voters if voter.directory_id != ZERO_DIRECTORY_ID}
+    if image is not None:
+        for broker_id, broker in sorted(image.cluster.brokers.items()):
+            known |= {directory: int(broker_id) for directory in broker.directories}
+    holders = [
+        Holder(node=node, disk=disk, identity=identity, progress=progress.get(disk.path / METADATA_DIRECTORY))
+        for node, disk, identity in _disks(nodes)
+        if not is_export(disk.path)  # it has the id of what it was made from, and no node starts from it
+    ]
+    yield from check_duplicates(holders, known)
+    yield from _of_other_nodes(nodes, known)
+    yield from _without_id(nodes, voters, image)
+    yield from _two_logs(nodes, progress)
+    yield from _former_voters(nodes, voters)
+    yield from _without_majority(nodes, voters)
+    yield from _unregistered(nodes, image, known)
+    yield from _absent_disks(nodes, image)
+
+
+def _disks(nodes: Sequence[NodeSource]) -> Iterator[tuple[NodeSource, LogDirectory, MetaProperties]]:
+    for node in nodes:
+        for disk in node.log_directories:
+            if disk.identity is not None:
+                yield node, disk, disk.identity
+
+
+def _file(disk: LogDirectory) -> str:
+    return str(disk.path / META_PROPERTIES_FILE)
+
+
+def _unreadable(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
+    for node in nodes:
+        for disk in node.log_directories:
+            if disk.complaint is not None:
+                what = f"{disk.complaint}; {_whose(node, disk)}"
+                yield finding(
+                    "unreadable_file" if disk.is_closed else "corrupt_file",
+                    what,
+                    node_id=node.node_id,
+                    file=_file(disk),
+                )
+            elif disk.identity is None:
+                what = f"{disk.path} has no {META_PROPERTIES_FILE}; {_whose(node, disk)}"
+                is_logs = node.metadata is not None and node.metadata.parent == disk.path
+                yield finding(
+                    "not_formatted",
+                    what,
+                    severity=Severity.ERROR if is_logs else None,
+                    node_id=node.node_id,
+                    file=str(disk.path),
+                    advice=LOST_PROPERTIES if is_logs else None,
+                )
+
+
+def _whose(node: NodeSource, disk: LogDirectory) -> str:
+    """Whose directory it is though its meta.properties does not say, and by what that is known."""
+    if node.node_id is None:
+        return "nothing says whose it is: its node is unknown"
+    if node.is_told_by_path:
+        return f"by its path beside those of its peers it is node {node.node_id}'s"
+    if disk.told_node_id == node.node_id:
+        return f"its node.id says node {node.node_id}"
+    return f"it stands among the disks of node {node.node_id}"
+
+
+def _foreign_clusters(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
+    counts = Counter(identity.cluster_id for _, _, identity in _disks(nodes))
+    if len(counts) < 2:
+        return
+    ranked = counts.most_common()
+    own = ranked[0][0] if ranked[0][1] > ranked[1][1] else None
+    for node, disk, identity in _disks(nodes):
+        if identity.cluster_id != own:
+            others = " and ".join(sorted(cluster for cluster in counts if cluster != identity.cluster_id))
+            what = f"it is of cluster {identity.cluster_id}; other directories are of {others}"
+            yield finding("foreign_cluster", what, node_id=node.node_id, file=_file(disk))
+
+
+def _mixed_disks(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
+    for node, disk, identity in _disks(nodes):
+        if identity.node_id != node.node_id:
+            what = f"it is of node {identity.node_id}, among the disks of node {node.node_id}"
+            yield finding("foreign_node", what, node_id=node.node_id, file=_file(disk))
+
+
+def _of_other_nodes(nodes: Sequence[NodeSource], known: dict[DirectoryId, int]) -> Iterator[Finding]:
+    for node, disk, identity in _disks(nodes):
+        owner = None if identity.directory_id is None else known.get(identity.directory_id)
+        if owner is not None and owner != identity.node_id and identity.directory_id is not None:
+            what = (
+                f"it is of node {identity.node_id}, but the log knows directory {id_text(identity.directory_id)} as "
+                f"one of node {owner}"
+            )
+            yield finding("foreign_node", what, node_id=node.node_id, file=_file(disk))
+
+
+def _without_id(
+    nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey], image: MetadataImage | None
+) -> Iterator[Finding]:
+    """Log directories without an id, once each must have one: a voter's (KIP-853), or all of them (KIP-858)."""
+    level = None if image is None else image.features.metadata_version
+    for node, disk, identity in _disks(nodes):
+        if identity.directory_id is not None and is_reserved_directory_id(identity.directory_id):
+            what = f"its directory.id is {id_text(identity.directory_id)}, which is reserved: no node starts with it"
+            yield finding("missing_directory_id", what, node_id=node.node_id, file=_file(disk))
+        if identity.directory_id is not None:
+            continue
+        voter = next((voter for voter in voters if voter.node_id == identity.node_id), None)
+        is_voter = voter is not None and voter.directory_id != ZERO_DIRECTORY_ID
+        if is_voter and voter is not None and node.metadata is not None and node.metadata.parent == disk.path:
+            what = f"it has no directory.id; the log has node {identity.node_id} as a voter with one"
+            what += f", {id_text(voter.directory_id)}"
+        elif level is not None and level >= _WITH_DIRECTORY_IDS:
+            what = f"it has no directory.id, and at metadata.version {level} each log directory has one"
+        else:
+            continue
+        yield finding("missing_directory_id", what, node_id=node.node_id, file=_file(disk))
+
+
+def _two_logs(nodes: Sequence[NodeSource], progress: Mapping[Path, tuple[int, int, int]]) -> Iterator[Finding]:
+    """Disks of one node, side by side, each with a metadata log: a node keeps one, and does not start with two."""
+    beside: dict[tuple[Path, int], list[NodeSource]] = {}
+    for node in nodes:
+        if node.metadata is not None and node.node_id is not None and not is_export(node.metadata):
+            beside.setdefault((node.metadata.parent.parent, node.node_id), []).append(node)
+    for (_, node_id), several in beside.items():
+        ends = [(node.metadata, progress.get(node.metadata)) for node in several if node.metadata is not None]
+        for path, _ in ends if len(ends) > 1 else []:
+            others = " and ".join(f"{other}{_ending(known)}" for other, known in ends if other != path)
+            what = f"node {node_id} has a metadata log here{_ending(dict(ends)[path])}, and one at {others}"
+            yield finding("two_metadata_logs", what, node_id=node_id, file=str(path))
+
+
+def _ending(known: tuple[int, int, int] | None) -> str:
+    return "" if known is None else f" (up to offset {known[2]}, epoch {known[1]})"
+
+
+def _without_vote(
+    nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]
+) -> Iterator[tuple[NodeSource, LogDirectory, DirectoryId, ReplicaKey]]:
+    """Nodes that vote by their id, with the other directory that they have, and the voter that they should be."""
+    own = {identity.directory_id for _, _, identity in _disks(nodes)}
+    for node, disk, identity in _disks(nodes):
+        if identity.directory_id is None or node.metadata is None or node.metadata.parent != disk.path:
+            continue
+        voter = next((voter for voter in voters if voter.node_id == identity.node_id), None)
+        if voter is None or voter.directory_id in (ZERO_DIRECTORY_ID, identity.directory_id):
+            continue
+        if voter.directory_id not in own:
+            yield node, disk, identity.directory_id, voter
+
+
+def _former_voters(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]) -> Iterator[Finding]:
+    for node, disk, directory_id, voter in _without_vote(nodes, voters):
+        if is_reserved_directory_id(directory_id):
+            continue  # no node starts with it, which is told
+        proof = None if node.metadata is None else proof_of_voter(node.metadata, voter)
+        what = (
+            f"node {voter.node_id} is a voter with directory {id_text(voter.directory_id)}, and this is "
+            f"{id_text(directory_id)}: it has no vote"
+        )
+        if proof is None:
+            yield finding("not_the_voter", what, node_id=node.node_id, file=_file(disk))
+            continue
+        what = f"{what}. But {proof}: its meta.properties was changed, and no disk was replaced"
+        severity, advice = Severity.ERROR, VOTERS_ID.format(directory_id=id_text(voter.directory_id))
+        yield finding("not_the_voter", what, severity=severity, node_id=node.node_id, file=_file(disk), advice=advice)
+
+
+def _without_majority(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]) -> Iterator[Finding]:
+    """So many voters have another directory that the others are no majority, wherever they are."""
+    gone = {voter.node_id: (node, disk) for node, disk, _, voter in _without_vote(nodes, voters)}
+    left = len(voters) - len(gone)
+    if not gone or left >= majority_of(len(voters)):
+        return
+    for node_id, (node, disk) in sorted(gone.items()):
+        named = ", ".join(map(str, sorted(gone)))
+        what = (
+            f"of {len(voters)} voters {len(gone)} (node {named}) have other directories than the log names: the {left} "
+            f"left elect no leader, and node {node_id}'s is one"
+        )
+        yield finding("no_majority_of_voters", what, node_id=node.node_id, file=_file(disk))
+
+
+def _unregistered(
+    nodes: Sequence[NodeSource], image: MetadataImage | None, known: Mapping[DirectoryId, int]
+) -> Iterator[Finding]:
+    """Disks of brokers under an id that their broker did not register, while one that it did is on no disk here.
+
+    `known`: the nodes of all ids that the log has. A disk that was added is registered at the broker's next start, and
+    then none is missing. A metadata.log.dir of its own is not registered, ever.
+    """
+    here = {identity.directory_id for _, _, identity in _disks(nodes)}
+    for node, disk, identity in _disks(nodes):
+        broker = None if image is None else image.cluster.brokers.get(identity.node_id)
+        if broker is None or identity.directory_id is None or identity.directory_id in known:
+            continue
+        gone = [directory for directory in broker.directories if directory not in here]
+        if gone and is_brokers_disk(OsFiles(), str(disk.path)):
+            what = (
+                f"its directory.id is {id_text(identity.directory_id)}; broker {identity.node_id} is registered with "
+                f"{', '.join(map(id_text, gone))}, which no disk here has"
+            )
+            yield finding("directory_not_registered", what, node_id=node.node_id, file=_file(disk))
+
+
+def _absent_disks(nodes: Sequence[NodeSource], image: MetadataImage | None) -> Iterator[Finding]:
+    """Directories with replicas that a broker whose other disks are here is registered with, and no disk here has.
+
+    Nothing is said where a disk here may be the one: one that does not say whose it is, or has an id of its own.
+    """
+    here = {identity.directory_id for _, _, identity in _disks(nodes)}
+    if image is None or any(disk.identity is None for node in nodes for disk in node.log_directories):
+        return
+    for node in nodes:
+        broker = None if node.node_id is None else image.cluster.brokers.get(NodeId(node.node_id))
+        own = [disk for disk in node.log_directories if not is_export(disk.path) and disk.identity is not None]
+        if broker is None or not own:
+            continue
+        if any(disk.identity is None or disk.identity.directory_id not in broker.directories for disk in own):
+            continue
+        for directory in broker.directories:
+            held = 0 if directory in here else _replicas_in(image, broker.broker_id, directory)
+            if held:
+                what = (
+                    f"broker {node.node_id} is registered with directory {id_text(directory)}, which no disk here has, "
+                    f"and {held} of its replicas are assigned there"
+                )
+                yield finding("disk_absent", what, node_id=node.node_id, file=str(node.path))
+
+
+def _replicas_in(image: MetadataImage, broker_id: NodeId, directory: DirectoryId) -> int:
+    return sum(
+        partition.directory_of(broker_id) == directory
+        for topic in image.topics.by_id.values()
+        for partition in topic.partitions
+    )
+
+
+_FIRST: Final = checkpoint_name(OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0)))
+
+
+def proof_of_voter(metadata: Path, voter: ReplicaKey) -> str | None:
+    """What in this directory proves that it is the voter's, in words; None where nothing does."""
+    first = metadata / _FIRST
+    try:
+        if voter in (voters_in_file(OsFiles(), str(first)) or ()):
+            return f"{first.name} in it names that one"
+    except (OSError, MetadataLogError):
+        pass  # it proves nothing then; what is wrong with it is told elsewhere
+    try:
+        state = read_quorum_state(OsFiles(), str(metadata))
+    except (OSError, MetadataLogError):
+        return None
+    if state is not None and state.voted_key == voter:
+        return f"{QUORUM_STATE_FILE} in it voted for itself as that one"
+    if state is not None and state.leader_id == voter.node_id:
+        return f"{QUORUM_STATE_FILE} in it led epoch {state.leader_epoch}, and only a voter leads"
+    return None

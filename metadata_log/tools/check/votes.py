@@ -1,0 +1,342 @@
+"""Votes and leaders across nodes: what their quorum-state files and LeaderChange records prove of each other.
+
+Decides: which contradictions are proof. A vote for a candidate that lost is none, and neither is a leader's own file
+without a vote (Kafka writes none there). Must not know: files.
+
+A voter grants one vote in an epoch (KIP-595): a LeaderChange that counts a voter for one leader, while that voter's
+quorum-state of the same epoch names another candidate, is proof of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
+from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
+from metadata_log.tools.findings.finding import Finding, Severity, finding, is_well
+from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.replicas.replica_set import QuorumView, Replica, is_voter_key
+from metadata_log.tools.verify.report import voter_sets
+from metadata_log.tools.words import join_names
+
+_KEEPS_VOTES: Final = 22
+"""4.0-IV0, the first metadata.version that only software has which keeps a vote beside the leader's id."""
+FAR_AHEAD: Final = 10
+"""Epochs. A voter that reaches nobody asks again and again: before pre-votes (KIP-996) each time in a new one."""
+
+
+def check_votes(view: QuorumView) -> Iterator[Finding]:
+    """Two votes of one voter, and leaders that a quorum-state has otherwise than other nodes do."""
+    elections = _elections(view)
+    for replica in view.replicas:
+        state = replica.report.quorum_state
+        if state is not None:
+            yield from _two_votes(replica, state, elections)
+            yield from _two_leaders(replica, state, elections)
+            elected = {election.leader_id for _, election in elections.get(state.leader_epoch, ())}
+            yield from _for_stranger(view, replica, state, elected)
+            yield from _by_stranger(view, replica, state, elections)
+            yield from _forgotten(replica, state, elections)
+            yield from _set_back(view, replica, state, elections)
+    yield from _among_states(view, elections)
+    yield from _static_voters(view, elections)
+    yield from _far_ahead(view)
+
+
+def _far_ahead(view: QuorumView) -> Iterator[Finding]:
+    """Quorum-states of epochs that no log is anywhere near. Elections that fail use up epochs, one each."""
+    newest = max((replica.report.last_epoch for replica in view.replicas), default=-1)
+    present = {voter for voter in view.voters if any(replica.key.node_id == voter.node_id for replica in view.replicas)}
+    is_majority = 2 * len(present) > len(view.voters)
+    for replica in view.replicas:
+        state = replica.report.quorum_state
+        if state is None or newest < 0 or state.leader_epoch - newest < FAR_AHEAD:
+            continue
+        what = (
+            f"it is of epoch {state.leader_epoch}, and the last epoch that any of these logs has a record of is "
+            f"{newest}: {state.leader_epoch - newest} elections elected nobody, or somebody who is not here; or the "
+            "file was changed"
+        )
+        severity = None if is_majority else Severity.NOTE
+        node_id = replica.source.node_id
+        yield finding(
+            "quorum_state_ahead",
+            what,
+            severity=severity,
+            node_id=node_id,
+            file=_file(replica),
+            epoch=state.leader_epoch,
+        )
+
+
+def _elections(view: QuorumView) -> dict[int, list[tuple[Replica, Election]]]:
+    by_epoch: dict[int, list[tuple[Replica, Election]]] = {}
+    for replica in view.replicas:
+        for election in replica.report.elections:
+            by_epoch.setdefault(election.epoch, []).append((replica, election))
+    return by_epoch
+
+
+def _file(replica: Replica) -> str:
+    return f"{replica.report.directory}/{QUORUM_STATE_FILE}"
+
+
+def _two_votes(
+    replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
+) -> Iterator[Finding]:
+    voted, node_id = state.voted_key, replica.source.node_id
+    if voted is None or node_id is None:
+        return
+    for holder, election in elections.get(state.leader_epoch, ()):
+        if _granted(replica, holder, election) and election.leader_id != voted.node_id:
+            what = (
+                f"node {node_id} voted for node {voted.node_id} in epoch {state.leader_epoch}, but node "
+                f"{election.leader_id} became its leader with node {node_id}'s vote (LeaderChange at offset "
+                f"{election.offset} on {holder.label})"
+            )
+            yield finding(
+                "two_votes", what, node_id=node_id, file=_file(replica), offset=election.offset, epoch=election.epoch
+            )
+            return
+
+
+def _two_leaders(
+    replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
+) -> Iterator[Finding]:
+    """A quorum-state's leader against other nodes' logs; against its own log `verify_state` checks it."""
+    if state.leader_id < 0:
+        return
+    held = elections.get(state.leader_epoch, ())
+    if any(holder is replica for holder, _ in held):
+        return
+    for holder, election in held:
+        if election.leader_id != state.leader_id:
+            what = (
+                f"it says that node {state.leader_id} leads epoch {state.leader_epoch}; the LeaderChange at offset "
+                f"{election.offset} on {holder.label} says node {election.leader_id}"
+            )
+            yield finding(
+                "two_leaders",
+                what,
+                node_id=replica.source.node_id,
+                file=_file(replica),
+                offset=election.offset,
+                epoch=election.epoch,
+            )
+            return
+
+
+def _for_stranger(
+    view: QuorumView, replica: Replica, state: QuorumState, elected: Collection[int]
+) -> Iterator[Finding]:
+    """A vote for a node, or a directory of a node, that no voter set here names. Votes of static voters name none."""
+    voted = state.voted_key
+    if voted is None or replica.source.node_id is None or _is_before_logs(view, state.leader_epoch):
+        return
+    known = frozenset[ReplicaKey]().union(*(one.report.known_voters for one in view.replicas))
+    fault = _stranger(view, voted, known, was_elected=voted.node_id in elected)
+    if fault is None:
+        return
+    present = {one.source.node_id for one in view.replicas}
+    is_certain = all(voter.node_id in present for voter in view.voters)
+    who = f"node {replica.source.node_id} voted for node {voted.node_id} in epoch {state.leader_epoch}"
+    yield finding(
+        "vote_for_stranger",
+        f"it says that {who}{fault}",
+        severity=None if is_certain else Severity.WARNING,
+        node_id=replica.source.node_id,
+        file=_file(replica),
+        epoch=state.leader_epoch,
+    )
+
+
+def _is_before_logs(view: QuorumView, epoch: int) -> bool:
+    """Whether no log reaches back to where that epoch begins: who voted then may be removed by what was trimmed."""
+    first = [(one.report.epochs[0], one.report.start_offset) for one in view.replicas if one.report.epochs]
+    if not first:
+        return False
+    return all(span.epoch > epoch or (span.epoch == epoch and start > 0) for span, start in first)
+
+
+def _by_stranger(
+    view: QuorumView, replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
+) -> Iterator[Finding]:
+    """A vote by a node that no voter set here names. One may be asked that does not know yet that it is a voter: its
+    candidate's log then says so."""
+    node_id, voted = replica.source.node_id, state.voted_key
+    if node_id is None or voted is None or not view.voters or _is_before_logs(view, state.leader_epoch):
+        return
+    named = {int(voter) for held in elections.values() for _, election in held for voter in election.voters}
+    for one in view.replicas:
+        named |= {int(voter.node_id) for voter in (*one.report.known_voters, *one.report.static_voters)}
+    if node_id in named or any(voter.node_id == node_id for voter in view.voters):
+        return
+    present = {one.source.node_id for one in view.replicas}
+    yield finding(
+        "vote_of_stranger",
+        f"it says that node {node_id} voted for node {voted.node_id} in epoch {state.leader_epoch}, and node {node_id} "
+        "is no voter in any of these logs",
+        severity=None if all(voter.node_id in present for voter in view.voters) else Severity.WARNING,
+        node_id=node_id,
+        file=_file(replica),
+        epoch=state.leader_epoch,
+    )
+
+
+def _forgotten(
+    replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
+) -> Iterator[Finding]:
+    """A vote that elected a leader, and that the voter's file does not know. A leader's own file has none, and neither
+    has a follower's of software before 4.0, which drops it once there is a leader (KIP-996 keeps it)."""
+    node_id, image = replica.source.node_id, replica.report.image
+    level = None if image is None else image.features.metadata_version
+    if state.voted_key is not None or level is None or level < _KEEPS_VOTES:
+        return
+    held = elections.get(state.leader_epoch, [])
+    if len({election.leader_id for _, election in held}) > 1:
+        return  # one of these logs is wrong, which is said
+    for holder, election in held:
+        if state.data_version == 0 and not _votes_with_directories(replica, holder, election):
+            continue
+        if _granted(replica, holder, election) and election.leader_id != node_id and not election.is_repairs:
+            what = (
+                f"it knows of no vote in epoch {election.epoch}, but node {election.leader_id} became its leader with "
+                f"node {node_id}'s vote (LeaderChange at offset {election.offset} on {holder.label})"
+            )
+            yield finding(
+                "vote_forgotten",
+                what,
+                node_id=node_id,
+                file=_file(replica),
+                offset=election.offset,
+                epoch=election.epoch,
+            )
+            return
+
+
+def _granted(replica: Replica, holder: Replica, election: Election) -> bool:
+    """Whether a leader had the vote of this very directory: LeaderChange names nodes, and a disk that was replaced in
+    that epoch, by a voter taken out and added again, knows nothing of what the disk before it did (KIP-853)."""
+    node_id = replica.source.node_id
+    if node_id not in election.granting:
+        return False
+    told = sorted(voter_sets(holder.report), key=lambda voting: voting.offset)
+    before = [voting for voting in told if voting.offset < election.offset]
+    if before:
+        return all(is_voter_key(replica.key, voter) for voter in before[-1].voters if voter.node_id == node_id)
+    return not told or any(is_voter_key(replica.key, voter) for voter in told[0].voters)
+
+
+def _votes_with_directories(replica: Replica, holder: Replica, election: Election) -> bool:
+    """Whether it is a voter, and kraft.version was 1 by then: its file is of version 1 from its vote on (KIP-853)."""
+    report = holder.report
+    if all(voter.node_id != replica.source.node_id for voter in report.known_voters):
+        return False
+    changes = [each for each in report.quorum_changes if each.offset <= election.offset]
+    ends = [one for one in report.checkpoints if one.end is not None and one.end.offset <= election.offset]
+    return any((each.kraft_version or 0) > 0 for each in changes) or any(one.kraft_version > 0 for one in ends)
+
+
+def _set_back(
+    view: QuorumView, replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
+) -> Iterator[Finding]:
+    """A voter that knows of no epoch as late as one that it led, or voted in, by another's log: nothing in its own
+    directory contradicts that."""
+    node_id = replica.source.node_id
+    if not view.is_voter(replica) or not is_well(replica.report.findings):
+        return
+    for epoch in sorted(elections, reverse=True):
+        if epoch <= max(state.leader_epoch, replica.report.last_epoch):
+            return
+        held = [(one, election) for one, election in elections[epoch] if _knows_of(one, epoch)]
+        if not held:
+            continue
+        holder, election = held[0]
+        if node_id != election.leader_id and (node_id not in election.granting or election.is_repairs):
+            continue
+        did = "led it" if node_id == election.leader_id else f"voted in it for node {election.leader_id}"
+        what = (
+            f"it is of epoch {state.leader_epoch}, and epoch {epoch} began with node {node_id}, which {did} "
+            f"(LeaderChange at offset {election.offset} on {holder.label}): this directory was set back to an older "
+            "copy, or it was copied before that and the others later"
+        )
+        yield finding("voter_set_back", what, node_id=node_id, file=_file(replica), offset=election.offset, epoch=epoch)
+        return
+
+
+def _knows_of(replica: Replica, epoch: int) -> bool:
+    """A node's quorum-state is of an epoch before its log is. Where that says none so late, the batch's epoch may be
+    what is wrong, which no checksum covers: nobody else is judged by it."""
+    state = replica.report.quorum_state
+    return state is None or state.leader_epoch >= epoch
+
+
+def _static_voters(view: QuorumView, elections: dict[int, list[tuple[Replica, Election]]]) -> Iterator[Finding]:
+    """Static voters of quorum-states that are others than who the epoch's LeaderChange, or else most peers, have."""
+    told = {
+        index: frozenset(state.current_voters)
+        for index, replica in enumerate(view.replicas)
+        if (state := replica.report.quorum_state) is not None and state.data_version == 0 and state.current_voters
+    }
+    for index, own in told.items():
+        replica, state = view.replicas[index], view.replicas[index].report.quorum_state
+        epoch = -1 if state is None else int(state.leader_epoch)
+        held = elections.get(epoch, ())
+        others = [ids for ids in told.values() if ids != own]
+        if held:
+            due, where = frozenset(held[0][1].voters), f"in the LeaderChange of epoch {epoch} on {held[0][0].label}"
+        elif others and 2 * len(others) >= len(told):
+            due, where = others[0], "in other nodes' quorum-state"
+        else:
+            continue
+        if due != own:
+            what = f"its voters are {_ids(own)}, and {_ids(due)} {where}"
+            yield finding(
+                "static_voters_differ", what, node_id=replica.source.node_id, file=_file(replica), epoch=epoch
+            )
+
+
+def _ids(ids: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(ids)))
+
+
+def _stranger(view: QuorumView, voted: ReplicaKey, known: frozenset[ReplicaKey], *, was_elected: bool) -> str | None:
+    """Why the one that was voted for is no voter, to be put behind its node id; None where it may be one.
+
+    A candidate may be a voter by a set that its log alone had; where it was elected, the logs here have that set.
+    """
+    ids = {int(voter.node_id) for voter in known or view.voters}
+    if ids and voted.node_id not in ids:
+        return f", which is no voter: the voters are {', '.join(map(str, sorted(ids)))}"
+    candidates = known if was_elected else known | {one.key for one in view.replicas}
+    if not known or voted.directory_id == ZERO_DIRECTORY_ID or voted in candidates:
+        return None
+    named = f" with directory {id_text(voted.directory_id)}"
+    owner = next((int(one.node_id) for one in candidates if one.directory_id == voted.directory_id), None)
+    if owner is not None:
+        return f"{named}, which is node {owner}'s"
+    return f"{named}, which is no voter's"
+
+
+def _among_states(view: QuorumView, elections: dict[int, list[tuple[Replica, Election]]]) -> Iterator[Finding]:
+    """Quorum-states that name different leaders of an epoch of which no log has the LeaderChange."""
+    by_epoch: dict[int, dict[int, list[Replica]]] = {}
+    for replica in view.replicas:
+        state = replica.report.quorum_state
+        if state is not None and state.leader_id >= 0 and state.leader_epoch not in elections:
+            by_epoch.setdefault(state.leader_epoch, {}).setdefault(state.leader_id, []).append(replica)
+    for epoch, leaders in sorted(by_epoch.items()):
+        yield from _rivals(epoch, leaders) if len(leaders) > 1 else ()
+
+
+def _rivals(epoch: int, leaders: Mapping[int, Sequence[Replica]]) -> Iterator[Finding]:
+    for leader_id, replicas in sorted(leaders.items()):
+        others = ", ".join(
+            f"node {other} by {join_names([replica.label for replica in held])}"
+            for other, held in sorted(leaders.items())
+            if other != leader_id
+        )
+        for replica in replicas:
+            what = f"it says that node {leader_id} leads epoch {epoch}, which is {others}"
+            yield finding("two_leaders", what, node_id=replica.source.node_id, file=_file(replica), epoch=epoch)

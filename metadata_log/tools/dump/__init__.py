@@ -1,0 +1,1 @@
+"""Print a log as Kafka's tools do, as rows, or follow it."""

@@ -1,0 +1,1 @@
+"""Kinds of findings, their severity and advice."""

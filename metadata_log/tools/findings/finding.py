@@ -1,0 +1,124 @@
+"""A finding: what was found, where, how grave it is, and what to do; and the order in which findings are shown.
+
+Decides: a finding's fields, and the order. Must not know: which kinds there are (`finding_kinds` has them), and how any
+is detected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from metadata_log.tools.findings.kinds import KINDS, Cause, FindingKind, Severity
+
+__all__ = ["KINDS", "Cause", "Finding", "FindingKind", "Severity", "by_cause", "finding", "is_well", "sort_findings"]
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """Something found.
+
+    Attributes:
+        kind: the name of its `FindingKind`.
+        node_id: whose directory, by its meta.properties; None where nothing says, or where it concerns several.
+        file: path of the file, or of the directory, that shows it; None where none does by itself.
+        position: byte position in that file.
+        offset: of the record or the batch, or what was due there; in a checkpoint, the offset inside it.
+        epoch: of it.
+        topic_id: the topic concerned, in Kafka's text form.
+        meaning: what was found, in a sentence.
+        advice: what to do.
+    """
+
+    kind: str
+    severity: Severity
+    node_id: int | None = None
+    file: str | None = None
+    position: int | None = None
+    offset: int | None = None
+    epoch: int | None = None
+    topic_id: str | None = None
+    meaning: str
+    advice: str
+
+    @property
+    def counts(self) -> bool:
+        """Whether it makes a verdict of findings."""
+        return self.severity is not Severity.NOTE
+
+    @property
+    def cause(self) -> Cause:
+        """The heading that it is shown under."""
+        return KINDS[self.kind].cause
+
+
+def why_unreadable(error: OSError) -> str:
+    """What an `unreadable_file` means."""
+    return f"it cannot be read: {error.strerror or error}"
+
+
+def finding(
+    kind: str,
+    meaning: str,
+    *,
+    severity: Severity | None = None,
+    node_id: int | None = None,
+    file: str | None = None,
+    position: int | None = None,
+    offset: int | None = None,
+    epoch: int | None = None,
+    topic_id: str | None = None,
+    advice: str | None = None,
+) -> Finding:
+    """A finding of a known kind, whose severity and advice are the kind's unless given.
+
+    Raises:
+        KeyError: there is no such kind.
+    """
+    known = KINDS[kind]
+    return Finding(
+        kind=kind,
+        severity=known.severity if severity is None else severity,
+        node_id=node_id,
+        file=file,
+        position=position,
+        offset=offset,
+        epoch=epoch,
+        topic_id=topic_id,
+        meaning=meaning,
+        advice=known.advice if advice is None else advice,
+    )
+
+
+def is_well(findings: Iterable[Finding]) -> bool:
+    """Whether a replica with these findings of its own is a witness against others: it is not damaged itself."""
+    return not any(found.counts and found.kind != "configs_left_behind" for found in findings)
+
+
+_SEVERITY_ORDER: Final = {severity: number for number, severity in enumerate(Severity)}
+_KIND_ORDER: Final = {name: number for number, name in enumerate(KINDS)}
+
+
+def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """By cause, the gravest first, then by kind, node, file and place."""
+    return tuple(sorted(findings, key=_sort_key))
+
+
+def _sort_key(found: Finding) -> tuple[int, int, int, str, int, int]:
+    return (
+        _SEVERITY_ORDER[found.severity],
+        _KIND_ORDER[found.kind],
+        -1 if found.node_id is None else found.node_id,
+        found.file or "",
+        -1 if found.offset is None else found.offset,
+        -1 if found.position is None else found.position,
+    )
+
+
+def by_cause(findings: Iterable[Finding]) -> dict[Cause, tuple[Finding, ...]]:
+    """Findings under their causes, those causes first that hold the gravest."""
+    grouped: dict[Cause, list[Finding]] = {}
+    for found in sort_findings(findings):
+        grouped.setdefault(found.cause, []).append(found)
+    return {cause: tuple(found) for cause, found in grouped.items()}

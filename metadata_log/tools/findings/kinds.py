@@ -1,0 +1,362 @@
+"""The kinds of findings: what can be found in metadata logs and the directories around them, and what to do about each.
+
+Decides: which kinds there are, under which cause they are grouped, how grave each is by itself, and what to do. Must
+not know: how any is detected. The kinds' names are stable: programs read them.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from metadata_log.tools.findings import advice
+
+
+class Severity(enum.StrEnum):
+    """How sure and how bad. Errors and warnings make a verdict of findings; a note does not."""
+
+    ERROR = "error"
+    """A replica, or the quorum, is not what it has to be."""
+    WARNING = "warning"
+    """It mends itself or may be harmless, but somebody should know."""
+    NOTE = "note"
+    """Nothing is wrong: for whoever wonders."""
+
+
+class Cause(enum.StrEnum):
+    """Under which heading findings are shown together."""
+
+    READING = "files could not be read, and nothing is known of what they hold"
+    BYTES = "the log's bytes are damaged"
+    ORDER = "the log's batches are not in order"
+    RECORDS = "records say what cannot be"
+    CHECKPOINTS = "checkpoints are not what the log says"
+    FILES = "files beside the log do not fit it"
+    IDENTITY = "directories are not whose they should be"
+    VOTES = "votes and leaders contradict each other"
+    REPLICAS = "replicas differ"
+    PARTITIONS = "partition directories do not fit the metadata"
+
+
+class FindingKind(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that can be found. `severity` is what it has unless its finder knows better."""
+
+    name: str
+    cause: Cause
+    severity: Severity
+    title: str
+    advice: str
+
+
+_E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+
+def _kinds(cause: Cause, *rows: tuple[str, Severity, str, str]) -> list[FindingKind]:
+    return [
+        FindingKind(name=name, cause=cause, severity=severity, title=title, advice=what_to_do)
+        for name, severity, title, what_to_do in rows
+    ]
+
+
+_ALL: Final = [
+    *_kinds(
+        Cause.READING,
+        (
+            "unreadable_file",
+            _E,
+            "a file that cannot be read",
+            "look at its permissions, whether it is a file at all, and at the disk under it",
+        ),
+    ),
+    *_kinds(
+        Cause.BYTES,
+        ("corrupt_batch", _E, "bytes that are no sound batch", advice.RESTORE),
+        ("log_missing", _E, "a log that is gone", advice.KEEP_PROOF),
+        ("log_cut", _E, "a log that ends before what it once reached", advice.KEEP_PROOF),
+        ("torn_tail", _W, "an unfinished write at the end", advice.TORN),
+        ("unsupported_batch", _E, "a compressed batch", advice.COMPRESSED),
+        ("foreign_batch", _E, "a batch that no controller writes", advice.FOREIGN),
+        ("unknown_record", _E, "a record of newer software", advice.NEWER),
+        ("malformed_record", _E, "a record that does not decode", advice.RESTORE),
+    ),
+    *_kinds(
+        Cause.ORDER,
+        ("offset_gap", _E, "records are missing", advice.RESTORE),
+        ("offset_repeated", _E, "offsets stand there twice", advice.RESTORE),
+        (
+            "missing_segment",
+            _E,
+            "a segment is missing",
+            "copy the segment back from where it went; else " + advice.RESTORE,
+        ),
+        (
+            "segment_misnamed",
+            _E,
+            "a segment whose name is not its first offset",
+            "find out who renamed it, and name it after its first offset while the node is stopped",
+        ),
+        ("epoch_went_back", _E, "an epoch falls", advice.RESTORE),
+        ("epoch_without_leader", _E, "an epoch begins without a LeaderChange", advice.RESTORE),
+        ("time_went_back", _N, "batches whose time goes back", advice.CLOCK),
+    ),
+    *_kinds(
+        Cause.RECORDS,
+        (
+            "topic_id_reused",
+            _E,
+            "one id on two topics",
+            "delete both topics and create them again: brokers may take the new one's partitions for the old one's",
+        ),
+        ("topic_id_null", _E, "a topic with the null id", "delete the topic by its name, and create it again"),
+        (
+            "topic_id_sentinel",
+            _E,
+            "a topic with the metadata topic's id",
+            "delete the topic by its name, and create it again",
+        ),
+        ("topic_name_reused", _E, "one name on two topics", advice.WRITER),
+        ("topic_name_invalid", _E, "a topic name that is not allowed", advice.BAD_NAME),
+        ("unknown_topic", _E, "a record of a topic that was never created", advice.WRITER),
+        ("change_after_removal", _E, "a record of a topic that was removed before", advice.WRITER),
+        ("unknown_partition", _E, "a change of a partition that does not exist", advice.WRITER),
+        ("isr_outside_replicas", _E, "an ISR with brokers that are no replicas", advice.WRITER),
+        ("leader_outside_replicas", _E, "a partition leader that is no replica", advice.WRITER),
+        ("leader_outside_isr", _E, "a partition leader that is not in the ISR", advice.WRITER),
+        ("replica_repeated", _E, "a broker that is a replica twice", advice.WRITER),
+        ("elr_repeated", _E, "an eligible leader that stands there twice", advice.WRITER),
+        ("elr_outside_replicas", _E, "eligible leaders that are no replicas, or in the ISR", advice.WRITER),
+        ("reassignment_outside_replicas", _E, "replicas that come or go, and are none", advice.WRITER),
+        ("no_replicas", _E, "a partition without replicas", advice.WRITER),
+        ("unknown_replica", _E, "a partition on a broker that is not registered", advice.WRITER),
+        ("partition_epoch_went_back", _E, "epochs of a partition that fall", advice.FALLING),
+        ("partition_epoch_not_zero", _E, "epochs of a new partition that do not begin at 0", advice.FIRST_EPOCH),
+        ("partition_repeated", _E, "a partition that is made twice", advice.WRITER),
+        ("partition_gap", _E, "a topic whose partition numbers leave one out", advice.GAP),
+        ("topic_without_partitions", _E, "a topic without partitions", advice.NO_PARTITIONS),
+        ("unknown_directory", _E, "a replica in a log directory that its broker never had", advice.UNKNOWN_DIRECTORY),
+        ("acl_id_null", _E, "an access control entry with the null id", advice.ACL),
+        ("acl_id_reused", _E, "one id on two access control entries", advice.ACL),
+        ("acl_repeated", _E, "one access control entry under two ids", advice.ACL),
+        ("strange_value", _W, "a value that no controller writes", advice.STRANGE),
+        ("topic_name_collides", _W, "a topic name that another's is taken for", advice.COLLIDES),
+        ("config_of_nothing", _E, "a config of what does not exist", advice.LOOSE_CONFIG),
+        ("unknown_broker", _E, "a change of a broker that is not registered so", advice.WRITER),
+        ("broker_epoch_went_back", _E, "a broker epoch that falls", advice.WRITER),
+        ("broker_epoch_not_offset", _N, "a broker epoch that is not its record's offset", advice.NOTHING),
+        ("record_above_level", _W, "a record above the finalised metadata.version", advice.LEVEL),
+        ("unknown_kraft_version", _E, "a kraft.version that is not known", advice.KRAFT_VERSION),
+        ("unknown_feature_level", _E, "a feature, or a level of one, that is not known", advice.FEATURE),
+        ("transaction_broken", _E, "a metadata transaction out of order", advice.WRITER),
+        ("open_transaction", _W, "a metadata transaction that does not end", advice.OPEN),
+        ("impossible_record", _E, "a record that cannot follow those before it", advice.WRITER),
+    ),
+    *_kinds(
+        Cause.CHECKPOINTS,
+        (
+            "checkpoint_incomplete",
+            _E,
+            "a checkpoint without a footer",
+            advice.DROP_CHECKPOINT,
+        ),
+        (
+            "checkpoint_malformed",
+            _E,
+            "a checkpoint whose frame is wrong",
+            advice.DROP_CHECKPOINT,
+        ),
+        ("checkpoint_misnamed", _E, "a checkpoint that ends elsewhere than its name says", advice.RENAME),
+        ("checkpoint_disagrees", _E, "a checkpoint that is not what the log says", advice.DISAGREES),
+        ("configs_left_behind", _W, "a checkpoint with configs of removed topics", advice.LEFT_CONFIGS),
+        (
+            "missing_checkpoint",
+            _E,
+            "a log that starts without a checkpoint",
+            "copy the checkpoint back from where it went, or let the replica fetch the log anew",
+        ),
+        (
+            "log_behind_checkpoint",
+            _W,
+            "a log that ends before its checkpoint",
+            "nothing, if the replica was sent a checkpoint when it stopped: it goes on from there. Otherwise its log "
+            "has lost its end: compare it with the other replicas before it starts (kraft log diff)",
+        ),
+    ),
+    *_kinds(
+        Cause.FILES,
+        ("corrupt_file", _E, "a small file that cannot be right", advice.RESTORE_FILE),
+        ("missing_file", _W, "a file that should be there", advice.RESTORE_FILE),
+        ("strange_file", _E, "a file that a start fails at, or takes for part of the log", advice.STRANGE_FILE),
+        (
+            "index_wrong",
+            _W,
+            "an index that is not the log's",
+            advice.REBUILD,
+        ),
+        ("index_remnant", _N, "index entries of a tail that was truncated", advice.NOTHING),
+        (
+            "producer_file_wrong",
+            _W,
+            "a producer state file that is not whole",
+            "nothing: it holds nothing for this log, and Kafka passes over it; ask what else the disk has damaged",
+        ),
+        (
+            "epoch_file_wrong",
+            _E,
+            "a leader-epoch-checkpoint that is not the log's",
+            advice.REBUILD,
+        ),
+        (
+            "quorum_state_behind",
+            _E,
+            "a quorum-state older than the log",
+            advice.MAY_VOTE_TWICE,
+        ),
+        (
+            "quorum_state_ahead",
+            _W,
+            "a quorum-state far ahead of every log",
+            "if the file was not changed by hand: look for the nodes that asked for votes in vain (kraft log timeline, "
+            "network, quorum configuration); when this one joins, the others move to its epoch with an election",
+        ),
+    ),
+    *_kinds(
+        Cause.IDENTITY,
+        ("foreign_cluster", _E, "a directory of another cluster", "find out how it came here; do not start the node"),
+        ("foreign_node", _E, "a directory of another node", "find out how it came here; do not start the node"),
+        (
+            "duplicate_directory_id",
+            _E,
+            "one directory id on two directories",
+            "one is a copy: start neither before it has an id of its own",
+        ),
+        (
+            "foreign_metadata_topic",
+            _E,
+            "a metadata log with another topic's id",
+            "find out how it came here; its partition.metadata must name the sentinel AAAAAAAAAAAAAAAAAAAAAQ",
+        ),
+        (
+            "not_the_voter",
+            _W,
+            "a directory of a voter's node that is not the voter",
+            "until that is mended the voters can do without one node less: if the voter's disk was replaced, remove "
+            "the old directory from the voters and add this one; if it was not, its meta.properties was changed: put "
+            "the voter's directory.id back",
+        ),
+        ("no_majority_of_voters", _E, "voters' directories that a majority of have no vote", advice.NO_MAJORITY),
+        ("two_metadata_logs", _E, "a metadata log on each of two disks of one node", advice.TWO_LOGS),
+        (
+            "missing_directory_id",
+            _E,
+            "a log directory without its id",
+            "write the id that the log has for it back into meta.properties: at a start the node would make a new one, "
+            "which is no voter's, and has no replicas",
+        ),
+        (
+            "directory_not_registered",
+            _W,
+            "a disk with another id than its broker registered",
+            "if the disk was replaced, nothing: the broker registers it as it starts. If its meta.properties was "
+            "changed, write the id that the log has back into it before that: the controllers take the replicas that "
+            "are assigned there for ones on a lost disk otherwise",
+        ),
+        ("disk_absent", _N, "a disk that a broker is registered with, and is not here", advice.DISK_ABSENT),
+        ("not_formatted", _W, "a directory without meta.properties", "look where its meta.properties went"),
+    ),
+    *_kinds(
+        Cause.VOTES,
+        ("two_leaders", _E, "two leaders in one epoch", advice.ASK),
+        ("two_votes", _E, "two votes of one voter in one epoch", advice.ASK),
+        ("vote_for_stranger", _E, "a vote for somebody who is no voter", advice.STRANGE_VOTE),
+        ("vote_of_stranger", _E, "a vote by somebody who is no voter", advice.STRANGE_VOTE),
+        ("vote_forgotten", _W, "a vote that the voter's file does not know", advice.FORGOTTEN_VOTE),
+        ("voter_set_back", _W, "a voter that is behind what it did", advice.SET_BACK),
+        ("leader_without_epoch", _W, "a leader that knows nothing of its epoch", advice.LEADER_WITHOUT_EPOCH),
+        ("static_voters_differ", _E, "static voters that are others elsewhere", advice.STATIC_VOTERS),
+        ("leader_without_majority", _E, "a leader that no majority elected", advice.ASK),
+        ("leader_not_voter", _E, "an election by or of somebody who has no vote", advice.ASK),
+        ("voters_changed_at_once", _E, "several voters that come or go at once", advice.VOTERS_AT_ONCE),
+        (
+            "voter_absent",
+            Severity.NOTE,
+            "a voter that is not among the nodes",
+            "name its directory too, if it still has one: without it less can be said of what is committed",
+        ),
+        (
+            "voter_without_log",
+            _W,
+            "a voter that has nothing of the log",
+            "if it never ran, nothing: it fetches the log when it starts. Otherwise it has lost log and votes: do not "
+            "start it before the others are compared (kraft check on all of them), for it could elect a leader that "
+            "lacks commits; look for its disk, and name it too if the log is on another one",
+        ),
+    ),
+    *_kinds(
+        Cause.REPLICAS,
+        ("log_mismatch", _E, "other bytes at the same offset and epoch", advice.RESTORE),
+        ("committed_prefix_differs", _E, "committed records that are others elsewhere", advice.ASK),
+        ("committed_lost", _E, "committed records that a majority has lost", advice.ASK),
+        (
+            "metadata_differs",
+            _E,
+            "other metadata at the same offset",
+            "the checkpoint that its log begins with is not the others': compare it with theirs (kraft shell, diff)",
+        ),
+        (
+            "uncommitted_tail",
+            _N,
+            "a tail that was never committed",
+            "nothing: the replica cuts it off when it next fetches from the leader",
+        ),
+        ("below_high_watermark", _E, "a log shorter than its high watermark", advice.ASK),
+        (
+            "nothing_in_common",
+            _N,
+            "logs that share no offset",
+            "name a replica whose log spans both as well (a broker's copy, say): it can be compared with each",
+        ),
+    ),
+    *_kinds(
+        Cause.PARTITIONS,
+        (
+            "partition_wrong_id",
+            _E,
+            "a partition directory with a wrong topic id",
+            advice.SET_ASIDE,
+        ),
+        ("partition_missing", _E, "a partition directory that is gone", advice.GONE_DIRECTORY),
+        ("partition_beyond_logs", _E, "a partition directory that no log accounts for", advice.KEEP_DIRECTORY),
+        (
+            "partition_without_id",
+            _E,
+            "a partition directory without its topic id",
+            "a broker sets it aside when it starts: restore its partition.metadata before, if the data matters",
+        ),
+        (
+            "strange_directory",
+            _E,
+            "a directory that a node does not start beside",
+            advice.MOVE_OUT,
+        ),
+        (
+            "partition_twice",
+            _E,
+            "one partition on two disks of a broker",
+            "a broker does not start with both: find out which one it wrote last, and set the other aside",
+        ),
+        ("partition_on_other_disk", _W, "a partition directory on another disk than the log says", advice.OTHER_DISK),
+        (
+            "partitions_not_judged",
+            _N,
+            "partition directories that nothing can judge",
+            "name more copies of the log, until a majority tells which is right",
+        ),
+        ("partition_stale", _N, "a partition directory of a topic that is gone", advice.AUDIT_SAYS),
+        ("partition_elsewhere", _N, "a partition directory that is assigned elsewhere", advice.AUDIT_SAYS),
+    ),
+]
+KINDS: Final[Mapping[str, FindingKind]] = {kind.name: kind for kind in _ALL}
+"""By name, in the order in which they are shown."""

@@ -1,0 +1,98 @@
+"""Gathering findings so that one cause is said once.
+
+Decides: that findings of one group are one, with a count, and that there is a bound. Must not know: what is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Final
+
+import msgspec
+
+from metadata_log.tools.findings.finding import Finding, Severity, finding, why_unreadable
+
+_BOUND_A_KIND: Final = 1000
+_OFFSETS_SHOWN: Final = 5
+
+
+class _Group:
+    """The first of its kind, how many more there were, and the offsets of the first of those."""
+
+    def __init__(self, first: Finding) -> None:
+        self.first = first
+        self.more = 0
+        self.offsets: list[int] = []
+
+    def finding(self) -> Finding:
+        if not self.more:
+            return self.first
+        places = ", ".join(map(str, self.offsets))
+        dots = " ..." if self.more > len(self.offsets) else ""
+        at = f", at offsets {places}{dots}" if len(self.offsets) > 1 else f", at offset {places}" if places else ""
+        return msgspec.structs.replace(self.first, meaning=f"{self.first.meaning} (and {self.more} more{at})")
+
+
+class FindingSink:
+    """Takes findings of one node's files. `findings` gives one for each group, in the order of their first."""
+
+    def __init__(self, node_id: int | None = None) -> None:
+        self.node_id = node_id
+        self._groups: dict[Hashable, _Group] = {}
+        self._kinds: dict[str, int] = {}
+
+    def add_unreadable(self, path: str, error: OSError) -> None:
+        """Take one of a file that cannot be read."""
+        self.add("unreadable_file", why_unreadable(error), file=path)
+
+    def add(
+        self,
+        kind: str,
+        meaning: str,
+        *,
+        group: Hashable | None = None,
+        severity: Severity | None = None,
+        file: str | None = None,
+        position: int | None = None,
+        offset: int | None = None,
+        epoch: int | None = None,
+        topic_id: str | None = None,
+        advice: str | None = None,
+    ) -> None:
+        """Take one. Of findings of one kind and `group` the first speaks for all; without a group each is its own."""
+        number = self._kinds.get(kind, 0)
+        beyond = number >= _BOUND_A_KIND
+        key: Hashable = (kind, "beyond the bound") if beyond else (kind, number if group is None else ("group", group))
+        known = self._groups.get(key)
+        if known is not None:
+            known.more += 1
+            if offset is not None and len(known.offsets) < _OFFSETS_SHOWN and offset not in known.offsets:
+                known.offsets.append(offset)
+            return
+        self._kinds[kind] = number + 1
+        first = finding(
+            kind,
+            meaning,
+            severity=severity,
+            node_id=self.node_id,
+            file=file,
+            position=position,
+            offset=offset,
+            epoch=epoch,
+            topic_id=topic_id,
+            advice=advice,
+        )
+        self._groups[key] = _Group(first)
+
+    def take(self, found: Finding) -> None:
+        """Take one that is made already."""
+        self._groups[("made", len(self._groups))] = _Group(found)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """One for each group; its meaning says how many there were, and where the next of them are."""
+        return [group.finding() for group in self._groups.values()]
+
+    def has(self, *kinds: str) -> bool:
+        """Whether any of these kinds was found."""
+        return any(kind in self._kinds for kind in kinds)

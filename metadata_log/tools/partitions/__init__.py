@@ -1,0 +1,1 @@
+"""Brokers' partition directories against the metadata."""

@@ -1,0 +1,157 @@
+"""The files in which a broker keeps an offset of each partition on a disk: `*-offset-checkpoint`.
+
+Decides: what such a file must be: version 0, a count, and so many lines `topic partition offset`, each partition once.
+Must not know: which partitions there are, and whether an offset is right.
+
+A broker makes each of them empty as it first starts, and replaces it whole from then on. So what is in one that Kafka's
+own reader would not take, or takes though no broker writes it (a partition twice, an offset below 0), was changed by
+somebody else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from metadata_log.errors import CorruptFileError
+from metadata_log.files.json_files import decode_json
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import read_small_file
+from metadata_log.offsets import LARGEST_OFFSET
+from metadata_log.tools.findings.advice import CLEAN_SHUTDOWN, LOST_OFFSETS, OFFSETS
+from metadata_log.tools.findings.finding import Finding, finding, why_unreadable
+from metadata_log.tools.partitions.clean_shutdown import CLEAN_SHUTDOWN_FILE, CleanShutdown
+from metadata_log.tools.read.disks import OFFSET_FILES
+from metadata_log.tools.read.manifest import is_export
+from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.replicas.replica_set import QuorumView
+
+_VERSION: Final = "0"
+_COUNT: Final = re.compile(r"0|[1-9][0-9]{0,9}")
+_LINE: Final = re.compile(r"([a-zA-Z0-9._-]{1,249}) (0|[1-9][0-9]{0,9}) (-?[0-9]{1,19})")
+_MAX_PARTITION: Final = 2**31 - 1
+_SHOWN: Final = 60
+
+
+def check_offset_files(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
+    """A finding for each of these files that cannot be right, or cannot be read."""
+    for name in OFFSET_FILES:
+        advice = OFFSETS.format(lost=LOST_OFFSETS[name])
+        yield from check_on_disks(nodes, name, _parse, advice, with_links=True)
+
+
+def _parse(data: bytes, path: str, node: NodeSource) -> object:
+    return parse_offsets(data, path)
+
+
+def parse_offsets(data: bytes, path: str) -> dict[tuple[str, int], int]:
+    """The offsets that such a file holds, by topic and partition.
+
+    Raises:
+        CorruptFileError: it is not such a file.
+    """
+    if not data:
+        return {}
+    lines = data.decode("latin-1").split("\n")
+    if lines.pop() != "":
+        raise CorruptFileError(path, "it does not end with a line feed: it was cut, or is no list of offsets")
+    if lines[0] != _VERSION:
+        raise CorruptFileError(path, f"it begins with {_shown(lines[0])}, where version {_VERSION} must stand")
+    if len(lines) < 2 or not _COUNT.fullmatch(lines[1]):
+        raise CorruptFileError(path, "there is no count of its lines behind its version")
+    if int(lines[1]) != len(lines) - 2:
+        raise CorruptFileError(path, f"its count is {int(lines[1])}, and {len(lines) - 2} lines follow")
+    offsets: dict[tuple[str, int], int] = {}
+    for line in lines[2:]:
+        topic, partition, offset = _parse_line(line, path)
+        if (topic, partition) in offsets:
+            raise CorruptFileError(path, f"partition {topic}-{partition} stands there twice")
+        offsets[topic, partition] = offset
+    return offsets
+
+
+def _parse_line(line: str, path: str) -> tuple[str, int, int]:
+    found = _LINE.fullmatch(line)
+    if found is None or int(found[2]) > _MAX_PARTITION or int(found[3]) > LARGEST_OFFSET:
+        raise CorruptFileError(path, f"{_shown(line)} is no topic, partition and offset")
+    if found[3].startswith("-"):
+        raise CorruptFileError(path, f"the offset of {found[1]}-{int(found[2])} is {found[3]}, below 0")
+    return found[1], int(found[2]), int(found[3])
+
+
+def _shown(line: str) -> str:
+    return repr(line[:_SHOWN]) + ("..." if len(line) > _SHOWN else "")
+
+
+_NEVER_REGISTERED: Final = -1
+
+
+def check_clean_shutdowns(nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[Finding]:
+    """A finding for each of these files that cannot be right, or cannot be read."""
+    ends = {id(replica.source): replica.report.end_offset for replica in view.replicas}
+
+    def check(data: bytes, path: str, node: NodeSource) -> None:
+        fault = _fault(data, ends.get(id(node)))
+        if fault is not None:
+            raise CorruptFileError(path, fault)
+
+    yield from check_on_disks(nodes, CLEAN_SHUTDOWN_FILE, check, CLEAN_SHUTDOWN)
+
+
+def _fault(data: bytes, end: int | None) -> str | None:
+    """`end`: of the broker's own log, None where it is not here."""
+    if not data:
+        return None
+    try:
+        said = decode_json(data, CleanShutdown)
+    except msgspec.DecodeError as error:
+        return f"it is no version and broker epoch in JSON: {error}"
+    if said.version != 0:
+        return f"it is of version {said.version}, and there is only 0"
+    if said.broker_epoch < _NEVER_REGISTERED:
+        return f"its brokerEpoch is {said.broker_epoch}, which is none"
+    if end is not None and said.broker_epoch >= end:
+        return f"its brokerEpoch is {said.broker_epoch}, and the broker's own log ends at offset {end}, before that"
+    return None
+
+
+def check_on_disks(
+    nodes: Sequence[NodeSource],
+    name: str,
+    parse: Callable[[bytes, str, NodeSource], object],
+    advice: str,
+    *,
+    with_links: bool = False,
+) -> Iterator[Finding]:
+    """A finding for each file of that name that cannot be right, or cannot be read.
+
+    Args:
+        parse: raises CorruptFileError; takes the bytes, the path and whose disk it is.
+        advice: what to do about one that cannot be right.
+        with_links: a link to nothing is told of, too (`check_link`).
+    """
+    for node in nodes:
+        for disk in node.log_directories:
+            path = disk.path / name
+            if is_export(disk.path):
+                continue
+            try:
+                parse(read_small_file(OsFiles(), str(path)), str(path), node)
+            except FileNotFoundError:
+                yield from check_link(path, node.node_id) if with_links else ()
+            except CorruptFileError as error:
+                yield finding("corrupt_file", error.what, node_id=node.node_id, file=str(path), advice=advice)
+            except OSError as error:
+                yield finding("unreadable_file", why_unreadable(error), node_id=node.node_id, file=str(path))
+
+
+def check_link(path: Path, node_id: int | None) -> Iterator[Finding]:
+    """A finding where a file is not there, and a link to nothing is in its place: Kafka makes the file where there is
+    none, and fails at the link, which is there and cannot be read (`CheckpointFile`)."""
+    if path.is_symlink() and not path.exists():
+        what = f"it is a link to {path.readlink()}, where nothing is: a missing file is made anew, and this is none"
+        yield finding("unreadable_file", what, node_id=node_id, file=str(path))

@@ -1,0 +1,93 @@
+"""What a broker had when it was last stopped in an orderly way.
+
+Decides: whether it was, by the file that each of its disks has then, and which replicas it was given only after it
+asked to be shut down. Must not know: what its disks hold.
+
+A broker that is stopped so asks its controller first, writes `replication-offset-checkpoint` once more, and then
+`.kafka_cleanshutdown` with its epoch, which it removes as it starts (Kafka: `LogManager.shutdown`). So a line of that
+file is of the topic that had the name when the broker asked: by then it had set aside what an earlier one left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from metadata_log.errors import CorruptFileError
+from metadata_log.files.json_files import decode_json
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import read_small_file
+from metadata_log.format.batch import batch_values
+from metadata_log.ids import NodeId, TopicId
+from metadata_log.records import (
+    BrokerRegistrationChangeRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    decode_record,
+)
+from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.read.scan import scan
+
+CLEAN_SHUTDOWN_FILE: Final = ".kafka_cleanshutdown"
+_ASKED: Final = 1
+_KEY_AT: Final = 1
+_KEYS: Final = (3, 5, 17)
+"""Of the three kinds of records that are looked at: a value's second byte."""
+
+
+class CleanShutdown(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the file says."""
+
+    version: int
+    broker_epoch: int
+
+
+def was_stopped_cleanly(disks: Iterable[Path], broker_epoch: int) -> bool:
+    """Whether all of these disks say that the broker was stopped so in this registration."""
+    return all(_epoch_of(disk) == broker_epoch for disk in disks)
+
+
+def _epoch_of(disk: Path) -> int | None:
+    try:
+        return decode_json(read_small_file(OsFiles(), str(disk / CLEAN_SHUTDOWN_FILE)), CleanShutdown).broker_epoch
+    except (OSError, CorruptFileError, msgspec.DecodeError):
+        return None  # it proves nothing then
+
+
+def given_since_shutdown(
+    segments: Sequence[str], broker_id: NodeId, broker_epoch: int
+) -> frozenset[tuple[TopicId, int]] | None:
+    """The partitions whose replicas were given anew after the broker asked to be shut down; None where it never did.
+
+    Raises:
+        OSError: a segment cannot be read.
+    """
+    since: set[tuple[TopicId, int]] | None = None
+    for record in _records(segments):
+        if isinstance(record, BrokerRegistrationChangeRecord):
+            if (record.broker_id, record.broker_epoch) == (broker_id, broker_epoch):
+                since = set() if record.in_controlled_shutdown == _ASKED else since
+        elif since is None:
+            continue
+        elif isinstance(record, PartitionRecord) or (
+            isinstance(record, PartitionChangeRecord) and record.replicas is not None
+        ):
+            since.add((record.topic_id, record.partition_id))
+    return None if since is None else frozenset(since)
+
+
+def _records(segments: Sequence[str]) -> Iterator[MetadataRecord]:
+    for segment in segments:
+        handle = OsFiles().open(segment, read_only=True)
+        try:
+            for batch in scan(handle):
+                if isinstance(batch, LocatedBatch) and not batch.header.is_control:
+                    for value in batch_values(batch.buffer, batch.header, batch.at):
+                        if value[_KEY_AT] in _KEYS:
+                            yield decode_record(value)
+        finally:
+            handle.close()

@@ -1,0 +1,249 @@
+"""What brokers' partition directories prove of the log: a broker makes one only for what is committed.
+
+Decides: which directory is proof, and of how much. Must not know: how any is read.
+
+A topic id, a partition, or a broker's replica of it that a log here gave at some offset was committed there, if that
+broker has a directory of it. What no log or checkpoint here ever gave was committed after all of them, if together they
+leave no offset out from the first record on: then they have lost their end. Where they begin later, the topic may have
+come and gone before: no proof, but for a partition beyond those of a topic that is there at the end, since partitions
+never become fewer. But a broker at work sets aside what is of no topic, so that such a directory in use is worth a
+warning. No proof is a directory in the place of a partition that the broker has under another id (its
+partition.metadata is wrong), nor one on a disk of another cluster, nor one of what no log here gave that was set aside
+(-stray): a broker started, or somebody looked, since, nor one that looks copied or renamed by hand
+(`brought_directories`): both are told. That the broker's own copy never gave it is no doubt: it follows
+a quorum that lost its end, and cuts what the others lack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from metadata_log.directory import PARTITION_METADATA_FILE
+from metadata_log.ids import NodeId, TopicId, id_text, is_reserved_topic_id
+from metadata_log.image import MetadataImage, TopicImage
+from metadata_log.reconcile import DirectoryFacts
+from metadata_log.tools.findings.advice import BROUGHT, BROUGHT_AND_GONE, STRAY_BEYOND
+from metadata_log.tools.findings.finding import Finding, Severity, finding
+from metadata_log.tools.partitions.copied_directories import Brought, BroughtDirectories
+from metadata_log.tools.partitions.directories import HeldPartitions, PartitionDirectory
+from metadata_log.tools.read.sources import LogDirectory, NodeSource
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds
+from metadata_log.tools.replicas.replica_set import QuorumView, lost_commits
+
+
+class Proof(msgspec.Struct, frozen=True, kw_only=True):
+    """All before `end` was committed, since the broker has the directory. `is_beyond`: no log here gave it, ever."""
+
+    node: NodeSource
+    directory: PartitionDirectory
+    topic_id: TopicId
+    end: int
+    is_beyond: bool
+    brought: Brought | None = None
+
+    @property
+    def is_set_aside(self) -> bool:
+        """Whether somebody knows of it: what no log here gave, and a broker or a quarantine renamed to -stray."""
+        return self.is_beyond and self.directory.facts.is_stray
+
+
+def check_proof(
+    nodes: Sequence[NodeSource], held: HeldPartitions, view: QuorumView, image: MetadataImage | None
+) -> tuple[QuorumView, list[Finding]]:
+    """What a majority has lost by what brokers hold: findings on the voters, and on the directories that prove it.
+
+    Returned with the quorum as it is to be seen then: what is proven to be committed is.
+    """
+    proofs = list(_proofs(nodes, held, view, image))
+    certain = [proof for proof in proofs if not proof.is_beyond or _is_certain(proof.directory.facts, view)]
+    certain = [proof for proof in certain if not proof.is_set_aside and proof.brought is None]
+    best = max(certain, key=lambda proof: proof.end, default=None)
+    lost: list[Finding] = []
+    if best is not None and best.end > view.bounds.lower:
+        gave = f"it was given at offset {best.end - 1}"
+        if best.is_beyond:
+            gave = "no log or checkpoint here ever gave it (or somebody brought it here from another cluster)"
+        because = (
+            f"{best.node.label} has {best.directory.path.name} of topic id {id_text(best.topic_id)}, and a broker "
+            f"makes a directory only for what is committed; {gave}"
+        )
+        upper = None if view.bounds.upper is None else max(view.bounds.upper, best.end)
+        bounds = CommittedBounds(lower=best.end, upper=upper, because=because)
+        view = msgspec.structs.replace(view, bounds=bounds)
+        lost = list(lost_commits(view))
+    return view, [*lost, *(_beyond(proof, view, is_lost=bool(lost)) for proof in proofs if proof.is_beyond)]
+
+
+def is_beyond(
+    directory: PartitionDirectory, disk: LogDirectory, node: NodeSource, view: QuorumView, image: MetadataImage | None
+) -> bool:
+    """Whether the directory is of what no log here ever gave, and what was given after them all."""
+    topic_id = directory.facts.topic_id
+    if (
+        topic_id is None
+        or is_reserved_topic_id(topic_id)
+        or _given_at(directory.facts, owner_of(disk, node, view), view) is not None
+    ):
+        return False
+    if is_in_place(directory, node, image):
+        return False
+    return _is_certain(directory.facts, view) or (
+        _name_of(topic_id, view) is None and _is_newer(directory, disk, node, view)
+    )
+
+
+def _is_certain(facts: DirectoryFacts, view: QuorumView) -> bool:
+    """Whether it is certain of what no log here gave that it was given after their end."""
+    if is_whole(view):
+        return True
+    topic = None if facts.topic_id is None else _newest_topic(facts.topic_id, view)
+    return topic is not None and facts.partition is not None and topic.partition(facts.partition) is None
+
+
+def _newest_topic(topic_id: TopicId, view: QuorumView) -> TopicImage | None:
+    newest = max(view.replicas, key=lambda replica: (replica.report.last_epoch, replica.reach))
+    image = newest.report.image
+    return None if image is None or newest.report.end_offset < newest.reach else image.topics.topic(topic_id)
+
+
+def is_whole(view: QuorumView) -> bool:
+    """Whether the logs here leave no offset out, from the first record on."""
+    reports = sorted((replica.report for replica in view.replicas), key=lambda report: report.start_offset)
+    covered = 0
+    for report in reports:
+        if report.image is not None and report.start_offset <= covered and (covered or report.rules.is_complete):
+            covered = max(covered, report.end_offset)
+    return covered > 0 and covered >= max(replica.reach for replica in view.replicas)
+
+
+def _is_newer(directory: PartitionDirectory, disk: LogDirectory, node: NodeSource, view: QuorumView) -> bool:
+    """Where the logs begin later: whether the broker, at work with this disk when they end, would have set aside what
+    is older than they are."""
+    newest = max(view.replicas, key=lambda replica: (replica.report.last_epoch, replica.reach))
+    image = newest.report.image
+    if image is None or newest.report.settled is None or node.node_id is None or disk.identity is None:
+        return False
+    broker = image.cluster.brokers.get(NodeId(node.node_id))
+    at_work = broker is not None and not broker.fenced and disk.identity.directory_id in broker.directories
+    return at_work and directory.is_in_use and directory.path.exists()
+
+
+def _proofs(
+    nodes: Sequence[NodeSource], held: HeldPartitions, view: QuorumView, image: MetadataImage | None
+) -> Iterator[Proof]:
+    clusters = {replica.source.identity.cluster_id for replica in view.replicas if replica.source.identity is not None}
+    end = max((replica.reach for replica in view.replicas), default=0)
+    by_hand = BroughtDirectories(held, image)
+    for node in nodes:
+        for disk in node.log_directories:
+            if disk.identity is None or disk.identity.cluster_id not in clusters:
+                continue
+            owner = owner_of(disk, node, view)
+            for directory in held.get(disk.path, ()):
+                topic_id = directory.facts.topic_id
+                if topic_id is None:
+                    continue
+                given = _given_at(directory.facts, owner, view)
+                if given is not None:
+                    yield Proof(node=node, directory=directory, topic_id=topic_id, end=given + 1, is_beyond=False)
+                elif is_beyond(directory, disk, node, view, image):
+                    yield Proof(
+                        node=node,
+                        directory=directory,
+                        topic_id=topic_id,
+                        end=end + 1,
+                        is_beyond=True,
+                        brought=by_hand.why(directory, node),
+                    )
+
+
+def is_in_place(directory: PartitionDirectory, node: NodeSource, image: MetadataImage | None) -> bool:
+    """Whether the broker has a partition of this name, so that it is the directory's id that is wrong."""
+    facts = directory.facts
+    if image is None or node.node_id is None or facts.topic_name is None or facts.partition is None:
+        return False
+    topic_id = image.topics.by_name.get(facts.topic_name)
+    partition = None if topic_id is None else image.topics.partition(topic_id, facts.partition)
+    return directory.is_in_use and partition is not None and NodeId(node.node_id) in partition.replicas
+
+
+def owner_of(disk: LogDirectory, node: NodeSource, view: QuorumView) -> NodeId | None:
+    """The broker whose replicas lie there, if a log here has it registered with that disk."""
+    if disk.identity is None or disk.identity.node_id != node.node_id:
+        return None
+    directory_id, broker_id = disk.identity.directory_id, NodeId(disk.identity.node_id)
+    for replica in view.replicas:
+        image = replica.report.image
+        broker = None if image is None else image.cluster.brokers.get(broker_id)
+        if broker is not None and directory_id in broker.directories:
+            return broker_id
+    return None
+
+
+def _given_at(facts: DirectoryFacts, owner: NodeId | None, view: QuorumView) -> int | None:
+    """The first offset at which a log here gave what the directory is of; -1 where a checkpoint did; None where none
+    did. That is a replica of its owner's; where nobody knows that one, a partition; else a topic."""
+    if facts.topic_id is None:
+        return None
+    every = [replica.report.rules for replica in view.replicas]
+    if facts.topic_name is None or facts.partition is None:
+        found = [rules.given_at(facts.topic_id) for rules in every]
+    else:
+        found = [rules.given_to(facts.topic_id, facts.topic_name, facts.partition, owner) for rules in every]
+    given = [offset for offset in found if offset is not None]
+    return min((offset for offset in given if offset >= 0), default=-1) if given else None
+
+
+def _name_of(topic_id: TopicId, view: QuorumView) -> str | None:
+    """The name of the topic that a log here gave the id."""
+    names = (replica.report.rules.name_of(topic_id) for replica in view.replicas)
+    return next((name for name in names if name is not None), None)
+
+
+def _is_in_an_image(topic_id: TopicId, partition: int | None, view: QuorumView) -> bool:
+    images = (replica.report.image for replica in view.replicas)
+    return partition is not None and any(
+        image is not None and image.topics.partition(topic_id, partition) is not None for image in images
+    )
+
+
+def never_given(facts: DirectoryFacts, topic_id: TopicId, label: str, view: QuorumView) -> str:
+    """What no log here ever did, of a directory of the broker `label` that is beyond all logs."""
+    name = _name_of(topic_id, view)
+    if name is None:
+        return f"gave a topic its id {id_text(topic_id)}"
+    if _is_in_an_image(topic_id, facts.partition, view):
+        return f"made {label} a replica of {name}-{facts.partition}"
+    return f"gave topic {name!r} its partition {facts.partition}"
+
+
+def _beyond(proof: Proof, view: QuorumView, *, is_lost: bool) -> Finding:
+    facts, severity, advice = proof.directory.facts, None, None
+    what = (
+        f"{facts.name}: no log or checkpoint here, up to offset {proof.end - 1}, ever "
+        f"{never_given(facts, proof.topic_id, proof.node.label, view)}"
+    )
+    made = ", and a broker makes a directory only for what is committed"
+    if proof.is_set_aside:
+        what += made
+        severity, advice = Severity.NOTE, STRAY_BEYOND
+    elif proof.brought is not None:
+        what += f"; {proof.brought.why}"
+        severity = Severity.ERROR if proof.brought.is_gone else Severity.WARNING
+        advice = BROUGHT_AND_GONE if proof.brought.is_gone else BROUGHT
+    elif is_lost:
+        what += made
+    else:
+        what += f"{made}: other copies of the log may go further, or it was brought here from another cluster"
+        severity = Severity.WARNING
+    return finding(
+        "partition_beyond_logs",
+        what,
+        severity=severity,
+        node_id=proof.node.node_id,
+        file=str(proof.directory.path / PARTITION_METADATA_FILE),
+        topic_id=id_text(proof.topic_id),
+        advice=advice,
+    )

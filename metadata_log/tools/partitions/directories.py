@@ -1,0 +1,86 @@
+"""The partition directories on nodes' disks, and what each says of itself.
+
+Decides: which entries of a log directory are partitions'. Must not know: the metadata. They are listed before the logs
+are read: what a broker has made by then is in the logs that are read after it, unless these have lost it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from metadata_log.directory import read_partition_metadata
+from metadata_log.directory.staging import DELETING
+from metadata_log.errors import CorruptFileError
+from metadata_log.files.os_files import OsFiles
+from metadata_log.ids import METADATA_TOPIC_NAME, TopicId
+from metadata_log.reconcile import REMOTE_INDEX_CACHE, DirectoryFacts, facts_of
+from metadata_log.tools.findings.finding import why_unreadable
+from metadata_log.tools.read.manifest import is_export
+from metadata_log.tools.read.sources import LogDirectory, NodeSource
+
+
+class PartitionDirectory(msgspec.Struct, frozen=True, kw_only=True):
+    """One, with why its topic id cannot be read, if so."""
+
+    path: Path
+    facts: DirectoryFacts
+    complaint: str | None = None
+    is_closed: bool = False
+    """The file is there, and cannot be read."""
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether a broker has neither marked it for deletion nor set it aside."""
+        return not self.facts.is_deleted and not self.facts.is_stray
+
+
+HeldPartitions: TypeAlias = Mapping[Path, tuple[PartitionDirectory, ...]]
+"""By the path of the disk, those of topics; the metadata log's is none."""
+
+
+def list_partitions(nodes: Iterable[NodeSource]) -> HeldPartitions:
+    """Those on all disks of these nodes."""
+    return {disk.path: tuple(_on_disk(disk)) for node in nodes for disk in node.log_directories}
+
+
+def strange_directories(disk: LogDirectory) -> list[Path]:
+    """The directories on a disk that are no partition's by their names, nor a broker's or an agent's own: a broker that
+    finds one as it starts ends with "not in the form of topic-partition" (Kafka: `LogManager.loadLogs`)."""
+    return [
+        child
+        for child in _children(disk)
+        if facts_of(child.name, None).topic_name is None and child.name not in (REMOTE_INDEX_CACHE, DELETING)
+    ]
+
+
+def _children(disk: LogDirectory) -> list[Path]:
+    if is_export(disk.path):  # no broker starts from one, and what stands in it are its own tables
+        return []
+    try:
+        return sorted(child for child in disk.path.iterdir() if child.is_dir())
+    except FileNotFoundError:
+        return []
+
+
+def _on_disk(disk: LogDirectory) -> Iterator[PartitionDirectory]:
+    for child in _children(disk):
+        facts = facts_of(child.name, None)
+        if facts.topic_name in (None, METADATA_TOPIC_NAME):
+            continue
+        try:
+            yield PartitionDirectory(path=child, facts=facts_of(child.name, _topic_id(child)))
+        except CorruptFileError as error:
+            yield PartitionDirectory(path=child, facts=facts, complaint=error.what)
+        except OSError as error:
+            yield PartitionDirectory(path=child, facts=facts, complaint=why_unreadable(error), is_closed=True)
+
+
+def _topic_id(directory: Path) -> TopicId | None:
+    try:
+        return read_partition_metadata(OsFiles(), str(directory))
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,114 @@
+"""Partitions of which no broker has a directory, though all of their replicas' brokers are here.
+
+Decides: when that is most likely a loss. Must not know: what a single broker must hold (`due_partitions` does).
+
+A broker takes up what the log gives in the log's order, and makes directories as it does. So one that holds what was
+given a while later, in another batch, made those that were given before. It takes up at once what came while it was
+busy, and makes leaders first: a broker that was killed in that moment may lack one. That every replica's broker was,
+of the same partition, is possible where all were killed while many topics were made: it is a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import msgspec
+
+from metadata_log.files.os_files import OsFiles
+from metadata_log.ids import NodeId, TopicId, id_text, is_reserved_directory_id
+from metadata_log.image import PartitionImage
+from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.findings.finding import Finding, Severity, finding
+from metadata_log.tools.partitions.directories import PartitionDirectory
+from metadata_log.tools.partitions.required_replicas import OwnLog
+from metadata_log.tools.read.scan import scan
+
+LATER_MS: Final = 250
+"""So long after another a partition is not taken up in one step with it by a broker at work."""
+
+TopicAndPartition: TypeAlias = tuple[TopicId, int]
+
+
+class Absent(msgspec.Struct, frozen=True, kw_only=True):
+    """That a broker lacks a replica: what would be its directory, and of what it made one later."""
+
+    own: OwnLog
+    name: str
+    file: str
+    later: str
+
+
+def absent_partitions(
+    own: OwnLog,
+    missing: Mapping[TopicAndPartition, tuple[str, PartitionImage]],
+    directories: Iterable[PartitionDirectory],
+) -> Iterator[tuple[TopicAndPartition, Absent]]:
+    """Those of the partitions that this broker lacks which were given before what it holds.
+
+    Raises:
+        OSError: a segment cannot be read.
+    """
+    rules, latest, later = own.replica.report.rules, -1, ""
+    for one in directories:
+        facts = one.facts
+        if facts.topic_id is None or facts.topic_name is None or facts.partition is None or not missing:
+            continue
+        given = rules.given_to(facts.topic_id, facts.topic_name, facts.partition, own.broker_id)
+        if given is not None and given > latest:
+            latest, later = given, facts.name
+    until = _last_before(own.replica.report.segments, latest) if later else -1
+    for (topic_id, number), (name, partition) in missing.items():
+        disk = own.disks.get(own.assigned(partition))
+        given = rules.given_to(topic_id, name, number, own.broker_id)
+        if disk is None or is_reserved_directory_id(own.assigned(partition)) or given is None or not 0 <= given < until:
+            continue
+        full = f"{name}-{number}"
+        yield (topic_id, number), Absent(own=own, name=full, file=str(disk.path / full), later=later)
+
+
+def _last_before(segments: Sequence[str], offset: int) -> int:
+    """The end of the log's last batch that was written `LATER_MS` before the one with this offset."""
+    times: list[tuple[int, int]] = []
+    for segment in segments:
+        try:
+            handle = OsFiles().open(segment, read_only=True)
+        except FileNotFoundError:
+            continue  # removed since by a running node
+        try:
+            for batch in scan(handle):
+                if not isinstance(batch, LocatedBatch):
+                    continue
+                if batch.header.base_offset <= offset < batch.header.next_offset:
+                    latest = batch.header.max_timestamp - LATER_MS
+                    return max((end for end, time_ms in times if time_ms <= latest), default=-1)
+                times.append((batch.header.next_offset, batch.header.max_timestamp))
+        finally:
+            handle.close()
+    return -1
+
+
+def lost_everywhere(absent: Sequence[tuple[TopicAndPartition, Absent]]) -> Iterator[Finding]:
+    """A finding on each broker for each partition that all of its replicas' brokers lack."""
+    holders: dict[TopicAndPartition, dict[NodeId, Absent]] = {}
+    for key, one in absent:
+        holders.setdefault(key, {})[one.own.broker_id] = one
+    for (topic_id, number), by_broker in holders.items():
+        for broker_id, one in by_broker.items():
+            partition = one.own.now.topics.partition(topic_id, number)
+            if partition is None or not set(partition.replicas) <= by_broker.keys():
+                continue
+            others = ", ".join(str(other) for other in partition.replicas if other != broker_id)
+            besides = f", nor on its other replicas' brokers ({others})" if others else ""
+            what = (
+                f"{one.name} is not there, nor on another disk of the broker{besides}: the log has the broker as its "
+                f"replica, and the broker made {one.later}, which was given to it later"
+            )
+            yield finding(
+                "partition_missing",
+                what,
+                severity=Severity.WARNING,
+                node_id=int(broker_id),
+                file=one.file,
+                topic_id=id_text(topic_id),
+            )

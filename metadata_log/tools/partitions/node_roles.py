@@ -1,0 +1,45 @@
+"""Which nodes are brokers, as far as what is on their disks and in the log tells.
+
+Decides: what makes a node one. Must not know: what is asked of brokers. A partition's directory does not make one of a
+controller: whoever put it there, a controller does not look at it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+
+from metadata_log.image import MetadataImage
+from metadata_log.tools.partitions.directories import HeldPartitions
+from metadata_log.tools.read.disks import OFFSET_FILES
+from metadata_log.tools.read.sources import NodeSource
+
+
+def brokers_among(
+    nodes: Sequence[NodeSource], held: HeldPartitions, image: MetadataImage | None, voter_ids: Collection[int]
+) -> Iterator[NodeSource]:
+    """Those that are registered as brokers, or left a broker's files; and those with partitions that are not known to
+    be controllers."""
+    for node in nodes:
+        has_partitions = any(held.get(disk.path) for disk in node.log_directories)
+        may_be_one = has_partitions and not _is_controller(node, image, voter_ids)
+        if may_be_one or _is_registered(node, image) or _has_brokers_files(node):
+            yield node
+
+
+def _is_registered(node: NodeSource, image: MetadataImage | None) -> bool:
+    return image is not None and node.node_id is not None and node.node_id in image.cluster.brokers
+
+
+def _is_controller(node: NodeSource, image: MetadataImage | None, voter_ids: Collection[int]) -> bool:
+    is_registered = image is not None and node.node_id is not None and node.node_id in image.cluster.controllers
+    return is_registered or node.node_id in voter_ids
+
+
+def _has_brokers_files(node: NodeSource) -> bool:
+    for disk in node.log_directories:
+        with suppress(OSError):  # what cannot be listed is told elsewhere
+            if not frozenset(OFFSET_FILES).isdisjoint(os.listdir(disk.path)):
+                return True
+    return False

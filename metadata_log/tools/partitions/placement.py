@@ -1,0 +1,217 @@
+"""Partition directories of brokers against the metadata: `partition.metadata` and the log must name the same topics.
+
+Decides: how grave each verdict of `reconcile` is. Must not know: what is done about a directory (an audit offers
+that). A stopped broker may hold directories of topics that went since, and a running one may be about to remove them:
+such are notes. An id that no topic ever had is wrong, which is known where the log goes back to its first record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from metadata_log.directory import PARTITION_METADATA_FILE
+from metadata_log.ids import (
+    ZERO_TOPIC_ID,
+    DirectoryId,
+    NodeId,
+    id_text,
+    is_reserved_directory_id,
+    is_reserved_topic_id,
+)
+from metadata_log.image import MetadataImage
+from metadata_log.reconcile import DirectoryFacts, Kind, Verdict, judge
+from metadata_log.tools.findings.finding import Finding, Severity, finding
+from metadata_log.tools.findings.sink import FindingSink
+from metadata_log.tools.partitions.committed_proof import is_beyond
+from metadata_log.tools.partitions.directories import HeldPartitions, PartitionDirectory
+from metadata_log.tools.partitions.id_mismatch import with_wrong_id
+from metadata_log.tools.partitions.required_replicas import OwnLog, own_log
+from metadata_log.tools.read.sources import LogDirectory, NodeSource
+from metadata_log.tools.replicas.replica_set import QuorumView
+from metadata_log.tools.rules.records import RecordRules
+
+
+def check_partitions(
+    nodes: Sequence[NodeSource], held: HeldPartitions, view: QuorumView, odd: frozenset[int] = frozenset()
+) -> Iterator[Finding]:
+    """What is wrong with the partition directories of these nodes, by the image of `newest_image`."""
+    image = newest_image(view, odd)
+    if image is None:
+        yield from _not_judged(nodes, held, "the logs part, and nothing says which of them is right") if odd else ()
+        return
+    if any(replica.report.image is image and replica.report.rules.in_transaction for replica in view.replicas):
+        why = "a metadata transaction is open, and what was created since is not seen"
+        yield from _not_judged(nodes, held, why)
+        return
+    reach, proved_end = _reach(view)
+    if reach < proved_end:
+        why = (
+            f"the logs here end at offset {reach}, though one reached {proved_end}: what was created since is not seen"
+        )
+        yield from _not_judged(nodes, held, why)
+        return
+    knowing = [replica.report.rules for replica in view.replicas if replica.report.rules.is_complete]
+    for node in nodes:
+        if node.node_id is not None:
+            yield from _twice(node, held)
+            yield from _of_node(node, NodeId(node.node_id), held, view, image, knowing, odd)
+
+
+def _reach(view: QuorumView) -> tuple[int, int]:
+    """One past the last record here, and how far a log once reached by what stands beside it."""
+    reach = max((replica.reach for replica in view.replicas), default=0)
+    return reach, max((replica.report.proved_end for replica in view.replicas), default=0)
+
+
+def _of_node(
+    node: NodeSource,
+    broker_id: NodeId,
+    held: HeldPartitions,
+    view: QuorumView,
+    image: MetadataImage,
+    knowing: Sequence[RecordRules],
+    odd: frozenset[int],
+) -> Iterator[Finding]:
+    moved = FindingSink(node.node_id)
+    rules = [replica.report.rules for replica in view.replicas]
+    own = partial(_own, node, view, odd)
+    for disk in node.log_directories:
+        for directory in _in_use(held, disk):
+            if directory.complaint is not None:
+                continue  # `check_partition_files` says so
+            facts, topic_id = directory.facts, directory.facts.topic_id
+            if is_beyond(directory, disk, node, view, image):
+                continue  # it proves what the logs have lost, which `check_proof` says
+            is_known = topic_id is None or not knowing or any(rules.was_ever(topic_id) for rules in knowing)
+            verdict = judge(facts, image, broker_id, _directory_id(disk))
+            verdict = with_wrong_id(verdict, facts, broker_id, image, rules, own)
+            found = _finding(node, directory.path, facts, verdict, is_known=is_known)
+            if found is not None:
+                yield found
+            elif verdict.kind is Kind.KEEP:
+                _check_disk(node, disk, directory, held, image, moved)
+    yield from moved.findings
+
+
+def _own(node: NodeSource, view: QuorumView, odd: frozenset[int]) -> OwnLog | None:
+    """The broker's own copy, where it may speak; what is wrong with the disks' files is `check_missing`'s to say."""
+    for index, replica in enumerate(view.replicas):
+        if replica.source is node and index not in odd and replica.report.is_sound:
+            return own_log(replica, FindingSink(node.node_id))
+    return None
+
+
+def _in_use(held: HeldPartitions, disk: LogDirectory) -> list[PartitionDirectory]:
+    return [directory for directory in held.get(disk.path, ()) if directory.is_in_use]
+
+
+def _twice(node: NodeSource, held: HeldPartitions) -> Iterator[Finding]:
+    """Partitions that stand on two disks, the copies that are on their way from one to another not counted."""
+    first: dict[str, Path] = {}
+    for disk in node.log_directories:
+        for directory in _in_use(held, disk):
+            facts, path = directory.facts, directory.path
+            if facts.is_future:
+                continue
+            other = first.setdefault(facts.name, path)
+            if other != path:
+                topic_id = None if facts.topic_id is None else id_text(facts.topic_id)
+                what = f"{facts.name} stands in {other}, too"
+                yield finding("partition_twice", what, node_id=node.node_id, file=str(path), topic_id=topic_id)
+
+
+def _check_disk(
+    node: NodeSource,
+    disk: LogDirectory,
+    directory: PartitionDirectory,
+    held: HeldPartitions,
+    image: MetadataImage,
+    sink: FindingSink,
+) -> None:
+    """A replica that is assigned to another disk of the broker, though nothing shows that it is on its way there: a
+    broker copies first, then has it assigned to the copy's disk, and renames the copy (KIP-858)."""
+    facts, own, broker_id = directory.facts, _directory_id(disk), NodeId(node.node_id or 0)
+    if own is None or facts.topic_id is None or facts.partition is None or facts.is_future:
+        return
+    partition = image.topics.partition(facts.topic_id, facts.partition)
+    assigned = None if partition is None else partition.directory_of(broker_id)
+    if assigned is None or assigned == own or is_reserved_directory_id(assigned):
+        return
+    target = next((other for other in node.log_directories if _directory_id(other) == assigned), None)
+    broker = image.cluster.brokers.get(broker_id)
+    if target is None:
+        if broker is not None and assigned in broker.directories:
+            return  # a disk that was not named, where it may be on its way to
+        where = "which is none of the broker's any more"
+    else:
+        there = (other.facts for other in held.get(target.path, ()) if other.is_in_use)
+        if any((other.topic_name, other.partition) == (facts.topic_name, facts.partition) for other in there):
+            return  # it moves, or is there twice, which is said
+        where = f"which is {target.path}"
+    what = f"{facts.name}: it lies in directory {id_text(own)}, but the log has this replica in"
+    what = f"{what} {id_text(assigned)}, {where}"
+    sink.add(
+        "partition_on_other_disk",
+        what,
+        group=(own, assigned),
+        file=str(directory.path),
+        topic_id=id_text(facts.topic_id),
+    )
+
+
+def newest_image(view: QuorumView, odd: frozenset[int] = frozenset()) -> MetadataImage | None:
+    """The image of the most advanced log that can be replayed to its end: of those that a majority of voters reaches.
+
+    None is by a replica that is `odd`: one that holds other records than others do. Where a tie leaves only logs that
+    end before what is committed, there is none.
+    """
+    known = [
+        replica for index, replica in enumerate(view.replicas) if replica.report.image is not None and index not in odd
+    ]
+    whole = [replica for replica in known if replica.reach >= view.bounds.lower]
+    if odd and not whole:
+        return None
+    upper = view.bounds.upper
+    held = [replica for replica in whole if upper is None or replica.reach <= upper]
+    best = max(held or whole or known, key=lambda replica: (replica.report.last_epoch, replica.reach), default=None)
+    return None if best is None else best.report.image
+
+
+def _not_judged(nodes: Sequence[NodeSource], held: HeldPartitions, why: str) -> Iterator[Finding]:
+    for node in nodes:
+        count = sum(len(_in_use(held, disk)) for disk in node.log_directories)
+        if count:
+            what = f"its {count} partition directories: {why}"
+            yield finding("partitions_not_judged", what, node_id=node.node_id, file=str(node.path))
+
+
+def _directory_id(disk: LogDirectory) -> DirectoryId | None:
+    return None if disk.identity is None else disk.identity.directory_id
+
+
+def _finding(
+    node: NodeSource, path: Path, facts: DirectoryFacts, verdict: Verdict, *, is_known: bool
+) -> Finding | None:
+    file = str(path / PARTITION_METADATA_FILE)
+    topic_id = None if facts.topic_id is None else id_text(facts.topic_id)
+    severity = None
+    if verdict.kind is Kind.KEEP:
+        return None
+    if verdict.kind is Kind.WRONG_ID or not is_known:
+        kind = "partition_wrong_id"
+    elif verdict.kind is Kind.MISSING_METADATA:
+        kind = "partition_without_id"
+    elif verdict.kind is Kind.STALE:
+        kind = "partition_stale"
+    elif verdict.kind is Kind.BEYOND:
+        kind, severity = "partition_beyond_logs", Severity.WARNING
+    elif verdict.kind is Kind.NOT_A_REPLICA:
+        kind = "partition_elsewhere"
+    else:
+        return None
+    what = verdict.why if verdict.why.startswith(facts.name) else f"{facts.name}: {verdict.why}"
+    if not is_known and topic_id is not None and not is_reserved_topic_id(facts.topic_id or ZERO_TOPIC_ID):
+        what = f"{facts.name}: no topic of this cluster ever had the id {topic_id} that its partition.metadata holds"
+    return finding(kind, what, severity=severity, node_id=node.node_id, file=file, topic_id=topic_id)

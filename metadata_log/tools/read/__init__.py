@@ -1,0 +1,1 @@
+"""Read the directories of stopped and running nodes, past damage."""

@@ -1,0 +1,201 @@
+"""What a replica's metadata directory holds, read without its lock: files, epochs, voters.
+
+Decides: which files are the log's, and what they amount to. Must not know: other replicas. Segments that Kafka has
+marked for deletion (`*.deleted`) are no longer part of a log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory import (
+    META_PROPERTIES_FILE,
+    METADATA_DIRECTORY,
+    MetaProperties,
+    read_meta_properties,
+    read_quorum_state,
+)
+from metadata_log.errors import CorruptBatchError, CorruptFileError, RecordError
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import Files
+from metadata_log.format.batch import batch_records
+from metadata_log.ids import ReplicaKey
+from metadata_log.records import LeaderChangeMessage, VotersRecord, decode_control
+from metadata_log.storage.checkpoint import parse_checkpoint_name
+from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
+from metadata_log.tools.read.scan import Damage, scan
+
+_DATA_FILE: Final = re.compile(r"\d{20}(\.log|-\d{10}\.checkpoint)", re.ASCII)
+
+
+class EpochSpan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The records of one epoch in one log: offsets `start_offset` to `end_offset` (exclusive)."""
+
+    epoch: int
+    start_offset: int
+    end_offset: int
+
+
+class LogContents(msgspec.Struct, frozen=True, kw_only=True):
+    """What the segments amount to. `voters` None: no record names them."""
+
+    start_offset: int
+    end_offset: int
+    epochs: tuple[EpochSpan, ...]
+    voters: tuple[ReplicaKey, ...] | None
+    tail: Damage | None
+    """Damage that reaches to the end of the last segment."""
+
+    @property
+    def last_epoch(self) -> int:
+        return self.epochs[-1].epoch if self.epochs else -1
+
+
+def metadata_directory(path: Path) -> Path | None:
+    """The metadata log's directory that `path` is or holds, or None."""
+    if path.name == METADATA_DIRECTORY and path.is_dir():
+        return path
+    inside = path / METADATA_DIRECTORY
+    return inside if inside.is_dir() else None
+
+
+def read_identity(directory: Path) -> MetaProperties | None:
+    """Whose metadata directory this is, by the meta.properties beside it or in it; None where there is neither.
+
+    Raises:
+        CorruptFileError: it cannot be right.
+    """
+    for place in (directory.parent, directory):
+        if (place / META_PROPERTIES_FILE).is_file():
+            return read_meta_properties(OsFiles(), str(place))
+    return None
+
+
+def data_files(names: Iterable[str]) -> list[str]:
+    """The segments and checkpoints among a directory's names, by name."""
+    return sorted(name for name in names if _DATA_FILE.fullmatch(name))
+
+
+def read_contents(files: Files, directory: str) -> LogContents:
+    """Walk all segments of a directory. Damage is passed over, not refused."""
+    names = files.listdir(directory)
+    bases = segment_bases(names)
+    walk = _Walk()
+    for base in bases:
+        for found in _scan_file(files, f"{directory}/{segment_file(base)}"):
+            walk.on_found(found)
+    start = bases[0] if bases else 0
+    in_records = walk.voters or _checkpoint_voters(files, directory, names) or walk.electors
+    return LogContents(
+        start_offset=start if walk.start is None else walk.start,
+        end_offset=walk.end if walk.start is not None else start,
+        epochs=tuple(walk.epochs),
+        voters=in_records or _static_voters(files, directory),
+        tail=walk.damage,
+    )
+
+
+class _Walk:
+    """The fold over batches in the order of the log."""
+
+    def __init__(self) -> None:
+        self.start: int | None = None
+        self.end = 0
+        self.epochs: list[EpochSpan] = []
+        self.voters: tuple[ReplicaKey, ...] | None = None
+        self.electors: tuple[ReplicaKey, ...] | None = None
+        self.damage: Damage | None = None
+
+    def on_found(self, found: LocatedBatch | Damage) -> None:
+        if isinstance(found, Damage):
+            self.damage = found
+            return
+        header = found.header
+        self.damage = None
+        self.start = header.base_offset if self.start is None else self.start
+        self.end = header.next_offset
+        start = int(header.base_offset)
+        if self.epochs and self.epochs[-1].epoch == header.partition_leader_epoch:
+            start = min(self.epochs.pop().start_offset, start)
+        self.epochs.append(
+            EpochSpan(epoch=header.partition_leader_epoch, start_offset=start, end_offset=header.next_offset)
+        )
+        if header.is_control:
+            facts = control_facts(found)
+            self.electors = facts.electors or self.electors
+            self.voters = facts.voters or self.voters
+
+
+class ControlFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a control batch says. `electors`: voters named by a LeaderChange; `unreadable`: what does not decode."""
+
+    types: tuple[str, ...] = ()
+    """The class names of its records."""
+    leader_id: int | None = None
+    electors: tuple[ReplicaKey, ...] | None = None
+    voters: tuple[ReplicaKey, ...] | None = None
+    unreadable: str | None = None
+
+
+def control_facts(batch: LocatedBatch) -> ControlFacts:
+    """The leader and the voters that a control batch names."""
+    facts = ControlFacts()
+    try:
+        for record in batch_records(batch.buffer, batch.header, batch.at):
+            decoded = decode_control(record.key or b"", record.value or b"")
+            facts = msgspec.structs.replace(facts, types=(*facts.types, type(decoded).__name__))
+            match decoded:
+                case LeaderChangeMessage() as change:
+                    named = (ReplicaKey(node_id=v.voter_id, directory_id=v.voter_directory_id) for v in change.voters)
+                    facts = msgspec.structs.replace(facts, leader_id=change.leader_id, electors=tuple(named))
+                case VotersRecord() as record_of_voters:
+                    facts = msgspec.structs.replace(facts, voters=voter_keys(record_of_voters))
+                case _:
+                    pass
+    except (CorruptBatchError, RecordError) as error:
+        return msgspec.structs.replace(facts, unreadable=str(error))
+    return facts
+
+
+def voter_keys(record: VotersRecord) -> tuple[ReplicaKey, ...]:
+    """The replica keys that a VotersRecord names, in its order."""
+    return tuple(ReplicaKey(node_id=voter.voter_id, directory_id=voter.voter_directory_id) for voter in record.voters)
+
+
+def _checkpoint_voters(files: Files, directory: str, names: list[str]) -> tuple[ReplicaKey, ...] | None:
+    """The voters of the newest checkpoint that names any."""
+    for name in sorted((name for name in names if parse_checkpoint_name(name)), reverse=True):
+        voters = voters_in_file(files, f"{directory}/{name}")
+        if voters is not None:
+            return voters
+    return None
+
+
+def voters_in_file(files: Files, path: str) -> tuple[ReplicaKey, ...] | None:
+    """The last voters that a segment or checkpoint names, past its damage; None where it names none."""
+    walk = _Walk()
+    for found in _scan_file(files, path):
+        walk.on_found(found)
+    return walk.voters
+
+
+def _static_voters(files: Files, directory: str) -> tuple[ReplicaKey, ...] | None:
+    """The voters of a quorum-state of version 0, which knows no directory ids."""
+    try:
+        state = read_quorum_state(files, directory)
+    except CorruptFileError:
+        return None
+    return None if state is None else state.static_voters
+
+
+def _scan_file(files: Files, path: str) -> Iterator[LocatedBatch | Damage]:
+    handle = files.open(path, read_only=True)
+    try:
+        yield from scan(handle)
+    finally:
+        handle.close()

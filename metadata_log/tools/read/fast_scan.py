@@ -1,0 +1,176 @@
+"""Reading a segment as fast as Python can, batch by batch, past damage, checking each batch's bytes.
+
+Decides: which batches need a look at their records: all but the NoOps that an idle leader writes twice a second, which
+follow one another in order and are only counted. Must not know: what the records mean, and what a finding is.
+
+`scan` says what is damaged and how far; this says the same of the same bytes, and is what large logs are read with.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
+
+import msgspec
+
+from metadata_log.errors import CorruptBatchError, UnsupportedBatchError
+from metadata_log.files.port import FileHandle
+from metadata_log.format.batch import CRC_COVERS_FROM, HEADER_SIZE, LOG_OVERHEAD, MAGIC, check_batch
+from metadata_log.format.crc import crc32c
+from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.read.scan import Damage, scan
+
+_CHUNK_BYTES: Final = 1 << 20
+
+_NOOP_RECORD: Final = b"\x14\x00\x00\x00\x01\x08\x01\x14\x00\x00\x00"
+"""Length, attributes, deltas, no key, a value of 4 bytes (frame 1, type 20, version 0, no tags), no headers."""
+_NOOP_BYTES: Final = HEADER_SIZE + len(_NOOP_RECORD)
+_NOOP_LENGTH: Final = _NOOP_BYTES - LOG_OVERHEAD
+_NO_PRODUCER: Final = b"\xff" * 14
+_NOOP: Final = struct.Struct(">qiibIhiqq14si11s")
+"""Base offset, length, epoch, magic, checksum, attributes, last offset delta, first and greatest timestamp, producer
+(its id, its epoch, the sequence), count, the record."""
+_TIME_AT: Final = 35
+"""Of a batch's greatest timestamp, from its beginning."""
+_NO_MARK: Final = 1 << 62
+CLOCK_STEP_MS: Final = 60_000
+"""A batch that is further back in time than those in front of it is shown by itself: no clock is slewed so far."""
+
+
+class Quiet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A run of sound batches of one NoOp each, of one epoch, in order: offsets `base_offset` to `end_offset`.
+
+    Times are in ms: the greatest of the run, and that of its last batch.
+    """
+
+    position: int
+    end_position: int
+    base_offset: int
+    end_offset: int
+    epoch: int
+    max_timestamp: int
+    last_timestamp: int
+
+    @property
+    def count(self) -> int:
+        """How many batches."""
+        return self.end_offset - self.base_offset
+
+
+Seen: TypeAlias = LocatedBatch | Damage | Quiet
+
+
+class Marks(msgspec.Struct, frozen=True, kw_only=True):
+    """Places, rising, at which a batch is to be shown though it is a NoOp: positions, offsets in it, and its start."""
+
+    positions: Sequence[int] = ()
+    offsets: Sequence[int] = ()
+
+
+def walk(
+    handle: FileHandle, *, offset: int = -1, epoch: int = -1, time_ms: int = -1, marks: Marks | None = None
+) -> Iterator[Seen]:
+    """Every batch, run and damaged range of a file, in order; `offset` and `epoch` are what it should begin with.
+
+    `time_ms` is that of the batch before the file's first.
+    Zeros up to the end of the file are nothing.
+    """
+    marks = Marks() if marks is None else marks
+    limit = handle.size()
+    position = 0
+    expected = offset
+    while position < limit:
+        buffer = handle.pread(min(_CHUNK_BYTES, limit - position), position)
+        if not buffer:
+            return
+        at = 0
+        while True:
+            quiet = _run(buffer, at, position, expected, epoch, time_ms, marks)
+            if quiet is not None:
+                yield quiet
+                at += quiet.end_position - quiet.position
+                expected, time_ms = quiet.end_offset, quiet.last_timestamp
+            if at and not _is_whole(buffer, at):
+                break
+            try:
+                header = check_batch(buffer, at)
+            except (CorruptBatchError, UnsupportedBatchError):
+                seen = next(scan(handle, position + at, limit), None)
+                if seen is None:
+                    return
+                yield seen
+                end = seen.end if isinstance(seen, Damage) else seen.position + seen.header.size_in_bytes
+                if isinstance(seen, LocatedBatch):
+                    expected, epoch = seen.header.next_offset, seen.header.partition_leader_epoch
+                    time_ms = seen.header.max_timestamp
+                at = end - position
+                break
+            yield LocatedBatch(position=position + at, header=header, buffer=buffer, at=at)
+            expected, epoch, time_ms = header.next_offset, header.partition_leader_epoch, header.max_timestamp
+            at += header.size_in_bytes
+            if at == len(buffer):
+                break
+        position += at
+
+
+def _is_whole(buffer: bytes, at: int) -> bool:
+    """Whether the batch that begins at `at` has its header, and by it all of its bytes, in the buffer."""
+    if len(buffer) - at < HEADER_SIZE:
+        return False
+    return LOG_OVERHEAD + int.from_bytes(buffer[at + 8 : at + 12], "big", signed=True) <= len(buffer) - at
+
+
+def _run(buffer: bytes, at: int, shift: int, expected: int, epoch: int, time_ms: int, marks: Marks) -> Quiet | None:
+    """The run of NoOps that begins at `at` and goes on from `expected`, `epoch` and time, up to the next mark."""
+    if int.from_bytes(buffer[at + _TIME_AT : at + _TIME_AT + 8], "big") < time_ms - CLOCK_STEP_MS:
+        return None
+    stop = _next(marks.positions, shift + at) - shift
+    stop_offset = _next(marks.offsets, expected)
+    start, base = at, expected
+    max_timestamp = -1
+    last = min(len(buffer) - _NOOP_BYTES, stop - 1)
+    unpack = _NOOP.unpack_from
+    view = memoryview(buffer)
+    while at <= last and expected < stop_offset:
+        found, length, found_epoch, magic, crc, attributes, delta, first, timestamp, producer, count, record = unpack(
+            buffer, at
+        )
+        if (
+            length != _NOOP_LENGTH
+            or found != expected
+            or record != _NOOP_RECORD
+            or crc32c(view[at + CRC_COVERS_FROM : at + _NOOP_BYTES]) != crc
+            or found_epoch != epoch
+            or magic != MAGIC
+            or attributes
+            or delta
+            or count != 1
+            or first != timestamp
+            or producer != _NO_PRODUCER
+        ):
+            break
+        if timestamp > max_timestamp:
+            max_timestamp = timestamp
+        elif timestamp < max_timestamp - CLOCK_STEP_MS:
+            break
+        expected += 1
+        at += _NOOP_BYTES
+    if at == start:
+        return None
+    return Quiet(
+        position=shift + start,
+        end_position=shift + at,
+        base_offset=base,
+        end_offset=expected,
+        epoch=epoch,
+        max_timestamp=max_timestamp,
+        last_timestamp=unpack(buffer, at - _NOOP_BYTES)[8],
+    )
+
+
+def _next(marks: Sequence[int], least: int) -> int:
+    """The first mark that is not below `least`."""
+    index = bisect_left(marks, least)
+    return marks[index] if index < len(marks) else _NO_MARK

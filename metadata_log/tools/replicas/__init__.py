@@ -1,0 +1,1 @@
+"""Compare several replicas of one log: voters, committed bounds, divergence."""

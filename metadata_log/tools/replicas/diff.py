@@ -1,0 +1,268 @@
+"""Where replicas part, which side a majority holds, and what the difference means in records.
+
+Decides: the shape of that answer. Must not know: how logs are compared (`compare`) and judged (`agreement`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.errors import CorruptBatchError, RecordError
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import Files
+from metadata_log.format.batch import batch_records
+from metadata_log.records import decode_control, decode_versioned
+from metadata_log.records.json_form import data_of, json_text
+from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.findings.finding import Finding, finding, sort_findings
+from metadata_log.tools.read.scan import scan
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds
+from metadata_log.tools.replicas.divergence import Conflict, compare
+from metadata_log.tools.replicas.judge import Judge, leaders_of
+from metadata_log.tools.replicas.replica_set import (
+    QuorumView,
+    Replica,
+    lost_commits,
+    nothing_in_common,
+    short_logs,
+    voters_without_log,
+)
+from metadata_log.tools.verify.broker_advice import advised
+from metadata_log.tools.verify.voters import VotersLog, among_replicas
+
+RECORDS_SHOWN: Final = 10
+_TEXT_SHOWN: Final = 160
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """What some replicas hold from a parting on. `records`: the first of them in words, of `record_count` in all."""
+
+    replicas: tuple[str, ...]
+    epoch: int
+    file: str
+    position: int
+    is_majority: bool
+    record_count: int
+    records: tuple[str, ...]
+
+
+class Parting(msgspec.Struct, frozen=True, kw_only=True):
+    """A place where replicas part: all before `offset` they share. `batches`: at how many offsets they differ."""
+
+    offset: int
+    batches: int
+    sides: tuple[Side, ...]
+
+
+class ReplicaLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One replica in short."""
+
+    replica: str
+    node_id: int | None
+    path: str
+    is_voter: bool
+    start_offset: int
+    end_offset: int
+    last_epoch: int
+    snapshot_end: int
+
+
+class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
+    """How replicas differ.
+
+    Attributes:
+        common_end: the last common offset, exclusive: all replicas that reach it hold the same batches before it. Of
+            logs that share no offset (the note `nothing_in_common`) it says where the shortest ends, no more.
+        bounds: what is certainly, and possibly, committed; certain is nothing past where replicas part in a tie.
+    """
+
+    replicas: tuple[ReplicaLine, ...]
+    voters: tuple[str, ...]
+    common_end: int
+    bounds: CommittedBounds
+    partings: tuple[Parting, ...]
+    findings: tuple[Finding, ...]
+
+
+def diff_logs(view: QuorumView, files: Files | None = None) -> DiffReport:
+    """Compare the replicas of a quorum, and say of which nothing can be compared.
+
+    Raises:
+        OSError: a segment cannot be read.
+    """
+    report = diff_and_odd(view, files)[0]
+    return msgspec.structs.replace(report, findings=sort_findings([*report.findings, *nothing_in_common(view)]))
+
+
+def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffReport, frozenset[int]]:
+    """`diff_logs`, with the replicas, by their number, whose logs go another way than others': nothing is to be judged
+    by them. In a tie these are all that part.
+
+    Raises:
+        OSError: a segment cannot be read.
+    """
+    port = OsFiles() if files is None else files
+    judge = Judge(view.views, len(view.voters), view.bounds)
+    conflicts = compare(port, [replica.report.segments for replica in view.replicas])
+    judged = [one for conflict in conflicts for one in judge.judged(conflict)]
+    found = [one for index, finding in judged for one in _advised(view.replicas[index], finding)]
+    found += _two_leaders(view, judge)
+    found += lost_commits(view)
+    found += voters_without_log(view)
+    found += short_logs(view)
+    found += among_replicas(
+        [
+            VotersLog(label=replica.label, node_id=replica.source.node_id, report=replica.report)
+            for replica in view.replicas
+        ]
+    )
+    read = [replica.report.end_offset for replica in view.replicas if not replica.report.is_unread]
+    ends = [conflict.offset for conflict in conflicts] or read
+    report = DiffReport(
+        replicas=tuple(_line(view, replica) for replica in view.replicas),
+        voters=tuple(map(str, view.voters)),
+        common_end=min(ends, default=0),
+        bounds=_certain(view.bounds, judge, conflicts),
+        partings=tuple(_parting(port, view, judge, conflict) for conflict in conflicts),
+        findings=sort_findings(found),
+    )
+    return report, frozenset(index for index, _ in judged)
+
+
+def _advised(replica: Replica, found: Finding) -> list[Finding]:
+    return advised([found], replica.source, replica.report)
+
+
+def with_own_findings(report: DiffReport, view: QuorumView) -> DiffReport:
+    """The report with what is wrong with each replica by itself: it was compared as far as it can be read."""
+    own = (found for replica in view.replicas for found in own_findings(replica, view) if found.counts)
+    return msgspec.structs.replace(report, findings=sort_findings(dict.fromkeys((*report.findings, *own))))
+
+
+def own_findings(replica: Replica, view: QuorumView) -> list[Finding]:
+    """What is wrong with its log by itself; the voters that other logs name tell whether it is a broker's."""
+    return advised(replica.report.findings, replica.source, replica.report, view.voters)
+
+
+def _certain(bounds: CommittedBounds, judge: Judge, conflicts: Sequence[Conflict]) -> CommittedBounds:
+    """No more is certain than where replicas part, if nothing says which of them is right."""
+    tie = min((conflict.offset for conflict in conflicts if judge.is_tie(conflict)), default=bounds.lower)
+    if tie >= bounds.lower:
+        return bounds
+    because = (
+        "there replicas part within one epoch, and neither side is held by a majority: what was committed from there "
+        "on cannot be known from these copies"
+    )
+    return msgspec.structs.replace(bounds, lower=tie, because=because)
+
+
+def _line(view: QuorumView, replica: Replica) -> ReplicaLine:
+    return ReplicaLine(
+        replica=replica.label,
+        node_id=replica.source.node_id,
+        path=str(replica.source.path),
+        is_voter=view.is_voter(replica),
+        start_offset=replica.report.start_offset,
+        end_offset=replica.report.end_offset,
+        last_epoch=replica.last_epoch,
+        snapshot_end=replica.snapshot_end,
+    )
+
+
+def _two_leaders(view: QuorumView, judge: Judge) -> Iterator[Finding]:
+    """Epochs of which two logs name different leaders; the side in the minority is at fault."""
+    elections = {
+        index: [(change.epoch, change.leader_id, change.offset) for change in replica.report.elections]
+        for index, replica in enumerate(view.replicas)
+    }
+    for epoch, leaders in leaders_of(elections):
+        for holders in judge.minority(list(leaders.values())):
+            (leader_id, offset), _ = next(item for item in leaders.items() if item[1] is holders)
+            others = ", ".join(
+                f"node {other} at offset {at} on {judge.names(held)}"
+                for (other, at), held in leaders.items()
+                if held is not holders
+            )
+            for index in sorted(holders):
+                replica = view.replicas[index]
+                change = next(known for known in replica.report.elections if known.epoch == epoch)
+                yield finding(
+                    "two_leaders",
+                    f"epoch {epoch} has node {leader_id} as its leader here, and {others}: one epoch has one",
+                    node_id=replica.source.node_id,
+                    file=change.file,
+                    position=change.position,
+                    offset=offset,
+                    epoch=epoch,
+                )
+
+
+def _parting(files: Files, view: QuorumView, judge: Judge, conflict: Conflict) -> Parting:
+    majority = judge.majority_of([side.holders for side in conflict.sides])
+    is_fork = len({side.epoch for side in conflict.sides}) > 1
+    sides = []
+    for side in conflict.sides:
+        first = view.replicas[min(side.holders)]
+        file, position = conflict.places[min(side.holders)]
+        count, records = _records(files, first.report.segments, file, position, None if is_fork else 1)
+        sides.append(
+            Side(
+                replicas=tuple(view.replicas[index].label for index in sorted(side.holders)),
+                epoch=side.epoch,
+                file=file,
+                position=position,
+                is_majority=side.holders is majority,
+                record_count=count,
+                records=records,
+            )
+        )
+    return Parting(offset=conflict.offset, batches=conflict.count, sides=tuple(sides))
+
+
+def _records(
+    files: Files, segments: Sequence[str], file: str, position: int, batches: int | None
+) -> tuple[int, tuple[str, ...]]:
+    """How many records there are from a batch on, in so many batches or to the end, and the first of them in words."""
+    count, shown, seen = 0, list[str](), 0
+    for path in segments[list(segments).index(file) :]:
+        try:
+            handle = files.open(path, read_only=True)
+        except FileNotFoundError:
+            continue  # removed since by a running node
+        try:
+            for batch in scan(handle, position if path == file else 0):
+                if not isinstance(batch, LocatedBatch):
+                    continue
+                count += batch.header.count
+                if len(shown) < RECORDS_SHOWN:
+                    shown += _texts(batch)
+                seen += 1
+                if seen == batches:
+                    return count, tuple(shown[:RECORDS_SHOWN])
+        finally:
+            handle.close()
+    return count, tuple(shown[:RECORDS_SHOWN])
+
+
+def _texts(batch: LocatedBatch) -> Iterator[str]:
+    try:
+        records = batch_records(batch.buffer, batch.header, batch.at)
+    except CorruptBatchError as error:
+        yield f"{batch.header.base_offset}: {error.what}"
+        return
+    for record in records:
+        try:
+            if batch.header.is_control:
+                control = decode_control(record.key or b"", record.value or b"")
+                name, data = type(control).__name__, data_of(control, control.version)
+            else:
+                decoded, version = decode_versioned(record.value or b"")
+                name, data = type(decoded).__name__, data_of(decoded, version)
+        except RecordError as error:
+            yield f"{record.offset}: {error}"
+            continue
+        text = f"{record.offset}: {name} {json_text(data)}"
+        yield text if len(text) <= _TEXT_SHOWN else text[: _TEXT_SHOWN - 1] + "…"

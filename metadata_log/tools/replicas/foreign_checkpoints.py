@@ -1,0 +1,95 @@
+"""Checkpoints that are another cluster's, though they stand beside a log of this one.
+
+Decides: which checkpoint is one, and by whom that is told. Must not know: what else is wrong with it. One that ends
+within the log is held against it (`checkpoint_disagrees`); one that ends behind all logs would prove that they all lost
+what is between. It is another's where nothing of it was ever of theirs: none of its topics is one that they ever had,
+and none of their topics, nor the registration of any broker of theirs, is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.image import MetadataImage
+from metadata_log.tools.findings.finding import Finding, finding
+from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.replicas.foreign_logs import are_majority
+from metadata_log.tools.verify.checkpoint import CheckpointReport
+from metadata_log.tools.verify.report import LogReport, voters_of
+from metadata_log.tools.words import join_names
+
+_ADVICE: Final = (
+    "find out how it came here, and move the file elsewhere while the node is stopped: a node that starts loads its "
+    "newest checkpoint, and gives up its log for one that goes further"
+)
+
+
+def without_alien_checkpoints(
+    logs: Sequence[tuple[NodeSource, LogReport]],
+) -> tuple[list[tuple[NodeSource, LogReport]], list[Finding]]:
+    """The logs without such checkpoints, and a finding for each of these.
+
+    The logs that go back to offset 0 must agree that it is another's, and be a majority of the voters'.
+    """
+    found: list[Finding] = []
+    left: list[tuple[NodeSource, LogReport]] = []
+    for index, (node, report) in enumerate(logs):
+        aliens = {id(one): _strangers(one, index, logs) for one in report.checkpoints}
+        strange = [one for one in report.checkpoints if aliens[id(one)]]
+        found += [_finding(node, one, [logs[other] for other in aliens[id(one)]]) for one in strange]
+        left.append((node, _without(report, strange) if strange else report))
+    return left, found
+
+
+def _strangers(checkpoint: CheckpointReport, own: int, logs: Sequence[tuple[NodeSource, LogReport]]) -> list[int]:
+    """The logs by which it is another's; none where it is not known to be."""
+    judges = [
+        index
+        for index, (_, report) in enumerate(logs)
+        if index != own and report.rules.is_complete and report.is_sound and report.image is not None
+    ]
+    image, end = checkpoint.image, checkpoint.end
+    if image is None or end is None or any(logs[index][1].end_offset >= end.offset for index in judges):
+        return []
+    is_strange = all(_is_strange(image, logs[index][1]) for index in judges)
+    return judges if is_strange and are_majority(logs, judges) else []
+
+
+def _is_strange(image: MetadataImage, log: LogReport) -> bool:
+    theirs = log.image
+    if theirs is None or not image.topics.by_id or not theirs.topics.by_id or not theirs.cluster.brokers:
+        return False
+    if any(log.rules.was_ever(topic_id) for topic_id in image.topics.by_id):
+        return False
+    lives = {(broker.broker_id, broker.epoch, broker.incarnation_id) for broker in image.cluster.brokers.values()}
+    return not any(
+        (broker.broker_id, broker.epoch, broker.incarnation_id) in lives for broker in theirs.cluster.brokers.values()
+    )
+
+
+def _without(report: LogReport, strange: Sequence[CheckpointReport]) -> LogReport:
+    """Its image was the checkpoint's, if that is where it reaches."""
+    names = {one.path for one in strange}
+    kept = tuple(one for one in report.checkpoints if one.path not in names)
+    voters = report.voters if report.voters is not None and report.voters.offset >= 0 else voters_of(list(kept))
+    behind = "log_behind_checkpoint" if not any(_ends_behind(one, report) for one in kept) else None
+    findings = tuple(one for one in report.findings if one.kind != behind and one.file not in names)
+    return msgspec.structs.replace(
+        report, checkpoints=kept, voters=voters, image=None, settled=None, probed={}, findings=findings
+    )
+
+
+def _ends_behind(checkpoint: CheckpointReport, report: LogReport) -> bool:
+    return checkpoint.end is not None and checkpoint.end.offset > report.end_offset
+
+
+def _finding(node: NodeSource, checkpoint: CheckpointReport, judges: Sequence[tuple[NodeSource, LogReport]]) -> Finding:
+    names = join_names([one.label for one, _ in judges])
+    what = (
+        f"none of its topics was ever one of {names}, and none of their topics and registered brokers is in it: it is "
+        "another cluster's, and nothing here is judged by it"
+    )
+    return finding("foreign_cluster", what, node_id=node.node_id, file=checkpoint.path, advice=_ADVICE)

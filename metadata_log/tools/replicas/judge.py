@@ -1,0 +1,248 @@
+"""What it means that replicas hold different batches at one offset, or name different leaders of one epoch.
+
+Decides: whose batch is the odd one, and whether a difference is an uncommitted tail, a broken promise, or may be
+either. Must not know: files, and how the differences were found.
+
+Two batches of one offset and epoch must be the same bytes (log matching). Of two epochs at one offset the lower may be
+the tail of a deposed leader, which the replica will cut off; unless it, or the majority, knows it to be committed.
+Sources: KIP-595; Raft 5.3, 5.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import msgspec
+
+from metadata_log.tools.findings.finding import Finding, Severity, finding
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds
+from metadata_log.tools.replicas.divergence import Conflict, Held
+from metadata_log.tools.words import join_names
+from metadata_log.voters import majority_of
+
+_TIE: Final = (
+    "wipe neither, and start neither: either may be the only one with what was committed. Name more copies of the log, "
+    "the other controllers' and brokers', until a majority holds one side (kraft log diff); kraft recover inspect says "
+    "what each choice would keep and lose"
+)
+_Judged: TypeAlias = tuple[int, Finding]
+"""A finding, after the number of the replica that it is about."""
+
+
+class ReplicaView(msgspec.Struct, frozen=True, kw_only=True):
+    """What the judge must know of a replica. `known_committed`: up to where it knows its own log to be committed.
+
+    `committed_before`: up to where its records show the same, see `ReplicaExtent`; those of a damaged log may not.
+    """
+
+    label: str
+    node_id: int | None
+    is_voter: bool
+    last_epoch: int
+    known_committed: int
+    committed_before: int = 0
+
+
+class Judge:
+    """Judges conflicts among replicas, which it knows by their number in `replicas`."""
+
+    def __init__(
+        self, replicas: Sequence[ReplicaView] | Mapping[int, ReplicaView], voter_count: int, bounds: CommittedBounds
+    ) -> None:
+        self._replicas = replicas
+        self._majority = majority_of(voter_count)
+        self._has_voters = voter_count > 0
+        self._bounds = bounds
+
+    def on_conflict(self, conflict: Conflict) -> Iterator[Finding]:
+        """What a conflict means, a finding for each replica that is at fault or must act."""
+        return (found for _, found in self.judged(conflict))
+
+    def judged(self, conflict: Conflict) -> Iterator[tuple[int, Finding]]:
+        """`on_conflict`, each finding with the number of its replica."""
+        by_epoch: dict[int, list[Held]] = {}
+        for side in conflict.sides:
+            by_epoch.setdefault(side.epoch, []).append(side)
+        for sides in by_epoch.values():
+            if len(sides) > 1:
+                yield from self._mismatches(conflict, sides)
+        if len(by_epoch) > 1:
+            yield from self._forks(conflict, [_merged(epoch, sides) for epoch, sides in by_epoch.items()])
+
+    def minority(self, sides: Sequence[frozenset[int]]) -> Iterator[frozenset[int]]:
+        """The sides that most voters, then most replicas, do not hold; all of them in a tie."""
+        reference = self._reference(sides)
+        yield from (side for side in sides if side is not reference)
+
+    def is_tie(self, conflict: Conflict) -> bool:
+        """Whether batches of one epoch differ and nothing says which is right: neither a majority, nor most copies."""
+        by_epoch: dict[int, list[frozenset[int]]] = {}
+        for side in conflict.sides:
+            by_epoch.setdefault(side.epoch, []).append(side.holders)
+        return any(
+            len(sides) > 1 and self.majority_of(sides) is None and self._reference(sides) is None
+            for sides in by_epoch.values()
+        )
+
+    def names(self, holders: frozenset[int]) -> str:
+        """`node 1, node 2 and node 3`."""
+        return join_names([self._replicas[index].label for index in sorted(holders)])
+
+    def majority_of(self, sides: Sequence[frozenset[int]]) -> frozenset[int] | None:
+        """The side that a majority of the voters holds."""
+        if not self._has_voters:
+            return None
+        return next((side for side in sides if self._voters_of(side) >= self._majority), None)
+
+    def _voters_of(self, holders: frozenset[int]) -> int:
+        return len({self._replicas[index].node_id for index in holders if self._replicas[index].is_voter})
+
+    def _reference(self, sides: Sequence[frozenset[int]]) -> frozenset[int] | None:
+        weights = [(self._voters_of(side), len(side)) for side in sides]
+        best = max(weights)
+        return sides[weights.index(best)] if weights.count(best) == 1 else None
+
+    def _mismatches(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
+        """Log matching: the replicas in the minority hold the wrong bytes; without one, nobody can say who does."""
+        reference = self._reference([side.holders for side in sides])
+        for side in sides:
+            if side.holders is reference:
+                continue
+            others = frozenset[int]().union(*(other.holders for other in sides if other is not side))
+            tie = "" if reference is not None else ", and nothing says which is right"
+            meaning = (
+                f"the batch at offset {conflict.offset} of epoch {side.epoch} has other bytes than on "
+                f"{self.names(others)}{tie}{_also(conflict)}"
+            )
+            advice = None if reference is not None else _TIE
+            yield from self._for_each("log_mismatch", Severity.ERROR, side, conflict, meaning, advice)
+
+    def _forks(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
+        knowing = [side for side in sides if self._knows_committed(side, conflict.offset)]
+        if not knowing and conflict.offset < self._bounds.lower:
+            shown = [side for side in sides if self._shows_committed(side, conflict.offset)]
+            knowing = [max(shown or sides, key=lambda side: (self._voters_of(side.holders), side.epoch))]
+        if not knowing:
+            yield from self._among_uncertain(conflict, sides)
+            return
+        for side in sides:
+            committed = next((other for other in knowing if other is not side), None)
+            if committed is not None:
+                yield from self._against_committed(conflict, side, committed)
+
+    def _knows_committed(self, side: Held, offset: int) -> bool:
+        return any(self._replicas[index].known_committed > offset for index in side.holders)
+
+    def _shows_committed(self, side: Held, offset: int) -> bool:
+        return any(self._replicas[index].committed_before > offset for index in side.holders)
+
+    def _against_committed(self, conflict: Conflict, side: Held, committed: Held) -> Iterator[_Judged]:
+        """A batch where another was committed: a stale tail if its replica never went past it."""
+        where = f"the batch at offset {conflict.offset} is of epoch {side.epoch} here"
+        for index in sorted(side.holders):
+            replica = self._replicas[index]
+            if replica.last_epoch < committed.epoch and replica.known_committed <= conflict.offset:
+                meaning = f"{where}; epoch {committed.epoch} committed another: from here on nothing was ever committed"
+                yield self._finding("uncommitted_tail", Severity.NOTE, index, side, conflict, meaning + _also(conflict))
+                continue
+            meaning = (
+                f"{where}, but {self.names(committed.holders)} committed one of epoch {committed.epoch}: "
+                f"committed records are lost on one side{_also(conflict)}"
+            )
+            yield self._finding("committed_prefix_differs", Severity.ERROR, index, side, conflict, meaning)
+
+    def _among_uncertain(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
+        """Nobody knows either to be committed. The log with the highest last epoch stays; the others will be cut."""
+        held = self.majority_of([side.holders for side in sides])
+        majority = next((side for side in sides if side.holders is held), None)
+        last_epochs = {index: self._replicas[index].last_epoch for side in sides for index in side.holders}
+        newest = max(last_epochs.values())
+        staying = [side for side in sides if any(last_epochs[index] == newest for index in side.holders)]
+        for side in sides:
+            for index in sorted(side.holders):
+                is_behind = last_epochs[index] < newest
+                yield from self._uncertain(conflict, side, index, majority, is_behind, len(staying) > 1)
+
+    def _uncertain(
+        self, conflict: Conflict, side: Held, index: int, majority: Held | None, is_behind: bool, stay_several: bool
+    ) -> Iterator[_Judged]:
+        where = f"the batch at offset {conflict.offset} is of epoch {side.epoch} here"
+        if majority is not None and side is not majority and side.epoch > majority.epoch:
+            meaning = (
+                f"{where}, but a majority ({self.names(majority.holders)}) holds one of epoch {majority.epoch}, which "
+                f"may have been committed: if it was, this replica has lost it{_also(conflict)}"
+            )
+            yield self._finding("committed_prefix_differs", Severity.WARNING, index, side, conflict, meaning)
+        elif is_behind and side is not majority:
+            meaning = (
+                f"{where} and later elsewhere: its tail from here on may never have been committed{_also(conflict)}"
+            )
+            yield self._finding("uncommitted_tail", Severity.NOTE, index, side, conflict, meaning)
+        elif not is_behind and stay_several:
+            meaning = (
+                f"{where}, and another elsewhere, though both logs go on to the same epoch: "
+                f"logs that share a record must share all before it{_also(conflict)}"
+            )
+            yield self._finding("log_mismatch", Severity.ERROR, index, side, conflict, meaning)
+
+    def _for_each(
+        self,
+        kind: str,
+        severity: Severity,
+        side: Held,
+        conflict: Conflict,
+        meaning: str,
+        advice: str | None = None,
+    ) -> Iterator[_Judged]:
+        for index in sorted(side.holders):
+            yield self._finding(kind, severity, index, side, conflict, meaning, advice)
+
+    def _finding(
+        self,
+        kind: str,
+        severity: Severity,
+        index: int,
+        side: Held,
+        conflict: Conflict,
+        meaning: str,
+        advice: str | None = None,
+    ) -> _Judged:
+        file, position = conflict.places.get(index, (None, None))
+        found = finding(
+            kind,
+            meaning,
+            severity=severity,
+            node_id=self._replicas[index].node_id,
+            file=file,
+            position=position,
+            offset=conflict.offset,
+            epoch=side.epoch,
+            advice=advice,
+        )
+        return index, found
+
+
+def leaders_of(
+    elections: Mapping[int, Sequence[tuple[int, int, int]]],
+) -> Iterator[tuple[int, dict[tuple[int, int], frozenset[int]]]]:
+    """The epochs of which replicas name several leaders: (leader, offset) → the replicas that do.
+
+    `elections`: by replica, its LeaderChanges as (epoch, leader, offset).
+    """
+    by_epoch: dict[int, dict[tuple[int, int], set[int]]] = {}
+    for index, changes in elections.items():
+        for epoch, leader_id, offset in changes:
+            by_epoch.setdefault(epoch, {}).setdefault((leader_id, offset), set()).add(index)
+    for epoch in sorted(by_epoch):
+        held = by_epoch[epoch]
+        if len({leader_id for leader_id, _ in held}) > 1:
+            yield epoch, {key: frozenset(holders) for key, holders in sorted(held.items())}
+
+
+def _merged(epoch: int, sides: Sequence[Held]) -> Held:
+    return Held(epoch=epoch, holders=frozenset[int]().union(*(side.holders for side in sides)))
+
+
+def _also(conflict: Conflict) -> str:
+    return "" if conflict.count == 1 else f" ({conflict.count} batches in all)"

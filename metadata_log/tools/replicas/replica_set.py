@@ -1,0 +1,301 @@
+"""Several replicas' logs seen as one quorum: who votes, what is committed, who lacks it.
+
+Decides: which voter set is in force, and which replicas lack what was committed. Must not know: how a log is read, and
+where replicas differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey
+from metadata_log.tools.findings.finding import Finding, Severity, finding
+from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds, ReplicaExtent, committed_bounds
+from metadata_log.tools.replicas.first_vote import is_first_vote
+from metadata_log.tools.replicas.judge import ReplicaView
+from metadata_log.tools.verify.report import voter_sets
+from metadata_log.tools.verify.verify_log import LogReport
+from metadata_log.tools.words import join_names
+from metadata_log.voters import majority_of
+
+
+class Replica(msgspec.Struct, frozen=True, kw_only=True):
+    """One node's log and what was found in it. `label` tells it from the others."""
+
+    source: NodeSource
+    report: LogReport
+    label: str
+
+    @property
+    def key(self) -> ReplicaKey:
+        identity = self.source.identity
+        directory_id = None if identity is None else identity.directory_id
+        node_id = -1 if self.source.node_id is None else self.source.node_id
+        return ReplicaKey(node_id=NodeId(node_id), directory_id=DirectoryId(directory_id or ZERO_DIRECTORY_ID))
+
+    @property
+    def snapshot_end(self) -> int:
+        """Of its newest whole checkpoint."""
+        ends = [int(found.end.offset) for found in self.report.checkpoints if found.end is not None]
+        return max(ends, default=0)
+
+    @property
+    def reach(self) -> int:
+        """One past the last record that it has, in its log or in a checkpoint."""
+        return max(self.report.end_offset, self.snapshot_end)
+
+    @property
+    def extent(self) -> ReplicaExtent:
+        """For the bounds of what is committed."""
+        ends = [found.end for found in self.report.checkpoints if found.end is not None]
+        newest = max(ends, key=lambda end: (end.offset, end.epoch), default=None)
+        return ReplicaExtent(
+            key=self.key,
+            epochs=self.report.epochs,
+            log_end_offset=self.report.end_offset,
+            snapshot_end=0 if newest is None else int(newest.offset),
+            snapshot_epoch=-1 if newest is None else int(newest.epoch),
+            high_watermark=self.source.high_watermark,
+            committed_before=self.report.committed_before,
+            proved_end=self.report.proved_end,
+            speaks=not self.report.is_unread,
+        )
+
+    @property
+    def last_epoch(self) -> int:
+        """Of the last record that it has, in its log or in a checkpoint; -1 without any."""
+        extent = self.extent
+        return extent.snapshot_epoch if extent.snapshot_end >= extent.log_end_offset else self.report.last_epoch
+
+    @property
+    def last_place(self) -> str:
+        """The file where its log ends."""
+        return self.report.segments[-1] if self.report.segments else self.report.directory
+
+
+class QuorumView(msgspec.Struct, frozen=True, kw_only=True):
+    """The replicas, the voters in force (none when unknown), and the bounds of what is committed."""
+
+    replicas: tuple[Replica, ...]
+    voters: tuple[ReplicaKey, ...]
+    bounds: CommittedBounds
+    bare: tuple[NodeSource, ...] = ()
+    """Nodes whose directories hold no metadata log."""
+    voters_before: tuple[ReplicaKey, ...] = ()
+    """The set that `voters` replaced, while nothing proves that its record is committed: then these may have committed
+    all before it."""
+
+    def is_voter(self, replica: Replica) -> bool:
+        """Whether it votes; a static voter is known by its node id alone."""
+        return any(is_voter_key(replica.key, voter) for voter in self.voters)
+
+    @property
+    def views(self) -> list[ReplicaView]:
+        """For the judge of differences."""
+        return [
+            ReplicaView(
+                label=replica.label,
+                node_id=replica.source.node_id,
+                is_voter=self.is_voter(replica),
+                last_epoch=replica.report.last_epoch,
+                known_committed=replica.extent.known_committed,
+                committed_before=replica.report.committed_before,
+            )
+            for replica in self.replicas
+        ]
+
+
+def view_quorum(replicas: Sequence[tuple[NodeSource, LogReport]], bare: Sequence[NodeSource] = ()) -> QuorumView:
+    """The quorum that these replicas are, or are a part of; `bare` are nodes that were named and have no log."""
+    labelled = _labelled(replicas)
+    voters = _voters_in_force(labelled)
+    bounds = committed_bounds([replica.extent for replica in labelled], voters)
+    before = _voters_before(labelled, bounds.lower)
+    return QuorumView(replicas=labelled, voters=voters, bounds=bounds, bare=tuple(bare), voters_before=before)
+
+
+def _labelled(replicas: Sequence[tuple[NodeSource, LogReport]]) -> tuple[Replica, ...]:
+    ids = [source.node_id for source, _ in replicas]
+    return tuple(
+        Replica(
+            source=source,
+            report=report,
+            label=source.label if ids.count(source.node_id) == 1 else f"{source.label} ({source.path})",
+        )
+        for source, report in replicas
+    )
+
+
+def _ranked(replicas: Sequence[Replica]) -> list[Replica]:
+    return sorted(replicas, key=lambda replica: (replica.report.last_epoch, replica.reach), reverse=True)
+
+
+def _voters_before(replicas: Sequence[Replica], committed: int) -> tuple[ReplicaKey, ...]:
+    """See `QuorumView.voters_before`; `committed`: up to where all is proven to be."""
+    for replica in _ranked(replicas):
+        latest = replica.report.voters
+        if latest is not None:
+            earlier = [each for each in voter_sets(replica.report) if each.offset < latest.offset]
+            return earlier[-1].voters if earlier and committed <= latest.offset else ()
+    return ()
+
+
+def _voters_in_force(replicas: Sequence[Replica]) -> tuple[ReplicaKey, ...]:
+    """Those that the most advanced log names; else static ones; else those who elected last."""
+    ranked = _ranked(replicas)
+    for replica in ranked:
+        if replica.report.voters is not None:
+            return replica.report.voters.voters
+    for replica in ranked:
+        if replica.report.static_voters:
+            return replica.report.static_voters
+    for replica in ranked:
+        if replica.report.elections:
+            return tuple(ReplicaKey(node_id=voter) for voter in replica.report.elections[-1].voters)
+    return ()
+
+
+def is_voter_key(key: ReplicaKey, voter: ReplicaKey) -> bool:
+    """Whether a directory is this voter. Where one of the two says no directory id, the node id alone decides."""
+    return key.node_id == voter.node_id and (
+        ZERO_DIRECTORY_ID in (voter.directory_id, key.directory_id) or key == voter
+    )
+
+
+def lacking_copies(view: QuorumView) -> list[Replica]:
+    """The voters' copies that end before what is committed, if so many voters lack it that no majority can have it."""
+    lacking, _ = _lacking(view, view.voters)
+    return [copy for one in lacking for copy in one] if _is_lost(view) else []
+
+
+def _is_lost(view: QuorumView) -> bool:
+    """Whether no majority can have all that was committed, whichever of the two sets did that."""
+    for voters in filter(None, (view.voters, view.voters_before)):
+        lacking, bare = _lacking(view, voters)
+        if len(voters) - len(lacking) - len(bare) >= majority_of(len(voters)):
+            return False
+    return True
+
+
+def _lacking(view: QuorumView, voters: Sequence[ReplicaKey]) -> tuple[list[list[Replica]], list[NodeSource]]:
+    """For each voter of whose copies all end before what is committed, these; and the voters that have no log."""
+    lacking: list[list[Replica]] = []
+    bare: list[NodeSource] = []
+    for voter in voters if view.bounds.lower else ():
+        copies = [replica for replica in view.replicas if is_voter_key(replica.key, voter)]
+        if copies and all(replica.reach < view.bounds.lower and not replica.report.is_unread for replica in copies):
+            lacking.append(copies)
+        if not copies:
+            bare += [node for node in view.bare if node.node_id == voter.node_id][:1]
+    return lacking, bare
+
+
+def lost_commits(view: QuorumView) -> Iterator[Finding]:
+    """What was committed and can be on no majority any more: a finding for each voter that lacks it."""
+    lower, voters = view.bounds.lower, view.voters
+    if not voters or not lower:
+        return
+    copies, bare = _lacking(view, voters)
+    lacking = [max(one, key=lambda replica: replica.reach) for one in copies]
+    count = len(lacking) + len(bare)
+    if not _is_lost(view):
+        return
+    names = join_names([replica.label for replica in lacking] + [node.label for node in bare])
+    lack = f"{names} {'lack' if count > 1 else 'lacks'} it, {count} of {len(voters)} voters"
+    committed = f"all before offset {lower} was committed ({view.bounds.because})"
+    for node in bare:
+        meaning = f"{committed}, and there is no log here: {lack}"
+        yield finding("committed_lost", meaning, node_id=node.node_id, file=str(node.path), offset=0)
+    for replica in lacking:
+        meaning = f"{committed}, but the log ends at {replica.report.end_offset}: {lack}"
+        yield finding(
+            "committed_lost",
+            meaning,
+            node_id=replica.source.node_id,
+            file=replica.last_place,
+            offset=replica.report.end_offset,
+            epoch=replica.report.last_epoch,
+        )
+
+
+def voters_without_log(view: QuorumView) -> Iterator[Finding]:
+    """Voters whose directories have nothing of a log of which others have something, and may have had it."""
+    if not any(replica.reach for replica in view.replicas):
+        return
+    for node in view.bare:
+        if any(voter.node_id == node.node_id for voter in view.voters):
+            meaning = f"node {node.node_id} is a voter, and {node.path} holds no metadata log"
+            yield finding("voter_without_log", meaning, node_id=node.node_id, file=str(node.path))
+    for replica in view.replicas:
+        if replica.reach or replica.report.is_unread or not view.is_voter(replica):
+            continue
+        state = replica.report.quorum_state
+        best = _ranked(view.replicas)[0].report.elections
+        if not replica.report.proved_end and is_first_vote(state, replica.source.node_id, best):
+            continue
+        knew = state is not None and state.leader_epoch > 0
+        meaning = f"{replica.label} is a voter, and its log holds nothing, while others have records" + (
+            f"; it took part in epoch {state.leader_epoch} by its quorum-state" if knew and state is not None else ""
+        )
+        yield finding(
+            "voter_without_log",
+            meaning,
+            severity=Severity.ERROR if knew else None,
+            node_id=replica.source.node_id,
+            file=replica.last_place,
+            offset=0,
+        )
+
+
+def absent_voters(view: QuorumView, parents: Sequence[Path], unread: Iterable[int | None]) -> Iterator[Finding]:
+    """Voters that none of the nodes below a directory is, which was named to be looked through. Copies of one node
+    there are no cluster."""
+    here = {replica.source.node_id for replica in view.replicas} | {node.node_id for node in view.bare} | {*unread}
+    for parent in parents[:1] if len(here) > 1 else ():
+        for voter in view.voters:
+            if voter.node_id not in here:
+                names = join_names([str(path) for path in parents])
+                meaning = f"node {voter.node_id} is a voter, and nothing below {names} is of it"
+                yield finding("voter_absent", meaning, node_id=int(voter.node_id), file=str(parent))
+
+
+def short_logs(view: QuorumView) -> Iterator[Finding]:
+    """Replicas that end below the high watermark that they gave themselves when they were exported."""
+    for replica in view.replicas:
+        mark = replica.source.high_watermark
+        if mark is not None and mark > replica.reach and not replica.report.is_unread:
+            meaning = f"the replica gave {mark} as its high watermark, but its log ends at {replica.reach}"
+            yield finding(
+                "below_high_watermark",
+                meaning,
+                node_id=replica.source.node_id,
+                file=replica.last_place,
+                offset=replica.reach,
+            )
+
+
+def nothing_in_common(view: QuorumView, *, with_any: bool = False) -> Iterator[Finding]:
+    """Replicas whose log ends before another's begins: of these two nothing can be compared, so nothing differs.
+
+    `with_any`: only those that share an offset with no other at all.
+    """
+    for replica in view.replicas:
+        start, end = replica.report.start_offset, replica.report.end_offset
+        later = [other for other in view.replicas if other.report.start_offset >= end > start]
+        if not later or replica.report.is_unread:
+            continue
+        others = (other.report for other in view.replicas if other is not replica)
+        if with_any and any(max(start, other.start_offset) < min(end, other.end_offset) for other in others):
+            continue
+        begins = join_names([f"{other.label} (from {other.report.start_offset} on)" for other in later])
+        yield finding(
+            "nothing_in_common",
+            f"its log ends at {end}, before that of {begins}: there is no offset at which they could be compared",
+            node_id=replica.source.node_id,
+            file=replica.last_place,
+            offset=end,
+        )

@@ -1,0 +1,36 @@
+"""A second look at the voters that seem to lack what was committed: a living quorum goes on while its logs are read.
+
+Decides: whose log is read again, and what it is held against. Must not know: how a log is read.
+
+What the first reading showed to be committed was so before the second one began. A voter that has it by then has not
+lost it: it was only read before the others. What was committed after that is asked of nobody, so that two looks are
+enough, however busy the quorum is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.replicas.replica_set import QuorumView, lacking_copies, view_quorum
+from metadata_log.tools.verify.report import LogReport
+
+
+def with_second_look(view: QuorumView, read: Callable[[NodeSource], LogReport]) -> QuorumView:
+    """The quorum with the logs of those voters read anew; the same where none seems to lack anything.
+
+    Raises:
+        OSError: a log cannot be read any more.
+    """
+    behind = {id(replica.source) for replica in lacking_copies(view)}
+    if not behind:
+        return view
+    logs = [
+        (replica.source, read(replica.source) if id(replica.source) in behind else replica.report)
+        for replica in view.replicas
+    ]
+    again = view_quorum(logs, view.bare)
+    bounds = msgspec.structs.replace(again.bounds, lower=view.bounds.lower, because=view.bounds.because)
+    return msgspec.structs.replace(again, voters=view.voters, bounds=bounds)

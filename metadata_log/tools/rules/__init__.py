@@ -1,0 +1,1 @@
+"""The rules that metadata records must follow, one after the other."""

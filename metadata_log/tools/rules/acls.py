@@ -1,0 +1,106 @@
+"""Whether an access control entry says what one may, and may follow those before it.
+
+Decides: which codes there are, and which ids and entries are there already. Must not know: how records are replayed,
+and where they stand.
+
+Source: Kafka's AclControlManager gives each entry a random id that none has, and adds no entry that is there under
+another; the authorizer of every broker and controller stops at either (AclCache.addAcl), and keeps what it had. It
+refuses what only filters name (ANY, MATCH) and what no code of Kafka's stands for (validateNewAcl); replay takes such a
+code for UNKNOWN.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from metadata_log.acl_codes import ALLOW, DENY, LITERAL, PREFIXED, UNKNOWN, Operation, ResourceType
+from metadata_log.ids import Uuid, id_text
+from metadata_log.image import AclEntry, AclsImage
+from metadata_log.image.access_builder import entry_of
+from metadata_log.records import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+from metadata_log.tools.rules.values import KindAndFault
+
+_NULL_ID = Uuid(bytes(16))
+
+_LAST_OPERATION: Final = max(Operation)
+_LAST_RESOURCE_TYPE: Final = max(ResourceType)
+
+
+def entry_fault(record: AccessControlEntryRecord, *, may_be_unknown: bool) -> str | None:
+    """What is wrong with what an entry says. `may_be_unknown`: it may come from ZooKeeper, which was not asked for all
+    that controllers ask for; no code but Kafka's came from there either."""
+    codes = (
+        ("resource type", record.resource_type, ResourceType.TOPIC, _LAST_RESOURCE_TYPE),
+        ("pattern type", record.pattern_type, LITERAL, PREFIXED),
+        ("operation", record.operation, Operation.ALL, _LAST_OPERATION),
+        ("permission", record.permission_type, DENY, ALLOW),
+    )
+    for what, code, first, last in codes:
+        if not (UNKNOWN if may_be_unknown else first) <= code <= last:
+            return f"an entry of {what} {code}, where entries have {first} to {last}: it is no such entry to anybody"
+    if may_be_unknown:
+        return None
+    if ":" not in record.principal:
+        return f"an entry of principal {record.principal!r}, which has no colon behind its type: authorizers fail at it"
+    return None if record.resource_name else "an entry of a resource without a name"
+
+
+class _Known(msgspec.Struct):
+    """All entries, by their ids, and how many ids each has; as of some record."""
+
+    by_id: dict[Uuid, AclEntry]
+    ids: dict[AclEntry, Uuid]
+
+    def copy(self) -> _Known:
+        return _Known(by_id=dict(self.by_id), ids=dict(self.ids))
+
+
+class AclRules:
+    """Takes the records of one log, or of one checkpoint, in order. What stood before is looked up once it is asked."""
+
+    def __init__(self) -> None:
+        self._begins_with = AclsImage()
+        self._known: _Known | None = None
+        self._before: _Known | None = None
+
+    def start(self, acls: AclsImage) -> None:
+        """Go on from these."""
+        self._begins_with = acls
+        self._known = self._before = None
+
+    def begin(self) -> None:
+        """A metadata transaction begins."""
+        self._before = None if self._known is None else self._known.copy()
+
+    def abort(self) -> None:
+        """Nothing since `begin` has taken effect."""
+        self._known, self._before = self._before, None
+
+    def on_entry(self, record: AccessControlEntryRecord) -> KindAndFault | None:
+        """Take an entry that is added; what is wrong with it."""
+        entry, known = entry_of(record), self._all()
+        is_used, other = record.id in known.by_id, known.ids.get(entry)
+        known.by_id[record.id] = entry
+        known.ids[entry] = record.id
+        if record.id == _NULL_ID:
+            return "acl_id_null", "an entry is given the null id"
+        if is_used:
+            return "acl_id_reused", f"an entry is given the id {id_text(record.id)}, which one has already"
+        if other is not None:
+            return "acl_repeated", f"the entry of id {id_text(other)} is added again as {id_text(record.id)}"
+        return None
+
+    def on_removal(self, record: RemoveAccessControlEntryRecord) -> None:
+        """Take the removal of an entry."""
+        known = self._all()
+        entry = known.by_id.pop(record.id, None)
+        if entry is not None and known.ids.get(entry) == record.id:
+            del known.ids[entry]
+
+    def _all(self) -> _Known:
+        if self._known is None:
+            by_id = dict(self._begins_with.by_id.items())
+            self._known = _Known(by_id=by_id, ids={entry: acl_id for acl_id, entry in by_id.items()})
+        return self._known

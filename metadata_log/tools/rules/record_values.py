@@ -1,0 +1,184 @@
+"""Which records have values that no controller writes, given those before them.
+
+Decides: what of each type of record is asked. Must not know: the rules themselves (`verify_values`, `verify_acls` have
+them), nor how records are replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Final
+
+from metadata_log.image import ClusterImage, MetadataImage, ResourceType
+from metadata_log.records import (
+    AccessControlEntryRecord,
+    BrokerRegistrationChangeRecord,
+    ClientQuotaRecord,
+    ConfigRecord,
+    DelegationTokenRecord,
+    FeatureLevelRecord,
+    FenceBrokerRecord,
+    MetadataRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+    RegisterControllerRecord,
+    RemoveAccessControlEntryRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+    UserScramCredentialRecord,
+    ZkMigrationStateRecord,
+)
+from metadata_log.records.feature_levels import unknown_feature
+from metadata_log.tools.rules.acls import AclRules, entry_fault
+from metadata_log.tools.rules.orphaned_configs import GoneConfigs
+from metadata_log.tools.rules.place import Place
+from metadata_log.tools.rules.topics import AddFinding, TopicRules
+from metadata_log.tools.rules.values import (
+    block_fault,
+    broker_fault,
+    config_fault,
+    controller_fault,
+    credential_fault,
+    producer_fault,
+    quota_fault,
+    token_fault,
+)
+
+_MIGRATION_STATES: Final = range(5)
+"""None, before, during and after the migration, and not begun (Kafka 3.9's ZkMigrationState)."""
+
+
+class RecordValues:
+    """Takes the records of one log, or of one checkpoint, that are not of topics and transactions."""
+
+    def __init__(self, add: AddFinding, topics: TopicRules) -> None:
+        self._add = add
+        self._topics = topics
+        self._acls = AclRules()
+        self._before = RecordsBefore()
+        self._producer_ids_end: int | None = None
+        self.gone = GoneConfigs()
+        self.loose: dict[str, tuple[int, int]] = {}
+        """In a checkpoint: offset and position of the first config of each topic that was not there before it."""
+
+    def start(self, image: MetadataImage) -> None:
+        """Go on from this image."""
+        self._acls.start(image.acls)
+        self._producer_ids_end = int(image.producer_ids.next_producer_id)
+
+    def contradicted(self, record: MetadataRecord) -> str:
+        """Which earlier record one that cannot be replayed contradicts, as the end of a sentence; empty: not known."""
+        return self._before.contradicted(record)
+
+    def begin(self) -> None:
+        """A metadata transaction begins."""
+        self._acls.begin()
+
+    def abort(self) -> None:
+        """Nothing since `begin` has taken effect."""
+        self._acls.abort()
+        self._producer_ids_end = None
+
+    def on_record(
+        self, record: MetadataRecord, offset: int, place: Place, topics: Container[str], cluster: ClusterImage
+    ) -> None:
+        """Judge a record after the `topics`, by name, and the `cluster` before its batch."""
+        if isinstance(record, ConfigRecord):
+            self.gone.on_config(record)
+            fault = config_fault(record, topics)
+            if fault is not None and place.offsets_are_own and record.resource_type == ResourceType.TOPIC:
+                self.loose.setdefault(record.resource_name, (offset, place.position))
+            elif fault is not None:
+                resource = (record.resource_type, record.resource_name)
+                what = f"the ConfigRecord at offset {offset} sets {record.name!r}: {fault}"
+                self._add("config_of_nothing", what, offset, place, group=resource)
+            elif not record.name:
+                what = f"the ConfigRecord at offset {offset} sets a config without a name on {record.resource_name!r}"
+                self._add("strange_value", what, offset, place)
+            return
+        if isinstance(record, ProducerIdsRecord | RegisterBrokerRecord):
+            self._before.on_record(record, None if place.offsets_are_own else offset)
+        if isinstance(record, RegisterBrokerRecord | BrokerRegistrationChangeRecord):
+            self._topics.on_registration(record)
+            offsets = None if place.offsets_are_own else range(place.base_offset, offset + 1)
+            broken = broker_fault(record, cluster, offsets)
+        elif isinstance(record, AccessControlEntryRecord):
+            broken = self._on_entry(record)
+        elif isinstance(record, RemoveAccessControlEntryRecord):
+            self._acls.on_removal(record)
+            return
+        elif isinstance(record, FeatureLevelRecord):
+            fault = unknown_feature(record)
+            broken = None if fault is None else ("unknown_feature_level", fault)
+        elif isinstance(record, ZkMigrationStateRecord):
+            broken = self._on_migration(record)
+        else:
+            strange = self._strange(record, place, cluster)
+            broken = None if strange is None else ("strange_value", strange)
+        if broken is not None:
+            self._add(broken[0], f"{type(record).__name__} at offset {offset}: {broken[1]}", offset, place)
+
+    def _on_entry(self, record: AccessControlEntryRecord) -> tuple[str, str] | None:
+        broken = self._acls.on_entry(record)
+        if self._topics.is_migrated:  # before 3.6 a migration that a leader did not end began anew
+            broken = None
+        fault = entry_fault(record, may_be_unknown=self._topics.is_migrated)
+        return broken if broken is not None or fault is None else ("strange_value", fault)
+
+    def _on_migration(self, record: ZkMigrationStateRecord) -> tuple[str, str] | None:
+        state = record.zk_migration_state
+        self._topics.is_migrated |= state > 0
+        if state in _MIGRATION_STATES:
+            return None
+        return "impossible_record", f"there is no state {state} of a migration: controllers of Kafka 3.x stop at it"
+
+    def _strange(self, record: MetadataRecord, place: Place, cluster: ClusterImage) -> str | None:
+        """What no controller writes there, and all replay. What came from ZooKeeper is as it was there."""
+        if self._topics.is_migrated:
+            return None
+        if isinstance(record, ProducerIdsRecord):
+            end, self._producer_ids_end = self._producer_ids_end, record.next_producer_id
+            # In a checkpoint it is nobody's, and the first.
+            return None if place.offsets_are_own else producer_fault(record, cluster) or block_fault(record, end)
+        if isinstance(record, UserScramCredentialRecord):
+            return credential_fault(record)
+        if isinstance(record, ClientQuotaRecord):
+            return quota_fault(record)
+        if isinstance(record, DelegationTokenRecord):
+            return token_fault(record)
+        return controller_fault(record) if isinstance(record, RegisterControllerRecord) else None
+
+
+class RecordsBefore:
+    """Takes registrations of brokers, and blocks of producer ids, before they are replayed."""
+
+    def __init__(self) -> None:
+        self._registered: dict[int, int | None] = {}
+        self._last_block: int | None = None
+        self._block_before: int | None = None
+
+    def on_record(self, record: ProducerIdsRecord | RegisterBrokerRecord, offset: int | None) -> None:
+        """`offset`: in the log; None in a checkpoint."""
+        if isinstance(record, RegisterBrokerRecord):
+            self._registered[record.broker_id] = offset
+        else:
+            self._block_before, self._last_block = self._last_block, offset
+
+    def contradicted(self, record: MetadataRecord) -> str:
+        """The earlier record, as the end of a sentence; empty where none is known."""
+        if isinstance(record, ProducerIdsRecord):
+            at = self._block_before
+            return "" if at is None else f", of the record at offset {at}, which may be the wrong one of the two"
+        broker = _broker_of(record)
+        at = None if broker is None else self._registered.get(broker)
+        if at is None:
+            return ""
+        return f"; its registration is the record at offset {at}, which may be the wrong one of the two"
+
+
+def _broker_of(record: MetadataRecord) -> int | None:
+    if isinstance(record, FenceBrokerRecord | UnfenceBrokerRecord):
+        return int(record.id)
+    if isinstance(record, BrokerRegistrationChangeRecord | UnregisterBrokerRecord):
+        return int(record.broker_id)
+    return None

@@ -1,0 +1,291 @@
+"""What metadata records may say after those before them: replay that goes on past what it cannot replay.
+
+Decides: which record breaks which rule. Must not know: files' bytes, batches' order, and other replicas. Where the
+records before are not known (a log that starts without its checkpoint, or after damage) nothing but their form is
+judged: what is lost would make others look wrong.
+
+Source: the replay rules of Kafka's controller (KIP-516, KIP-631, KIP-704, KIP-841, KIP-858, KIP-868, KIP-966).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from metadata_log.errors import MalformedRecordError, UnknownRecordError
+from metadata_log.ids import NodeId, TopicId, id_text
+from metadata_log.image import ImageBuilder, MetadataImage, ReplayError
+from metadata_log.records import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    BrokerRegistrationChangeRecord,
+    EndTransactionRecord,
+    FenceBrokerRecord,
+    MetadataRecord,
+    NoOpRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+    decode_record,
+)
+from metadata_log.tools.findings.sink import FindingSink
+from metadata_log.tools.rules.image_records import ImageRecords
+from metadata_log.tools.rules.levels import LevelRules
+from metadata_log.tools.rules.place import Place
+from metadata_log.tools.rules.record_values import RecordValues
+from metadata_log.tools.rules.topic_ids import TopicIds
+from metadata_log.tools.rules.topics import OffsetAndRecord, TopicRules
+
+_TRANSACTION_RECORDS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
+_OF_A_TOPIC: Final = (PartitionRecord, PartitionChangeRecord, RemoveTopicRecord)
+_OF_A_BROKER: Final = (
+    BrokerRegistrationChangeRecord,
+    FenceBrokerRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+)
+
+
+class RecordRules:
+    """Takes the data batches of one log, or of one checkpoint, in order. `start` gives what stood before them."""
+
+    def __init__(self, sink: FindingSink) -> None:
+        self._sink = sink
+        self._topics = TopicRules(self._add)
+        self._values = RecordValues(self._add, self._topics)
+        self._ids = TopicIds(self._add)
+        self._levels = LevelRules(sink)
+        self._image_records = ImageRecords()
+        self.gone, self.loose = self._values.gone, self._values.loose
+        self._image = MetadataImage.empty()
+        self._before: MetadataImage | None = None
+        """What is published, while a transaction is open."""
+        self._transaction_at = -1
+        self._transaction_place: Place | None = None
+        self._abandoned_in = -1
+        """The last epoch that was found to go on within a transaction of an earlier one."""
+        self.is_trusted = False
+        """Whether all that was before is known."""
+        self.is_complete = False
+        """Whether that goes back to the log's first record, so that no id was ever given that is not known here."""
+        self.records = 0
+
+    def start(self, image: MetadataImage, *, where: str, is_complete: bool = False) -> None:
+        """Go on from `image`, the empty one or a checkpoint's, which is found at `where`."""
+        self._image = image
+        self._before = None
+        self._levels.start(image.features.metadata_version, where)
+        self._ids.start(image, where, is_gap=not self.is_trusted)
+        self.is_trusted = True
+        self.is_complete = is_complete
+        self._topics.start(image)
+        self._values.start(image)
+
+    def distrust(self) -> None:
+        """Records are missing from here on: judge only the form of the others, until `start`."""
+        self.is_trusted = self.is_complete = False
+
+    @property
+    def image(self) -> MetadataImage | None:
+        """The published image; None where what was before is not known."""
+        if not self.is_trusted:
+            return None
+        return self._image if self._before is None else self._before
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a metadata transaction is open."""
+        return self._before is not None
+
+    def end_checkpoint(self) -> None:
+        """All batches of the checkpoint were taken."""
+        if self.is_trusted and self._before is None:
+            self._topics.settle(self._image)
+
+    def check_end(self, end: int) -> None:
+        """Whether the log, which ends at `end`, leaves a metadata transaction open: nothing in it ever took effect."""
+        place = self._transaction_place
+        if self._before is None or not self.is_trusted or place is None:
+            return
+        meaning = (
+            f"the metadata transaction that begins at offset {self._transaction_at} is not ended at the log's end, "
+            f"offset {end}: no record from there on has taken effect, so that topics created since are not seen"
+        )
+        self._add("open_transaction", meaning, self._transaction_at, place)
+
+    def was_ever(self, topic_id: TopicId) -> bool:
+        """Whether any record seen gave a topic this id."""
+        return self._ids.known(topic_id) is not None
+
+    def was_name_removed(self, name: str) -> bool:
+        """Whether a topic of this name was removed."""
+        return any(topic.name == name for topic in self._ids.removed())
+
+    def given_at(self, topic_id: TopicId) -> int | None:
+        """The offset of the record that gave a topic this id; -1 where a checkpoint has it; None: none did."""
+        topic = self._ids.known(topic_id)
+        return None if topic is None else topic.offset
+
+    def name_of(self, topic_id: TopicId) -> str | None:
+        """The name of the topic that was given this id."""
+        topic = self._ids.known(topic_id)
+        return None if topic is None else topic.name
+
+    def given_to(self, topic_id: TopicId, name: str, partition: int, broker_id: NodeId | None) -> int | None:
+        """The offset of the record that gave this broker, if any, this partition of the topic; where nothing says
+        more, of the one that gave the topic its id; -1: it was given before a checkpoint, if at all; None: none did."""
+        topic = self._ids.known(topic_id)
+        if topic is None or topic.name != name:
+            return None if topic is None else topic.offset
+        key = topic_id, partition
+        at = self._topics.given.partition_at(key, topic.offset)
+        now = None if self.image is None else self.image.topics.partition(topic_id, partition)
+        if at is None or topic.offset < 0 or now is None or broker_id is None:
+            return at
+        return self._topics.given.replica_at(key, broker_id, at, now)
+
+    def on_values(self, values: Iterable[bytes], base_offset: int, place: Place) -> None:
+        """Judge the records of one data batch, by their values."""
+        decoded: list[OffsetAndRecord] = []
+        offset = base_offset
+        for value in values:
+            try:
+                record = decode_record(value)
+            except UnknownRecordError as error:
+                meaning = f"the record at offset {offset} is of type {error.api_key}, version {error.version}"
+                self._add("unknown_record", f"{meaning}, which this software does not know", offset, place)
+                self.distrust()
+            except MalformedRecordError as error:
+                self._add("malformed_record", f"the record at offset {offset} does not decode: {error}", offset, place)
+                self.distrust()
+            else:
+                if self._is_replayed(record, offset, place):
+                    self._levels.on_record(record, value, offset, place, is_trusted=self.is_trusted)
+                    decoded.append((offset, record))
+            offset += 1
+        self.records += offset - base_offset
+        if decoded and self.is_trusted:
+            self._replay(decoded, place)
+
+    def _is_replayed(self, record: MetadataRecord, offset: int, place: Place) -> bool:
+        """Not a NoOp, nor what cannot stand in a checkpoint."""
+        why = self._image_records.fault(record, offset) if place.offsets_are_own else None
+        if why is not None:
+            meaning = f"the {type(record).__name__} at offset {offset}: {why}"
+            self._add("checkpoint_malformed", meaning, offset, place)
+        return why is None and type(record) is not NoOpRecord
+
+    def _add(
+        self, kind: str, meaning: str, offset: int, place: Place, topic_id: TopicId | None = None, group: object = None
+    ) -> None:
+        key = (place.file, topic_id, group) if topic_id is not None or group is not None else None
+        self._sink.add(
+            kind,
+            meaning,
+            group=key,
+            file=place.file,
+            position=place.position,
+            offset=offset,
+            epoch=place.epoch,
+            topic_id=None if topic_id is None else id_text(topic_id),
+        )
+
+    def _replay(self, decoded: list[OffsetAndRecord], place: Place) -> None:
+        """Replay a batch. A record that cannot be is left out, and the batch begun again without it."""
+        image = self._image
+        waiting: list[OffsetAndRecord] = []
+        self.gone.begin_batch()
+        self._check_takeover(decoded[0], place)
+        for offset, record in decoded:
+            if type(record) in _TRANSACTION_RECORDS:
+                image = self._apply(image, waiting, place)
+                image = self._on_transaction(image, record, offset, place)
+                waiting = []
+            elif self._may_follow(record, offset, place):
+                waiting.append((offset, record))
+        self._image = self._apply(image, waiting, place)
+        if self._before is None and not place.offsets_are_own:
+            self._topics.settle(self._image)
+
+    def _check_takeover(self, first: OffsetAndRecord, place: Place) -> None:
+        """A leader that takes over within a transaction begins with its abort (KIP-868)."""
+        begun, (offset, record) = self._transaction_place, first
+        if self._before is None or begun is None or place.epoch <= begun.epoch:
+            return
+        if isinstance(record, AbortTransactionRecord) or self._abandoned_in == place.epoch:
+            return
+        self._abandoned_in = place.epoch
+        meaning = (
+            f"the transaction that begins at offset {self._transaction_at} in epoch {begun.epoch} is open, and the "
+            f"leader of epoch {place.epoch} goes on with {type(record).__name__} at offset {offset}, without its abort"
+        )
+        self._add("transaction_broken", meaning, offset, place)
+
+    def _apply(self, image: MetadataImage, records: list[OffsetAndRecord], place: Place) -> MetadataImage:
+        """`image` after these records, but for those that it cannot take."""
+        left = records
+        while True:
+            builder = ImageBuilder(image)
+            try:
+                for offset, record in left:
+                    builder.apply(record, offset)
+            except ReplayError as error:
+                self._on_impossible(error, record, offset, place)
+                left = [(at, kept) for at, kept in left if at != offset]
+                continue
+            end = image.offset_and_epoch
+            after = builder.build(end.offset, end.epoch, image.last_contained_timestamp_ms)
+            self._topics.on_batch(image, after, left, place)
+            return after
+
+    def _on_impossible(self, error: ReplayError, record: MetadataRecord, offset: int, place: Place) -> None:
+        meaning = (
+            f"{error.record} at offset {offset} cannot be replayed: {error.why}{self._values.contradicted(record)}"
+        )
+        if isinstance(record, PartitionChangeRecord):
+            kind, topic_id, group = "unknown_partition", record.topic_id, record.partition_id
+            if not error.why.endswith(f"has no partition {record.partition_id}"):
+                kind = "impossible_record"
+            self._add(kind, meaning, offset, place, topic_id, group)
+        elif isinstance(record, _OF_A_BROKER):
+            self._add("unknown_broker", meaning, offset, place)
+        else:
+            self._add("impossible_record", meaning, offset, place)
+
+    def _may_follow(self, record: MetadataRecord, offset: int, place: Place) -> bool:
+        """Whether the record may be replayed; what is wrong about topics and their ids is found here."""
+        if isinstance(record, TopicRecord):
+            return self._ids.on_topic(record, offset, place, is_migrated=self._topics.is_migrated)
+        if isinstance(record, _OF_A_TOPIC):
+            topic = self._ids.on_use(record, offset, place)
+            if topic is not None and isinstance(record, RemoveTopicRecord):
+                self.gone.on_removal(topic.name, self._image.configs.of_topic(topic.name))
+            return topic is not None
+        self._values.on_record(record, offset, place, self._ids.names, self._image.cluster)
+        return True
+
+    def _on_transaction(self, image: MetadataImage, record: MetadataRecord, offset: int, place: Place) -> MetadataImage:
+        name = type(record).__name__
+        if isinstance(record, BeginTransactionRecord):
+            if self._before is not None:
+                meaning = f"{name} at offset {offset}, though the transaction of offset {self._transaction_at} is open"
+                self._add("transaction_broken", meaning, offset, place)
+                return image
+            self._before = image
+            self._ids.begin()
+            self._values.begin()
+            self._transaction_at, self._transaction_place = offset, place
+            return image
+        if self._before is None:
+            self._add("transaction_broken", f"{name} at offset {offset}, but no transaction is open", offset, place)
+            return image
+        before, self._before = self._before, None
+        if isinstance(record, EndTransactionRecord):
+            return image
+        self._topics.forget()
+        self._values.abort()
+        self._ids.abort()
+        return before

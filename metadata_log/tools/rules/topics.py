@@ -1,0 +1,261 @@
+"""What topics and their partitions have become after the records of a batch.
+
+Decides: which of the rules for one partition, and for a topic's partitions together, are broken by what was touched.
+Must not know: how records are replayed, and what each rule is for a partition by itself (`verify_partitions`,
+`verify_values`).
+
+A controller writes a topic with its partitions, numbered from 0, in one batch, and adds to them at their end. What is
+amiss after a batch may be set right by the next one in a checkpoint, whose batches end anywhere, and within a metadata
+transaction: there it is judged at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Protocol, TypeAlias
+
+from metadata_log.ids import METADATA_TOPIC_NAME, DirectoryId, NodeId, TopicId, is_reserved_directory_id
+from metadata_log.image import MetadataImage, PartitionImage, TopicImage
+from metadata_log.records import (
+    BrokerRegistrationChangeRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    TopicRecord,
+)
+from metadata_log.tools.rules.partitions import broken_rules
+from metadata_log.tools.rules.place import Place
+from metadata_log.tools.rules.values import directory_fault, first_epoch_fault, partition_faults
+
+OffsetAndRecord: TypeAlias = tuple[int, MetadataRecord]
+_TopicAndPartition: TypeAlias = tuple[TopicId, int]
+
+_NO_PARTITION: Final = -1
+_MOST_SETTLED: Final = 1 << 14
+
+
+class AddFinding(Protocol):
+    """Takes a finding; what is of one kind, file, topic and `group` is said once."""
+
+    def __call__(
+        self, kind: str, meaning: str, offset: int, place: Place, topic_id: TopicId | None = None, group: object = None
+    ) -> None: ...
+
+
+class TopicRules:
+    """Takes what each batch of one log, or of one checkpoint, made of an image."""
+
+    def __init__(self, add: AddFinding) -> None:
+        self._add = add
+        self._begins_with = MetadataImage.empty()
+        self._registered: dict[NodeId, set[DirectoryId]] = {}
+        """All directories that brokers were seen to register."""
+        self._looked_up: set[NodeId] = set()
+        """Those to which what the image at the start says was added."""
+        self._settled: set[tuple[tuple[NodeId, ...], tuple[DirectoryId, ...]]] = set()
+        """Replicas with directories that were found right; a bounded number."""
+        self._unsettled: dict[_TopicAndPartition, tuple[int, Place]] = {}
+        """Partitions without the one before them, and topics without any, by the record that made them."""
+        self.given = GivenPartitions()
+        self.is_migrated = False
+        """From ZooKeeper, whose brokers need not be registered, and whose partitions come with their epochs."""
+
+    def start(self, image: MetadataImage) -> None:
+        """Go on from this image."""
+        self._begins_with = image
+        self.given.start(image)
+        self._looked_up.clear()
+        self._unsettled.clear()
+
+    def forget(self) -> None:
+        """What was touched and is not settled has not taken effect."""
+        self._unsettled.clear()
+
+    def on_registration(self, record: RegisterBrokerRecord | BrokerRegistrationChangeRecord) -> None:
+        """A broker names its log directories."""
+        self._registered.setdefault(record.broker_id, set()).update(record.log_dirs or ())
+
+    def on_batch(
+        self, before: MetadataImage, after: MetadataImage, records: Sequence[OffsetAndRecord], place: Place
+    ) -> None:
+        """Judge the partitions that were touched; what was wrong already is not said again."""
+        touched: dict[_TopicAndPartition, tuple[int, PartitionRecord | PartitionChangeRecord]] = {}
+        for offset, record in records:
+            if type(record) is PartitionChangeRecord or type(record) is PartitionRecord:
+                key = (record.topic_id, record.partition_id)
+                if type(record) is PartitionRecord and key in touched:
+                    self._repeated(after, key, offset, place)
+                touched[key] = (offset, record)
+            elif type(record) is TopicRecord and record.name != METADATA_TOPIC_NAME:
+                self._unsettled[record.topic_id, _NO_PARTITION] = (offset, place)
+        for key, (offset, record) in touched.items():
+            self._on_partition(before, after, offset, record, place)
+            number = record.partition_id
+            is_made = type(record) is PartitionRecord and number > 0
+            if is_made and after.topics.partition(record.topic_id, number - 1) is None:
+                self._unsettled[key] = (offset, place)
+
+    def _on_partition(
+        self,
+        before: MetadataImage,
+        after: MetadataImage,
+        offset: int,
+        record: PartitionRecord | PartitionChangeRecord,
+        place: Place,
+    ) -> None:
+        topic_id, partition_id = record.topic_id, record.partition_id
+        partition = after.topics.partition(topic_id, partition_id)
+        if partition is None:
+            return
+        earlier = before.topics.partition(topic_id, partition_id)
+        if not place.offsets_are_own:
+            self._give(before, offset, record, earlier, partition)
+        broken = broken_rules(partition)
+        if broken and earlier is not None:
+            known = broken_rules(earlier)
+            broken = {kind: why for kind, why in broken.items() if kind not in known}
+        is_new = not place.offsets_are_own
+        broken |= partition_faults(earlier, partition, after.cluster, is_new_to_log=is_new)
+        if type(record) is PartitionRecord and not self.is_migrated and "partition_epoch_went_back" not in broken:
+            if earlier is not None:
+                self._repeated(after, (topic_id, partition_id), offset, place)
+            elif is_new and (partition.leader_epoch or partition.partition_epoch):
+                broken |= first_epoch_fault(partition)
+        if is_new and (partition.replicas, partition.directories) not in self._settled:
+            fault = directory_fault(earlier, partition, self._was_registered)
+            broken |= fault
+            self._settle_directories(partition, is_sound=not fault and earlier is None)
+        if self.is_migrated:
+            broken.pop("unknown_replica", None)
+        if not broken:
+            return
+        name = f"{_name(after.topics.topic(topic_id))}-{partition_id}"
+        for kind, why in broken.items():
+            what = type(record).__name__
+            self._add(kind, f"after {what} at offset {offset}, {name} has {why}", offset, place, topic_id)
+
+    def _give(
+        self,
+        before: MetadataImage,
+        offset: int,
+        record: PartitionRecord | PartitionChangeRecord,
+        earlier: PartitionImage | None,
+        now: PartitionImage,
+    ) -> None:
+        key = (record.topic_id, record.partition_id)
+        if earlier is None:
+            self.given.on_made(key, offset, is_added=before.topics.topic(record.topic_id) is not None)
+        else:
+            self.given.on_change(key, offset, earlier, now)
+
+    def _repeated(self, after: MetadataImage, key: _TopicAndPartition, offset: int, place: Place) -> None:
+        topic_id, partition_id = key
+        name = f"{_name(after.topics.topic(topic_id))}-{partition_id}"
+        what = (
+            f"the PartitionRecord at offset {offset} makes {name}, which is there already: a controller makes it once"
+        )
+        self._add("partition_repeated", what, offset, place, topic_id)
+
+    def _settle_directories(self, partition: PartitionImage, *, is_sound: bool) -> None:
+        """Most partitions have replicas in the same directories as others, whose brokers keep having had them."""
+        if is_sound:
+            if len(self._settled) >= _MOST_SETTLED:
+                self._settled.clear()
+            self._settled.add((partition.replicas, partition.directories))
+
+    def _was_registered(self, broker_id: NodeId, directory: DirectoryId) -> bool:
+        """Whether the broker ever had the directory, as far as is known: what a partition had it in at the start, it
+        was registered with before."""
+        known = self._registered.setdefault(broker_id, set())
+        if directory not in known and broker_id not in self._looked_up:
+            self._looked_up.add(broker_id)
+            known.update(_directories(self._begins_with, broker_id))
+        return directory in known
+
+    def settle(self, image: MetadataImage) -> None:
+        """Nothing is open any more: what is amiss stays so."""
+        if not self._unsettled:
+            return
+        for (topic_id, partition_id), (offset, place) in self._unsettled.items():
+            topic = image.topics.topic(topic_id)
+            if topic is None:
+                continue
+            if partition_id == _NO_PARTITION:
+                if not topic.partitions:
+                    what = f"the topic {topic.name!r} that the TopicRecord at offset {offset} makes has no partition"
+                    self._add("topic_without_partitions", what, offset, place, topic_id)
+            elif topic.partition(partition_id) is not None and topic.partition(partition_id - 1) is None:
+                what = (
+                    f"the PartitionRecord at offset {offset} makes {topic.name}-{partition_id}, and there is no "
+                    f"{topic.name}-{partition_id - 1}: a topic's partitions are numbered from 0 without a gap"
+                )
+                self._add("partition_gap", what, offset, place, topic_id)
+        self._unsettled.clear()
+
+
+def _name(topic: TopicImage | None) -> str:
+    return "" if topic is None else topic.name
+
+
+def _directories(image: MetadataImage, broker_id: NodeId) -> Iterable[DirectoryId]:
+    """Those that the broker is registered with, and those that its replicas are in."""
+    broker = image.cluster.brokers.get(broker_id)
+    if broker is not None:
+        yield from broker.directories
+    for topic in image.topics.by_id.values():
+        for partition in topic.partitions:
+            directory = partition.directory_of(broker_id)
+            if directory is not None and not is_reserved_directory_id(directory):
+                yield directory
+
+
+_Key: TypeAlias = tuple[TopicId, int]
+
+
+class GivenPartitions:
+    """Takes what the records of one log made of each partition, in order."""
+
+    def __init__(self) -> None:
+        self._counts: dict[TopicId, int] = {}
+        self._added: dict[_Key, int] = {}
+        """Partitions that were added to a topic that was there, by the offset of their record."""
+        self._moves: dict[_Key, list[tuple[int, tuple[NodeId, ...]]]] = {}
+        """Of a partition whose replicas changed: the first, without an offset (-1), and each that followed."""
+
+    def start(self, image: MetadataImage) -> None:
+        """Go on from this image; what was before it is not known any better."""
+        for topic_id, topic in image.topics.by_id.items():
+            if topic.partitions:
+                self._count(topic_id, topic.partitions[-1].partition_id)
+
+    def on_made(self, key: _Key, offset: int, *, is_added: bool) -> None:
+        """A partition was made; `is_added`: its topic was there before."""
+        self._count(*key)
+        if is_added:
+            self._added.setdefault(key, offset)
+
+    def on_change(self, key: _Key, offset: int, earlier: PartitionImage, now: PartitionImage) -> None:
+        """A partition was changed."""
+        if earlier.replicas != now.replicas:
+            self._moves.setdefault(key, [(-1, earlier.replicas)]).append((offset, now.replicas))
+
+    def partition_at(self, key: _Key, topic_at: int) -> int | None:
+        """The offset that gave its topic, which was made at `topic_at`, this partition; None: none did."""
+        topic_id, number = key
+        count = self._counts.get(topic_id)
+        if count is not None and number >= count:
+            return None
+        return self._added.get(key, topic_at)
+
+    def replica_at(self, key: _Key, broker_id: NodeId, made_at: int, now: PartitionImage) -> int | None:
+        """The offset that gave the broker a replica of the partition, which was made at `made_at` and is there `now`;
+        None: none did."""
+        for offset, replicas in self._moves.get(key, [(-1, now.replicas)]):
+            if broker_id in replicas:
+                return max(offset, made_at)
+        return None
+
+    def _count(self, topic_id: TopicId, number: int) -> None:
+        if number >= self._counts.get(topic_id, 0):
+            self._counts[topic_id] = number + 1

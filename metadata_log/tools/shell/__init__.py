@@ -1,0 +1,1 @@
+"""The shell over one copy of a metadata log."""

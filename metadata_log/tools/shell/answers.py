@@ -1,0 +1,92 @@
+"""What the shell's commands answer, as data for programs.
+
+Decides: the form of each answer. Must not know: what commands mean (`shell` does), and terminals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+
+from metadata_log.tools.shell.image_tree import Node
+from metadata_log.tools.shell.shell import Shell, ShellUseError
+
+
+def answer(shell: Shell, words: list[str]) -> object:
+    """What a command answers, of lists, objects with names, and texts.
+
+    Raises:
+        ShellError: it cannot be carried out, or changes the session alone.
+        MetadataLogError: the files cannot be read.
+    """
+    if not words or words[0] not in _ANSWERS:
+        raise ShellUseError(f"as JSON one of these answers: {', '.join(sorted(_ANSWERS))}")
+    return _ANSWERS[words[0]](shell, words[1:])
+
+
+def _at(shell: Shell, words: list[str]) -> object:
+    lines = list(shell.call(["at", *words]))
+    end = shell.here().image.offset_and_epoch
+    return {
+        "end_offset": int(end.offset),
+        "epoch": int(end.epoch),
+        "time_ms": shell.here().image.last_contained_timestamp_ms,
+        "note": lines[0] if len(lines) > 1 else None,
+    }
+
+
+def _cat(shell: Shell, words: list[str]) -> object:
+    texts = list(shell.call(["cat", *words]))
+    return [{"path": path, "text": text} for path, text in zip(shell.paths(words), texts, strict=True)]
+
+
+def _diff(shell: Shell, words: list[str]) -> object:
+    found = shell.difference(words)
+    return {
+        "from_offset": found.from_end,
+        "to_offset": found.to_end,
+        "changes": [msgspec.to_builtins(change) for change in found.changes],
+    }
+
+
+def _find(shell: Shell, words: list[str]) -> object:
+    return list(shell.call(["find", *words]))
+
+
+def _hash(shell: Shell, words: list[str]) -> object:
+    (line,) = shell.call(["hash", *words])
+    return {"hash": line.split()[0], "end_offset": shell.end}
+
+
+def _history(shell: Shell, words: list[str]) -> object:
+    return [msgspec.to_builtins(moment) for moment in shell.moments(words)]
+
+
+def _ls(shell: Shell, words: list[str]) -> object:
+    found = []
+    for path in shell.paths(words or ["."]):
+        node = shell.node(path)
+        found.append({"path": path, "names": None if isinstance(node, str) else sorted(node)})
+    return found
+
+
+def _tree(shell: Shell, words: list[str]) -> object:
+    return [{"path": path, "tree": _plain(shell.node(path))} for path in shell.paths(words or ["."])]
+
+
+def _plain(node: Node) -> object:
+    return node if isinstance(node, str) else {name: _plain(node[name]) for name in node}
+
+
+_ANSWERS: Final[Mapping[str, Callable[[Shell, list[str]], object]]] = {
+    "at": _at,
+    "cat": _cat,
+    "diff": _diff,
+    "find": _find,
+    "hash": _hash,
+    "history": _history,
+    "ls": _ls,
+    "tree": _tree,
+}

@@ -1,0 +1,70 @@
+"""Paths with `*`, `?`, `[a-c]` and `{one,two}` in them, as Kafka's metadata shell takes them.
+
+Decides: which names a pattern fits. Must not know: commands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fnmatch import translate
+from itertools import product
+from typing import Final
+
+from metadata_log.tools.shell.image_tree import Node
+from metadata_log.tools.shell.names import NoSuchPathError, node_at, parts_of
+
+_SIGNS: Final = re.compile(r"[*?\[{]")
+_BRACES: Final = re.compile(r"\{([^{}]*)\}")
+_MOST_BRACES: Final = 4
+"""Each multiplies the patterns that are tried; what has more is taken as it is written."""
+
+
+def expanded(root: Node, path: str, current: tuple[str, ...] = ()) -> list[str]:
+    """The paths that `path` stands for, sorted by name on each level; itself where it has no pattern in it.
+
+    A name that is there as it was written goes before its meaning as a pattern: a user may be called `*`.
+
+    Raises:
+        NoSuchPathError: nothing fits.
+    """
+    if not _SIGNS.search(path):
+        return [path]
+    found = ["/" if path.startswith("/") else ""]
+    is_sure = True
+    for name in filter(None, path.split("/")):
+        is_sure = is_sure and not _SIGNS.search(name)  # behind a pattern, a name is there or not
+        if not is_sure:
+            found = [f"{at}{fit}/" for at in found for fit in _fitting(root, at, name, current)]
+        else:
+            found = [f"{at}{name}/" for at in found]
+    if not found:
+        raise NoSuchPathError(f"nothing fits {path}")
+    return [at.rstrip("/") for at in found]
+
+
+def _fitting(root: Node, at: str, name: str, current: tuple[str, ...]) -> Iterator[str]:
+    """The names in the directory `at` that a part of a path means."""
+    if name in (".", ".."):
+        yield name
+        return
+    try:
+        node = node_at(root, parts_of(at or ".", current))
+    except NoSuchPathError:
+        return
+    if isinstance(node, str):
+        return
+    if name in node:
+        yield name
+    elif _SIGNS.search(name):
+        fits = re.compile("|".join(map(translate, _without_braces(name)))).match
+        yield from (child for child in sorted(node) if fits(child))
+
+
+def _without_braces(pattern: str) -> list[str]:
+    """`a{b,c}d` is `abd` or `acd`."""
+    parts = _BRACES.split(pattern)
+    if len(parts) == 1 or len(parts) > 2 * _MOST_BRACES + 1:
+        return [pattern]
+    choices = [part.split(",") if index % 2 else [part] for index, part in enumerate(parts)]
+    return ["".join(chosen) for chosen in product(*choices)]

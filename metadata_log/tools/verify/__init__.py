@@ -1,0 +1,1 @@
+"""Verify one replica's metadata directory."""

@@ -1,0 +1,90 @@
+"""What to do about a broker's own copy of the metadata log, where a controller's would be another thing.
+
+Decides: whose copy is only a broker's, and which advice it gets. Must not know: what is found, and how.
+
+A broker has no vote, and its topics' data stand beside the copy: nothing is formatted or emptied, and no vote can be
+forgotten. It fetches a log that is not there from the controllers. Where a broker's own log does not name the voters,
+those that other logs name tell; without any, both advices are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.files.os_files import OsFiles
+from metadata_log.ids import ReplicaKey
+from metadata_log.tools.findings.advice import KEEP_PROOF, MAY_VOTE_TWICE, RESTORE, RESTORE_VOTES
+from metadata_log.tools.findings.finding import Finding
+from metadata_log.tools.read.disks import is_brokers_disk
+from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.verify.report import LogReport
+
+REFETCH: Final = (
+    "look whether the controllers' logs are sound (kraft check on them): where none is, this copy may be the best that "
+    "is left. Where they are, stop this broker, move its metadata log's directory (__cluster_metadata-0), whole, out "
+    "of the log directory, and start the broker: it fetches the log anew, and its topics' data stays"
+)
+KEEP_COPY: Final = (
+    f"remove nothing beside the log, no index either: these files are the proof of what it held; {REFETCH}. A copy "
+    "that was made while the node ran may only hold its files as of different moments: copy again, the *.log files last"
+)
+EITHER: Final = (
+    f"{KEEP_PROOF}. That is a controller's, and nothing here says whether this broker is one, too. If it is none "
+    f"(process.roles=broker): {REFETCH}"
+)
+_OF_BROKERS: Final[Mapping[str, str]] = {
+    EITHER: KEEP_COPY,
+    KEEP_PROOF: KEEP_COPY,
+    RESTORE: REFETCH,
+    RESTORE_VOTES: REFETCH,
+    MAY_VOTE_TWICE: REFETCH,
+}
+"""By what is advised of any replica."""
+
+
+def advised(
+    found: Iterable[Finding], source: NodeSource, report: LogReport, voters: Sequence[ReplicaKey] = ()
+) -> list[Finding]:
+    """The findings of a replica, with a broker's advice in place of a controller's if it is one. `voters`: by others.
+
+    Raises:
+        OSError: one of its disks cannot be listed.
+    """
+    listed = list(found)
+    if not any(text in one.advice for one in listed for text in _OF_BROKERS) or not _is_broker(source):
+        return listed
+    voting = _voting(report, voters)
+    if not voting:
+        return [_replaced(one, {EITHER: EITHER, KEEP_PROOF: EITHER}) for one in listed]
+    if source.node_id in voting:
+        return [_replaced(one, {EITHER: KEEP_PROOF}) for one in listed]
+    return [_for_broker(one) for one in listed]
+
+
+def _for_broker(found: Finding) -> Finding:
+    return _replaced(found, _OF_BROKERS)
+
+
+def _replaced(found: Finding, texts: Mapping[str, str]) -> Finding:
+    for text, other in texts.items():
+        if text in found.advice:
+            return msgspec.structs.replace(found, advice=found.advice.replace(text, other))
+    return found
+
+
+def _voting(report: LogReport, others: Sequence[ReplicaKey]) -> set[int]:
+    """The node ids of the voters by its own log, else by others."""
+    keys = report.voters.voters if report.voters else report.static_voters
+    voters = {int(voter.node_id) for voter in keys}
+    voters |= {int(voter) for voter in (report.elections[-1].voters if report.elections else ())}
+    return voters or {int(voter.node_id) for voter in others}
+
+
+def _is_broker(source: NodeSource) -> bool:
+    """Whether it holds, or held, topics' partitions."""
+    return source.node_id is not None and any(
+        is_brokers_disk(OsFiles(), str(disk.path)) for disk in source.log_directories
+    )

@@ -1,0 +1,390 @@
+"""Whether a log's batches follow one another: offsets, epochs, the LeaderChange that begins each epoch.
+
+Decides: what is out of order, and what a control batch must say. Must not know: metadata records, indexes, and other
+replicas. One fault is said once: what follows a gap, a repeated batch or a wrong epoch is measured from there.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metadata_log.errors import CorruptBatchError, RecordError
+from metadata_log.format.batch import batch_records
+from metadata_log.ids import ReplicaKey
+from metadata_log.records import (
+    ControlRecord,
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    VotersRecord,
+    decode_control,
+)
+from metadata_log.storage.epoch_starts import unled_epoch
+from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.findings.sink import FindingSink
+from metadata_log.tools.read.contents import EpochSpan, voter_keys
+from metadata_log.tools.read.control_facts import Election, QuorumChange, Voting
+from metadata_log.tools.read.fast_scan import Quiet, Seen
+from metadata_log.tools.read.scan import Damage, Fault
+from metadata_log.tools.verify.batch_framing import foreign_fields, record_fault
+from metadata_log.tools.verify.voter_steps import (
+    kraft_version_fault,
+    voter_addresses_fault,
+    voter_ids_fault,
+    voters_step_fault,
+)
+from metadata_log.voters import majority_of
+
+_KIND_OF: Final = {
+    Fault.CORRUPT: "corrupt_batch",
+    Fault.TORN: "torn_tail",
+    Fault.UNSUPPORTED: "unsupported_batch",
+}
+
+
+_NO_SPAN: Final = (EpochSpan(epoch=-1, start_offset=0, end_offset=0),)
+
+
+class ChainCheck:
+    """Takes what `walk` sees of each segment in turn."""
+
+    def __init__(self, sink: FindingSink) -> None:
+        self._sink = sink
+        self._file = ""
+        self._is_last = False
+        self.start: int | None = None
+        self.expected = 0
+        self.epoch = -1
+        self.spans: list[EpochSpan] = []
+        self.starts: dict[int, tuple[str, int]] = {}
+        """Where each epoch's first batch is, by its offset: file and position."""
+        self.elections: list[Election] = []
+        self.voters: Voting | None = None
+        self._voters_before: tuple[ReplicaKey, ...] | None = None
+        """The last set, if nothing that may have changed it since is missing."""
+        self.known_voters: set[ReplicaKey] = set()
+        """All that any voter set in the log names."""
+        self.kraft_version: int | None = None
+        self.quorum_changes: list[QuorumChange] = []
+        self.last_data_epoch = -1
+        """The last epoch with a metadata record: its leader had committed all before it."""
+        self.epoch_began: dict[int, int] = {}
+        """One past each epoch's first batch."""
+        self.batches = 0
+        self._accepted: tuple[int, ...] = ()
+        self._epoch_before = -1
+        self._after_damage = False
+        self.false_starts: list[int] = []
+        """Offsets of the one batch of an epoch, a LeaderChange, that a batch of an epoch between it and the one before
+        follows."""
+
+    @property
+    def end(self) -> int:
+        """One past the last record."""
+        return self.expected
+
+    @property
+    def committed_before(self) -> int:
+        """One past the first batch of the last epoch with metadata records.
+
+        A leader's high watermark is known once it is past its epoch's start, and a controller writes metadata once it
+        is known (Kafka: LeaderState.updateHighWatermark, maybeFireLeaderChange): the LeaderChange was committed.
+        """
+        start = next((span.start_offset for span in self.spans if span.epoch == self.last_data_epoch), 0)
+        return self.epoch_began.get(self.last_data_epoch, start)
+
+    @property
+    def last_seen(self) -> int:
+        """One past the last record that was really there."""
+        return self.spans[-1].end_offset if self.spans else self.expected
+
+    def begin_voters(self, voters: tuple[ReplicaKey, ...] | None) -> None:
+        """A checkpoint that ends where the log has come to has these voters: they count where the log told none."""
+        if self.voters is None:
+            self._voters_before = voters
+
+    def begin_file(self, path: str, base: int, first: int | None, *, is_last: bool) -> bool:
+        """A segment begins; whether it goes on from the one before.
+
+        Args:
+            base: the offset that its name says.
+            first: the one that its first bytes say; None when they are too few.
+        """
+        self._file, self._is_last = path, is_last
+        if self.start is None:
+            self.start = self.expected = base
+            return True
+        if base == self.expected:
+            self._after_damage = False
+            return True
+        if first == self.expected:
+            meaning = f"its name says offset {base}, but it goes on from offset {first}"
+            self._sink.add("segment_misnamed", meaning, file=path, position=0, offset=first)
+            return True
+        if self._after_damage:
+            self.expected = max(base, self.expected)
+            return False
+        if base > self.expected:
+            meaning = (
+                f"the segment before it ends at offset {self.expected}: {base - self.expected} records are missing"
+            )
+            self._sink.add("missing_segment", meaning, file=path, position=0, offset=self.expected)
+            self.expected = base
+        elif first is None:  # where it has batches, they tell
+            meaning = (
+                f"it is empty, and its name says offset {base}, within the log, which goes on to {self.expected}: a "
+                "Kafka that starts with it takes the log to end there"
+            )
+            self._sink.add("offset_repeated", meaning, file=path, position=0, offset=base)
+        return False
+
+    def on_unread(self, base: int) -> None:
+        """The segment of this base cannot be read, at all or from somewhere on: nobody knows where it ends."""
+        self._voters_before = None
+        if self.start is None:
+            self.start = self.expected = base
+        self._after_damage = True
+
+    def on_seen(self, seen: Seen) -> bool:
+        """Take the next; whether all is there, whole and in order, up to its end. A torn tail takes nothing away."""
+        if isinstance(seen, Quiet):
+            return self._on_quiet(seen)
+        if isinstance(seen, Damage):
+            return self._on_damage(seen)
+        return self._on_batch(seen)
+
+    def _on_quiet(self, run: Quiet) -> bool:
+        in_order = run.base_offset == self.expected
+        self._extend(run.epoch, run.base_offset, run.end_offset)
+        self.expected = run.end_offset
+        self.batches += run.count
+        self._accepted = ()
+        self.last_data_epoch = max(self.last_data_epoch, run.epoch)
+        return in_order
+
+    def _on_damage(self, damage: Damage) -> bool:
+        kind = _KIND_OF[damage.fault]
+        if kind == "torn_tail" and not self._is_last:
+            kind = "corrupt_batch"
+        if kind == "torn_tail":
+            meaning = f"the last {damage.size} bytes are an unfinished write"
+        elif kind == "unsupported_batch":
+            meaning = f"a batch of {damage.size} bytes is compressed"
+        else:
+            meaning = f"{damage.size} bytes are no sound batch: {damage.what}"
+        self._sink.add(kind, meaning, file=self._file, position=damage.position, offset=self.expected, epoch=self.epoch)
+        self._after_damage = True
+        return kind == "torn_tail"
+
+    def _on_batch(self, batch: LocatedBatch) -> bool:
+        header = batch.header
+        foreign = foreign_fields(header)
+        if foreign is not None:
+            self._found("foreign_batch", f"its header has {foreign}", batch, int(header.base_offset))
+        in_order = self._check_offset(batch)
+        if not in_order:
+            self._voters_before = None
+        leader = self._on_control(batch, in_order=in_order) if header.is_control else None
+        in_order = self._check_epoch(batch, leader) and in_order
+        self._after_damage = False
+        self.batches += 1
+        if not header.is_control:
+            self.last_data_epoch = max(self.last_data_epoch, header.partition_leader_epoch)
+        return in_order
+
+    def _check_offset(self, batch: LocatedBatch) -> bool:
+        base, following = int(batch.header.base_offset), int(batch.header.next_offset)
+        expected = self.expected
+        if base == expected or base in self._accepted or (self._after_damage and base > expected):
+            in_order = base == expected and not self._after_damage
+            self.expected = following
+            self._accepted = ()
+            return in_order
+        if base > expected:
+            meaning = f"offset {expected} is due, and {base} stands there: {base - expected} records are missing"
+            self._found("offset_gap", meaning, batch, expected)
+            # Perhaps only this batch's own offset is wrong: then the next goes on from what was due.
+            self._accepted = (expected + batch.header.count,)
+            self.expected = following
+        else:
+            meaning = f"offset {expected} is due, and {base} stands there again"
+            self._found("offset_repeated", meaning, batch, base)
+            self._accepted = (following, expected + batch.header.count)
+        return False
+
+    def _found(self, kind: str, meaning: str, batch: LocatedBatch, offset: int) -> None:
+        epoch = batch.header.partition_leader_epoch
+        self._sink.add(kind, meaning, file=self._file, position=batch.position, offset=offset, epoch=epoch)
+
+    def _check_epoch(self, batch: LocatedBatch, leader: Election | None) -> bool:
+        """Epochs never fall, and each begins with its LeaderChange."""
+        epoch, offset = int(batch.header.partition_leader_epoch), int(batch.header.base_offset)
+        if epoch == self.epoch:
+            self._extend(epoch, offset, batch.header.next_offset)
+            return True
+        if epoch < self.epoch:
+            if epoch == self._epoch_before:  # the one batch before had a wrong epoch, which was said
+                self.epoch, self._epoch_before = epoch, -1
+                return True
+            if self.epoch_began.get(self.epoch) == offset and epoch > (self.spans[-2:-1] or _NO_SPAN)[0].epoch:
+                self.false_starts.append(self.spans[-1].start_offset)
+            meaning = f"epoch {epoch} comes after epoch {self.epoch}"
+            self._sink.add(
+                "epoch_went_back",
+                meaning,
+                group=epoch,
+                file=self._file,
+                position=batch.position,
+                offset=offset,
+                epoch=epoch,
+            )
+            return False
+        unled = unled_epoch(batch, self.epoch, is_led=leader is not None)
+        if unled is not None and not self._after_damage:
+            self._found("epoch_without_leader", unled, batch, offset)
+            self._epoch_before, self.epoch = self.epoch, epoch
+            return False
+        self._epoch_before, self.epoch = -1, epoch
+        self.starts[offset] = (self._file, batch.position)
+        if leader is not None:
+            self.epoch_began[epoch] = int(batch.header.next_offset)
+        self._extend(epoch, offset, batch.header.next_offset)
+        return True
+
+    def _extend(self, epoch: int, start: int, end: int) -> None:
+        if self.spans and self.spans[-1].epoch == epoch:
+            start = min(self.spans.pop().start_offset, start)
+        self.spans.append(EpochSpan(epoch=epoch, start_offset=start, end_offset=end))
+
+    def _on_control(self, batch: LocatedBatch, *, in_order: bool) -> Election | None:
+        """Take note of what a control batch says; the LeaderChange, if it begins with one."""
+        first: Election | None = None
+        offset = int(batch.header.base_offset)
+        try:
+            raws = batch_records(batch.buffer, batch.header, batch.at)
+            fault = record_fault(batch.header, raws)
+            if fault is not None:
+                self._found("malformed_record", fault, batch, offset)
+            for index, raw in enumerate(raws):
+                record = decode_control(raw.key or b"", raw.value or b"")
+                misplaced = self._misplaced(record, batch, index) if in_order else None
+                if misplaced is not None:
+                    self._found("foreign_batch", f"it holds {misplaced}", batch, offset + index)
+                if isinstance(record, LeaderChangeMessage):
+                    election = self._election(record, batch, offset + index)
+                    first = election if index == 0 else first
+                elif isinstance(record, VotersRecord):
+                    self._on_voters(record, batch, offset + index, is_repairs=first is not None and first.is_repairs)
+                elif isinstance(record, KRaftVersionRecord):
+                    self._on_kraft_version(record.kraft_version, batch, offset + index)
+        except (CorruptBatchError, RecordError) as error:
+            self._found("malformed_record", f"a control record cannot be read: {error}", batch, offset)
+        if first is not None:
+            self._check_electorate(first, batch)
+        return first
+
+    def _misplaced(self, record: ControlRecord, batch: LocatedBatch, index: int) -> str | None:
+        """Which record a batch of a log holds that cannot stand there; another's LeaderChange is a second leader's."""
+        if isinstance(record, SnapshotHeaderRecord | SnapshotFooterRecord):
+            return f"a {type(record).__name__}, which stands in checkpoints alone"
+        if not isinstance(record, LeaderChangeMessage):
+            return None
+        epoch = int(batch.header.partition_leader_epoch)
+        if index:
+            return f"a LeaderChange behind {index} other records, which each epoch begins with"
+        if not self.spans or self.spans[-1].epoch != epoch or self._epoch_before >= 0:
+            return None
+        if any(known.epoch == epoch and known.leader_id != record.leader_id for known in self.elections):
+            return None
+        began = self.spans[-1].start_offset
+        return f"a LeaderChange of epoch {epoch}, which has begun at offset {began}: a leader writes it first, and once"
+
+    def _check_electorate(self, election: Election, batch: LocatedBatch) -> None:
+        """Who elected, and who was elected, are voters by the last set in the log: a first leader writes its own set
+        into the batch of its LeaderChange."""
+        if self.voters is None:
+            return
+        ids = {int(voter.node_id) for voter in self.voters.voters}
+        strangers = ({*election.granting, election.leader_id} & set(election.voters)) - ids
+        if strangers:
+            names = ", ".join(map(str, sorted(strangers)))
+            meaning = (
+                f"node {election.leader_id} became leader of epoch {election.epoch}, but {names} had no vote: the "
+                f"voters by the KRaftVoters at offset {self.voters.offset} were {', '.join(map(str, sorted(ids)))}"
+            )
+            self._found("leader_not_voter", meaning, batch, election.offset)
+
+    def _on_kraft_version(self, level: int, batch: LocatedBatch, offset: int) -> None:
+        fault = kraft_version_fault(level)
+        if fault is not None:
+            self._found("unknown_kraft_version", f"KRaftVersionRecord at offset {offset}: {fault}", batch, offset)
+        elif level < (self.kraft_version or 0):
+            what = f"KRaftVersionRecord at offset {offset} takes kraft.version from {self.kraft_version} to {level}"
+            self._found("impossible_record", f"{what}: it never falls (KIP-853)", batch, offset)
+        self.kraft_version = level
+        if fault is None:
+            begins_log = int(batch.header.base_offset) == 0
+            self.quorum_changes.append(QuorumChange(offset=offset, begins_log=begins_log, kraft_version=level))
+
+    def _on_voters(self, record: VotersRecord, batch: LocatedBatch, offset: int, *, is_repairs: bool) -> None:
+        """A set of voters. `kraft recover` puts one that it wants in place of any, as `is_repairs` says."""
+        voters = voter_keys(record)
+        no_set = voter_ids_fault(voters)
+        wrong = no_set or voter_addresses_fault(record)
+        if wrong is not None:
+            self._found("impossible_record", f"VotersRecord at offset {offset} {wrong}", batch, offset)
+        if no_set is None:
+            if self.kraft_version == 0:
+                what = f"VotersRecord at offset {offset}, but kraft.version is 0: its voters are static (KIP-853)"
+                self._found("impossible_record", what, batch, offset)
+            fault = voters_step_fault(self._voters_before, voters) if self._voters_before and not is_repairs else None
+            if fault is not None:
+                self._found("voters_changed_at_once", f"VotersRecord at offset {offset} {fault}", batch, offset)
+            self.voters = Voting(offset=offset, voters=voters)
+            self._voters_before = voters
+            self.known_voters.update(voters)
+            begins_log = int(batch.header.base_offset) == 0
+            self.quorum_changes.append(QuorumChange(offset=offset, begins_log=begins_log, voters=record))
+
+    def _election(self, record: LeaderChangeMessage, batch: LocatedBatch, offset: int) -> Election:
+        election = Election(
+            epoch=batch.header.partition_leader_epoch,
+            leader_id=record.leader_id,
+            voters=tuple(voter.voter_id for voter in record.voters),
+            granting=tuple(voter.voter_id for voter in record.granting_voters),
+            offset=offset,
+            file=self._file,
+            position=batch.position,
+            is_repairs=batch.header.base_offset > 0 and (batch.header.count > 1 or not record.granting_voters),
+        )
+        rival = next((known for known in self.elections if known.epoch == election.epoch), None)
+        if rival is not None and rival.leader_id != election.leader_id:
+            meaning = (
+                f"epoch {election.epoch} has node {election.leader_id} as its leader here, and node "
+                f"{rival.leader_id} at offset {rival.offset}"
+            )
+            self._found("two_leaders", meaning, batch, offset)
+        self._check_majority(election, batch)
+        self.elections.append(election)
+        return election
+
+    def _was_removed(self, node_id: int) -> bool:
+        latest = () if self.voters is None else self.voters.voters
+        was, still = (any(voter.node_id == node_id for voter in each) for each in (self.known_voters, latest))
+        return was and bool(latest) and not still
+
+    def _check_majority(self, election: Election, batch: LocatedBatch) -> None:
+        voters, granting = set(election.voters), set(election.granting)
+        who = f"node {election.leader_id} became leader of epoch {election.epoch}"
+        strangers = (granting | {election.leader_id}) - voters
+        if self._was_removed(election.leader_id):
+            strangers -= {election.leader_id}  # whoever removes itself may win once more, with the others' votes
+        if strangers:
+            names = ", ".join(map(str, sorted(strangers)))
+            meaning = f"{who}, but {names} had no vote: the voters were {', '.join(map(str, sorted(voters)))}"
+            self._found("leader_not_voter", meaning, batch, election.offset)
+        needed = majority_of(len(voters))
+        if len(granting & voters) < needed and not (election.is_repairs and not granting):
+            meaning = f"{who} with {len(granting & voters)} of {len(voters)} votes, where {needed} are a majority"
+            self._found("leader_without_majority", meaning, batch, election.offset)

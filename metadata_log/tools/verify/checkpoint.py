@@ -1,0 +1,297 @@
+"""Whether a checkpoint is whole and sound by itself, and what it says.
+
+Decides: what a checkpoint file must be (KIP-630: header first, footer last, offsets from 0, one epoch, the name's).
+Must not know: the log beside it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from metadata_log.errors import CorruptBatchError, RecordError
+from metadata_log.files.port import FileHandle, Files
+from metadata_log.format.batch import batch_records, batch_values
+from metadata_log.ids import ReplicaKey
+from metadata_log.image import MetadataImage
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.records import (
+    ControlRecord,
+    KRaftVersionRecord,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    VotersRecord,
+    decode_control,
+)
+from metadata_log.storage.checkpoint import parse_checkpoint_name
+from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.findings.advice import DROP_CHECKPOINT, RESTORE_FILE
+from metadata_log.tools.findings.finding import Severity
+from metadata_log.tools.findings.sink import FindingSink
+from metadata_log.tools.read.contents import voter_keys
+from metadata_log.tools.read.fast_scan import Quiet, walk
+from metadata_log.tools.read.scan import Damage, Fault
+from metadata_log.tools.rules.forms import RecordForms
+from metadata_log.tools.rules.orphaned_configs import LeftConfigs, loose_configs, without
+from metadata_log.tools.rules.place import Place
+from metadata_log.tools.rules.records import RecordRules
+from metadata_log.tools.verify.batch_framing import foreign_fields, inner_fault
+from metadata_log.tools.verify.depth import Depth
+from metadata_log.tools.verify.voter_steps import kraft_version_fault
+
+_DAMAGE: Final = ("corrupt_batch", "malformed_record", "checkpoint_incomplete", "checkpoint_malformed")
+"""Of a log these mean another remedy than of a checkpoint, and `bootstrap.checkpoint` can only be restored."""
+_BOOTSTRAP_EPOCH: Final = 0
+"""Of every batch of `bootstrap.checkpoint`, which precedes any leader."""
+
+
+class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A checkpoint.
+
+    Attributes:
+        end: None: it is that of no log (`bootstrap.checkpoint`).
+        image: what it says, but for `left`; None: it is not whole or not sound, or was not replayed.
+        left: its configs of topics that it does not have.
+    """
+
+    path: str
+    end: OffsetAndEpoch | None
+    image: MetadataImage | None
+    left: tuple[LeftConfigs, ...] = ()
+    is_whole: bool
+    voters: tuple[ReplicaKey, ...] | None
+    voter_set: VotersRecord | None
+    kraft_version: int
+    records: int
+    last_contained_ms: int | None
+
+
+def verify_checkpoint(files: Files, path: str, sink: FindingSink, depth: Depth = Depth.REPLAY) -> CheckpointReport:
+    """Read a whole checkpoint; what is wrong goes to `sink`. It has an image at the depth of replay only.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    check = _Check(path, sink, depth)
+    handle = files.open(path, read_only=True)
+    try:
+        check.read(handle)
+    finally:
+        handle.close()
+    return check.report()
+
+
+def unread_checkpoint(path: str) -> CheckpointReport:
+    """What is known of a checkpoint that could not be read: its name."""
+    end = parse_checkpoint_name(path.rsplit("/", 1)[-1])
+    return CheckpointReport(
+        path=path,
+        end=end,
+        image=None,
+        is_whole=False,
+        voters=None,
+        voter_set=None,
+        kraft_version=0,
+        records=0,
+        last_contained_ms=None,
+    )
+
+
+class _Check:
+    """The state of reading one."""
+
+    def __init__(self, path: str, sink: FindingSink, depth: Depth) -> None:
+        self._path = path
+        self._depth = depth
+        self._sink = sink
+        self._end = parse_checkpoint_name(path.rsplit("/", 1)[-1])
+        self._inner = FindingSink(sink.node_id)
+        self._rules = RecordRules(self._inner)
+        self._rules.start(MetadataImage.empty(), where=path)
+        self._forms = RecordForms(self._inner)
+        self._records = 0
+        self._expected = 0
+        self._batches = 0
+        self._header: SnapshotHeaderRecord | None = None
+        self._voters: VotersRecord | None = None
+        self._kraft_version = 0
+        self._has_footer = False
+        self._is_sound = True
+        self._after_damage = False
+        self._epochs: dict[int, tuple[int, int]] = {}
+        """Of its batches, with position and offset of the first."""
+
+    def read(self, handle: FileHandle) -> None:
+        """Take every batch."""
+        end = 0
+        for seen in walk(handle):
+            if isinstance(seen, Quiet):
+                self._expected = seen.end_offset
+                end = seen.end_position
+            elif isinstance(seen, Damage):
+                end = seen.end
+                if seen.fault is Fault.TORN:
+                    self._check_behind_footer(seen.position, seen.size)
+                else:
+                    kind = "unsupported_batch" if seen.fault is Fault.UNSUPPORTED else "corrupt_batch"
+                    self._found(kind, f"{seen.size} bytes are no sound batch: {seen.what}", seen.position)
+                self._is_sound = False
+                self._after_damage = True
+            else:
+                self._on_batch(seen)
+                end = seen.position + seen.header.size_in_bytes
+        self._check_epochs()
+        size = handle.size()
+        self._check_behind_footer(end, size - end)
+        if not self._has_footer:
+            what = "it has no footer: it was never finished, or its end is lost"
+            self._found("checkpoint_incomplete", what, size)
+
+    def _check_epochs(self) -> None:
+        """All batches are of the epoch in the name: if they are all of one other, it is the name that is wrong."""
+        due = _BOOTSTRAP_EPOCH if self._end is None else int(self._end.epoch)
+        if self._end is not None and len(self._epochs) == 1 and due not in self._epochs:
+            what = f"by its name it is of epoch {due}, and all its batches are of epoch {next(iter(self._epochs))}"
+            self._found("checkpoint_misnamed", what, 0, 0)
+            return
+        for epoch, (position, offset) in self._epochs.items():
+            if epoch != due:
+                self._found(
+                    "checkpoint_malformed", f"a batch is of epoch {epoch}, where {due} is due", position, offset
+                )
+
+    def _check_behind_footer(self, position: int, size: int) -> None:
+        """A checkpoint ends with its footer: unlike a log, it has neither an unfinished write nor room behind it."""
+        if self._has_footer and size:
+            what = f"{size} bytes that are no batch come after the footer, where the file must end"
+            self._found("checkpoint_malformed", what, position)
+
+    def report(self) -> CheckpointReport:
+        """What it amounts to."""
+        if self._is_sound:
+            self._rules.end_checkpoint()
+        left = self._left()
+        if left and (self._end is None or self._end.offset == 0):
+            self._set_on_nothing(left)
+        for found in self._inner.findings:
+            self._sink.take(found)
+        has_errors = any(found.severity is Severity.ERROR for found in self._inner.findings)
+        is_whole = self._is_sound and self._has_footer and self._header is not None and not has_errors
+        voters = self._voters
+        return CheckpointReport(
+            path=self._path,
+            end=self._end,
+            image=self._image(left) if is_whole and self._depth is Depth.REPLAY else None,
+            left=left if is_whole else (),
+            is_whole=is_whole,
+            voters=None if voters is None else voter_keys(voters),
+            voter_set=voters,
+            kraft_version=self._kraft_version,
+            records=self._records,
+            last_contained_ms=None if self._header is None else self._header.last_contained_log_timestamp,
+        )
+
+    def _left(self) -> tuple[LeftConfigs, ...]:
+        """Its configs of topics that are not in it; none where nothing was replayed."""
+        image = self._rules.image
+        if image is None or not self._rules.loose:
+            return ()
+        found = []
+        for topic, values in loose_configs(image).items():
+            offset, position = self._rules.loose[topic]
+            found.append(LeftConfigs(topic=topic, values=values, offset=offset, position=position))
+        return tuple(found)
+
+    def _set_on_nothing(self, left: tuple[LeftConfigs, ...]) -> None:
+        """Before a log's first record no topic was removed, whose configs could have been left."""
+        for one in left:
+            what = f"it sets {', '.join(map(repr, one.values))} on topic {one.topic!r}, which does not exist"
+            self._inner.add("config_of_nothing", what, file=self._path, position=one.position, offset=one.offset)
+
+    def _image(self, left: tuple[LeftConfigs, ...]) -> MetadataImage | None:
+        image = self._rules.image
+        if image is None or self._header is None:
+            return None
+        image = without(image, {one.topic: one.values for one in left})
+        end = self._end or OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0))
+        return msgspec.structs.replace(
+            image, offset_and_epoch=end, last_contained_timestamp_ms=self._header.last_contained_log_timestamp
+        )
+
+    def _found(self, kind: str, meaning: str, position: int, offset: int | None = None) -> None:
+        self._is_sound = False
+        due = self._expected if offset is None else offset
+        epoch = None if self._end is None else int(self._end.epoch)
+        advice = None
+        if kind in _DAMAGE:
+            advice = RESTORE_FILE if self._end is None else DROP_CHECKPOINT
+        self._sink.add(kind, meaning, file=self._path, position=position, offset=due, epoch=epoch, advice=advice)
+
+    def _on_batch(self, batch: LocatedBatch) -> None:
+        header = batch.header
+        self._batches += 1
+        foreign = foreign_fields(header)
+        if foreign is not None:
+            self._found("foreign_batch", f"its header has {foreign}", batch.position, header.base_offset)
+        if self._has_footer:
+            what = f"{header.count} records come after the footer"
+            self._found("checkpoint_malformed", what, batch.position, header.base_offset)
+        if header.base_offset != self._expected and not self._after_damage:
+            kind = "offset_gap" if header.base_offset > self._expected else "offset_repeated"
+            what = f"offset {self._expected} is due in it, and {header.base_offset} stands there"
+            self._found(kind, what, batch.position)
+        place = (batch.position, int(header.base_offset))
+        self._epochs.setdefault(int(header.partition_leader_epoch), place)
+        if header.is_control:
+            self._on_control(batch)
+        else:
+            self._on_data(batch)
+        if self._batches == 1 and self._header is None:
+            self._found("checkpoint_malformed", "it does not begin with a snapshot header", batch.position, 0)
+        self._expected = header.next_offset
+        self._after_damage = False
+
+    def _on_control(self, batch: LocatedBatch) -> None:
+        try:
+            for raw in batch_records(batch.buffer, batch.header, batch.at):
+                self._on_control_record(decode_control(raw.key or b"", raw.value or b""), batch.position, raw.offset)
+        except (CorruptBatchError, RecordError) as error:
+            what = f"a control record cannot be read: {error}"
+            self._found("malformed_record", what, batch.position, batch.header.base_offset)
+
+    def _on_control_record(self, record: ControlRecord, position: int, offset: int) -> None:
+        if isinstance(record, SnapshotHeaderRecord):
+            self._header = record
+        elif isinstance(record, SnapshotFooterRecord):
+            self._has_footer = True
+        elif isinstance(record, VotersRecord):
+            self._voters = record
+        elif isinstance(record, KRaftVersionRecord):
+            self._kraft_version = record.kraft_version
+            fault = kraft_version_fault(record.kraft_version)
+            if fault is not None:
+                self._found("unknown_kraft_version", fault, position, offset)
+
+    def _on_data(self, batch: LocatedBatch) -> None:
+        header = batch.header
+        self._records += header.count
+        if self._depth is Depth.BYTES:
+            return
+        place = Place(
+            base_offset=header.base_offset,
+            file=self._path,
+            position=batch.position,
+            epoch=header.partition_leader_epoch,
+            offsets_are_own=True,
+        )
+        try:
+            values = batch_values(batch.buffer, header, batch.at)
+            fault = inner_fault(batch, values)
+        except CorruptBatchError as error:
+            fault = error.what
+        if fault is not None:
+            self._found("malformed_record", fault, batch.position, header.base_offset)
+            return
+        judge = self._rules if self._depth is Depth.REPLAY else self._forms
+        judge.on_values(values, header.base_offset, place)

@@ -1,0 +1,343 @@
+"""Whether a segment's `.index` and `.timeindex` are the log's.
+
+Decides: which entries fit the batches. Must not know: what the batches hold, and what an entry past the log's end
+proves (`verify_reach`). An index only says where to begin to read, so that a wrong one makes reads fail or wrong
+without damage to the log.
+
+Kafka writes an entry for each append, which may hold several batches (always, before 4.0): the position of the first,
+the last offset of the last. While it runs the files have their full size, with zeros at their end. It cuts an index by
+forgetting its last entries and does not overwrite them (`AbstractIndex.truncateToEntries0` in 4.3 sets the count and
+the position alone; `resize` changes nothing where the file has its full size already). So behind a truncation, as of
+an old leader's uncommitted tail, entries of what was cut off stand in the active segment's indexes until others are
+written over them or the node closes the files, which cuts them to what is valid; a start after a kill builds them anew.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.findings.sink import FindingSink
+from metadata_log.tools.read.fast_scan import Marks, Seen
+from metadata_log.tools.read.scan import Damage
+
+_INDEX_ENTRY: Final = struct.Struct(">ii")
+_TIME_ENTRY: Final = struct.Struct(">qi")
+_MOST_BYTES: Final = 1 << 24
+"""From one entry to the next, or from the log's end: an interval (4 KiB) and an append (8 MiB at most, Kafka 4.3)."""
+_MOST_RECORDS: Final = _MOST_BYTES // 7
+"""In as many bytes: no record takes less than 7."""
+_LAST_TIME: Final = 253_402_300_800_000
+"""In ms: no clock shows the year 10000."""
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """That the log once reached `reach` (exclusive), by an index.
+
+    Where it `is_open` still, it may be of a tail that was truncated; `is_older`: by its time it is.
+    """
+
+    file: str
+    reach: int
+    is_open: bool
+    is_older: bool = False
+
+
+class _Fault(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What is wrong with one entry, or with the bytes in its place."""
+
+    number: int
+    position: int
+    offset: int | None
+    what: str
+
+
+class _Index:
+    """One file's entries and what is wrong with them. `is_open`: it has its full size still, zeros at the end."""
+
+    def __init__(self, path: str, data: bytes, entry: struct.Struct) -> None:
+        self.path = path
+        self.is_open = len(data) >= entry.size and not any(data[-entry.size :])
+        self.size = entry.size
+        self.entries = 0
+        self.is_misread = False
+        self.faults: list[_Fault] = []
+
+    def add(self, number: int, offset: int | None, what: str) -> None:
+        self.faults.append(_Fault(number=number, position=number * self.size, offset=offset, what=what))
+
+    def remnant_from(self) -> int:
+        """The entry from which on nothing fits any more; one past the last where the last one fits."""
+        wrong = {fault.number for fault in self.faults}
+        number = max(self.entries, *(fault + 1 for fault in wrong), 0) if wrong else self.entries
+        while number - 1 in wrong:
+            number -= 1
+        return number
+
+
+def _read(
+    file: _Index, data: bytes, entry: struct.Struct, first: array[int], second: array[int], base: int = 0
+) -> None:
+    """The entries up to the zeros; each must be greater than the one before in both its numbers."""
+    whole = len(data) - len(data) % entry.size
+    previous = (-1, -1)
+    for number, found in enumerate(entry.iter_unpack(memoryview(data)[:whole])):
+        one, other = found
+        if not one and not other:
+            break
+        is_rising = one > previous[0] and other > previous[1]
+        if not is_rising and not (entry is _TIME_ENTRY and one > previous[0] and other == previous[1]):
+            what = f"entry {number} ({one}, {other}) comes after ({previous[0]}, {previous[1]})"
+            file.add(number, None, what)
+            file.is_misread = True
+            break
+        previous = (one, other)
+        first.append(base + one)
+        second.append(other)
+    else:
+        if whole != len(data):
+            what = f"its {len(data)} bytes are not whole entries of {entry.size}"
+            file.add(whole // entry.size, None, what)
+            file.is_misread = True
+    file.entries = len(first)
+
+
+def _impossible(
+    offsets: array[int], positions: array[int] | None, times: array[int] | None, end: tuple[int, int]
+) -> int | None:
+    """The first entry past `end`, the log's end offset and position, that no log can have had; None without one.
+
+    Entries stand an interval apart, so that one far past the log's end, with none between, is of no log that was cut.
+    """
+    previous, at = end
+    for number, offset in enumerate(offsets):
+        if offset < end[0]:
+            continue
+        if offset - previous > _MOST_RECORDS:
+            return number
+        if positions is not None and positions[number] - at > _MOST_BYTES:
+            return number
+        if times is not None and times[number] > _LAST_TIME:
+            return number
+        previous, at = offset, at if positions is None else positions[number]
+    return None
+
+
+def orphan_reach(path: str, data: bytes) -> int:
+    """Up to where the entries of an index without its segment reach, from its base; 0 where they are no index's."""
+    is_time = path.endswith(".timeindex")
+    entry = _TIME_ENTRY if is_time else _INDEX_ENTRY
+    file, first, second = _Index(path, data, entry), array("q"), array("q")
+    _read(file, data, entry, first, second)
+    offsets = second if is_time else first
+    wrong = _impossible(offsets, None if is_time else second, first if is_time else None, (0, 0))
+    return offsets[-1] + 1 if offsets and not file.is_misread and wrong is None else 0
+
+
+class IndexCheck:
+    """The two indexes of one segment. Give it all that `walk` sees with its `marks`, then `finish`.
+
+    Args:
+        index, time_index: path and content; None where there is no such file.
+        is_last: of the last segment, which a node appends to and truncates.
+    """
+
+    def __init__(
+        self,
+        sink: FindingSink,
+        base: int,
+        index: tuple[str, bytes] | None,
+        time_index: tuple[str, bytes] | None,
+        *,
+        is_last: bool = False,
+    ) -> None:
+        self._sink = sink
+        self._is_last = is_last
+        self._index = None if index is None else _Index(*index, _INDEX_ENTRY)
+        self._time_index = None if time_index is None else _Index(*time_index, _TIME_ENTRY)
+        self._positions, self._offsets = array("q"), array("q")
+        self._times, self._time_offsets = array("q"), array("q")
+        self._at_position = self._at_offset = self._at_time = 0
+        self._max_timestamp = -1
+        self._is_broken = False
+        if self._index is not None and index is not None:
+            _read(self._index, index[1], _INDEX_ENTRY, self._offsets, self._positions, base)
+        if self._time_index is not None and time_index is not None:
+            _read(self._time_index, time_index[1], _TIME_ENTRY, self._times, self._time_offsets)
+            self._time_offsets = array("q", (base + offset for offset in self._time_offsets))
+
+    @property
+    def marks(self) -> Marks:
+        """Where the walk has to show the batches."""
+        return Marks(
+            positions=array("q", sorted(set(self._positions))),
+            offsets=array("q", sorted({*self._offsets, *self._time_offsets})),
+        )
+
+    def closed_reach(self, end_offset: int, end_position: int) -> int:
+        """Up to where a log that ends there reached when indexes that were closed were closed; 0 where none was."""
+        end, reach = (end_offset, end_position), 0
+        if self._index is not None and not self._index.is_open and self._impossible_index(end) is None:
+            reach = self._offsets[-1] + 1 if self._offsets and not self._index.is_misread else 0
+        is_time_told = self._impossible_time(end) is None and not self._is_of_no_later_batch()
+        if self._time_index is not None and not self._time_index.is_open and is_time_told:
+            reach = max(
+                reach, self._time_offsets[-1] + 1 if self._time_offsets and not self._time_index.is_misread else 0
+            )
+        return reach
+
+    def _impossible_index(self, end: tuple[int, int]) -> int | None:
+        return _impossible(self._offsets, self._positions, None, end)
+
+    def _impossible_time(self, end: tuple[int, int]) -> int | None:
+        return _impossible(self._time_offsets, None, self._times, end)
+
+    def _is_of_no_later_batch(self) -> bool:
+        """Whether the last entry of a closed time index has the greatest time of the segment's batches.
+
+        Kafka notes where the greatest time so far was reached first, as it closes the file, too: of a batch behind the
+        log's end it would be a later one. So it is the entry's offset that is wrong.
+        """
+        is_closed = self._time_index is not None and not self._time_index.is_open and bool(self._times)
+        return is_closed and not self._is_broken and self._times[-1] == self._max_timestamp
+
+    def _claims(self, end_offset: int, end_position: int) -> Iterator[Claim]:
+        """That the log once went on past its end, by the last entry of each file; rubbish proves nothing."""
+        index, time_index, end = self._index, self._time_index, (end_offset, end_position)
+        if index is not None and self._offsets and self._offsets[-1] >= end_offset:
+            wrong = self._impossible_index(end)
+            if wrong is not None:
+                what = f"entry {wrong} ({self._offsets[wrong]}, {self._positions[wrong]}) is of no log that ends"
+                self._wrong(index, wrong, self._offsets[wrong], f"{what} at {end_offset}, position {end_position}")
+            elif self._positions[-1] < end_position:
+                what = f"entry {len(self._offsets) - 1} is for offset {self._offsets[-1]}; the log ends at {end_offset}"
+                self._wrong(index, len(self._offsets) - 1, self._offsets[-1], what)
+            elif not index.is_misread:
+                yield Claim(file=index.path, reach=self._offsets[-1] + 1, is_open=index.is_open)
+        if time_index is not None and self._time_offsets and self._time_offsets[-1] >= end_offset:
+            wrong = self._impossible_time(end)
+            if wrong is not None:
+                what = f"entry {wrong} ({self._times[wrong]}, {self._time_offsets[wrong]}) is of no log that ends"
+                self._wrong(time_index, wrong, self._time_offsets[wrong], f"{what} at {end_offset}")
+            elif self._is_of_no_later_batch():
+                what = (
+                    f"entry {len(self._times) - 1} says that the time {self._times[-1]} was reached at offset "
+                    f"{self._time_offsets[-1]}; the log ends at {end_offset}, and has it before that"
+                )
+                self._wrong(time_index, len(self._times) - 1, self._time_offsets[-1], what)
+            elif not time_index.is_misread:
+                yield Claim(
+                    file=time_index.path,
+                    reach=self._time_offsets[-1] + 1,
+                    is_open=time_index.is_open,
+                    is_older=self._times[-1] < self._max_timestamp,
+                )
+
+    def on_seen(self, seen: Seen) -> None:
+        """Take the next of the segment. Behind damage nothing is judged."""
+        if self._is_broken:
+            return
+        if isinstance(seen, Damage):
+            self._is_broken = True
+        elif isinstance(seen, LocatedBatch):
+            header = seen.header
+            self._max_timestamp = max(self._max_timestamp, header.max_timestamp)
+            self._check_positions(seen)
+            self._check_offsets(header.base_offset, header.last_offset, seen.position)
+            self._check_times(header.last_offset)
+        else:
+            self._max_timestamp = max(self._max_timestamp, seen.max_timestamp)
+
+    def stop(self) -> None:
+        """The batches are out of order from here on: judge no more."""
+        self._is_broken = True
+
+    def finish(self, end_offset: int, end_position: int) -> list[Claim]:
+        """The segment ends there: say what is wrong, but for entries past the end of the last, which are claims."""
+        claims = list(self._claims(end_offset, end_position)) if self._is_last else []
+        if not self._is_broken and not self._is_last:
+            for file, at, offsets in (
+                (self._index, self._at_offset, self._offsets),
+                (self._time_index, self._at_time, self._time_offsets),
+            ):
+                for number in range(at, len(offsets) if file is not None else 0):
+                    what = f"entry {number} is for offset {offsets[number]}, past the segment's end at {end_offset}"
+                    self._wrong(file, number, offsets[number], what)
+        for file in (self._index, self._time_index):
+            if file is not None:
+                self._say(file)
+        return claims
+
+    def _say(self, file: _Index) -> None:
+        may_remain = self._is_last and file.is_open
+        remnant = file.remnant_from() if may_remain else file.entries + 1
+        left = [fault for fault in file.faults if fault.number >= remnant and may_remain]
+        for fault in file.faults:
+            if fault not in left:
+                self._sink.add(
+                    "index_wrong",
+                    fault.what,
+                    group=file.path,
+                    file=file.path,
+                    position=fault.position,
+                    offset=fault.offset,
+                )
+        if left:
+            what = f"from entry {remnant} on it is of records that a truncation cut off: {left[0].what}"
+            self._sink.add("index_remnant", what, file=file.path, position=left[0].position, offset=left[0].offset)
+
+    def _check_positions(self, batch: LocatedBatch) -> None:
+        positions, offsets = self._positions, self._offsets
+        while self._at_position < len(positions) and positions[self._at_position] <= batch.position:
+            number = self._at_position
+            self._at_position += 1
+            base = batch.header.base_offset
+            if positions[number] != batch.position:
+                what = f"entry {number} points to position {positions[number]}, where no batch begins"
+                self._wrong(self._index, number, offsets[number], what)
+                continue
+            if offsets[number] < base:
+                what = (
+                    f"entry {number} has offset {offsets[number]} at position {batch.position}, where offset {base} "
+                    "begins"
+                )
+                self._wrong(self._index, number, offsets[number], what)
+            if number and offsets[number - 1] >= base:  # an entry's append ends before the next one's begins
+                what = (
+                    f"entry {number - 1} has offset {offsets[number - 1]}, but offset {base} begins at position "
+                    f"{batch.position} already, where the next entry is"
+                )
+                self._wrong(self._index, number - 1, offsets[number - 1], what)
+
+    def _check_offsets(self, first: int, last: int, position: int) -> None:
+        offsets = self._offsets
+        while self._at_offset < len(offsets) and offsets[self._at_offset] <= last:
+            number = self._at_offset
+            self._at_offset += 1
+            if offsets[number] != last:
+                what = f"entry {number} has offset {offsets[number]}, with which no batch ends"
+                self._wrong(self._index, number, offsets[number], what)
+            elif self._positions[number] > position:
+                what = f"entry {number} has offset {last} at position {self._positions[number]}; it is at {position}"
+                self._wrong(self._index, number, offsets[number], what)
+
+    def _check_times(self, last: int) -> None:
+        while self._at_time < len(self._times) and self._time_offsets[self._at_time] <= last:
+            number = self._at_time
+            self._at_time += 1
+            if self._times[number] != self._max_timestamp:
+                what = (
+                    f"entry {number} says that up to offset {self._time_offsets[number]} the greatest timestamp is "
+                    f"{self._times[number]}; it is {self._max_timestamp}"
+                )
+                self._wrong(self._time_index, number, self._time_offsets[number], what)
+
+    @staticmethod
+    def _wrong(file: _Index | None, number: int, offset: int | None, what: str) -> None:
+        if file is not None and all(fault.number != number for fault in file.faults[-2:]):
+            file.add(number, offset, what)

@@ -1,0 +1,222 @@
+"""How far a log once reached, by what stands beside it, and whether it ends before that: cut, emptied, or gone.
+
+Decides: what each file proves. Must not know: other replicas, and whether the file itself is right (other modules say).
+
+- `leader-epoch-checkpoint`: an epoch's line is made when its first batch is appended, and a truncation removes it: the
+  log reached the last line's start offset.
+- `NNN.snapshot` (Kafka's producer state): written when the log ends at the offset that it is named after, on each roll
+  and at a stop; a truncation removes it.
+- `.index`, `.timeindex`: entries are made as batches are appended; without its segment the name alone says that the
+  log reached its base. While a node runs, entries of a truncated tail may remain (`verify_index`): they prove nothing
+  where their time is older than the log's end, or the node has moved on to an epoch that the log has nothing of.
+  Nor does a file whose entries do not rise, or lie so far past the log's end that no log was cut there.
+- `quorum-state` that names the node itself as the leader: a leader's first act is to append its LeaderChange. A crash
+  between the two takes milliseconds, so that this is a warning. A node that is stopped as it is elected resigns without
+  one (KafkaRaftClient.pollLeader), which a stop of all controllers at once brings about: where a `.snapshot` says that
+  the log was closed at its end, nothing is missing.
+- An index before the log's first segment: its own segment is lost (`check_start`).
+- A checkpoint covers records that its node had, or was sent: `log_behind_checkpoint` says the rest.
+
+Sources: Kafka 4.3's UnifiedLog, ProducerStateManager, AbstractIndex, LogLoader, QuorumState.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory import QuorumState
+from metadata_log.errors import CorruptFileError
+from metadata_log.files.port import Files, read_small_file
+from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
+from metadata_log.format.epochs import EpochStart
+from metadata_log.tools.findings.finding import Severity
+from metadata_log.tools.findings.sink import FindingSink
+from metadata_log.tools.read.manifest import MANIFEST_FILE, read_manifest
+from metadata_log.tools.verify.index_files import Claim, orphan_reach
+from metadata_log.tools.verify.producer_state import producer_files
+
+_INDEX_NAME: Final = re.compile(r"(\d{20})\.(?:index|timeindex)", re.ASCII)
+_SHOWN: Final = 4
+
+
+class Proof(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A file that proves that the log reached `reach` (exclusive)."""
+
+    file: str
+    reach: int
+
+    @property
+    def name(self) -> str:
+        return self.file.rsplit("/", 1)[-1]
+
+
+def proofs_beside(files: Files, directory: str, names: Sequence[str]) -> list[Proof]:
+    """What the files beside the segments prove, without a look at the segments: certain where the files are right."""
+    found = [Proof(file=f"{directory}/{name}", reach=int(name[:20])) for name in producer_files(list(names))]
+    entries = epochs_beside(files, directory, names)
+    if entries:
+        found.append(Proof(file=f"{directory}/{EPOCH_FILE}", reach=int(entries[-1].start_offset)))
+    if MANIFEST_FILE in names:
+        with suppress(CorruptFileError, OSError):  # `find_sources` says so
+            manifest = read_manifest(Path(directory))
+            reach = max(manifest.end_offset, manifest.proved_end or 0)
+            found.append(Proof(file=f"{directory}/{MANIFEST_FILE}", reach=reach))
+    present = set(names)
+    for name in names:
+        matched = _INDEX_NAME.fullmatch(name)
+        if matched is not None and f"{matched[1]}.log" not in present:
+            base = int(matched[1])
+            found.append(Proof(file=f"{directory}/{name}", reach=base + _entries_reach(files, f"{directory}/{name}")))
+    return found
+
+
+def epochs_beside(files: Files, directory: str, names: Sequence[str]) -> tuple[EpochStart, ...]:
+    """The lines of `leader-epoch-checkpoint`; none where it says nothing usable, which `verify_state` reports."""
+    path = f"{directory}/{EPOCH_FILE}"
+    if EPOCH_FILE not in names:
+        return ()
+    try:
+        return parse_epochs(read_small_file(files, path), path).entries
+    except (CorruptFileError, OSError):
+        return ()
+
+
+def _entries_reach(files: Files, path: str) -> int:
+    """One past the offset of an index's last entry, counted from its base; 0 without one."""
+    try:
+        data = read_small_file(files, path)
+    except (CorruptFileError, OSError):
+        return 0  # what cannot be read, or has more bytes than any index, proves nothing but by its name
+    return orphan_reach(path, data)
+
+
+def check_start(directory: str, names: Sequence[str], bases: Sequence[int], sink: FindingSink) -> None:
+    """Whether a segment before the first of `bases` is lost: an index of it is left.
+
+    Where it was let go with the log's start, Kafka has renamed the segment (`.deleted`) before its indexes, and we
+    remove the indexes first.
+    """
+    present = set(names)
+    found = (_INDEX_NAME.fullmatch(name) for name in names)
+    lost = sorted(
+        (int(matched[1]), matched[0])
+        for matched in found
+        if matched is not None and present.isdisjoint((f"{matched[1]}.log", f"{matched[1]}.log.deleted"))
+    )
+    if not bases or not lost or lost[0][0] >= bases[0]:
+        return
+    base, name = lost[0]
+    what = (
+        f"the log begins with it at offset {bases[0]}, but {name} is of a segment before it, which is not there: "
+        f"{bases[0] - base} records are missing"
+    )
+    sink.add("missing_segment", what, file=f"{directory}/{bases[0]:020}.log", position=0, offset=base)
+
+
+class LogEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a log ends: `file` and `position` of its last byte, where it has a segment at all."""
+
+    offset: int
+    last_epoch: int
+    file: str | None
+    position: int
+
+
+def check_reach(
+    end: LogEnd, proofs: Sequence[Proof], claims: Sequence[Claim], directory: str, sink: FindingSink, ahead: bool
+) -> int:
+    """Whether the log reaches what is proven; up to where that is, at least its end.
+
+    `claims` are the last segment's indexes'; `ahead`: its quorum-state has a later epoch than its last record.
+    """
+    certain = [*proofs, *_certain(claims, ahead)]
+    least = end.offset + 1 if end.file is not None else 0
+    beyond = sorted((proof for proof in certain if proof.reach >= least), key=lambda proof: -proof.reach)
+    uncertain = [claim for claim in claims if all(claim.file != proof.file for proof in certain)]
+    for claim in uncertain:
+        what = f"its last entry is for offset {claim.reach - 1}, and the log ends at {end.offset}: a tail was truncated"
+        sink.add("index_remnant", what, file=claim.file, offset=claim.reach - 1)
+    if not beyond:
+        return end.offset
+    best = beyond[0]
+    others = ", ".join(dict.fromkeys(f"{proof.name} to {proof.reach}" for proof in beyond[1 : 1 + _SHOWN]))
+    also = f" (so do others: {others})" if others else ""
+    if end.file is None:
+        reached = f"the log reached offset {best.reach}" if best.reach else "there was a log"
+        what = f"there is no segment, but {best.name} proves that {reached}{also}"
+        sink.add("log_missing", what, file=directory, offset=0)
+    else:
+        what = f"the log ends at offset {end.offset}, but {best.name} proves that it reached {best.reach}{also}"
+        sink.add("log_cut", what, file=end.file, position=end.position, offset=end.offset, epoch=_epoch(end))
+    return best.reach
+
+
+def _epoch(end: LogEnd) -> int | None:
+    return end.last_epoch if end.last_epoch >= 0 else None
+
+
+def _certain(claims: Sequence[Claim], ahead: bool) -> Iterator[Proof]:
+    is_remnant = any(claim.is_open and claim.is_older for claim in claims)
+    for claim in claims:
+        if not claim.is_open or not (is_remnant or ahead):
+            yield Proof(file=claim.file, reach=claim.reach)
+
+
+def check_emptied(epochs: Sequence[EpochStart], end: LogEnd, sink: FindingSink) -> None:
+    """A log without a record beside an epoch file that has an epoch: its line is made as its first batch is written."""
+    if epochs and end.last_epoch < 0 and end.file is not None:
+        first = epochs[-1]
+        what = (
+            f"the log holds nothing, but {EPOCH_FILE} says that epoch {first.epoch} began at offset "
+            f"{first.start_offset}: the node was killed as it wrote that, or the log was emptied"
+        )
+        sink.add("log_cut", what, severity=Severity.WARNING, file=end.file, position=end.position, offset=end.offset)
+
+
+def check_own_state(
+    state: QuorumState | None,
+    node_id: int | None,
+    end: LogEnd,
+    is_sound: bool,
+    directory: str,
+    sink: FindingSink,
+    *,
+    was_closed: bool,
+) -> None:
+    """No log though its node ran, or a log without the epoch that its node led, by its own quorum-state.
+
+    `was_closed`: a stop closed the log at this end.
+    """
+    if state is not None and end.file is None and state.leader_epoch > 0:
+        what = f"there is no segment, but quorum-state is of epoch {state.leader_epoch}: a node that runs has one"
+        sink.add("log_missing", what, file=directory, offset=0)
+        return
+    if (
+        state is None
+        or was_closed
+        or not is_sound
+        or state.leader_id != node_id
+        or state.leader_epoch <= end.last_epoch
+    ):
+        return
+    what = (
+        f"the log ends at offset {end.offset}"
+        f"{'' if end.last_epoch < 0 else f' in epoch {end.last_epoch}'}, but quorum-state says that this node led "
+        f"epoch {state.leader_epoch}, and a leader begins with a record: the node was killed in that moment, or the "
+        "log has lost its end"
+    )
+    sink.add(
+        "log_cut",
+        what,
+        severity=Severity.WARNING,
+        file=end.file,
+        position=end.position,
+        offset=end.offset,
+        epoch=_epoch(end),
+    )

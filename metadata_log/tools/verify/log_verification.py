@@ -1,0 +1,367 @@
+"""One pass over one replica's metadata directory, and what it amounts to.
+
+Decides: in which order the checks run, and what one's finding means for the others. Must not know: how each check
+works, other replicas, and that a directory may change under the reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from metadata_log.directory import QuorumState
+from metadata_log.errors import CorruptBatchError, CorruptFileError
+from metadata_log.files.port import FileHandle, Files, read_small_file
+from metadata_log.format.batch import batch_values
+from metadata_log.format.epochs import EpochStart
+from metadata_log.image import MetadataImage
+from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
+from metadata_log.tools.findings.finding import sort_findings
+from metadata_log.tools.findings.sink import FindingSink
+from metadata_log.tools.read.fast_scan import Quiet, walk
+from metadata_log.tools.read.scan import Damage, Fault, judged_tail
+from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.rules.forms import RecordForms
+from metadata_log.tools.rules.place import Place
+from metadata_log.tools.rules.records import RecordRules
+from metadata_log.tools.verify.batch_framing import inner_fault
+from metadata_log.tools.verify.bootstrap_checkpoint import check_bootstrap
+from metadata_log.tools.verify.chain import ChainCheck
+from metadata_log.tools.verify.checkpoint import CheckpointReport
+from metadata_log.tools.verify.checkpoint_against_log import PassedCheckpoints
+from metadata_log.tools.verify.clock import ClockCheck
+from metadata_log.tools.verify.depth import Depth
+from metadata_log.tools.verify.file_names import check_file_names, is_beyond_offsets
+from metadata_log.tools.verify.index_files import Claim, IndexCheck
+from metadata_log.tools.verify.lagged_image import SettledImage
+from metadata_log.tools.verify.log_extent import (
+    LogEnd,
+    Proof,
+    check_emptied,
+    check_own_state,
+    check_reach,
+    check_start,
+    epochs_beside,
+    proofs_beside,
+)
+from metadata_log.tools.verify.producer_state import PRODUCERS_SUFFIX, check_producers
+from metadata_log.tools.verify.report import LogReport, voters_of
+from metadata_log.tools.verify.sidecar_files import (
+    LogOutline,
+    check_epoch_file,
+    check_metadata_topic_id,
+    check_quorum_state,
+    check_votes_cluster,
+)
+
+_DEPENDENT: Final = ("offset_gap", "offset_repeated", "missing_segment", "epoch_went_back", "epoch_without_leader")
+
+
+class Verification:
+    """One pass over one directory."""
+
+    def __init__(
+        self, files: Files, directory: str, source: NodeSource, *, depth: Depth, probes: frozenset[int]
+    ) -> None:
+        self._files = files
+        self._directory = directory
+        self._source = source
+        self._depth = depth
+        self._sink = FindingSink(source.node_id)
+        self._chain = ChainCheck(self._sink)
+        self._rules = RecordRules(self._sink)
+        self._clock = ClockCheck(self._sink)
+        self._forms = RecordForms(self._sink)
+        self._settled = SettledImage()
+        self._proofs: list[Proof] = []
+        self._epochs: tuple[EpochStart, ...] = ()
+        self._claims: list[Claim] = []
+        self._end_position = 0
+        self._probes = probes
+        self._checkpoints = self._passed([])
+        self._proved_end = 0
+        self._segments: list[str] = []
+        self._is_unread = False
+        self._size = 0
+
+    def run(self) -> LogReport:
+        """Check all."""
+        every = self._files.listdir(self._directory)
+        names = [name for name in every if not is_beyond_offsets(name)]
+        self._checkpoints = self._passed(names)
+        bases = segment_bases(names)
+        self._proofs = proofs_beside(self._files, self._directory, names)
+        self._epochs = epochs_beside(self._files, self._directory, names)
+        check_start(self._directory, names, bases, self._sink)
+        self.read_segments([int(base) for base in bases])
+        self._checkpoints.finish()
+        self._rules.check_end(self._chain.end)
+        log = self._outline()
+        is_misnamed = self._checkpoints.has_misnamed
+        check_epoch_file(self._files, self._directory, log, self._sink, is_checkpoint_misnamed=is_misnamed)
+        state = check_quorum_state(self._files, self._directory, log, self._sink)
+        self._check_ends(state)
+        check_producers(self._files, self._directory, names, self._sink)
+        check_file_names(self._directory, every, self._sink)
+        cluster_id = None if self._source.identity is None else self._source.identity.cluster_id
+        check_votes_cluster(state, cluster_id, self._directory, self._sink)
+        check_metadata_topic_id(self._files, self._directory, log, self._sink)
+        if self._source.metadata is not None:
+            check_bootstrap(self._files, str(self._source.metadata.parent), self._sink, self._depth)
+        return self.report(state)
+
+    def _passed(self, names: list[str]) -> PassedCheckpoints:
+        return PassedCheckpoints(
+            self._files,
+            self._directory,
+            names,
+            self._chain,
+            self._rules,
+            self._sink,
+            depth=self._depth,
+            probes=self._probes,
+        )
+
+    def read_checkpoint(self, name: str) -> None:
+        """Check a checkpoint by itself."""
+        self._checkpoints.read(name)
+        self._checkpoints.say_left()
+
+    def report(self, state: QuorumState | None) -> LogReport:
+        """What was found so far."""
+        chain, log = self._chain, self._outline()
+        whole = sorted(
+            (found for found in self._checkpoints.reports.values() if found.is_whole and found.end is not None),
+            key=lambda found: (found.end.offset, found.end.epoch) if found.end is not None else (-1, -1),
+        )
+        return LogReport(
+            directory=self._directory,
+            findings=sort_findings(self._sink.findings),
+            start_offset=chain.start or 0,
+            end_offset=chain.end,
+            epochs=tuple(chain.spans),
+            elections=tuple(chain.elections),
+            false_starts=tuple(chain.false_starts),
+            voters=chain.voters or voters_of(whole),
+            known_voters=frozenset(chain.known_voters).union(*(found.voters or () for found in whole)),
+            quorum_changes=tuple(chain.quorum_changes),
+            static_voters=() if state is None else state.static_voters,
+            checkpoints=tuple(whole),
+            quorum_state=state,
+            image=self._image(whole),
+            settled=self._settled.image,
+            rules=self._rules,
+            committed_before=chain.committed_before,
+            proved_end=max(self._proved_end, chain.end),
+            is_sound=log.is_sound,
+            is_unread=self._is_unread,
+            probed=self._checkpoints.probed,
+            times=self._checkpoints.times,
+            segments=tuple(self._segments),
+            batches=chain.batches,
+            records=self._rules.records,
+            size_in_bytes=self._size,
+        )
+
+    def _image(self, whole: list[CheckpointReport]) -> MetadataImage | None:
+        newest = whole[-1] if whole else None
+        if newest is not None and newest.end is not None and newest.end.offset >= self._chain.end:
+            return newest.image if newest.end.offset > 0 else self._rules.image
+        return self._rules.image
+
+    def _outline(self) -> LogOutline:
+        chain = self._chain
+        return LogOutline(
+            end=chain.end,
+            spans=chain.spans,
+            elections=chain.elections,
+            starts=chain.starts,
+            is_sound=not self._sink.has("corrupt_batch", "unsupported_batch", "unreadable_file", *_DEPENDENT),
+        )
+
+    def read_segments(self, bases: list[int]) -> None:
+        """Walk them in order."""
+        if bases and bases[0] == 0 and self._depth is Depth.REPLAY:
+            self._rules.start(MetadataImage.empty(), where="offset 0", is_complete=True)
+        for number, base in enumerate(bases):
+            self._read_segment(base, is_last=number == len(bases) - 1)
+        self._checkpoints.come_to(self._chain.end)
+
+    def _read_segment(self, base: int, *, is_last: bool) -> None:
+        path = f"{self._directory}/{segment_file(base)}"
+        beside = self._beside(base, ".index"), self._beside(base, ".timeindex")
+        index = IndexCheck(self._sink, base, *beside, is_last=is_last)
+        handle: FileHandle | None = None
+        try:
+            handle = self._files.open(path, read_only=True)
+            first = handle.pread(8, 0)
+            claimed = int.from_bytes(first, "big") if len(first) == 8 else None
+            if not self._chain.begin_file(path, base, claimed, is_last=is_last):
+                self._rules.distrust()
+            self._walk_segment(handle, path, index, is_last=is_last)
+            self._segments.append(path)
+        except OSError as error:
+            self._sink.add_unreadable(path, error)
+            self._is_unread = True
+            self._chain.on_unread(base)
+            self._rules.distrust()
+        finally:
+            if handle is not None:
+                handle.close()
+
+    def _walk_segment(self, handle: FileHandle, path: str, index: IndexCheck, *, is_last: bool) -> None:
+        chain, end_position, read_to = self._chain, 0, 0
+        size = handle.size()
+        self._size += size
+        marks, time_ms = self._checkpoints.marks(index.marks), self._clock.time_ms
+        for seen in walk(handle, offset=chain.expected, epoch=chain.epoch, time_ms=time_ms, marks=marks):
+            if isinstance(seen, LocatedBatch):
+                self._checkpoints.come_to(int(seen.header.base_offset))
+                in_order = self._on_batch(seen, path)
+                end_position = read_to = seen.position + seen.header.size_in_bytes
+            elif isinstance(seen, Quiet):
+                in_order = self._on_other(seen)
+                end_position = read_to = seen.end_position
+            else:
+                in_order = self._on_other(self._judged(handle, seen, index, is_last=is_last))
+                read_to = seen.end
+            if in_order:
+                index.on_seen(seen)
+            else:
+                index.stop()
+        if read_to < size:  # zeros up to its end, which `walk` passes over
+            zeros = Damage(position=read_to, size=size - read_to, fault=Fault.TORN, what="zeros")
+            self._on_other(self._judged(handle, zeros, index, is_last=is_last))
+        self._claims = index.finish(chain.end, end_position)
+        self._end_position = end_position
+
+    def _judged(self, handle: FileHandle, damage: Damage, index: IndexCheck, *, is_last: bool) -> Damage:
+        """The damage; one at the end is torn only if nothing proves that more stood there."""
+        due, epoch = self._chain.expected, self._chain.epoch
+        proven = max((index.closed_reach(due, damage.position), *(proof.reach for proof in self._proofs)))
+        return judged_tail(handle, damage, due, epoch, may_be_torn=is_last and proven <= due)
+
+    def _beside(self, base: int, suffix: str) -> tuple[str, bytes] | None:
+        """An index and its content; None where there is none to read."""
+        path = f"{self._directory}/{segment_file(base, suffix)}"
+        if not self._files.exists(path):
+            return None
+        try:
+            return path, read_small_file(self._files, path)
+        except CorruptFileError as error:
+            self._sink.add("index_wrong", error.what, file=path, position=0, offset=base)
+            return None
+        except OSError as error:
+            self._sink.add_unreadable(path, error)
+            return None
+
+    def _on_other(self, seen: Quiet | Damage) -> bool:
+        """A run of NoOps, or damage; whether the log goes on in order."""
+        if isinstance(seen, Quiet):
+            self._checkpoints.come_to(seen.base_offset)
+            self._settled.on_batch(seen.max_timestamp, self._rules.image)
+            self._rules.records += seen.count
+            self._clock.on_run(seen.last_timestamp, seen.epoch)
+        in_order = self._chain.on_seen(seen)
+        if not in_order:
+            self._rules.distrust()
+        if isinstance(seen, Quiet) and in_order:
+            self._checkpoints.on_batches(seen.end_offset, seen.last_timestamp)
+        return in_order
+
+    def _on_batch(self, batch: LocatedBatch, path: str) -> bool:
+        """A batch; whether it stands in order."""
+        in_order = self._chain.on_seen(batch)
+        if not in_order:
+            self._rules.distrust()
+        header = batch.header
+        self._settled.on_batch(header.max_timestamp, self._rules.image)
+        self._judge_records(batch, path)
+        if in_order:
+            self._checkpoints.on_batches(int(header.next_offset), header.max_timestamp)
+            epoch, offset = int(header.partition_leader_epoch), int(header.base_offset)
+            self._clock.on_batch(header.max_timestamp, epoch, offset, path, batch.position)
+        return in_order
+
+    def _judge_records(self, batch: LocatedBatch, path: str) -> None:
+        header = batch.header
+        if header.is_control:
+            self._rules.records += header.count
+            return
+        if self._depth is Depth.BYTES:
+            self._rules.records += header.count
+            return
+        place = Place(
+            base_offset=header.base_offset, file=path, position=batch.position, epoch=header.partition_leader_epoch
+        )
+        try:
+            values = batch_values(batch.buffer, header, batch.at)
+            fault = inner_fault(batch, values)
+        except CorruptBatchError as error:
+            fault = error.what
+        if fault is not None:
+            self._sink.add(
+                "malformed_record",
+                fault,
+                file=path,
+                position=batch.position,
+                offset=header.base_offset,
+                epoch=header.partition_leader_epoch,
+            )
+            self._rules.distrust()
+            return
+        if self._depth is Depth.REPLAY:
+            self._rules.on_values(values, header.base_offset, place)
+        else:
+            self._rules.records += header.count
+            self._forms.on_values(values, header.base_offset, place)
+
+    def _check_ends(self, state: QuorumState | None) -> None:
+        """The log goes back to offset 0 or to a checkpoint, and reaches its newest one, and what else proves more."""
+        chain = self._chain
+        covering = [
+            report.end.offset
+            for report in self._checkpoints.reports.values()
+            if report.is_whole and report.end is not None and report.end.offset > 0
+        ]
+        if chain.start and max(covering, default=0) < chain.start:
+            what = f"the log starts at offset {chain.start}, and no whole checkpoint covers what was before it"
+            what += f": the newest ends at {max(covering)}, too early" if covering else ""
+            first = self._segments[0] if self._segments else self._directory
+            self._sink.add("missing_checkpoint", what, file=first, offset=chain.start)
+        newest = max(covering, default=0)
+        if self.check_reach(state) or not self._segments:
+            return
+        if newest > chain.end:
+            what = f"the log ends at offset {chain.end}, but its newest checkpoint at {newest}"
+            last = self._segments[-1] if self._segments else self._directory
+            self._sink.add("log_behind_checkpoint", what, file=last, offset=chain.end)
+
+    def check_reach(self, state: QuorumState | None) -> bool:
+        """Hold the log's end against what proves more; whether it was found to end too early."""
+        chain = self._chain
+        has_segments = bool(self._segments) or self._sink.has("unreadable_file")
+        proofs = self._proofs
+        if not has_segments:
+            proofs = [*proofs, *(Proof(file=path, reach=end) for path, end in self._covered())]
+        file = self._segments[-1] if self._segments else self._directory if has_segments else None
+        end = LogEnd(offset=chain.end, last_epoch=chain.epoch, file=file, position=self._end_position)
+        ahead = state is not None and state.leader_epoch > chain.epoch
+        if has_segments and self._sink.has("unreadable_file"):
+            return False
+        self._proved_end = check_reach(end, proofs, self._claims, self._directory, self._sink, ahead=ahead)
+        if self._sink.has("log_cut", "log_missing"):
+            return True
+        check_emptied(self._epochs, end, self._sink)
+        if not self._sink.has("log_cut"):
+            is_sound = self._outline().is_sound
+            closed_at = {proof.reach for proof in self._proofs if proof.file.endswith(PRODUCERS_SUFFIX)}
+            was_closed = chain.end in closed_at
+            node_id, directory = self._source.node_id, self._directory
+            check_own_state(state, node_id, end, is_sound, directory, self._sink, was_closed=was_closed)
+        return False
+
+    def _covered(self) -> Iterator[tuple[str, int]]:
+        for report in self._checkpoints.reports.values():
+            if report.end is not None and report.end.offset > 0:
+                yield report.path, int(report.end.offset)

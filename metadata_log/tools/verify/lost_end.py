@@ -1,0 +1,72 @@
+"""What is proven lost of a log's end, for tools that would otherwise copy or show the shorter log without a word.
+
+Decides: which findings of a verification say that. Must not know: what the tool makes of it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from metadata_log.errors import CorruptFileError, DirectoryError
+from metadata_log.storage.checkpoint import parse_checkpoint_name
+from metadata_log.tools.findings.finding import Finding, Severity
+from metadata_log.tools.read.contents import read_identity
+from metadata_log.tools.read.scan import DESTROYED
+from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.verify.depth import Depth
+from metadata_log.tools.verify.verify_log import verify_file, verify_log
+
+SHORT_LOG: Final = ("log_cut", "log_missing")
+"""Kinds of findings: the log ends before what is proven."""
+
+
+class LostEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """`findings` say what proves it; none: nothing beside the log says more. `proved_end`: up to where, exclusive."""
+
+    findings: tuple[Finding, ...]
+    proved_end: int
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it is lost, and not only likely (a node that was killed in one moment may leave the same)."""
+        return any(found.severity is Severity.ERROR for found in self.findings)
+
+
+def lost_end(path: Path) -> LostEnd:
+    """Hold the end of the log in a metadata directory, or of one segment, against what proves more. Reads bytes only.
+
+    Raises:
+        OSError: the directory cannot be listed, or the file not be read.
+    """
+    if path.is_dir():
+        report = verify_log(NodeSource(path=path, node_id=_node_id(path), metadata=path), depth=Depth.BYTES)
+    else:
+        report = verify_file(path, depth=Depth.BYTES)
+    found = tuple(found for found in report.findings if _says_so(found))
+    if report.proved_end <= _named_end(path):  # a checkpoint alone is what it is, and no more is proven
+        found = tuple(one for one in found if one.kind != "log_missing")
+    return LostEnd(findings=found, proved_end=report.proved_end)
+
+
+def _says_so(found: Finding) -> bool:
+    """Of a file that is all rubbish, every reader says so itself."""
+    if found.kind == "corrupt_batch":
+        return DESTROYED in found.meaning and bool(found.position)
+    return found.kind in SHORT_LOG
+
+
+def _named_end(path: Path) -> int:
+    """Where the newest checkpoint of a directory ends, by its name."""
+    names = [child.name for child in path.iterdir()] if path.is_dir() else [path.name]
+    return max((int(end.offset) for name in names if (end := parse_checkpoint_name(name)) is not None), default=-1)
+
+
+def _node_id(directory: Path) -> int | None:
+    try:
+        identity = read_identity(directory)
+    except (CorruptFileError, DirectoryError):
+        return None  # whose log it is does not matter but for its own quorum-state
+    return None if identity is None else identity.node_id

@@ -1,0 +1,61 @@
+"""Whether a producer state file (`NNN.snapshot`) is one.
+
+Decides: what Kafka leaves beside a metadata log there: version 1, a CRC-32C of what follows it, no producers, for no
+batch of this log has a producer id. Must not know: what its name proves (`verify_reach`).
+
+Source: ProducerStateManager and ProducerSnapshot.json of Kafka 4.3.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from typing import Final
+
+from metadata_log.errors import CorruptFileError
+from metadata_log.files.port import Files, read_small_file
+from metadata_log.format.crc import crc32c
+from metadata_log.tools.findings.sink import FindingSink
+from metadata_log.tools.verify.sidecar_files import add_unusable
+
+PRODUCERS_SUFFIX: Final = ".snapshot"
+_NAME: Final = re.compile(r"\d{20}\.snapshot", re.ASCII)
+_HEAD: Final = struct.Struct(">hIi")
+"""Version, checksum, how many producers."""
+_COVERED_FROM: Final = 6
+_VERSION: Final = 1
+
+
+def producer_files(names: list[str]) -> list[str]:
+    """The producer state files among a directory's names, by the offset that they are named after."""
+    return sorted(name for name in names if _NAME.fullmatch(name))
+
+
+def check_producers(files: Files, directory: str, names: list[str], sink: FindingSink) -> None:
+    """Each of them is whole and empty."""
+    for name in producer_files(names):
+        path = f"{directory}/{name}"
+        try:
+            fault = producer_fault(read_small_file(files, path))
+        except CorruptFileError as error:
+            fault = error.what
+        except OSError as error:
+            add_unusable(sink, path, error)
+            continue
+        if fault is not None:
+            sink.add("producer_file_wrong", fault, file=path, offset=int(name[:20]))
+
+
+def producer_fault(data: bytes) -> str | None:
+    """What is wrong with such a file's content, or None."""
+    if len(data) < _HEAD.size:
+        return f"its {len(data)} bytes are fewer than the {_HEAD.size} of an empty one"
+    version, crc, count = _HEAD.unpack_from(data)
+    if version != _VERSION:
+        return f"it is of version {version}, and only {_VERSION} is known"
+    computed = crc32c(data[_COVERED_FROM:])
+    if computed != crc:
+        return f"its checksum is {computed:#010x}, and it says {crc:#010x}"
+    if count or len(data) != _HEAD.size:
+        return f"it has {count} producers in {len(data)} bytes; no batch of this log has one"
+    return None

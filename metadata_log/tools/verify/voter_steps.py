@@ -1,0 +1,56 @@
+"""Whether a log may name such voters, or such a level of kraft.version, and whether one set may follow another.
+
+Decides: what a set must have, and how many voters may change at a time. Must not know: files, batches, who wrote a set.
+
+Source: KIP-853. A leader adds or removes one voter, waits until that is committed, and only then takes the next: with
+two at once a majority of the old set and one of the new need not share a voter, so that both could elect. A disk that
+is replaced is one removed and, later, one added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from metadata_log.ids import ReplicaKey, id_text
+from metadata_log.records import VotersRecord
+from metadata_log.tools.words import join_names
+
+_KRAFT_VERSIONS: Final = range(2)
+"""0: static voters; 1: voters in the log (KIP-853)."""
+
+
+def kraft_version_fault(level: int) -> str | None:
+    """What is wrong with a level of kraft.version, or None."""
+    if level in _KRAFT_VERSIONS:
+        return None
+    return f"kraft.version {level} is not known: known are {_KRAFT_VERSIONS[0]} to {_KRAFT_VERSIONS[-1]}"
+
+
+def voter_ids_fault(voters: Sequence[ReplicaKey]) -> str | None:
+    """Why this is no set of voters at all, as the end of a sentence about its record."""
+    if not voters:
+        return "leaves nobody to vote"
+    ids = [voter.node_id for voter in voters]
+    twice = next((node_id for node_id in ids if ids.count(node_id) > 1), None)
+    return None if twice is None else f"names node {twice} twice"
+
+
+def voter_addresses_fault(record: VotersRecord) -> str | None:
+    """Which voters nobody could reach: a leader adds none without its own listener's address (KIP-853)."""
+    silent = [str(voter.voter_id) for voter in record.voters if not voter.endpoints]
+    return f"names no address of node {join_names(silent)}: no other voter can reach it" if silent else None
+
+
+def voters_step_fault(before: Sequence[ReplicaKey], after: Sequence[ReplicaKey]) -> str | None:
+    """What changes from one set to the next, in words, where it is more than one voter; None: it may follow."""
+    gone = [voter for voter in before if voter not in after]
+    new = [voter for voter in after if voter not in before]
+    if len(gone) + len(new) <= 1:
+        return None
+    parts = [f"{what} {_named(voters)}" for what, voters in (("removes", gone), ("adds", new)) if voters]
+    return f"{' and '.join(parts)} at once, where a leader changes one voter at a time"
+
+
+def _named(voters: Sequence[ReplicaKey]) -> str:
+    return join_names([f"node {voter.node_id} (directory {id_text(voter.directory_id)})" for voter in voters])
