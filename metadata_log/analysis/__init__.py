@@ -10,7 +10,7 @@ from pathlib import Path
 
 from metadata_log.analysis.errors import AnalysisError, JavaNotFoundError
 from metadata_log.analysis.findings import KINDS, Finding, Severity
-from metadata_log.analysis.verdict import Verdict, finding_rows, replica_rows
+from metadata_log.analysis.report.verdict import Verdict, finding_rows, replica_rows
 
 __all__ = [
     "KINDS",
@@ -42,7 +42,7 @@ def run_analysis(
         OSError: a file cannot be read, or the report not written.
     """
     from metadata_log.analysis.job import analyse  # noqa: PLC0415  (pyspark takes half a second to import)
-    from metadata_log.analysis.report import write_report  # noqa: PLC0415
+    from metadata_log.analysis.report.page import write_report  # noqa: PLC0415
 
     verdict = analyse(paths, tell=tell)
     if report is not None:

@@ -18,14 +18,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from metadata_log.analysis import batch_checks, record_checks, session
-from metadata_log.analysis.agreement import MAX_REPLICAS, Conflict, Judge, Variant, holders_of
 from metadata_log.analysis.errors import AnalysisError
 from metadata_log.analysis.findings import Finding, sort_findings
 from metadata_log.analysis.inputs import ReplicaInput, directory_text, find_replicas
+from metadata_log.analysis.judge import MAX_REPLICAS, Conflict, Judge, Variant, holders_of
 from metadata_log.analysis.replicas import ReplicaFacts, gather, is_voter, ranges_to_judge, voters_in_force
+from metadata_log.analysis.report.verdict import LeaderEpoch, Progress, ReplicaSummary, Verdict, count_of
 from metadata_log.analysis.rows import BATCHES, RECORDS
 from metadata_log.analysis.source import FORMAT, MetadataLogSource
-from metadata_log.analysis.verdict import LeaderEpoch, Progress, ReplicaSummary, Verdict, count_of
 from metadata_log.analysis.wording import (
     BREAKS_CHAIN,
     absent_voters,

@@ -13,10 +13,10 @@ from functools import reduce
 from operator import or_
 from typing import Final
 
+import msgspec
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from metadata_log.analysis.record_ranges import Range
 from metadata_log.ids import RESERVED_TOPIC_IDS, id_text
 
 _RESERVED: Final = tuple(sorted(map(id_text, RESERVED_TOPIC_IDS)))
@@ -69,3 +69,15 @@ def _within(judged: Range) -> Column:
     if judged.checkpoint is not None:
         in_log = in_log | (F.col("is_checkpoint") & (F.col("file") == judged.checkpoint))
     return (F.col("replica") == judged.replica) & in_log
+
+
+class Range(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Records from `start` to `end` (exclusive) of a replica, upon the checkpoint that ends at `start`.
+
+    `checkpoint` is its file, or None where the log starts at offset 0; `end` None is the log's end.
+    """
+
+    replica: int
+    start: int
+    end: int | None
+    checkpoint: str | None

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from metadata_log.analysis.inputs import ReplicaInput
-from metadata_log.analysis.record_ranges import Range
+from metadata_log.analysis.record_checks import Range
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, parse_directory_id
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.replicas.committed_bounds import ReplicaExtent

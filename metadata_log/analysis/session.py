@@ -10,6 +10,7 @@ generation, few shuffle partitions, no user interface.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import errno
 import logging
 import os
@@ -17,9 +18,11 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
+from collections.abc import Collection, Iterable
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -27,7 +30,6 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 import metadata_log
-from metadata_log.analysis.descendants import end_descendants, own_group
 from metadata_log.analysis.errors import AnalysisError
 from metadata_log.analysis.java import Java, find_java
 
@@ -129,3 +131,70 @@ def _settings(*, large: bool) -> dict[str, str]:
         "spark.sql.codegen.factoryMode": "FALLBACK" if large else "NO_CODEGEN",
         "spark.sql.session.timeZone": "UTC",
     }
+
+
+_PROC: Final = Path("/proc")
+_STATE, _PARENT, _GROUP = 0, 1, 2
+"""Of /proc/PID/stat, counted behind the name in brackets."""
+_WAIT_S: Final = 5.0
+_LOOK_S: Final = 0.01
+
+
+class _Process(NamedTuple):
+    pid: int
+    parent: int
+    group: int
+
+
+def own_group() -> dict[str, int]:
+    """For Popen: a terminal's Ctrl-C is to reach this process alone, which then ends the others."""
+    return {"process_group": 0} if _PROC.is_dir() else {}
+
+
+def end_descendants() -> None:
+    """Kill all of them, and wait until they are gone.
+
+    Those that lead a group of their own (`own_group`) with all who are in it: one that was started after we looked has
+    lost its parent by the next look, but not its group.
+    """
+    until, groups = time.monotonic() + _WAIT_S, set[int]()
+    while time.monotonic() < until:
+        processes = _processes()
+        found = _descendants(processes, os.getpid())
+        groups |= {each.group for each in found if each.group == each.pid}
+        left = found | {each for each in processes if each.group in groups}
+        if not left:
+            return
+        _kill({each.pid for each in left}, groups & {each.group for each in left})
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)
+        time.sleep(_LOOK_S)
+
+
+def _kill(pids: Iterable[int], groups: Iterable[int]) -> None:
+    for group in groups:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _descendants(processes: Collection[_Process], of: int) -> set[_Process]:
+    found, newest = set[_Process](), {of}
+    while newest:
+        children = {each for each in processes if each.parent in newest}
+        newest = {each.pid for each in children}
+        found |= children
+    return found
+
+
+def _processes() -> list[_Process]:
+    """Those that still run; a child that waits to be reaped does not."""
+    found = []
+    for entry in _PROC.glob("[0-9]*/stat") if _PROC.is_dir() else ():
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            fields = entry.read_text().rpartition(")")[2].split()
+            if fields[_STATE] != "Z":
+                found.append(_Process(int(entry.parent.name), int(fields[_PARENT]), int(fields[_GROUP])))
+    return found

@@ -67,7 +67,7 @@ def run(
 def _show(verdict: Verdict) -> None:
     from rich.console import Console  # noqa: PLC0415  (not needed for help)
 
-    from metadata_log.analysis.terminal import render_verdict  # noqa: PLC0415
+    from metadata_log.analysis.report.terminal import render_verdict  # noqa: PLC0415
 
     if sys.stdout.isatty():
         Console(highlight=False).print(render_verdict(verdict))

@@ -150,7 +150,7 @@ def _check_picture(picture: Path) -> None:
         raise wrong_use(f"--picture {picture}: its name must end in .svg, .html or .png")
     if picture.suffix == ".png":
         with needs_analysis():
-            from metadata_log.analysis import png  # noqa: F401, PLC0415
+            from metadata_log.analysis.report import png  # noqa: F401, PLC0415
 
 
 def _draw(picture: Path, timeline: Timeline, title: str) -> None:
@@ -160,7 +160,7 @@ def _draw(picture: Path, timeline: Timeline, title: str) -> None:
     drawn = timeline_html if picture.suffix == ".html" else timeline_svg
     content = drawn(timeline, title).encode(errors="replace")  # a path that is no UTF-8
     if picture.suffix == ".png":
-        from metadata_log.analysis.png import png_of  # noqa: PLC0415
+        from metadata_log.analysis.report.png import png_of  # noqa: PLC0415
 
         content = png_of(content.decode())
     try:

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.analysis import Verdict
-from metadata_log.analysis.terminal import render_verdict
+from metadata_log.analysis.report.terminal import render_verdict
 from quorum.cli.analyze import advice_lines
 from quorum.cli.demo.place import as_written
 from quorum.cli.demo.spark_child import run_kraft

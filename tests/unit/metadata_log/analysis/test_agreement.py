@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from metadata_log.analysis.agreement import Conflict, Judge, Variant, holders_of, join_names
 from metadata_log.analysis.findings import Finding, Severity
 from metadata_log.analysis.inputs import InputFile, ReplicaInput
+from metadata_log.analysis.judge import Conflict, Judge, Variant, holders_of, join_names
 from metadata_log.analysis.replicas import EpochFacts, ReplicaFacts, ranges_to_judge
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.tools.read.contents import EpochSpan

@@ -10,7 +10,7 @@ import pytest
 _PROGRAM = """
 import os, subprocess
 from pathlib import Path
-from metadata_log.analysis import descendants
+from metadata_log.analysis import session as descendants
 
 shell = subprocess.Popen(
     ["sh", "-c", "read _; sleep 600 & echo $!; wait"],

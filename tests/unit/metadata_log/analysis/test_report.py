@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from metadata_log.analysis import KINDS, Finding, Severity, Verdict, finding_rows, replica_rows
-from metadata_log.analysis.report import render
-from metadata_log.analysis.terminal import render_verdict
-from metadata_log.analysis.verdict import LeaderEpoch, Progress, ReplicaSummary
+from metadata_log.analysis.report.page import render
+from metadata_log.analysis.report.terminal import render_verdict
+from metadata_log.analysis.report.verdict import LeaderEpoch, Progress, ReplicaSummary
 
 EVIL = "<script>alert('x')</script>"
 VOID = {"meta"}

@@ -11,7 +11,7 @@ from html import escape
 from typing import Final
 
 from metadata_log.analysis.findings import Finding
-from metadata_log.analysis.verdict import LeaderEpoch, Progress, ReplicaSummary, Verdict
+from metadata_log.analysis.report.verdict import LeaderEpoch, Progress, ReplicaSummary, Verdict
 from metadata_log.tools.times import clock_text, time_text
 
 SERIES: Final = 6

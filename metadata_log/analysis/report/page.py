@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from metadata_log.analysis.findings import KINDS, Finding
-from metadata_log.analysis.report_charts import bars, lanes, legend, progress_chart
-from metadata_log.analysis.verdict import Verdict
+from metadata_log.analysis.report.charts import bars, lanes, legend, progress_chart
+from metadata_log.analysis.report.verdict import Verdict
 from metadata_log.tools.new_files import naming, new_file
 
 _STYLE: Final = Path(__file__).with_name("report.css")

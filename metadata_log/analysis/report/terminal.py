@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from metadata_log.analysis.findings import Severity
-from metadata_log.analysis.verdict import Verdict
+from metadata_log.analysis.report.verdict import Verdict
 
 _COLOURS: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 

@@ -1,0 +1,1 @@
+"""The verdict on a terminal and as one HTML page."""
