@@ -16,8 +16,8 @@ from quorum.cli.recover_options import Apply, Directory, Work, run_proposed, sin
 
 if TYPE_CHECKING:
     from metadata_log.files.port import Files
-    from quorum.recovery.request import Proposal
-    from quorum.recovery.verify import Verification
+    from quorum.recovery.guards.request import Proposal
+    from quorum.recovery.verification import Verification
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -51,7 +51,7 @@ def inspect(
     """
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
     from quorum.cli.recover_show import inspection_data, show_inspection  # noqa: PLC0415
-    from quorum.recovery.inspect import inspect_copies  # noqa: PLC0415
+    from quorum.recovery.inspection import inspect_copies  # noqa: PLC0415
 
     found = inspect_copies(OsFiles(), [str(path) for path in directories])
     if output is OutputFormat.JSON:
@@ -79,7 +79,7 @@ def verify(
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.check.check import check_paths  # noqa: PLC0415
     from quorum.cli.recover_show import show_verification  # noqa: PLC0415
-    from quorum.recovery.verify import verify_directories  # noqa: PLC0415
+    from quorum.recovery.verification import verify_directories  # noqa: PLC0415
 
     found = verify_directories(OsFiles(), texts_of(directories))
     found, checked = found.beside(check_paths(_judged(found)).findings)
@@ -118,8 +118,8 @@ def undo(
 
     def propose(files: Files) -> Proposal:
         from quorum.cli.recover_places import work_root  # noqa: PLC0415  (not needed for help)
-        from quorum.recovery.places import find_place  # noqa: PLC0415
-        from quorum.recovery.undo import propose_undo  # noqa: PLC0415
+        from quorum.recovery.journal.log_directories import find_place  # noqa: PLC0415
+        from quorum.recovery.repairs.undo import propose_undo  # noqa: PLC0415
 
         log_dir = text_of(target)
         if files.exists(log_dir):

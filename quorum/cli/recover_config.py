@@ -9,8 +9,8 @@ import msgspec
 
 from quorum.cli.errors import wrong_use
 from quorum.node.properties import PropertiesError, parse_properties
-from quorum.recovery.request import Proposal
-from quorum.recovery.static_voters import StaticVoter, config_problems
+from quorum.recovery.guards.request import Proposal
+from quorum.recovery.repairs.static_voters import StaticVoter, config_problems
 
 
 def check_configs(proposal: Proposal, configs: Sequence[Path], named: Sequence[StaticVoter]) -> Proposal:

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.files.port import Files
-from quorum.recovery.changes import FileChange, Rewrite
+from quorum.recovery.journal.changes import FileChange, Rewrite
 
 _MANY: Final = 4
 """As many files of a kind are shown as one line."""

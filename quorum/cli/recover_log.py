@@ -31,7 +31,7 @@ from quorum.cli.recover_options import (
 
 if TYPE_CHECKING:
     from metadata_log.files.port import Files
-    from quorum.recovery.request import Proposal
+    from quorum.recovery.guards.request import Proposal
 
 TRUNCATE_EXAMPLES = (
     "Examples:  kraft recover truncate --dir DATA --to 49 --copy c2/data --copy c3/data --missing 11,12    "
@@ -74,8 +74,8 @@ def truncate(
     target = single(directory)
 
     def propose(files: Files) -> Proposal:
-        from quorum.recovery.trim import propose_trim  # noqa: PLC0415
-        from quorum.recovery.truncate import propose_truncate  # noqa: PLC0415
+        from quorum.recovery.repairs.trim import propose_trim  # noqa: PLC0415
+        from quorum.recovery.repairs.truncate import propose_truncate  # noqa: PLC0415
 
         cut = propose_trim if to is None else propose_truncate
         return cut(files, text_of(target), shared.copies, offset, shared.request)
@@ -101,7 +101,7 @@ def drop_snapshot(
     target = single(directory)
 
     def propose(files: Files) -> Proposal:
-        from quorum.recovery.drop_snapshot import propose_drop_snapshot  # noqa: PLC0415
+        from quorum.recovery.repairs.drop_snapshot import propose_drop_snapshot  # noqa: PLC0415
 
         return propose_drop_snapshot(files, text_of(target), shared.copies, shared.request, name=checkpoint)
 
@@ -122,7 +122,7 @@ def rebuild_indexes(
     target = single(directory)
 
     def propose(files: Files) -> Proposal:
-        from quorum.recovery.rebuild_indexes import propose_rebuild_indexes  # noqa: PLC0415
+        from quorum.recovery.repairs.rebuild_indexes import propose_rebuild_indexes  # noqa: PLC0415
 
         return propose_rebuild_indexes(files, text_of(target))
 
@@ -151,7 +151,7 @@ def cluster_id(
     )  # fmt: skip
 
     def propose(files: Files) -> Proposal:
-        from quorum.recovery.cluster_id import propose_cluster_id  # noqa: PLC0415
+        from quorum.recovery.repairs.cluster_id import propose_cluster_id  # noqa: PLC0415
 
         return propose_cluster_id(files, texts_of(directory), to, request, is_a_clone=is_a_clone)
 

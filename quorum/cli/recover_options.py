@@ -25,8 +25,8 @@ from quorum.cli.seconds import a_time
 if TYPE_CHECKING:
     from metadata_log.files.port import Files
     from metadata_log.voters import Endpoint
-    from quorum.recovery.carry_out import Author
-    from quorum.recovery.request import Proposal, Request
+    from quorum.recovery.guards.request import Proposal, Request
+    from quorum.recovery.journal.carry_out import Author
 
 Directory = Annotated[list[Path], typer.Option("--dir", help="The log directory to repair; its node is stopped.")]
 Directories = Annotated[
@@ -178,9 +178,9 @@ def request_of(
         CliError: one says nothing.
     """
     from quorum.cli.recover_probe import asker  # noqa: PLC0415  (not needed for help)
-    from quorum.recovery.epochs import check_gap  # noqa: PLC0415
-    from quorum.recovery.errors import RefusedError  # noqa: PLC0415
-    from quorum.recovery.request import Request  # noqa: PLC0415
+    from quorum.recovery.guards.epoch_gap import check_gap  # noqa: PLC0415
+    from quorum.recovery.guards.request import Request  # noqa: PLC0415
+    from quorum.recovery.journal.errors import RefusedError  # noqa: PLC0415
 
     words = [word.strip() for word in (missing or "").split(",") if word.strip()]
     if any(word != "rest" and not (word.isascii() and word.isdecimal()) for word in words):
@@ -205,7 +205,7 @@ def request_of(
 
 def _addresses(text: str | None) -> tuple[Endpoint, ...]:
     from metadata_log.voters import CONTROLLER_LISTENER, Endpoint  # noqa: PLC0415
-    from quorum.recovery.addresses import is_resolvable  # noqa: PLC0415
+    from quorum.recovery.guards.addresses import is_resolvable  # noqa: PLC0415
 
     found: list[Endpoint] = []
     for word in (text or "").split(","):
@@ -225,7 +225,7 @@ def endpoints_of(texts: Sequence[str] | None) -> tuple[Endpoint, ...]:
         RefusedError: one names no host.
     """
     from metadata_log.voters import Endpoint  # noqa: PLC0415  (not needed for help)
-    from quorum.recovery.addresses import refuse_no_host  # noqa: PLC0415
+    from quorum.recovery.guards.addresses import refuse_no_host  # noqa: PLC0415
 
     found: list[Endpoint] = []
     for text in texts or ():
@@ -279,7 +279,7 @@ def run_proposed(
 
 def author() -> Author:
     """Who runs this command, for the audit file."""
-    from quorum.recovery.carry_out import Author  # noqa: PLC0415  (not needed for help)
+    from quorum.recovery.journal.carry_out import Author  # noqa: PLC0415  (not needed for help)
 
     try:
         user = getpass.getuser()

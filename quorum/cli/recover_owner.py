@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
-from quorum.recovery.journal import AUDIT_COPY_FILE, AUDIT_FILE
-from quorum.recovery.request import Proposal
+from quorum.recovery.guards.request import Proposal
+from quorum.recovery.journal.repair_record import AUDIT_COPY_FILE, AUDIT_FILE
 
 
 class NewOwner(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,9 +15,9 @@ import msgspec
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
 from metadata_log.files.port import Files
 from quorum.cli.recover_options import author
-from quorum.recovery.errors import RefusedError, WrongOptionError
-from quorum.recovery.journal import JOURNAL_FILE, work_root_of
-from quorum.recovery.request import Proposal
+from quorum.recovery.guards.request import Proposal
+from quorum.recovery.journal.errors import RefusedError, WrongOptionError
+from quorum.recovery.journal.repair_record import JOURNAL_FILE, work_root_of
 
 
 def refuse_places(files: Files, targets: Sequence[Path], work: Path | None) -> None:

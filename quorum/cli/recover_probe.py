@@ -1,6 +1,6 @@
 """Who answers at a controller's address: asked by Kafka's protocol (DescribeQuorum, DescribeCluster) and by ours.
 
-Decides: what an answer means. Must not know: what follows from it (`quorum.recovery.liveness` decides that). Two
+Decides: what an answer means. Must not know: what follows from it (`quorum.recovery.guards.liveness` decides that). Two
 requests of two fields each are written by hand here: Kafka's client side of the transport is for running nodes.
 
 Sources: KIP-595 (DescribeQuorum, key 55, version 0), KIP-919 (DescribeCluster to controllers, key 60, version 1).
@@ -17,7 +17,7 @@ from typing import Final
 
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.voters import GRPC_LISTENER, Endpoint
-from quorum.recovery.liveness import Answer, Heard
+from quorum.recovery.guards.liveness import Answer, Heard
 
 _DESCRIBE_QUORUM: Final = 55
 _DESCRIBE_CLUSTER: Final = 60

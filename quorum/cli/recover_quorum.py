@@ -24,7 +24,7 @@ from quorum.cli.recover_options import (
 
 if TYPE_CHECKING:
     from metadata_log.files.port import Files
-    from quorum.recovery.request import Proposal
+    from quorum.recovery.guards.request import Proposal
 
 STANDALONE_EXAMPLES = (
     "Examples:  kraft recover standalone --dir /var/lib/kafka/data --copy copies/broker-11 --missing 2,3,12    "
@@ -63,7 +63,7 @@ def standalone(
     target = single(directory)
 
     def propose(files: Files) -> Proposal:
-        from quorum.recovery.standalone import propose_standalone  # noqa: PLC0415
+        from quorum.recovery.repairs.standalone import propose_standalone  # noqa: PLC0415
 
         return propose_standalone(files, text_of(target), shared.copies, shared.request, endpoints=endpoints)
 
@@ -100,7 +100,7 @@ def from_broker(
     def propose(files: Files) -> Proposal:
         from metadata_log.ids import DirectoryId  # noqa: PLC0415
         from quorum.node.system_ports import SystemEntropy  # noqa: PLC0415
-        from quorum.recovery.from_broker import NewController, propose_from_broker  # noqa: PLC0415
+        from quorum.recovery.repairs.from_broker import NewController, propose_from_broker  # noqa: PLC0415
 
         directory_id = DirectoryId(SystemEntropy().new_id())
         new = NewController(log_dir=text_of(target), node_id=node_id, endpoints=endpoints, directory_id=directory_id)
@@ -126,7 +126,7 @@ def voters(
     """
 
     def propose(files: Files) -> Proposal:
-        from quorum.recovery.voters import parse_named_voter, propose_voters  # noqa: PLC0415
+        from quorum.recovery.repairs.voters import parse_named_voter, propose_voters  # noqa: PLC0415
 
         return propose_voters(
             files, texts_of(directory), shared.copies, [*map(parse_named_voter, members)], shared.request
@@ -155,7 +155,7 @@ def static_voters(
     from quorum.cli.recover_config import check_configs  # noqa: PLC0415  (not needed for help)
 
     def propose(files: Files) -> Proposal:
-        from quorum.recovery.static_voters import parse_static_voter, propose_static_voters  # noqa: PLC0415
+        from quorum.recovery.repairs.static_voters import parse_static_voter, propose_static_voters  # noqa: PLC0415
 
         named = [*map(parse_static_voter, members)]
         proposal = propose_static_voters(files, texts_of(directory), shared.copies, named, shared.request)

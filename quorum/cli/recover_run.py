@@ -25,17 +25,17 @@ from quorum.cli.recover_options import author
 from quorum.cli.recover_owner import NewOwner, give_audits, give_to_owner, owner_of_new
 from quorum.cli.recover_places import refuse_places, with_warnings_of_places, work_root
 from quorum.cli.recover_show import step_lines
-from quorum.recovery.advice import undo_line, verify_line
-from quorum.recovery.carry_out import carry_out, clear_away, remedy
-from quorum.recovery.changes import make_directories
-from quorum.recovery.errors import AlreadyDoneError, RefusedError
-from quorum.recovery.follow_up import recorded, tells_steps
-from quorum.recovery.journal import JOURNAL_FILE, Record, pending
-from quorum.recovery.leavings import sweep
-from quorum.recovery.places import find_target
-from quorum.recovery.request import Proposal
-from quorum.recovery.resume import Asked, resume
-from quorum.recovery.resume import is_all as is_all_of
+from quorum.recovery.advice.commands import undo_line, verify_line
+from quorum.recovery.guards.request import Proposal
+from quorum.recovery.journal.carry_out import carry_out, clear_away, remedy
+from quorum.recovery.journal.changes import make_directories
+from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.journal.log_directories import find_target
+from quorum.recovery.journal.orphaned_files import sweep
+from quorum.recovery.journal.repair_record import JOURNAL_FILE, Record, pending
+from quorum.recovery.repairs.follow_up import recorded, tells_steps
+from quorum.recovery.repairs.resume import Asked, resume
+from quorum.recovery.repairs.resume import is_all as is_all_of
 
 
 def run_repair(

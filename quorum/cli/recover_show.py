@@ -14,19 +14,19 @@ from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.times import time_text
 from metadata_log.voters import VoterSet
 from quorum.cli.output import OutputFormat, print_table, show_json
-from quorum.recovery.advice import Step
-from quorum.recovery.copies import Copy
-from quorum.recovery.drop_snapshot import beside_whole
-from quorum.recovery.faults import fault_of
-from quorum.recovery.inspect import Inspection
-from quorum.recovery.kept_elsewhere import gone
-from quorum.recovery.old_branch import repair_beside
-from quorum.recovery.other_disks import not_here, other_disks
-from quorum.recovery.plan import Plan
-from quorum.recovery.request import unlisted
-from quorum.recovery.running import use_of
-from quorum.recovery.survey import Survey
-from quorum.recovery.verify import Verification
+from quorum.recovery.advice.commands import Step
+from quorum.recovery.advice.discarded_records import gone
+from quorum.recovery.advice.faults import fault_of
+from quorum.recovery.advice.plan import Plan
+from quorum.recovery.advice.running_nodes import use_of
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.abandoned_branch import repair_beside
+from quorum.recovery.evidence.other_disks import not_here, other_disks
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.guards.request import unlisted
+from quorum.recovery.inspection import Inspection
+from quorum.recovery.repairs.drop_snapshot import beside_whole
+from quorum.recovery.verification import Verification
 
 _COLUMNS = (
     "node", "role", "end_offset", "epoch", "vote", "start_offset", "checkpoint", "written", "kraft.version",

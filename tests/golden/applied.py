@@ -17,14 +17,14 @@ from metadata_log.directory import LOCK_FILE
 from metadata_log.directory.lock import DirectoryLock
 from metadata_log.files.port import Files
 from metadata_log.files.simulated_files import SimulatedFiles
-from quorum.recovery.carry_out import Author, carry_out, clear_away
-from quorum.recovery.errors import AlreadyDoneError, RecoveryError
-from quorum.recovery.follow_up import recorded
-from quorum.recovery.journal import AUDIT_FILE, work_root_of
-from quorum.recovery.leavings import sweep
-from quorum.recovery.request import Proposal
-from quorum.recovery.resume import Asked, resume
-from quorum.recovery.undo import propose_undo
+from quorum.recovery.guards.request import Proposal
+from quorum.recovery.journal.carry_out import Author, carry_out, clear_away
+from quorum.recovery.journal.errors import AlreadyDoneError, RecoveryError
+from quorum.recovery.journal.orphaned_files import sweep
+from quorum.recovery.journal.repair_record import AUDIT_FILE, work_root_of
+from quorum.recovery.repairs.follow_up import recorded
+from quorum.recovery.repairs.resume import Asked, resume
+from quorum.recovery.repairs.undo import propose_undo
 from tests.support.repairs import NOW_MS, Propose
 
 _SECOND_MS: Final = 1000

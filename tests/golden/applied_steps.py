@@ -12,17 +12,17 @@ import msgspec
 
 from metadata_log.ids import DirectoryId
 from metadata_log.voters import Endpoint
-from quorum.recovery.cluster_id import propose_cluster_id
-from quorum.recovery.drop_snapshot import propose_drop_snapshot
-from quorum.recovery.from_broker import NewController, propose_from_broker
-from quorum.recovery.liveness import Answer
-from quorum.recovery.rebuild_indexes import propose_rebuild_indexes
-from quorum.recovery.request import Request
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
-from quorum.recovery.trim import propose_trim
-from quorum.recovery.truncate import propose_truncate
-from quorum.recovery.voters import parse_named_voter, propose_voters
+from quorum.recovery.guards.liveness import Answer
+from quorum.recovery.guards.request import Request
+from quorum.recovery.repairs.cluster_id import propose_cluster_id
+from quorum.recovery.repairs.drop_snapshot import propose_drop_snapshot
+from quorum.recovery.repairs.from_broker import NewController, propose_from_broker
+from quorum.recovery.repairs.rebuild_indexes import propose_rebuild_indexes
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.static_voters import parse_static_voter, propose_static_voters
+from quorum.recovery.repairs.trim import propose_trim
+from quorum.recovery.repairs.truncate import propose_truncate
+from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
 from tests.golden.applied import Step
 from tests.support.repairs import NOW_MS, Propose
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from metadata_log.files.port import Files
-from quorum.recovery.changes import FileChange, Rewrite
-from quorum.recovery.request import Proposal
+from quorum.recovery.guards.request import Proposal
+from quorum.recovery.journal.changes import FileChange, Rewrite
 from tests.golden.applied import AppliedCase
 from tests.golden.applied_cases import ARCHIVE, applied_cases
 from tests.golden.archive import difference, read_archive

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from quorum.cli.main import run
-from quorum.recovery.advice import Step
+from quorum.recovery.advice.commands import Step
 from tests.support.kafka.cluster import KafkaNode
 from tests.support.kafka.combined import CombinedCluster
 from tests.support.kafka.goes_on import check_logs_are_equal, flip

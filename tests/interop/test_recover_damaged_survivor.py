@@ -14,8 +14,8 @@ from metadata_log.storage.checkpoint import checkpoint_name
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.read.scan import scan
 from quorum.cli.main import run
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.places import find_place
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.journal.log_directories import find_place
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.goes_on import check_it_goes_on, destroy, flip
 from tests.support.kafka.lost import LATE, UNSEEN, LostCluster

@@ -11,10 +11,10 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.tools.replicas.hashes import hash_logs
 from quorum.cli.demo.cluster import wait_until
 from quorum.cli.main import run
-from quorum.recovery.conflicts import common_end
-from quorum.recovery.copies import Copy
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.places import find_place
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.conflicts import common_end
+from quorum.recovery.journal.log_directories import find_place
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.goes_on import destroy
 from tests.support.kafka.lost import UNSEEN, LostCluster

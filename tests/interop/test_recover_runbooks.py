@@ -13,8 +13,8 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.storage.segment import segment_file
 from metadata_log.tools.check.check import check_paths
 from quorum.cli.demo.cluster import free_ports
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.places import find_place
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.journal.log_directories import find_place
 from tests.support.kafka.cluster import KafkaNode
 from tests.support.kafka.goes_on import check_it_goes_on, check_logs_are_equal, check_they_are_equal, destroy, flip
 from tests.support.kafka.lost import LATE, UNSEEN, LostCluster

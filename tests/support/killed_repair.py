@@ -23,7 +23,7 @@ KILLED: Final = -signal.SIGKILL
 _CHANGING: Final = ("pwrite", "ftruncate", "fdatasync", "fsync", "rename", "unlink", "mkdir", "rmdir", "chown")
 _LOADED: Final = (
     "pytest", "quorum.cli.app", "quorum.cli.recover", "quorum.cli.recover_run", "quorum.cli.recover_probe",
-    "quorum.recovery.verify", "quorum.recovery.undo", "tests.support.killed_repair",
+    "quorum.recovery.verification", "quorum.recovery.repairs.undo", "tests.support.killed_repair",
 )  # fmt: skip
 
 

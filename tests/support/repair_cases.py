@@ -12,20 +12,20 @@ from metadata_log.files.port import Files
 from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.ids import DirectoryId
 from metadata_log.voters import Endpoint
-from quorum.recovery.cluster_id import propose_cluster_id
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.drop_snapshot import propose_drop_snapshot
-from quorum.recovery.from_broker import NewController, propose_from_broker
-from quorum.recovery.journal import JOURNAL_FILE, pending, work_root_of
-from quorum.recovery.places import find_place
-from quorum.recovery.rebuild_indexes import propose_rebuild_indexes
-from quorum.recovery.request import Proposal
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
-from quorum.recovery.truncate import propose_truncate
-from quorum.recovery.undo import propose_undo
-from quorum.recovery.verify import verify_directories
-from quorum.recovery.voters import parse_named_voter, propose_voters
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.guards.request import Proposal
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.journal.repair_record import JOURNAL_FILE, pending, work_root_of
+from quorum.recovery.repairs.cluster_id import propose_cluster_id
+from quorum.recovery.repairs.drop_snapshot import propose_drop_snapshot
+from quorum.recovery.repairs.from_broker import NewController, propose_from_broker
+from quorum.recovery.repairs.rebuild_indexes import propose_rebuild_indexes
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.static_voters import parse_static_voter, propose_static_voters
+from quorum.recovery.repairs.truncate import propose_truncate
+from quorum.recovery.repairs.undo import propose_undo
+from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
+from quorum.recovery.verification import verify_directories
 from tests.support.repairs import Interruptible, load, load_nodes, repair, request, tree, written_out
 
 METADATA: Final = "/data/__cluster_metadata-0"

@@ -18,12 +18,12 @@ from metadata_log.files.port import Files, parent_of, read_file
 from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.offsets import Epoch
 from metadata_log.voters import Endpoint
-from quorum.recovery.carry_out import Author, carry_out, finish
-from quorum.recovery.errors import AlreadyDoneError, RecoveryError
-from quorum.recovery.journal import JOURNAL_FILE, NEW_SUFFIX, Record, pending, work_root_of
-from quorum.recovery.liveness import Answer
-from quorum.recovery.places import HELD_SUFFIX
-from quorum.recovery.request import Proposal, Request
+from quorum.recovery.guards.liveness import Answer
+from quorum.recovery.guards.request import Proposal, Request
+from quorum.recovery.journal.carry_out import Author, carry_out, finish
+from quorum.recovery.journal.errors import AlreadyDoneError, RecoveryError
+from quorum.recovery.journal.log_directories import HELD_SUFFIX
+from quorum.recovery.journal.repair_record import JOURNAL_FILE, NEW_SUFFIX, Record, pending, work_root_of
 from tests.support.fixture_files import FIXTURES
 
 NOW_MS = 1_800_000_000_000

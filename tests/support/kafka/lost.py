@@ -13,8 +13,8 @@ from pathlib import Path
 
 from metadata_log.files.os_files import OsFiles
 from quorum.cli.demo.cluster import wait_until
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.places import find_place
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.journal.log_directories import find_place
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.recovery import Contents, read_contents, write_contents
 from tests.support.kafka.tools import KafkaTools, ToolFailedError

@@ -11,10 +11,10 @@ import pytest
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.simulated_files import SimulatedFiles
 from quorum.cli.main import run
-from quorum.recovery.carry_out import carry_out
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.journal import JOURNAL_FILE, encode, pending, work_root_of
-from quorum.recovery.resume import Asked, resume
+from quorum.recovery.journal.carry_out import carry_out
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.repair_record import JOURNAL_FILE, encode, pending, work_root_of
+from quorum.recovery.repairs.resume import Asked, resume
 from tests.support.killed_repair import KILLED, status_of
 from tests.support.misuses import NO_WAIT, OTHER_CLUSTER, contents
 from tests.support.repair_cases import interrupted_on_disk, standalone, torn_survivor

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.files.simulated_files import SimulatedFiles
-from quorum.recovery.cluster_id import propose_cluster_id
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.request import Proposal
-from quorum.recovery.truncate import propose_truncate
+from quorum.recovery.guards.request import Proposal
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.repairs.cluster_id import propose_cluster_id
+from quorum.recovery.repairs.truncate import propose_truncate
 from tests.support.misuses import OTHER_CLUSTER
 from tests.support.repairs import load, repair, request
 

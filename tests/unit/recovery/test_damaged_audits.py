@@ -7,12 +7,12 @@ import pytest
 from metadata_log.errors import CorruptFileError
 from metadata_log.files.port import Files
 from metadata_log.files.simulated_files import SimulatedFiles
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.journal import AUDIT_COPY_FILE, AUDIT_FILE, JOURNAL_FILE, pending, work_root_of
-from quorum.recovery.request import Proposal
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.undo import propose_undo
-from quorum.recovery.voters import parse_named_voter, propose_voters
+from quorum.recovery.guards.request import Proposal
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.repair_record import AUDIT_COPY_FILE, AUDIT_FILE, JOURNAL_FILE, pending, work_root_of
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.undo import propose_undo
+from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
 from tests.support.repairs import load, repair, request, tree
 
 ROOT = work_root_of("/data")

@@ -7,20 +7,20 @@ import pytest
 from metadata_log.files.port import read_file
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.format.batch import HEADER_SIZE
-from quorum.recovery.copies import Copy
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.drop_snapshot import propose_drop_snapshot
-from quorum.recovery.errors import AlreadyDoneError, RefusedError
-from quorum.recovery.faults import fault_of
-from quorum.recovery.inspect import Inspection, inspect_copies
-from quorum.recovery.journal import work_root_of
-from quorum.recovery.places import find_place
-from quorum.recovery.rebuild_indexes import propose_rebuild_indexes
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.trim import propose_trim
-from quorum.recovery.truncate import propose_truncate
-from quorum.recovery.undo import propose_undo
-from quorum.recovery.verify import verify_directories
+from quorum.recovery.advice.faults import fault_of
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.inspection import Inspection, inspect_copies
+from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.journal.repair_record import work_root_of
+from quorum.recovery.repairs.drop_snapshot import propose_drop_snapshot
+from quorum.recovery.repairs.rebuild_indexes import propose_rebuild_indexes
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.trim import propose_trim
+from quorum.recovery.repairs.truncate import propose_truncate
+from quorum.recovery.repairs.undo import propose_undo
+from quorum.recovery.verification import verify_directories
 from tests.support.repairs import load, load_nodes, repair, request, tree
 
 METADATA = "/n1/__cluster_metadata-0"

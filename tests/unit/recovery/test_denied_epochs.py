@@ -11,12 +11,12 @@ import pytest
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.tools.read.scan import Damage, scan
-from quorum.recovery.copies import Copy
-from quorum.recovery.faults import fault_of
-from quorum.recovery.inspect import Inspection, inspect_copies
-from quorum.recovery.own_epochs import OwnEpochs
-from quorum.recovery.truncate import propose_truncate
-from quorum.recovery.verify import verify_directories
+from quorum.recovery.advice.faults import fault_of
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.copies.own_epochs import OwnEpochs
+from quorum.recovery.inspection import Inspection, inspect_copies
+from quorum.recovery.repairs.truncate import propose_truncate
+from quorum.recovery.verification import verify_directories
 from tests.support.repairs import know_epoch, load, load_nodes, repair, request
 
 METADATA = "__cluster_metadata-0"

@@ -24,9 +24,9 @@ from metadata_log.records import (
 )
 from metadata_log.records.control import LeaderChangeVoter
 from quorum.cli.main import run
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.inspect import inspect_copies
-from quorum.recovery.places import find_place
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.inspection import inspect_copies
+from quorum.recovery.journal.log_directories import find_place
 from tests.support.misuses import Bench, last_segment
 from tests.support.other_process import held_by_another
 

@@ -11,7 +11,7 @@ import pytest
 from metadata_log.files.os_files import OsFiles
 from metadata_log.tools.backup.export import export_replica
 from quorum.cli.main import run
-from quorum.recovery.inspect import inspect_copies
+from quorum.recovery.inspection import inspect_copies
 from tests.support.misuses import CLUSTER, HERE, NO_WAIT, Bench, exported, flipped, last_segment, metadata
 
 

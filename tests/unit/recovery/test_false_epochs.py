@@ -10,16 +10,16 @@ from metadata_log.files.port import read_file
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.tools.read.scan import Damage, scan
-from quorum.recovery.copies import Copy
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.epochs import new_epoch
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.faults import fault_of
-from quorum.recovery.inspect import Inspection, inspect_copies
-from quorum.recovery.places import find_place
-from quorum.recovery.rebuild_indexes import propose_rebuild_indexes
-from quorum.recovery.truncate import propose_truncate
-from quorum.recovery.verify import verify_directories
+from quorum.recovery.advice.faults import fault_of
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.guards.epoch_gap import new_epoch
+from quorum.recovery.inspection import Inspection, inspect_copies
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.repairs.rebuild_indexes import propose_rebuild_indexes
+from quorum.recovery.repairs.truncate import propose_truncate
+from quorum.recovery.verification import verify_directories
 from tests.support.repairs import load, load_nodes, repair, request
 from tests.unit.recovery.test_who_speaks import lagging
 

@@ -12,10 +12,10 @@ from metadata_log.directory import format_partition_metadata
 from metadata_log.files.port import FileHandle, Files
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import TopicId
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.inspect import Inspection, inspect_copies
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.verify import verify_directories
+from quorum.recovery.inspection import Inspection, inspect_copies
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.verification import verify_directories
 from tests.support.repairs import load_nodes, outcome, request
 
 NAME = "__cluster_metadata-0/partition.metadata"

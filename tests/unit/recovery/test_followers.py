@@ -9,16 +9,16 @@ from metadata_log.format.batch import build_batch
 from metadata_log.ids import DirectoryId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.from_broker import NewController, propose_from_broker
-from quorum.recovery.inspect import inspect_copies
-from quorum.recovery.journal import work_root_of
-from quorum.recovery.leavings import remove_tree
-from quorum.recovery.request import Proposal
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
-from quorum.recovery.truncate import propose_truncate
-from quorum.recovery.voters import parse_named_voter, propose_voters
+from quorum.recovery.guards.request import Proposal
+from quorum.recovery.inspection import inspect_copies
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.orphaned_files import remove_tree
+from quorum.recovery.journal.repair_record import work_root_of
+from quorum.recovery.repairs.from_broker import NewController, propose_from_broker
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.static_voters import parse_static_voter, propose_static_voters
+from quorum.recovery.repairs.truncate import propose_truncate
+from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
 from tests.support.repairs import load, load_nodes, repair, request
 
 ACCEPTED = request(accept_data_loss=True)

@@ -14,17 +14,17 @@ from metadata_log.tools.findings.finding import finding
 from quorum.cli.main import run
 from quorum.cli.output import OutputFormat
 from quorum.cli.recover_show import show_verification
-from quorum.recovery.carry_out import carry_out
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.follow_up import recorded
-from quorum.recovery.inspect import inspect_copies
-from quorum.recovery.journal import work_root_of
-from quorum.recovery.leavings import remove_tree
-from quorum.recovery.places import find_place
-from quorum.recovery.request import Proposal
-from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
-from quorum.recovery.undo import propose_undo
-from quorum.recovery.verify import verify_directories
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.guards.request import Proposal
+from quorum.recovery.inspection import inspect_copies
+from quorum.recovery.journal.carry_out import carry_out
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.journal.orphaned_files import remove_tree
+from quorum.recovery.journal.repair_record import work_root_of
+from quorum.recovery.repairs.follow_up import recorded
+from quorum.recovery.repairs.static_voters import parse_static_voter, propose_static_voters
+from quorum.recovery.repairs.undo import propose_undo
+from quorum.recovery.verification import verify_directories
 from tests.support.misuses import NO_WAIT, Bench
 from tests.support.repair_cases import THREE, move_voters, three_voters
 from tests.support.repairs import AUTHOR, forget_audits, load_nodes, repair, request, written_out

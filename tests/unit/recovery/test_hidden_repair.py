@@ -17,17 +17,17 @@ from metadata_log.records.control import LeaderChangeVoter
 from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, checkpoint_name
 from metadata_log.storage.segment import segment_file
 from quorum.cli.recover_show import show_inspection
-from quorum.recovery.conflicts import joined_end
-from quorum.recovery.copies import Copy
-from quorum.recovery.copy_parts import CheckpointFile
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.inspect import inspect_copies
-from quorum.recovery.let_go import Accepted, Audited
-from quorum.recovery.places import find_place
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.truncate import propose_truncate
-from quorum.recovery.verify import verify_directories
+from quorum.recovery.copies.copy_parts import CheckpointFile
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.conflicts import joined_end
+from quorum.recovery.inspection import inspect_copies
+from quorum.recovery.journal.accepted_loss import Accepted, Audited
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.truncate import propose_truncate
+from quorum.recovery.verification import verify_directories
 from tests.support.repairs import forget_audits, know_epoch, load_nodes, repair, request, tree
 from tests.unit.recovery.test_old_branch import grown
 

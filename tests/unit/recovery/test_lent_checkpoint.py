@@ -6,13 +6,13 @@ import shlex
 
 from metadata_log.files.port import read_file
 from metadata_log.files.simulated_files import SimulatedFiles
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.inspect import Inspection, inspect_copies
-from quorum.recovery.lent_checkpoint import lender
-from quorum.recovery.places import find_place
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.survey import survey
-from quorum.recovery.truncate import propose_truncate
+from quorum.recovery.advice.lent_checkpoint import lender
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.evidence.repair_evidence import survey
+from quorum.recovery.inspection import Inspection, inspect_copies
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.truncate import propose_truncate
 from tests.support.repairs import load, repair, request
 
 LENT = "00000000000000000313-0000000009.checkpoint"

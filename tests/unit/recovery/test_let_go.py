@@ -11,17 +11,17 @@ from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import LeaderChangeMessage, encode_control
 from metadata_log.records.control import LeaderChangeVoter
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.inspect import Inspection, inspect_copies
-from quorum.recovery.journal import audits, save_audit, work_root_of
-from quorum.recovery.kept_elsewhere import gone
-from quorum.recovery.leavings import remove_tree
-from quorum.recovery.places import find_place
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.truncate import propose_truncate
-from quorum.recovery.undo import propose_undo
-from quorum.recovery.verify import verify_directories
+from quorum.recovery.advice.discarded_records import gone
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.inspection import Inspection, inspect_copies
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.journal.orphaned_files import remove_tree
+from quorum.recovery.journal.repair_record import audits, save_audit, work_root_of
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.truncate import propose_truncate
+from quorum.recovery.repairs.undo import propose_undo
+from quorum.recovery.verification import verify_directories
 from tests.support.repairs import NOW_MS, load, load_nodes, repair, request
 
 ACCEPTED = request(accept_data_loss=True)

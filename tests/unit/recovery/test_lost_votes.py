@@ -7,14 +7,14 @@ import re
 import pytest
 
 from metadata_log.files.simulated_files import SimulatedFiles
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.inspect import inspect_copies
-from quorum.recovery.places import find_place
-from quorum.recovery.rebuild_indexes import propose_rebuild_indexes
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.truncate import propose_truncate
-from quorum.recovery.verify import verify_directories
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.inspection import inspect_copies
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.repairs.rebuild_indexes import propose_rebuild_indexes
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.truncate import propose_truncate
+from quorum.recovery.verification import verify_directories
 from tests.support.repairs import load, load_nodes, repair, request
 from tests.unit.recovery.test_who_speaks import formatted
 

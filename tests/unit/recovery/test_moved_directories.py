@@ -14,9 +14,9 @@ from metadata_log.directory.lock import DirectoryLock
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from quorum.cli.main import run
-from quorum.recovery.carry_out import finish
-from quorum.recovery.errors import RecoveryError
-from quorum.recovery.journal import JOURNAL_FILE
+from quorum.recovery.journal.carry_out import finish
+from quorum.recovery.journal.errors import RecoveryError
+from quorum.recovery.journal.repair_record import JOURNAL_FILE
 from tests.support.misuses import NO_WAIT, OTHER_CLUSTER, Bench, contents
 from tests.support.repair_cases import interrupted_on_disk, standalone, torn_survivor
 from tests.support.repairs import leftovers, repair, tree

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.files.simulated_files import SimulatedFiles
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.inspect import read_copies
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.survey import survey
-from quorum.recovery.truncate import propose_truncate
+from quorum.recovery.copies.read_copies import read_copies
+from quorum.recovery.evidence.repair_evidence import survey
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.truncate import propose_truncate
 from tests.support.repairs import load, request
 
 LOG = "/data/__cluster_metadata-0/00000000000000000000.log"

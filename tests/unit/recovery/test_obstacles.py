@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from quorum.cli.main import run
-from quorum.recovery.journal import JOURNAL_FILE
+from quorum.recovery.journal.repair_record import JOURNAL_FILE
 from tests.support.misuses import NO_WAIT, Bench, edited, interrupted, metadata
 
 

@@ -9,18 +9,18 @@ from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.tools.read.contents import EpochSpan
 from quorum.cli.recover_show import show_inspection
-from quorum.recovery.conflicts import common_end, joined_end
-from quorum.recovery.copies import Copy
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.excess import excess
-from quorum.recovery.inspect import Inspection, inspect_copies
-from quorum.recovery.kept_elsewhere import left_behind_here
-from quorum.recovery.places import find_place
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
-from quorum.recovery.truncate import propose_truncate
-from quorum.recovery.verify import verify_directories
+from quorum.recovery.advice.discarded_records import left_behind_here
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.conflicts import common_end, joined_end
+from quorum.recovery.evidence.lost_records import excess
+from quorum.recovery.inspection import Inspection, inspect_copies
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.static_voters import parse_static_voter, propose_static_voters
+from quorum.recovery.repairs.truncate import propose_truncate
+from quorum.recovery.verification import verify_directories
 from tests.support.repairs import forget_audits, load_nodes, repair, request
 from tests.unit.recovery.test_who_speaks import lagging
 

@@ -9,12 +9,12 @@ import pytest
 
 from metadata_log.files.simulated_files import SimulatedFiles
 from quorum.cli.main import run
-from quorum.recovery.drop_snapshot import propose_drop_snapshot
-from quorum.recovery.errors import AlreadyDoneError
-from quorum.recovery.faults import fault_of
-from quorum.recovery.inspect import inspect_copies
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.verify import verify_directories
+from quorum.recovery.advice.faults import fault_of
+from quorum.recovery.inspection import inspect_copies
+from quorum.recovery.journal.errors import AlreadyDoneError
+from quorum.recovery.repairs.drop_snapshot import propose_drop_snapshot
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.verification import verify_directories
 from tests.support.repairs import load_nodes, repair, request, written_out
 
 METADATA = "__cluster_metadata-0"

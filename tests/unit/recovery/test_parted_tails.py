@@ -5,13 +5,13 @@ from __future__ import annotations
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch
-from quorum.recovery.copies import Copy
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.excess import Excess, cut_off, excess
-from quorum.recovery.inspect import read_copies
-from quorum.recovery.places import find_place
-from quorum.recovery.survey import Survey, survey
-from quorum.recovery.truncate import propose_truncate
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.copies.read_copies import read_copies
+from quorum.recovery.evidence.lost_records import Excess, cut_off, excess
+from quorum.recovery.evidence.repair_evidence import Survey, survey
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.repairs.truncate import propose_truncate
 from tests.support.repairs import forget_audits, load_nodes, repair, request
 
 FORK = 309

@@ -7,17 +7,17 @@ import pytest
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import DirectoryId
 from metadata_log.voters import Endpoint
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.faults import fault_of
-from quorum.recovery.from_broker import NewController, propose_from_broker
-from quorum.recovery.inspect import inspect_copies
-from quorum.recovery.places import find_place
-from quorum.recovery.rebuild_indexes import propose_rebuild_indexes
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.truncate import propose_truncate
-from quorum.recovery.verify import verify_directories
-from quorum.recovery.voters import parse_named_voter, propose_voters
+from quorum.recovery.advice.faults import fault_of
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.inspection import inspect_copies
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.repairs.from_broker import NewController, propose_from_broker
+from quorum.recovery.repairs.rebuild_indexes import propose_rebuild_indexes
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.truncate import propose_truncate
+from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
+from quorum.recovery.verification import verify_directories
 from tests.support.repairs import load, load_nodes, repair, request
 
 FIRST = "__cluster_metadata-0/00000000000000000000.log"

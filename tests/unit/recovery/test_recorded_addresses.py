@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from quorum.cli.demo.cluster import free_ports
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.places import find_place
-from quorum.recovery.survey import survey
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.evidence.repair_evidence import survey
+from quorum.recovery.journal.log_directories import find_place
 from tests.support.repairs import load
 
 

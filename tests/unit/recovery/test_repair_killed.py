@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from metadata_log.files.os_files import OsFiles
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.faults import fault_of
-from quorum.recovery.journal import pending
-from quorum.recovery.places import find_place
-from quorum.recovery.verify import verify_directories
+from quorum.recovery.advice.faults import fault_of
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.journal.repair_record import pending
+from quorum.recovery.verification import verify_directories
 from tests.support.fresh_seed import fresh_seed
 from tests.support.killed_repair import KILLED, status_of
 from tests.support.repair_cases import CASES, torn_survivor

@@ -12,22 +12,22 @@ from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import LeaderChangeMessage, LeaderChangeVoter, encode_control
 from metadata_log.storage.file_log import open_log
 from metadata_log.voters import Endpoint
-from quorum.recovery.conflicts import common_end
-from quorum.recovery.copies import Copy
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.from_broker import NewController, propose_from_broker
-from quorum.recovery.inspect import inspect_copies
-from quorum.recovery.journal import work_root_of
-from quorum.recovery.places import find_place
-from quorum.recovery.request import refuse_unsafe
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
-from quorum.recovery.survey import survey
-from quorum.recovery.truncate import propose_truncate
-from quorum.recovery.undo import propose_undo
-from quorum.recovery.verify import verify_directories
-from quorum.recovery.voters import parse_named_voter, propose_voters
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.conflicts import common_end
+from quorum.recovery.evidence.repair_evidence import survey
+from quorum.recovery.guards.request import refuse_unsafe
+from quorum.recovery.inspection import inspect_copies
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.journal.repair_record import work_root_of
+from quorum.recovery.repairs.from_broker import NewController, propose_from_broker
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.static_voters import parse_static_voter, propose_static_voters
+from quorum.recovery.repairs.truncate import propose_truncate
+from quorum.recovery.repairs.undo import propose_undo
+from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
+from quorum.recovery.verification import verify_directories
 from tests.support.repair_cases import formatted
 from tests.support.repairs import NOW_MS, know_epoch, load_nodes, repair, request, tree
 

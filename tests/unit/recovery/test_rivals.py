@@ -10,16 +10,16 @@ from metadata_log.files.port import Files, parent_of, read_file
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import DirectoryId
 from metadata_log.voters import Endpoint
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.from_broker import NewController, propose_from_broker
-from quorum.recovery.inspect import inspect_copies
-from quorum.recovery.journal import AUDIT_COPY_FILE, AUDIT_FILE, pending, work_root_of
-from quorum.recovery.places import find_place
-from quorum.recovery.request import Proposal
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.undo import propose_undo
-from quorum.recovery.voters import parse_named_voter, propose_voters
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.guards.request import Proposal
+from quorum.recovery.inspection import inspect_copies
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.journal.repair_record import AUDIT_COPY_FILE, AUDIT_FILE, pending, work_root_of
+from quorum.recovery.repairs.from_broker import NewController, propose_from_broker
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.undo import propose_undo
+from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
 from tests.support.misuses import CLUSTER, OTHER_CLUSTER
 from tests.support.repairs import FailingAt, load, outcome, repair, request
 

@@ -12,20 +12,20 @@ from metadata_log.format.batch import build_control_batch
 from metadata_log.ids import DirectoryId
 from metadata_log.records import encode_control
 from metadata_log.voters import Endpoint
-from quorum.recovery.carry_out import carry_out
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.from_broker import NewController, propose_from_broker
-from quorum.recovery.journal import work_root_of
-from quorum.recovery.leavings import remove_tree
-from quorum.recovery.liveness import Answer, Heard
-from quorum.recovery.places import find_place
-from quorum.recovery.request import Proposal, Request
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.static_voters import parse_static_voter, propose_static_voters
-from quorum.recovery.truncate import propose_truncate
-from quorum.recovery.undo import propose_undo
-from quorum.recovery.voters import parse_named_voter, propose_voters
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.guards.liveness import Answer, Heard
+from quorum.recovery.guards.request import Proposal, Request
+from quorum.recovery.journal.carry_out import carry_out
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.journal.orphaned_files import remove_tree
+from quorum.recovery.journal.repair_record import work_root_of
+from quorum.recovery.repairs.from_broker import NewController, propose_from_broker
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.static_voters import parse_static_voter, propose_static_voters
+from quorum.recovery.repairs.truncate import propose_truncate
+from quorum.recovery.repairs.undo import propose_undo
+from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
 from tests.support.repairs import AUTHOR, load, load_nodes, repair, request
 
 NEW = Endpoint(name="CONTROLLER", host="new", port=9093)

@@ -13,13 +13,13 @@ from metadata_log.files.port import read_file
 from metadata_log.offsets import Epoch
 from metadata_log.tools.read.scan import Damage, scan
 from metadata_log.voters import Endpoint
-from quorum.recovery.cluster_id import propose_cluster_id
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.errors import AlreadyDoneError, RefusedError
-from quorum.recovery.liveness import Answer, Heard
-from quorum.recovery.places import find_place
-from quorum.recovery.request import Proposal
-from quorum.recovery.standalone import propose_standalone
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.guards.liveness import Answer, Heard
+from quorum.recovery.guards.request import Proposal
+from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.repairs.cluster_id import propose_cluster_id
+from quorum.recovery.repairs.standalone import propose_standalone
 from tests.support.repair_cases import (
     NEW_CLUSTER,
     NEWEST,

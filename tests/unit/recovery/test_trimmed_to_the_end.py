@@ -11,9 +11,9 @@ import pytest
 
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.tools.check.check import check_paths
-from quorum.recovery.errors import AlreadyDoneError
-from quorum.recovery.rebuild_indexes import propose_rebuild_indexes
-from quorum.recovery.truncate import propose_truncate
+from quorum.recovery.journal.errors import AlreadyDoneError
+from quorum.recovery.repairs.rebuild_indexes import propose_rebuild_indexes
+from quorum.recovery.repairs.truncate import propose_truncate
 from tests.support.repairs import forget_audits, load_nodes, repair, request, written_out
 
 CHECKPOINT_END = 244

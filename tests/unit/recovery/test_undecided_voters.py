@@ -8,14 +8,15 @@ from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.format.batch import build_control_batch
 from metadata_log.ids import NodeId
 from metadata_log.records import encode_control
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.inspect import inspect_copies, read_copies
-from quorum.recovery.places import find_place
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.survey import Survey, survey
-from quorum.recovery.truncate import propose_truncate
-from quorum.recovery.verify import verify_directories
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.copies.read_copies import read_copies
+from quorum.recovery.evidence.repair_evidence import Survey, survey
+from quorum.recovery.inspection import inspect_copies
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.truncate import propose_truncate
+from quorum.recovery.verification import verify_directories
 from tests.support.repairs import forget_audits, load_nodes, repair, request
 
 

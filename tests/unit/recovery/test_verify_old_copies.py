@@ -5,13 +5,13 @@ from __future__ import annotations
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import DirectoryId
 from metadata_log.voters import Endpoint
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.from_broker import NewController, propose_from_broker
-from quorum.recovery.journal import work_root_of
-from quorum.recovery.places import find_place
-from quorum.recovery.undo import propose_undo
-from quorum.recovery.verify import verify_directories
-from quorum.recovery.voters import parse_named_voter, propose_voters
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.journal.repair_record import work_root_of
+from quorum.recovery.repairs.from_broker import NewController, propose_from_broker
+from quorum.recovery.repairs.undo import propose_undo
+from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
+from quorum.recovery.verification import verify_directories
 from tests.support.repairs import load, load_nodes, repair, request
 from tests.unit.recovery.test_hidden_repair import go_on
 

@@ -12,8 +12,8 @@ from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import Epoch
 from metadata_log.tools.check.check import check_paths
-from quorum.recovery.inspect import Inspection, inspect_copies
-from quorum.recovery.places import find_place
+from quorum.recovery.inspection import Inspection, inspect_copies
+from quorum.recovery.journal.log_directories import find_place
 from tests.support.repairs import load_nodes, written_out
 
 LEADER, VOTER = 3, 1

@@ -17,13 +17,13 @@ from metadata_log.records import NoOpRecord, encode_record
 from quorum.cli import recover_log, recover_quorum
 from quorum.cli.main import run
 from quorum.cli.recover_files import file_lines
-from quorum.recovery.advice import check_and_start, never_again, rejoin
-from quorum.recovery.changes import Content, FileChange, Rewrite
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.homes import Home, take_home
-from quorum.recovery.places import find_place
-from quorum.recovery.survey import survey
-from quorum.recovery.voters import parse_named_voter, propose_voters
+from quorum.recovery.advice.commands import check_and_start, never_again, rejoin
+from quorum.recovery.advice.directory_transfer import Home, take_home
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.evidence.repair_evidence import survey
+from quorum.recovery.journal.changes import Content, FileChange, Rewrite
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
 from tests.support.log_bytes import log_bytes
 from tests.support.misuses import NO_WAIT, Bench, flipped, last_segment, metadata
 from tests.support.repairs import load, repair, request

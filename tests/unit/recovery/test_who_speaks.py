@@ -15,14 +15,14 @@ from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import LeaderChangeMessage, MetadataRecord, TopicRecord, encode_control, encode_record
 from metadata_log.records.control import LeaderChangeVoter
 from quorum.cli.main import run
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.inspect import Inspection, inspect_copies
-from quorum.recovery.places import find_place
-from quorum.recovery.standalone import propose_standalone
-from quorum.recovery.truncate import propose_truncate
-from quorum.recovery.verify import verify_directories
-from quorum.recovery.voters import parse_named_voter, propose_voters
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.inspection import Inspection, inspect_copies
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.truncate import propose_truncate
+from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
+from quorum.recovery.verification import verify_directories
 from tests.support.repairs import know_epoch, load, load_nodes, repair, request, tree, written_out
 
 STATE = "__cluster_metadata-0/quorum-state"

@@ -8,14 +8,14 @@ from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.read.scan import scan
 from quorum.cli.recover_show import inspection_data
-from quorum.recovery.copy_reader import read_copy
-from quorum.recovery.drop_snapshot import propose_drop_snapshot
-from quorum.recovery.inspect import inspect_copies
-from quorum.recovery.places import find_place
-from quorum.recovery.repair_steps import steps_for
-from quorum.recovery.survey import survey
-from quorum.recovery.truncate import propose_truncate
-from quorum.recovery.voters import parse_named_voter, propose_voters
+from quorum.recovery.advice.repair_steps import steps_for
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.evidence.repair_evidence import survey
+from quorum.recovery.inspection import inspect_copies
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.repairs.drop_snapshot import propose_drop_snapshot
+from quorum.recovery.repairs.truncate import propose_truncate
+from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
 from tests.support.repairs import load_nodes, repair, request
 
 METADATA = "__cluster_metadata-0"

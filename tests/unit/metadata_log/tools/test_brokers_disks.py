@@ -13,8 +13,8 @@ from metadata_log.tools.partitions.audit import AuditError, audit
 from metadata_log.tools.read.disks import is_brokers_disk, is_topics_partition
 from metadata_log.tools.read.sources import SourceError, find_sources
 from quorum.cli.main import run
-from quorum.recovery.errors import RefusedError
-from quorum.recovery.places import find_place
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import find_place
 from tests.support.damage import copy_cluster
 
 

@@ -1,0 +1,112 @@
+"""A clone of a cluster, which has an id of its own and still the first cluster's voters and their addresses in its log.
+
+Decides: whether copies are one, and the words for what that changes: nothing may be done to the first cluster. Must not
+know: which repair gives the clone a quorum of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
+from quorum.recovery.advice.commands import Step, endpoint_words, inspect_line
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.journal.accepted_loss import Cloned
+
+
+def clone_of(known: Survey) -> Cloned | None:
+    """What these copies were cloned from, as long as nothing was elected or repaired since; None where they are none.
+
+    By the audit files of `kraft recover cluster-id`. The log that tells who votes must have the voters of one of those
+    directories: another may have been repaired already.
+    """
+    for copy in known.copies:
+        clone = copy.audited.cloned
+        if clone is not None and not _has_gone_on(copy, clone) and copy.voters == known.told_by.voters:
+            return clone
+    return None
+
+
+def _has_gone_on(copy: Copy, clone: Cloned) -> bool:
+    if clone.epoch is None:  # written before audit files told it
+        return any(done.new_epoch is not None for done in copy.audited.accepted)
+    return copy.end.epoch > clone.epoch
+
+
+def told_of_clone(known: Survey) -> str:
+    """Behind the situation; empty where these copies are no clone."""
+    clone = clone_of(known)
+    if clone is None:
+        return ""
+    where = "in the configuration" if known.told_by.voters is None else "in the log"
+    return (
+        f" This is a clone of cluster {clone.first} (kraft recover cluster-id, {clone.at}): the voters' addresses "
+        f"{where} are that cluster's. Whatever answers there is not this clone's: do not touch it."
+    )
+
+
+def fence_of_clone(known: Survey, clone: Cloned) -> Step:
+    """In place of fencing the lost voters, whose addresses are the first cluster's."""
+    absent = ", ".join(map(str, known.absent_voters))
+    others = (
+        f". Were volumes of voters {absent} cloned, too, give them this cluster id, and name them" if absent else ""
+    )
+    return Step(
+        text=f"Cut this clone off from cluster {clone.first} (firewall), and stop nothing of that cluster: it goes on. "
+        f"See that no other controller of the clone runs or can start from its cloned volume{others}"
+    )
+
+
+def own_address(known: Survey, chosen: Copy) -> list[str]:
+    """`--endpoint` for a clone that becomes the only voter, and for one whose own log names it no voter."""
+    if chosen.voters is None:
+        return []
+    is_named = any(one.key.node_id == chosen.node_id for one in chosen.voters)
+    if is_named and clone_of(known) is None:
+        return []
+    own = next((one for one in chosen.voters if one.key.node_id == chosen.node_id), chosen.voters.voters[0])
+    return endpoint_words([endpoint.name for endpoint in own.endpoints] or [CONTROLLER_LISTENER])
+
+
+def moved_clone(known: Survey) -> str | None:
+    """About new addresses, where a majority of the voters was cloned; None where these copies are no clone."""
+    clone = clone_of(known)
+    if clone is None:
+        return None
+    return (
+        f"Cut the clones off from cluster {clone.first} (firewall), and stop nothing of that cluster. Then, before "
+        "anything starts, write the clones' own addresses into all of them; leave that out only where they have a "
+        "network of their own with the same addresses"
+    )
+
+
+def addresses_of_first(known: Survey) -> Iterator[str]:
+    """A sentence against a start: whoever starts from a clone's log as it is looks for the first cluster's voters."""
+    told, clone = told_of_clone(known), clone_of(known)
+    if clone is not None and known.told_by.voters is not None:
+        yield (
+            f"{told.strip()} Write addresses of its own into it before anything starts; {inspect_line(known)} says "
+            "how. Only where the clone has a network of its own with the same addresses, it starts as it is"
+        )
+
+
+def of_the_clone(known: Survey) -> str:
+    """Which controllers are meant where the others are told to start anew; empty where these copies are no clone."""
+    clone = clone_of(known)
+    return "" if clone is None else f"; those of the clone: nothing is done to cluster {clone.first}"
+
+
+def clone_notes(known: Survey, writes: Iterable[Endpoint]) -> Iterator[str]:
+    """Sentences about a repair of a clone; `writes`: the addresses that it gives to voters."""
+    clone = clone_of(known)
+    if clone is None:
+        return
+    held = known.endpoints()
+    kept = [str(one) for one in writes if one in held]
+    if kept:
+        yield (
+            f"{', '.join(kept)}: where the log has a voter of cluster {clone.first}, of which this is a clone. Unless "
+            "the clone has a network of its own, give it an address of its own (--endpoint, or --set)"
+        )
+    yield f"controllers are those of the clone here: stop and change nothing of cluster {clone.first}"

@@ -1,0 +1,237 @@
+"""The exact commands that follow a repair, on this host and on the others.
+
+Decides: their words, for Apache Kafka's nodes and for ours. Must not know: how a repair is done.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, VoterSet
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.journal.repair_record import work_root_of
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """Something to do: in words, and the command where one does it."""
+
+    text: str
+    commands: tuple[str, ...] = ()
+
+
+def command(*words: object) -> str:
+    """A line for a shell."""
+    return shlex.join(str(word) for word in words)
+
+
+def set_log_aside_line() -> str:
+    """The command that keeps a node's metadata log out of the way, and leaves all else in its directory."""
+    return command("mv", f"DATA_DIR/{METADATA_DIRECTORY}", "DATA_DIR.metadata-log-before-recovery")
+
+
+def undo_line(log_dir: str, root: str | None = None) -> str:
+    """The command that takes the last repair of a directory back; `root`: where its backup lies, if not beside it."""
+    work = () if root is None or root == work_root_of(log_dir) else ("--work", root)
+    return command("kraft", "recover", "undo", "--dir", log_dir, *work, "--apply")
+
+
+def is_ours(voters: VoterSet | None) -> bool:
+    """Whether the voters are controllers of ours: those have a GRPC listener."""
+    return voters is not None and any(voter.endpoint(GRPC_LISTENER) is not None for voter in voters)
+
+
+def contact(endpoints: Sequence[Endpoint]) -> str | None:
+    """HOST:PORT at which other nodes and tools reach a controller: ours talk gRPC, Kafka's have one listener."""
+    ours = [endpoint for endpoint in endpoints if endpoint.name == GRPC_LISTENER]
+    first = next(iter([*ours, *endpoints]), None)
+    return None if first is None else str(first).partition("://")[2]
+
+
+def absent_words(known: Survey) -> tuple[str, ...]:
+    """`--missing 2,3,12` for all whose copies are not here."""
+    absent = (*known.absent_voters, *known.absent_brokers)
+    return ("--missing", ",".join(map(str, absent))) if absent else ()
+
+
+def asked_words(known: Survey) -> tuple[str, ...]:
+    """`--bootstrap-controller` where no copy names an address at which a live leader could be looked for."""
+    return () if known.endpoints() else ("--bootstrap-controller", "HOST:PORT")
+
+
+def copy_words(known: Survey, chosen: Sequence[Copy]) -> list[str]:
+    """`--copy` for all others that are here."""
+    return [word for copy in known.copies if copy not in chosen for word in ("--copy", copy.place.log_dir)]
+
+
+def cut_line(known: Survey, damaged: Copy) -> str:
+    """The command, without --apply and --accept-data-loss, that drops what comes after the damage of a log."""
+    words = ("--dir", damaged.place.log_dir, "--to", int(damaged.end.offset), *copy_words(known, [damaged]))
+    return command("kraft", "recover", "truncate", *words, *absent_words(known), *asked_words(known))
+
+
+def new_controller_words(known: Survey) -> list[object]:
+    """The new controller: the id of one that voted, with listeners of the same names."""
+    voters, image = known.told_by.voters, known.told_by.image
+    ids = [int(voter.node_id) for voter in known.voters]
+    ids += sorted(int(node_id) for node_id in image.cluster.controllers) if image is not None else []
+    node_id: object = ids[0] if ids else "N"
+    lost = None if voters is None else next((one for one in voters if one.key.node_id == node_id), voters.voters[0])
+    names = [CONTROLLER_LISTENER] if lost is None else [endpoint.name for endpoint in lost.endpoints]
+    return ["--dir", "NEW_DATA_DIR", "--node-id", node_id, *endpoint_words(names)]
+
+
+def endpoint_words(listeners: Sequence[str]) -> list[str]:
+    """`--endpoint` for each of these listeners, by name, at an address that is to be filled in."""
+    ports = {GRPC_LISTENER: "GRPC-PORT"}
+    return [word for name in listeners for word in ("--endpoint", f"{name}://HOST:{ports.get(name, 'PORT')}")]
+
+
+def inspect_line(known: Survey) -> str:
+    """The command that looks at all of them once more."""
+    dirs = sorted((-1 if copy.node_id is None else copy.node_id, copy.place.log_dir) for copy in known.copies)
+    return command("kraft", "recover", "inspect", *(log_dir for _, log_dir in dirs))
+
+
+def start_line(*, ours: bool) -> str:
+    """What starts a controller."""
+    return "kraft controller start --config node.properties" if ours else "bin/kafka-server-start.sh server.properties"
+
+
+def check_result(log_dirs: Sequence[str]) -> Step:
+    """Verify what a repair has left; of all directories that it changed at once."""
+    return Step(text="Check the result before anything starts", commands=(verify_line(log_dirs),))
+
+
+def verify_line(log_dirs: Sequence[str]) -> str:
+    """The command that looks at what was repaired."""
+    return command("kraft", "recover", "verify", *log_dirs)
+
+
+def never_again(gone: Sequence[int], brokers: Collection[int] = (), of_old: str | None = None) -> str:
+    """About controllers that a repair leaves behind. `of_old`: what of theirs is old, by default their directories; of
+    `brokers` only the metadata log, since they go on with the topics' data beside it."""
+    many = len(gone) > 1
+    what = "metadata log" + "s" * many if set(gone) & set(brokers) else "director" + ("ies" if many else "y")
+    old = of_old or f"from {'their' if many else 'its'} old {what}"
+    return f"controller{'s' if many else ''} {', '.join(map(str, gone))} must never start again {old}"
+
+
+def check_and_start(known: Survey, own: Copy, start: str) -> tuple[Step, ...]:
+    """What follows where one node's directory was mended in place; `start`: in words."""
+    is_broker = own.image is not None and own.node_id in own.image.cluster.brokers
+    ours = is_ours(known.told_by.voters) and not is_broker
+    return (
+        Step(
+            text="Check the result before the node starts",
+            commands=(command("kraft", "check", own.place.log_dir),),
+        ),
+        Step(text=start, commands=(start_line(ours=ours),)),
+    )
+
+
+def bring_back(ours: bool, controllers: int = 1) -> Step:
+    """Start the repaired controller, or all of them."""
+    return Step(
+        text="Start the repaired controller, alone, and wait until it leads. Then restart brokers that ended meanwhile"
+        if controllers == 1
+        else "Start these controllers, and wait until one leads. Then restart brokers that ended meanwhile",
+        commands=(start_line(ours=ours),),
+    )
+
+
+def brokers_of(known: Survey) -> frozenset[int]:
+    """The registered ones, by the best copy that tells; a controller among them is both, in one directory."""
+    image = known.told_by.image
+    return frozenset() if image is None else frozenset(map(int, image.cluster.brokers))
+
+
+def rejoin(
+    *,
+    ours: bool,
+    cluster_id: str | None,
+    others: Sequence[int],
+    brokers: Collection[int],
+    leader: str | None,
+    dynamic: bool = True,
+    of: str = "",
+) -> list[Step]:
+    """How the other controllers come back: never with their old metadata log, which holds the old voters.
+
+    `brokers`: nodes that are brokers; one of `others` among them has topics' data in the same directory, which must
+    stay where it is. `of`: behind their ids, which of several clusters' is meant.
+    """
+    if not others:
+        return []
+    cluster, at = cluster_id or "CLUSTER_ID", leader or "HOST:PORT"
+    combined = [] if ours else [one for one in others if one in brokers]
+    alone = [one for one in others if one not in combined]
+    steps = [_set_aside(alone, of), _format(ours, cluster, at, dynamic)] if alone else []
+    if combined:
+        steps.append(_set_log_aside(combined, of, () if not dynamic else (start_line(ours=False), _see(ours, at))))
+    return [*steps, _add(ours, at) if dynamic else _take_back()]
+
+
+def _set_aside(others: Sequence[int], of: str) -> Step:
+    return Step(
+        text=f"On each other controller ({', '.join(map(str, others))}{of}): keep its old directory, and never start "
+        "from it again: it holds the old voters",
+        commands=(command("mv", "DATA_DIR", "DATA_DIR.before-recovery"),),
+    )
+
+
+def _set_log_aside(combined: Sequence[int], of: str, start: tuple[str, ...]) -> Step:
+    """Of nodes that are brokers, too: a directory that is formatted anew has lost its replicas."""
+    then = "then start it as an observer, and wait until it has caught up" if start else "and do not start it yet"
+    return Step(
+        text=f"On each other node that is controller and broker ({', '.join(map(str, combined))}{of}): move only its "
+        f"{METADATA_DIRECTORY} away, which holds the old voters. Its topics' data lies beside it and must stay: do not "
+        f"move or format the directory; {then}",
+        commands=(set_log_aside_line(), *start),
+    )
+
+
+def _see(ours: bool, at: str) -> str:
+    if ours:
+        return command("kraft", "quorum", "describe", "--bootstrap-controller", at, "--replication")
+    return command("bin/kafka-metadata-quorum.sh", "--bootstrap-controller", at, "describe", "--replication")
+
+
+def _format(ours: bool, cluster: str, at: str, dynamic: bool) -> Step:
+    kafka = ("bin/kafka-storage.sh", "format", "-t", cluster, "-c", "server.properties")
+    if not dynamic:
+        return Step(
+            text="Then name it in controller.quorum.voters of its configuration, format it anew, and do not start it: "
+            "empty voters could elect each other",
+            commands=(command(*kafka),),
+        )
+    words = ("kraft", "storage", "format", "--config", "node.properties", "--cluster-id", cluster) if ours else kafka
+    return Step(
+        text="Then format it anew, without voters, start it as an observer, and wait until it has caught up",
+        commands=(command(*words, "--no-initial-controllers"), start_line(ours=ours), _see(ours, at)),
+    )
+
+
+def _add(ours: bool, at: str) -> Step:
+    to = ("--bootstrap-controller", at)
+    if ours:
+        line = command("kraft", "quorum", "add-controller", *to, "--command-config", "node.properties")
+    else:
+        line = command("bin/kafka-metadata-quorum.sh", *to, "--command-config", "server.properties", "add-controller")
+    return Step(
+        text="Then make it a voter, one controller after the other; go on once it is shown as a follower without lag",
+        commands=(line, _see(ours, at)),
+    )
+
+
+def _take_back() -> Step:
+    again = ("kraft", "recover", "static-voters", "--dir", "DATA_DIR", "--dir", "OTHER_DATA_DIR", "--missing", "rest")
+    return Step(
+        text="To have several voters again: stop the controller, bring the directories to one host, and give all "
+        "the same log; then take them back, and start all with the new configuration",
+        commands=(command(*again, "--set", "ID@HOST:PORT", "--set", "OTHER_ID@HOST:PORT", "--apply"),),
+    )

@@ -1,0 +1,203 @@
+"""What accepted repairs let go and copies here may still hold: what is said of it, and what is done before a start.
+
+Decides: whether a start of the voters could destroy it. Must not know: which repair is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.ids import ReplicaKey
+from metadata_log.voters import majority_of
+from quorum.recovery.advice.commands import Step, command
+from quorum.recovery.advice.obstacles import undo_lines
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.abandoned_branch import repair_beside
+from quorum.recovery.evidence.historical_extents import holds, is_last, let_go_by
+from quorum.recovery.evidence.lost_records import Excess
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.voters_in_force import is_among
+from quorum.recovery.journal.accepted_loss import Accepted, LetGo
+
+HELD_NOWHERE: Final = "that no copy here holds"
+"""What a repair says of records that it may lose, and its audit file ever after: other copies may be here by then."""
+_COMMITTED = {"was": "committed", "partly": "committed in part"}
+
+
+class Gone(msgspec.Struct, frozen=True, kw_only=True):
+    """What a repair of `copy` let go, and the copies here that have some of it still."""
+
+    copy: Copy
+    done: Accepted
+    lost: LetGo
+    holders: tuple[Copy, ...]
+
+    def __str__(self) -> str:
+        committed = _COMMITTED.get(self.lost.committed, "which may have been committed")
+        names = ", ".join(copy.label for copy in self.holders)
+        kept = f"{names} still {'hold' if len(self.holders) > 1 else 'holds'} it" if names else "no copy here holds it"
+        whose = "" if self.lost.node_id == self.copy.node_id else f" of {self.lost.label}"
+        what = f"offsets {self.lost.start} to {self.lost.end}{whose}"
+        return f"{name_of(self.copy, self.done)} let go {what} ({committed}), as was accepted; {kept}"
+
+
+def name_of(copy: Copy, done: Accepted) -> str:
+    """A repair, in sentences."""
+    return f"`kraft recover {done.action}` of {done.at} on {copy.label}"
+
+
+def gone(known: Survey) -> list[Gone]:
+    """All that was let go."""
+    return [
+        Gone(
+            copy=copy,
+            done=done,
+            lost=_judged(known, copy, done, lost),
+            holders=tuple(other for other in known.copies if other is not copy and holds(other, done, lost)),
+        )
+        for copy in known.copies
+        for done, lost in let_go_by(copy)
+    ]
+
+
+def _judged(known: Survey, copy: Copy, done: Accepted, lost: LetGo) -> LetGo:
+    """What is known of it by now, by more copies than there were when it went."""
+    best = known.best
+    is_held = best.end.offset >= lost.end and holds(best, done, lost) and is_last(copy, done, lost)
+    is_committed = is_held and known.bounds.lower >= lost.end
+    return msgspec.structs.replace(lost, committed="was") if is_committed else lost
+
+
+def is_fetched_again(known: Survey, one: Gone) -> bool:
+    """Whether every majority of the voters has one who holds it: then that one leads, and the other fetches it."""
+    if not known.voters or not is_last(one.copy, one.done, one.lost):
+        return False
+    return all(_without(known, one, voters) < majority_of(len(voters)) for voters in known.voter_sets)
+
+
+def endangered(known: Survey) -> list[Gone]:
+    """What a copy here still holds, and voters without it could elect a leader who destroys it."""
+    return [
+        one
+        for one in gone(known)
+        if one.holders and known.is_voter(one.copy) and is_last(one.copy, one.done, one.lost)
+        if not is_fetched_again(known, one)
+    ]
+
+
+def _without(known: Survey, one: Gone, voters: Sequence[ReplicaKey]) -> int:
+    """How many of these voters do not hold it, or may not.
+
+    A copy that is damaged starts nowhere, and of two copies of a node that which was cut may be the one that starts.
+    """
+    cut = {
+        copy.node_id
+        for copy in known.copies
+        for done, lost in let_go_by(copy)
+        if is_last(copy, done, lost) and lost.start < one.lost.end and one.lost.start < lost.end
+    }
+    speaking = [copy for copy in one.holders if known.speaks(copy) and is_among(copy, voters)]
+    whole = [copy for copy in speaking if copy.stop is None and copy.short is None]
+    return len(voters) - len({copy.node_id for copy in whole if copy.end.offset >= one.lost.end} - cut)
+
+
+def not_whole(known: Survey) -> tuple[str, ...]:
+    """Sentences about metadata that is lost, or may be, by what repairs of these directories say of themselves."""
+    said = [str(one) for one in gone(known) if not is_fetched_again(known, one)]
+    for copy in known.copies:
+        for done in copy.audited.accepted:
+            if done.new_epoch is None or done.may_lose is None:
+                continue
+            if known.best.end.epoch >= done.new_epoch:
+                then = done.may_lose.replace(HELD_NOWHERE, "that no copy held which was named then")
+                said.append(f"{name_of(copy, done)} may have lost, as it said then, {then}")
+    said += elsewhere(known)
+    return tuple(dict.fromkeys(said))
+
+
+def left_behind_here(known: Survey, loses: Sequence[Excess]) -> list[str]:
+    """Sentences about what the log that is kept lacks of what copies here hold, by a repair or otherwise, whatever
+    audit files tell; but for what was never committed.
+
+    `loses`: what other copies hold and it does not.
+    """
+    beside = [copy.label for copy in known.copies if repair_beside(known.copies, copy) is not None]
+    left = [one for one in loses if one.committed != "never"]
+    by_repair = [one.label in beside and not one.is_uncompared for one in left]
+    return [f"{'a repair left behind ' if is_so else ''}{one}" for one, is_so in zip(left, by_repair, strict=True)]
+
+
+def elsewhere(known: Survey) -> list[str]:
+    """Sentences about repairs that audit files here tell of, and no copy here has anything of: a quorum may have."""
+    return [
+        f"{name_of(copy, done)} began epoch {done.new_epoch}, and no copy here has anything of it: another log lies "
+        "there now"
+        for copy in known.copies
+        for done in copy.audited.accepted
+        if done.new_epoch is not None and done.new_epoch > known.best.end.epoch
+    ]
+
+
+def danger(known: Survey, found: Sequence[Gone]) -> str:
+    """What a start would do."""
+    voters = dict.fromkeys(str(one.copy.node_id) for one in found)
+    holders = dict.fromkeys(copy.label for one in found for copy in one.holders)
+    start, end = min(one.lost.start for one in found), max(one.lost.end for one in found)
+    return (
+        f"Voter{'s' if len(voters) > 1 else ''} {', '.join(voters)} once held offsets {start} to {end}, which accepted "
+        f"repairs let go, and {', '.join(holders)} still {'hold' if len(holders) > 1 else 'holds'} them: a majority of "
+        f"the {len(known.voters)} voters can lead without, and then they are cut there, too."
+    )
+
+
+def keep_first(known: Survey) -> list[Step]:
+    """What is done before anything starts from these copies."""
+    found = gone(known)
+    risky = endangered(known)
+    steps = [*_take_back(known, risky)] if risky else []
+    others = [one for one in found if one.holders and one not in risky and not is_fetched_again(known, one)]
+    if others:
+        names = ", ".join(dict.fromkeys(copy.label for one in others for copy in one.holders))
+        undo = dict.fromkeys(undo_lines(known, (one.copy for one in others)))
+        back = " Is that to go on after all, take the repair back instead, and inspect all once more" if undo else ""
+        steps.append(
+            Step(
+                text=f"Keep a copy of {names} for good before it starts, or is moved away: nothing else here holds "
+                f"what was let go.{back}",
+                commands=tuple(undo),
+            )
+        )
+    if elsewhere(known):
+        steps.append(
+            Step(
+                text=f"Start nothing before it is known what became of that: {'; '.join(elsewhere(known))}. Where "
+                "nodes run with that epoch, these are old copies, and would make a second quorum"
+            )
+        )
+    absent = [f"voter {node}" for node in known.absent_voters] + [f"broker {node}" for node in known.absent_brokers]
+    if absent and any(not one.holders and is_last(one.copy, one.done, one.lost) for one in found):
+        steps.append(
+            Step(
+                text=f"Look for copies of what is not here ({', '.join(absent)}), and inspect them with these before "
+                "anything starts: one may still hold what was let go"
+            )
+        )
+    return steps
+
+
+def _take_back(known: Survey, risky: Sequence[Gone]) -> Iterator[Step]:
+    dirs = [copy.place.log_dir for copy in known.copies]
+    names = ", ".join(dict.fromkeys(one.copy.label for one in risky))
+    holders = ", ".join(dict.fromkeys(copy.label for one in risky for copy in one.holders))
+    lines = dict.fromkeys(undo_lines(known, (one.copy for one in risky)))
+    look = command("kraft", "recover", "inspect", *dirs)
+    yield Step(
+        text=f"Start none of {names}: what they forgot, {holders} still has, and a leader that they elect would not."
+        f"{' Take the loss back there, the latest repair first, and inspect all once more' if lines else ''}",
+        commands=(*lines, look) if lines else (),
+    )
+    other = "Or, where that cannot be taken back, go on" if lines else "That cannot be taken back: go on"
+    yield Step(text=f"{other} from {holders} in a new epoch, as follows")

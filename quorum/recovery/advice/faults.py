@@ -1,0 +1,88 @@
+"""Why a node does not start from a copy, and what mends that on the node alone, without loss.
+
+Decides: which faults a file made anew or one command takes away. Must not know: other copies, and the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from quorum.recovery.advice.commands import Step, command
+from quorum.recovery.advice.epoch_files import unread_epochs
+from quorum.recovery.copies.log_copy import Copy
+
+
+def fault_of(copy: Copy) -> str | None:
+    """Why a node would not start from this copy as it is, or not without loss; None where it would."""
+    if copy.place.manifest is not None:
+        return "it is an export, which no node starts from" + (f"; {copy.stop}" if copy.stop is not None else "")
+    if copy.place.identity is None:
+        return copy.place.complaint
+    if copy.is_damaged:
+        return f"it is damaged: {copy.stop}" + (f"; {copy.short}" if copy.short is not None else "")
+    strange = next((f"{found.path}: {found.why}" for found in copy.unread if found.is_topic), None)
+    wrong = strange or copy.short or copy.problem or copy.quorum_problem
+    if wrong is not None:
+        return wrong
+    return next(_small_faults(copy), None)
+
+
+def _small_faults(copy: Copy) -> Iterator[str]:
+    """Those that are mended on the node alone."""
+    if copy.checkpoints and copy.checkpoints[0].problem is not None:
+        yield f"its newest checkpoint is damaged: {copy.checkpoints[0].problem}"
+    if copy.passed_over is not None:
+        yield (
+            f"the beginning of its log is damaged: {copy.passed_over}; {copy.passed_over.held_by} holds all that stood "
+            f"before offset {copy.start_offset}, and the log is sound from there on"
+        )
+    yield from (f"{found.path}: {found.why}" for found in unread_epochs(copy))
+
+
+def lasting_fault(copy: Copy) -> str | None:
+    """The same, but for a file that goes and is made anew, that the log tells anew, or that `mends` takes away."""
+    epochs = unread_epochs(copy)
+    lasting = tuple(found for found in copy.unread if not found.is_made_anew and found not in epochs)
+    whole = tuple(found for found in copy.checkpoints if found.problem is None)
+    return fault_of(msgspec.structs.replace(copy, unread=lasting, checkpoints=whole, passed_over=None))
+
+
+def mends(copy: Copy) -> tuple[str, ...]:
+    """The commands that take away what alone keeps its node from starting, and lose nothing; none where none do."""
+    if lasting_fault(copy) is not None:
+        return ()
+    found = []
+    if copy.checkpoints and copy.checkpoints[0].problem is not None:
+        found.append(drop_line(copy))
+    if copy.passed_over is not None:
+        found.append(f"{trim_line(copy)} --apply")
+    return tuple(found)
+
+
+def drop_line(copy: Copy) -> str:
+    """The command that takes damaged checkpoints away."""
+    return f"{_line(copy, 'drop-snapshot')} --apply"
+
+
+def trim_line(copy: Copy) -> str:
+    """The command, without --apply, that drops the damaged beginning of a log."""
+    return _line(copy, "truncate", "--before", copy.start_offset)
+
+
+def _line(copy: Copy, name: str, *words: object) -> str:
+    return command("kraft", "recover", name, "--dir", copy.place.log_dir, *words, "--missing", "rest")
+
+
+def mend_first(copies: Sequence[Copy]) -> list[Step]:
+    """Before anything starts: once a leader answers, nothing offline is done to a voter any more."""
+    return [
+        Step(
+            text=f"{copy.label} does not start: {fault_of(copy)}. Before any controller starts, since this is refused "
+            "once a leader answers",
+            commands=lines,
+        )
+        for copy in copies
+        if (lines := mends(copy))
+    ]

@@ -1,0 +1,63 @@
+"""A log whose own checkpoint is damaged, and another copy's sound one that it goes on from.
+
+Decides: whose checkpoint fits, and how it is brought over. Must not know: what else could be done.
+
+A checkpoint holds committed records only (KIP-630). Where the log has a record of the checkpoint's epoch just before
+its end, both are the same up to there (log matching, Raft 5.3), and the log goes on from it as from one of its own.
+"""
+
+from __future__ import annotations
+
+from quorum.recovery.advice.commands import Step, command
+from quorum.recovery.copies.copy_parts import CheckpointFile
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.same_log import is_comparable
+
+
+def lender(known: Survey, copy: Copy) -> tuple[Copy, CheckpointFile] | None:
+    """The copy with the newest checkpoint that `copy` goes on from; None where it needs none, or none fits."""
+    if copy.state is not None or copy.is_newer or copy.held_more or copy.place.manifest is not None:
+        return None
+    found = [
+        (other, other.origin)
+        for other in known.copies
+        if other is not copy and other.origin is not None and other.place.manifest is None
+        if is_comparable(copy, other) and _goes_on_from(copy, other.origin)
+    ]
+    return max(found, key=lambda one: int(one[1].end.offset), default=None)
+
+
+def _goes_on_from(copy: Copy, checkpoint: CheckpointFile) -> bool:
+    end = int(checkpoint.end.offset)
+    return copy.start_offset < end <= copy.end.offset and copy.epoch_at(end - 1) == checkpoint.end.epoch
+
+
+def or_lent(known: Survey, copy: Copy, why: str | None) -> str | None:
+    """Why a copy cannot be used, and whose checkpoint would mend it."""
+    found = lender(known, copy)
+    if why is None or found is None:
+        return why
+    return f"{why}. It goes on from {found[1].name} of {found[0].label}: brought over, all of this log can be kept"
+
+
+def borrow(known: Survey, copy: Copy, least: tuple[int, int]) -> list[Step]:
+    """How `copy` gets a checkpoint that it goes on from, where its log is ahead of `least` (last epoch and end)."""
+    found = lender(known, copy)
+    if found is None or copy.rank <= least:
+        return []
+    other, checkpoint = found
+    aside = f"{copy.place.log_dir}.damaged-checkpoints"
+    damaged = [f"{copy.place.metadata}/{one.name}" for one in copy.checkpoints if one.problem is not None]
+    moves = (command("mkdir", "-p", aside), command("mv", *damaged, aside)) if damaged else ()
+    bring = command("cp", "-p", f"{other.place.metadata}/{checkpoint.name}", f"{copy.place.metadata}/")
+    again = command("kraft", "recover", "inspect", *(one.place.log_dir for one in known.copies))
+    return [
+        Step(
+            text=f"The log of {copy.label} is whole up to offset {copy.end.offset} of epoch {copy.end.epoch}, and only "
+            f"lacks a sound checkpoint. That of {other.label}, {checkpoint.name}, is one that it goes on from: bring "
+            f"it over, with the owner of the files there. Nothing starts from {copy.label} before it is repaired",
+            commands=(*moves, bring),
+        ),
+        Step(text="Then inspect all once more: all of that log is kept then", commands=(again,)),
+    ]

@@ -1,0 +1,257 @@
+"""What must be settled before any repair is chosen, and before anything starts.
+
+Decides: whether there is such a thing, and what settles it: a repair that was interrupted, copies that contradict each
+other, a repair that some directories have and others have not, or that passed over what was committed. Must not know:
+which repair follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory import META_PROPERTIES_FILE
+from metadata_log.errors import CorruptFileError
+from metadata_log.files.port import Files
+from quorum.recovery.advice.commands import Step, command, undo_line
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.conflicts import Conflict
+from quorum.recovery.evidence.electable import elects, unreached
+from quorum.recovery.evidence.historical_extents import let_go_by
+from quorum.recovery.evidence.lost_records import excess
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.journal.log_directories import HELD_SUFFIX, Place
+from quorum.recovery.journal.repair_record import AUDIT_FILE, JOURNAL_FILE, Record, again, audits, pending, work_root_of
+
+_TWO_CLUSTERS: Final = Step(
+    text="Inspect the copies of each cluster by themselves. A clone gets a cluster id of its own before anything "
+    "starts from it (kraft recover cluster-id)"
+)
+
+
+class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
+    """The situation, and the steps that settle it. Nothing else is recommended until then."""
+
+    situation: str
+    steps: tuple[Step, ...]
+
+
+class Interruption(msgspec.Struct, frozen=True, kw_only=True):
+    """A directory in the middle of a repair. `record` None: its journal cannot be read, and `problem` says why."""
+
+    log_dir: str
+    record: Record | None
+    problem: str
+
+
+def interruption(files: Files, place: Place) -> Interruption | None:
+    """Whether a repair of this directory waits to be finished."""
+    log_dir = place.log_dir
+    try:
+        record = pending(files, log_dir)
+    except CorruptFileError as error:
+        return Interruption(log_dir=log_dir, record=None, problem=str(error))
+    if record is not None:
+        problem = f"`kraft recover {record.action}` of {record.at} was interrupted in {log_dir}"
+        return Interruption(log_dir=log_dir, record=record, problem=problem)
+    if not files.exists(f"{log_dir}/{META_PROPERTIES_FILE}{HELD_SUFFIX}"):
+        return None
+    return Interruption(
+        log_dir=log_dir,
+        record=None,
+        problem=f"a repair was interrupted in {log_dir}, and its {JOURNAL_FILE} is gone. The newest {AUDIT_FILE} below "
+        f"{work_root_of(log_dir)} holds the same words: copy it to {log_dir}/{JOURNAL_FILE}, and inspect all once more",
+    )
+
+
+def of_interruptions(found: Sequence[Interruption], paths: Iterable[str]) -> Obstacle:
+    """Repairs that wait to be finished; `paths`: all directories that are looked at."""
+    names = ", ".join(one.log_dir for one in found)
+    steps: list[Step] = []
+    for one in found:
+        record = one.record
+        if record is None:
+            steps.append(Step(text=one.problem))
+            continue
+        steps.append(Step(text=f"{one.problem}. Run it again: it goes on", commands=(again(record, one.log_dir),)))
+        if record.undoes is None:
+            line = undo_line(one.log_dir, record.root)
+            steps.append(Step(text="Or take it back, where it is not what is wanted", commands=(line,)))
+    return Obstacle(
+        situation=f"A repair was interrupted in {names}: no node starts from there until it is finished or taken back, "
+        "and no other repair is of use before.",
+        steps=(*steps, _look_again(paths)),
+    )
+
+
+def obstacle(files: Files, known: Survey) -> Obstacle | None:
+    """What these copies have against any repair or start; None where there is nothing."""
+    grave = _grave(known)
+    if grave:
+        return _rivalry(known, grave) if any(one.repairs for one in grave) else _contradiction(known, grave)
+    half = unreached(known)
+    if half is None:
+        return None
+    if any(known.is_voter(copy) for copy in half[1]):
+        return _half_done(files, known, *half)
+    return _dropped(files, known, *half)
+
+
+def outvoted(known: Survey) -> tuple[Copy, ...]:
+    """Copies of others than voters that contradict voters of whom a majority hold the same."""
+    return tuple(copy for copy in known.copies if not elects(known, copy) and _conflicts_with(known, copy))
+
+
+def _conflicts_with(known: Survey, copy: Copy) -> bool:
+    return any(copy in one.copies for one in known.conflicts)
+
+
+def _grave(known: Survey) -> list[Conflict]:
+    """Of two that would elect; or of others, where no majority of sound voters says which bytes are right."""
+    electing = [copy for copy in known.copies if elects(known, copy)]
+    among = [one for one in known.conflicts if all(copy in electing for copy in one.copies)]
+    same = [copy for copy in electing if known.speaks(copy) and copy.stop is None and copy.state is not None]
+    if among or not known.has_majority(same):
+        return list(known.conflicts)
+    return []
+
+
+def _look_again(paths: Iterable[str]) -> Step:
+    return Step(text="Then inspect all once more", commands=(command("kraft", "recover", "inspect", *paths),))
+
+
+def _contradiction(known: Survey, found: Sequence[Conflict]) -> Obstacle:
+    copies = [copy for copy in known.copies if any(copy in one.copies for one in found)]
+    names, dirs = ", ".join(copy.label for copy in copies), [copy.place.log_dir for copy in copies]
+    if any(one.metadata for one in found):  # what one log is compared by is not there to be compared
+        situation = f"Copies are of several clusters: {'; '.join(map(str, found))}. Start none of {names} before it is "
+        return Obstacle(situation=f"{situation}known which is which ({found[0].cause}).", steps=(_TWO_CLUSTERS,))
+    return Obstacle(
+        situation=f"Copies contradict each other: {'; '.join(map(str, found))}. One at least is wrong "
+        f"({found[0].cause}). Start none of {names} before it is known which is right.",
+        steps=(
+            Step(
+                text="See what each holds where they part: which was changed, and what the others and backups say",
+                commands=(command("kraft", "log", "diff", *dirs),),
+            ),
+            Step(
+                text="Leave the wrong one out, and inspect the others once more. Its node never starts from that log "
+                "again: move it away, and let the node fetch it from the others when they lead"
+            ),
+        ),
+    )
+
+
+def _rivalry(known: Survey, found: Sequence[Conflict]) -> Obstacle:
+    """Of two repairs each made a quorum of its own."""
+    ours = [one for one in found if one.repairs is not None]
+    copies = [copy for copy in known.copies if any(copy in one.copies for one in ours)]
+    kept = next((copy for copy in copies if copy.place.log_dir not in known.undoable), copies[0])
+    others = [copy for copy in copies if copy is not kept]
+    stuck = [copy.label for copy in others if copy.place.log_dir not in known.undoable]
+    return Obstacle(
+        situation=f"Several repairs were done where one must be: {'; '.join(map(str, ours))}. Each has made a quorum "
+        f"of its own: start none of {', '.join(copy.label for copy in copies)} until all but one are undone.",
+        steps=(
+            Step(
+                text="Choose the one that stays: that which nodes run with by now; where nothing has started from any, "
+                f"that of {kept.label}"
+            ),
+            *_take_back(undo_lines(known, others), "Take all others back. These commands do, if that one is to stay"),
+            *_never_again(stuck),
+            _look_again(copy.place.log_dir for copy in known.copies),
+        ),
+    )
+
+
+def _take_back(lines: tuple[str, ...], text: str) -> Iterator[Step]:
+    if lines:
+        yield Step(text=text, commands=lines)
+
+
+def _never_again(labels: Sequence[str]) -> Iterator[Step]:
+    """About repairs that cannot be taken back."""
+    if labels:
+        yield Step(
+            text=f"A node has run on {', '.join(labels)} since its repair, or its backup is gone: undo would be "
+            "refused. Unless it is the one that stays, move that directory away, start nothing from it again, and let "
+            "its node join the others from an empty one"
+        )
+
+
+def _half_done(files: Files, known: Survey, done: Copy, behind: tuple[Copy, ...]) -> Obstacle:
+    begun = -1 if done.repair is None else int(done.repair.epoch)
+    names = ", ".join(copy.label for copy in behind)
+    return Obstacle(
+        situation=f"A repair is half done: what began epoch {begun} on {done.label} has not reached {names}, or was "
+        "undone there. Start none of them: they would go on with different voters.",
+        steps=(
+            Step(text="Run the repair again on all its directories", commands=_said_by(files, done)),
+            *_take_back(undo_lines(known, with_repair(known, done)), "Or take it back wherever it was done"),
+        ),
+    )
+
+
+def _dropped(files: Files, known: Survey, done: Copy, behind: Sequence[Copy]) -> Obstacle | None:
+    """Of a repair that can be taken back, and passed over what was committed and nobody had said is to be lost."""
+    lines = undo_lines(known, with_repair(known, done))
+    accepted = [lost for _, lost in let_go_by(done)]
+    missed = [
+        one
+        for one in excess(files, known, done)
+        if one.says_something and one.committed in ("was", "partly")
+        if not any(lost.epoch == one.epoch and lost.start <= one.start and lost.end >= one.end for lost in accepted)
+    ]
+    if not lines or not missed:
+        return None
+    begun = -1 if done.repair is None else int(done.repair.epoch)
+    names = ", ".join(copy.label for copy in behind)
+    return Obstacle(
+        situation=f"The repair that began epoch {begun} on {done.label} passed over what was committed and stands on "
+        f"copies here: {'; '.join(map(str, missed))}. Nothing has started from it yet.",
+        steps=(
+            Step(text="Start nothing, and take that repair back", commands=lines),
+            _look_again(copy.place.log_dir for copy in known.copies),
+            Step(
+                text=f"Only where all that is to be lost, go on with {done.label} instead: keep copies of {names} for "
+                "good, and never start anything from these directories"
+            ),
+        ),
+    )
+
+
+def _said_by(files: Files, done: Copy) -> tuple[str, ...]:
+    """The command that began the last epoch of `done`, by its audit file; none where that is not there."""
+    log_dir, begun = done.place.log_dir, None if done.repair is None else int(done.repair.epoch)
+    records = audits(files, work_root_of(log_dir)).records
+    return next((((again(one, log_dir)),) for one in reversed(records) if one.facts.get("new_epoch") == begun), ())
+
+
+def undo_lines(known: Survey, copies: Iterable[Copy]) -> tuple[str, ...]:
+    """The commands that take the last repairs of these back, where that would be done."""
+    return tuple(undo_line(copy.place.log_dir) for copy in copies if copy.place.log_dir in known.undoable)
+
+
+def with_repair(known: Survey, done: Copy) -> list[Copy]:
+    """All that have the batch of the repair of `done`, where it elects; itself, where none does."""
+    return [copy for copy in known.copies if copy.repair == done.repair and elects(known, copy)] or [done]
+
+
+def old_voters(known: Survey) -> list[Step]:
+    """About controllers that vote no more since a repair, and do not know: by their own files they would elect."""
+    half = unreached(known)
+    if half is None:
+        return []
+    done, behind = half
+    names = ", ".join(copy.label for copy in behind)
+    lines = undo_lines(known, with_repair(known, done))
+    return [
+        Step(
+            text=f"Never start {names} from these directories: they hold the voters from before the repair of "
+            f"{done.label}, and would elect by those"
+            f"{' Is it they who are to go on, take that back instead, and inspect all once more' if lines else ''}",
+            commands=lines,
+        )
+    ]

@@ -1,0 +1,353 @@
+"""What can be done about a cluster of which these copies are left, and what is best.
+
+Decides: which repairs are possible, what each keeps and loses in words, and the recommended steps. Must not know: how
+they are done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from metadata_log.directory import PARTITION_METADATA_FILE
+from metadata_log.files.port import Files
+from metadata_log.tools.times import time_text
+from metadata_log.voters import GRPC_LISTENER, majority_of
+from quorum.recovery.advice.clones import clone_of, moved_clone, told_of_clone
+from quorum.recovery.advice.commands import Step, absent_words, command, copy_words
+from quorum.recovery.advice.discarded_records import (
+    HELD_NOWHERE,
+    danger,
+    endangered,
+    keep_first,
+    left_behind_here,
+    not_whole,
+)
+from quorum.recovery.advice.epoch_files import rebuild_epochs
+from quorum.recovery.advice.faults import fault_of, lasting_fault, mend_first, mends
+from quorum.recovery.advice.lent_checkpoint import borrow, or_lent
+from quorum.recovery.advice.obstacles import obstacle, old_voters, outvoted
+from quorum.recovery.advice.repair_steps import before_repair, steps_for
+from quorum.recovery.advice.running_nodes import running_voters, situation_of, steps_of
+from quorum.recovery.advice.stale_replicas import kept_out, told_of_silent
+from quorum.recovery.advice.unable_to_follow import left_behind, set_aside
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.copies.sidecar_files import Unread
+from quorum.recovery.evidence.abandoned_branch import is_past_repair
+from quorum.recovery.evidence.lost_records import Excess, excess, shortfalls
+from quorum.recovery.evidence.other_disks import not_here
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.same_log import is_comparable
+
+
+class Repair(msgspec.Struct, frozen=True, kw_only=True):
+    """One way out.
+
+    Attributes:
+        name: of the command, `start` where nothing needs a repair.
+        on: the copy that is kept.
+        keeps, loses: in sentences; `loses` what is known, `may_lose` what cannot be known.
+        cannot_follow: nodes that cannot go on from their copies here then, in sentences.
+        refused: why it is not possible; None where it is.
+        lost: the known losses as data.
+    """
+
+    name: str
+    on: str
+    keeps: str
+    loses: tuple[str, ...] = ()
+    may_lose: str | None = None
+    cannot_follow: tuple[str, ...] = ()
+    refused: str | None = None
+    lost: tuple[Excess, ...] = ()
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """The situation, every repair, and the recommended steps in order. `is_whole`: a majority is here and sound."""
+
+    is_whole: bool
+    situation: str
+    repairs: tuple[Repair, ...]
+    steps: tuple[Step, ...]
+
+
+def make_plan(files: Files, known: Survey) -> Plan:
+    """What to do with these copies."""
+    sound = sound_voters(known)
+    is_majority = known.has_majority(sound)
+    running = running_voters(known)
+    if running:
+        steps = steps_of(known, running)
+        return Plan(is_whole=is_majority, situation=situation_of(running), repairs=(), steps=steps)
+    repairs = tuple(_repairs(files, known))
+    found = obstacle(files, known)
+    if found is not None:
+        return Plan(is_whole=False, situation=found.situation, repairs=repairs, steps=found.steps)
+    whole = whole_voters(known)
+    lack = lacking(known, whole) if known.has_majority(whole) else None
+    is_here = is_majority and lack is None
+    plan = _majority_here(known, sound, repairs) if is_here else _majority_lost(known, repairs, lack)
+    return msgspec.structs.replace(plan, steps=(*rebuild_epochs(known), *keep_first(known), *plan.steps))
+
+
+def sound_voters(known: Survey) -> list[Copy]:
+    """Those among the voters' copies that speak for their voters."""
+    return [copy for copy in whole_voters(known) if known.speaks(copy)]
+
+
+def whole_voters(known: Survey) -> list[Copy]:
+    """Voters' copies that a node starts from, at most without a file that it makes anew or once mended on its own; of
+    those of which nothing shows that they are of one log, the best's."""
+    whole = [copy for copy in known.copies if known.is_voter(copy) and lasting_fault(copy) is None]
+    return [copy for copy in whole if is_comparable(whole[0], copy)]
+
+
+def lacking(known: Survey, voters: Sequence[Copy]) -> str | None:
+    """That these would elect a leader who lacks what was committed; None where nothing shows it."""
+    risky = endangered(known)
+    if risky:
+        return danger(known, risky)
+    best = max(voters, key=lambda copy: copy.rank)
+    end = max(int(copy.end.offset) for copy in voters)
+    if end >= known.bounds_left.lower:
+        return None  # what reached further once, and no copy here holds, went as was accepted
+    holders = [copy for copy in known.copies if copy.end.offset > end]
+    if is_past_repair(best, holders):
+        return None  # a repair let that go, as it said
+    names = ", ".join(str(copy.node_id) for copy in voters)
+    return (
+        f"A majority of the voters is here ({names}), but their logs end at offset {end}, and all before "
+        f"{known.bounds_left.lower} was committed ({known.bounds_left.because}): they were set back to older copies, "
+        "or copied before the others. Started as they are, they go on without that."
+    )
+
+
+def usable(copy: Copy) -> str | None:
+    """Why its safe part cannot be made a controller's log; None where it can."""
+    if copy.is_newer:
+        return f"{copy.problem}"
+    if copy.state is None:
+        return f"its metadata cannot be told: {copy.problem}"
+    if copy.place.manifest is not None and copy.is_damaged:
+        return f"it is damaged at {copy.stop}, and in an export nothing is mended: name the directory it was made of"
+    if copy.image is None or copy.image.features.metadata_version is None:
+        return "it holds no metadata yet"
+    return None
+
+
+def _nameless(known: Survey, copy: Copy) -> str | None:
+    """A new controller's directory must say which cluster it is of, and a voter's own has to say that it is."""
+    if known.cluster_id is not None:
+        return None
+    return (
+        f"{copy.place.complaint}, and no copy here says which cluster this is: bring the file back, or name a whole "
+        "log directory of another node, too"
+    )
+
+
+def may_lose(known: Survey, kept: Copy) -> str | None:
+    """What no copy can tell; None where nothing that was committed can be missing from the copies."""
+    if not known.majority_is_absent:
+        return None
+    if not known.voters:
+        return "who voted is not known, so records that no copy here holds may have been committed"
+    absent = ", ".join(map(str, known.unheard_voters))
+    if known.undecided is not None:  # whoever dropped that change went on from before it, while this log grew
+        return (
+            f"records that a majority with voters {absent} acknowledged, past offset {known.bounds.lower} where this "
+            f"log may have parted from theirs, and {HELD_NOWHERE}: how many, and since when, cannot be known"
+        )
+    since = f"after {time_text(kept.last_timestamp_ms)}" if kept.last_timestamp_ms >= 0 else "at any time"
+    return (
+        f"records that a majority with voters {absent} acknowledged {since}, past offset {kept.end.offset}, and that "
+        "no copy here holds: how many cannot be known"
+    )
+
+
+def _repairs(files: Files, known: Survey) -> Iterator[Repair]:
+    contradicted = "copies contradict each other: leave the wrong one out first" if known.conflicts else None
+    for copy in known.copies:
+        lost = (*(found for found in excess(files, known, copy) if found.says_something), *shortfalls(known))
+        name = "standalone" if known.is_voter(copy) else "from-broker"
+        if copy.kraft_version == 0 and copy.static_voters:
+            name = "static-voters" if known.is_voter(copy) else "from-broker"
+        yield Repair(
+            name=name,
+            on=copy.label,
+            keeps=f"everything up to offset {copy.end.offset} of epoch {copy.end.epoch}",
+            loses=tuple(map(str, lost)),
+            may_lose=may_lose(known, copy),
+            cannot_follow=tuple(map(str, left_behind(known, copy))),
+            refused=contradicted or or_lent(known, copy, usable(copy)) or _nameless(known, copy),
+            lost=lost,
+        )
+
+
+_ALL_THERE = "no metadata is lost."
+_NOTHING_YET = (
+    "They hold no record yet, as after their formatting: started, they begin a new cluster. If this one ran before, "
+    "its metadata is not here: start none of them, and look for its directories."
+)
+
+
+def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]) -> Plan:
+    names = ", ".join(str(copy.node_id) for copy in sound)
+    count = f"{len(sound)} of {len(known.voters)}: controller{'s' if len(sound) > 1 else ''} {names}"
+    situation = f"A majority of the voters is here and sound ({count})"
+    best = max(sound, key=lambda copy: copy.rank)
+    loses = [one for repair in repairs if repair.on == best.label for one in repair.lost]
+    lost = (*not_whole(known), *left_behind_here(known, loses))
+    if lost:
+        situation += f". But metadata is lost, or may be: {'; '.join(lost)}."
+    else:
+        situation += f": {_ALL_THERE}" if best.end.offset > 0 else f". {_NOTHING_YET}"
+    situation += told_of_silent(known) + told_of_clone(known)
+    faulty = [copy for copy in known.copies if known.speaks(copy) and lasting_fault(copy) is not None]
+    as_they_are = [copy for copy in sound if fault_of(copy) is None]
+    steps = [*old_voters(known), *set_aside(left_behind(known, best, adds_voters=False)), *mend_first(sound)]
+    steps += _move_away(sound)
+    move, is_clone, waits = _move(known, sound), clone_of(known) is not None, len(as_they_are) < len(sound)
+    steps += move if is_clone else []
+    if len(sound) == 1:
+        start = f"Then start controller {names}" if waits else f"Start controller {names} as it is"
+        start += ": it leads by itself"
+    elif waits or (is_clone and move):
+        start = f"Then start controllers {names}: they elect a leader by themselves"
+    else:
+        start = f"Start controllers {names} as they are: they elect a leader by themselves"
+    steps.append(Step(text=start))
+    steps += [*kept_out(known), *map(_replace, faulty)]
+    steps += [
+        Step(
+            text=f"{copy.label} contradicts the voters, who hold the same: it never starts from that log again. Move "
+            "it away, and let the node fetch it anew"
+        )
+        for copy in outvoted(known)
+    ]
+    steps += [] if is_clone else move
+    return Plan(is_whole=known.has_majority(as_they_are), situation=situation, repairs=repairs, steps=tuple(steps))
+
+
+def _move(known: Survey, sound: list[Copy]) -> list[Step]:
+    """Who keeps the vote has its directory here: a voter with its old log would hold the old addresses."""
+    voters = known.told_by.voters
+    if voters is None:
+        return []
+    targets = [word for copy in sound for word in ("--dir", copy.place.log_dir)]
+    present = {copy.node_id for copy in sound}
+    sets = [
+        word
+        for voter in voters
+        if voter.key.node_id in present
+        for word in (
+            "--set",
+            f"{voter.key.node_id}@HOST:PORT" + ("/GRPC-PORT" if voter.endpoint(GRPC_LISTENER) else ""),
+        )
+    ]
+    words = (*targets, *sets, *copy_words(known, sound), *absent_words(known))
+    lines = (command("kraft", "recover", "voters", *words),)
+    text = moved_clone(known)
+    if text is None:
+        text = "If they do not find each other because addresses changed: write the new ones into all of them"
+    away = [str(node_id) for node_id in voters.node_ids if node_id not in present]
+    if away:
+        text += (
+            f". Name also directory and address of {', '.join(away)}, once they are here and sound; without them this "
+            "takes their vote, and they join again as new ones"
+        )
+    forgotten = [found.path for copy in known.copies for found in copy.unread if found.is_vote]
+    if forgotten:
+        text += (
+            f". It is refused for {', '.join(forgotten)}, which held an epoch and a vote: restore it from a backup, or "
+            "add --accept-lost-vote"
+        )
+    return [Step(text=text, commands=lines)]
+
+
+def _move_away(copies: Iterable[Copy]) -> list[Step]:
+    """About files that keep nodes from starting, and that nothing goes with."""
+    return [
+        Step(
+            text=f"{copy.label} does not start: {found.path}: {found.why}. Its log and its vote are whole: restore "
+            "that one file from a backup of that directory, or move it away, and it is made anew",
+            commands=(command("mv", found.path, f"{copy.place.log_dir}.damaged-{PARTITION_METADATA_FILE}"),),
+        )
+        for copy in copies
+        for found in copy.unread
+        if found.is_made_anew
+    ]
+
+
+def _replace(copy: Copy) -> Step:
+    """What to do about a damaged voter while a majority is sound; with a false epoch it might start, and be elected."""
+    is_false = copy.stop is not None and copy.stop.false_epoch is not None
+    what = f"Never start {copy.label}" if is_false else f"{copy.label} does not start"
+    return Step(
+        text=f"{what}: {fault_of(copy)}. Once the others lead, remove it from the voters, format its directory anew, "
+        "let it fetch the log, and add it again"
+    )
+
+
+def _read_first(found: Unread) -> Step:
+    """About a file without which every repair refuses."""
+    if found.is_newer:
+        return Step(
+            text=f"{found.path}: {found.why}. Go on with a kraft of that version: this one refuses what follows"
+        )
+    return Step(
+        text=f"{found.path}: {found.why}. Restore it from a backup of that directory. Where there is none, add "
+        "--accept-lost-vote to what follows: an epoch and a vote that only this file held are forgotten then"
+    )
+
+
+def _majority_lost(known: Survey, repairs: tuple[Repair, ...], lack: str | None = None) -> Plan:
+    """`lack`: where it is not simply that."""
+    chosen, situation = _chosen(known, repairs), lack
+    size, needed = len(known.voters), majority_of(len(known.voters))
+    gone = not_here(known)
+    absent = f"; not here: {', '.join(gone)}." if gone else "."
+    if not known.voters:
+        situation = "No majority of the voters is known to be here and sound: no copy here says who votes."
+    elif situation is None:
+        situation = f"No majority of the voters is here and sound: of {size} voters {needed} are needed{absent}"
+    situation += told_of_silent(known) + (f" And {known.undecided}." if known.undecided is not None else "")
+    situation += told_of_clone(known)
+    fit = [] if lack is not None or endangered(known) else [copy for copy in sound_voters(known) if not mends(copy)]
+    first = before_repair(known, fit, asks_brokers=bool(known.absent_brokers) or chosen is None)
+    first += _move_away(copy for copy in known.copies if copy in fit or (chosen is not None and copy is chosen[0]))
+    first += kept_out(known, None if chosen is None else chosen[0])
+    first += [_read_first(found) for copy in known.copies for found in copy.unread if found.is_vote or found.is_newer]
+    if chosen is None and known.cluster_id is None:
+        words = "Bring the meta.properties of one of these directories back, or a directory that has one; inspect all"
+        return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, Step(text=words)))
+    if chosen is None:
+        last = Step(
+            text="No copy that is here can be made a controller's log. Where none of the brokers' can either: restore "
+            "a backup",
+            commands=(_RESTORE,),
+        )
+        return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, last))
+    voters = [copy for copy in known.copies if known.is_voter(copy)]
+    steps = next(
+        (steps for copy in voters if (steps := borrow(known, copy, chosen[0].rank))),
+        steps_for(known, chosen[0], chosen[1].lost),
+    )
+    return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, *steps))
+
+
+def _chosen(known: Survey, repairs: Sequence[Repair]) -> tuple[Copy, Repair] | None:
+    """The best copy that is possible; but a surviving voter goes before it that lacks nothing but NoOps and elections:
+    it keeps its directory and address, and a broker's copy may be ahead by a heartbeat of the last leader. Then any
+    that loses nothing which another one would keep. One that does not speak for its voter comes last: it may be ahead
+    by an election that should not have been."""
+    possible = [pair for pair in zip(known.copies, repairs, strict=True) if pair[1].refused is None]
+    whole = [pair for pair in possible if not any(one.committed != "never" for one in pair[1].lost)]
+    mute, gone = [one.copy for one in known.silent], shortfalls(known)
+    voters = sorted((pair for pair in whole if known.is_voter(pair[0])), key=lambda pair: pair[0] in mute)
+    lossless = [pair for pair in possible if all(one.committed == "never" or one in gone for one in pair[1].lost)]
+    spoken = [pair for pair in [*lossless, *possible] if pair[0] not in mute]
+    return next(iter([*voters, *spoken, *lossless, *possible]), None)
+
+
+_RESTORE = "kraft snapshot restore BACKUP DIR --node-id N --voters ID@HOST:PORT:DIRECTORY_ID"

@@ -1,0 +1,114 @@
+"""The steps that lead to a repair: what is tried and fenced before it, and its own commands.
+
+Decides: their words and their order. Must not know: which repair is best, and how it is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metadata_log.voters import majority_of
+from quorum.recovery.advice.clones import clone_of, fence_of_clone
+from quorum.recovery.advice.commands import (
+    Step,
+    absent_words,
+    asked_words,
+    check_result,
+    command,
+    copy_words,
+    cut_line,
+    inspect_line,
+    is_ours,
+    new_controller_words,
+    start_line,
+)
+from quorum.recovery.advice.standalone_command import alone_line
+from quorum.recovery.advice.unable_to_follow import left_behind, set_aside
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.electable import elects_once_cut
+from quorum.recovery.evidence.lost_records import Excess
+from quorum.recovery.evidence.other_disks import absent_voters
+from quorum.recovery.evidence.repair_evidence import Survey
+
+
+def before_repair(known: Survey, fit: Sequence[Copy], *, asks_brokers: bool) -> list[Step]:
+    """What comes before any repair; `fit`: voters' copies that nothing speaks against starting as they are."""
+    clone = clone_of(known)
+    bring = Step(text="Bring a copy of every broker's metadata log here, and name it too: it may be the longest")
+    brought = [bring] if asks_brokers else []
+    if clone is not None:
+        return [fence_of_clone(known, clone), *brought]
+    fence = Step(
+        text="Make sure that no other controller of this cluster runs or can come back: an old majority that was only "
+        "cut off would go on by itself. Power it off, or block its ports"
+    )
+    return [*_look_for(known, fit), fence, *brought]
+
+
+def _look_for(known: Survey, fit: Sequence[Copy]) -> list[Step]:
+    """Voters that are only not named need no repair, and no copy shows whether they are lost or live elsewhere."""
+    absent = absent_voters(known)
+    if not absent:
+        return []
+    many, names = len(absent) > 1, _and(absent)
+    ids = sorted({int(copy.node_id) for copy in fit if copy.node_id is not None})
+    text = f"Voter{'s' if many else ''} {names} {'are' if many else 'is'} not here. Where "
+    text += "their disks live, name their directories" if many else "its disk lives, name its directory"
+    text += f" or {'copies' if many else 'a copy'} too"
+    if ids and len({*ids, *absent}) >= majority_of(len(known.voters)):
+        node = f"node{'s' if len(ids) > 1 else ''} {_and(ids)}"
+        text += f", or just start {node} beside {'them' if many else 'it'}: nothing is lost so"
+    return [Step(text=f"{text}. Go on here only if {'they are' if many else 'it is'} gone for good")]
+
+
+def _and(ids: Sequence[int]) -> str:
+    return " and ".join(filter(None, (", ".join(map(str, ids[:-1])), str(ids[-1]))))
+
+
+def _cut_first(known: Survey, chosen: Copy) -> list[Step]:
+    """No repair passes over damage in the middle of a log without a word."""
+    if not chosen.is_damaged:
+        return []
+    line = f"{cut_line(known, chosen)} --accept-data-loss"
+    return [
+        Step(
+            text=f"The log of {chosen.label} is damaged, and what comes after that goes: keep a copy of the directory, "
+            "and drop it; first without --apply",
+            commands=(line, f"{line} --apply"),
+        )
+    ]
+
+
+def steps_for(known: Survey, chosen: Copy, loses: Sequence[Excess]) -> list[Step]:
+    """The repair that goes on from `chosen`, and what follows it; `loses`: what is known to go with that."""
+    cut = _cut_first(known, chosen)
+    if cut and elects_once_cut(known, chosen):
+        text = "Then inspect all once more: with that log cut, a majority of the voters is here, and may start as it is"
+        return [*cut, Step(text=text, commands=(inspect_line(known),))]
+    lost = [one for one in loses if one.committed != "never" and not (cut and one.label == chosen.label)]
+    accepted = ("--accept-data-loss",) if lost else ()
+    target = chosen.place.log_dir if known.is_voter(chosen) else "NEW_DATA_DIR"
+    line = alone_line(known, chosen, *accepted) if known.is_voter(chosen) else _new_line(known, chosen, *accepted)
+    loss = "; it loses what is said above, so look for more copies before" if lost else ""
+    return [
+        *cut,
+        Step(text=f"See what it would do; nothing is changed{loss}", commands=(line,)),
+        Step(text="Do it: it backs up first, and says how to undo it", commands=(f"{line} --apply",)),
+        check_result([target]),
+        *set_aside(left_behind(known, chosen)),
+        Step(
+            text="Start it, then follow what the command printed for the other controllers",
+            commands=(start_line(ours=is_ours(known.told_by.voters)),),
+        ),
+    ]
+
+
+def _new_line(known: Survey, chosen: Copy, *more: str) -> str:
+    words = (
+        *copy_words(known, [chosen]),
+        *new_controller_words(known),
+        *absent_words(known),
+        *asked_words(known),
+        *more,
+    )
+    return command("kraft", "recover", "from-broker", "--broker-dir", chosen.place.log_dir, *words)

@@ -1,0 +1,96 @@
+"""Nodes that run on the directories that are looked at: what is said of those, and what comes before any repair.
+
+Decides: when nothing may be concluded from where logs end, since they go on. Must not know: how a lock is asked for.
+
+A running broker hinders nothing: it only follows, and its copy may be as long as any. A running voter does: logs are
+read one after the other, so that each may seem to hold what others lack, and a quorum that runs needs no repair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from quorum.recovery.advice.clones import clone_of
+from quorum.recovery.advice.commands import Step, command, contact, is_ours
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.electable import elects, unreached
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.journal.errors import RefusedError
+
+
+def use_of(copy: Copy) -> str | None:
+    """That a node runs on it, in words; None where none does."""
+    if copy.used_by is None:
+        return None
+    return f"in use: a node runs on it ({f'pid {copy.used_by}' if copy.used_by else 'of another host or container'})"
+
+
+def running_voters(known: Survey) -> tuple[Copy, ...]:
+    """Copies in use whose nodes elect."""
+    return tuple(copy for copy in known.in_use if elects(known, copy))
+
+
+def refuse_running(known: Survey) -> None:
+    """No repair beside a voter that runs, also where no address of its answers.
+
+    Raises:
+        RefusedError: one does, naming it.
+    """
+    for copy in running_voters(known):
+        raise RefusedError(
+            f"{copy.label} is {use_of(copy)}, and it votes: ask it first (kraft recover inspect says how), or stop it "
+            "and run the command again"
+        )
+
+
+def situation_of(running: Sequence[Copy]) -> str:
+    """What is known, and what is not."""
+    names = ", ".join(copy.label for copy in running)
+    return (
+        f"This quorum has running nodes: {names}. Their logs go on while they are read, one after the other: where an "
+        "end is not another's, nothing is lost or damaged by that, and what a repair would keep cannot be told."
+    )
+
+
+def steps_of(known: Survey, running: Sequence[Copy]) -> tuple[Step, ...]:
+    """Ask those who know; and only then, and with all of them stopped, a repair."""
+    dirs = [copy.place.log_dir for copy in known.copies]
+    return (
+        *_stay_stopped(known),
+        Step(
+            text="Ask the running controllers first. Where they have a leader, the quorum lives and needs no "
+            "repair: a voter that does not start is removed from the voters, formatted anew and added again",
+            commands=_questions(known, running),
+        ),
+        Step(
+            text="Only where they have none, and cannot get one: stop every controller, those that are not to come "
+            "back fenced, so that no log goes on; where these are copies, make them again"
+        ),
+        Step(text="Then inspect all once more", commands=(command("kraft", "recover", "inspect", *dirs),)),
+    )
+
+
+def _stay_stopped(known: Survey) -> tuple[Step, ...]:
+    """About stopped controllers whose directories a repair has not reached: beside what runs they would elect, too."""
+    half = unreached(known)
+    names = ", ".join(copy.label for copy in (half[1] if half is not None else ()) if copy.used_by is None)
+    if half is None or not names:
+        return ()
+    return (
+        Step(
+            text=f"Do not start {names} from what is here: a repair on {half[0].label} has changed who votes, and they "
+            "do not know it"
+        ),
+    )
+
+
+def _questions(known: Survey, running: Sequence[Copy]) -> tuple[str, ...]:
+    voters = known.told_by.voters
+    ids = [copy.node_id for copy in running]
+    at = [contact(voter.endpoints) for voter in voters or () if voter.key.node_id in ids]
+    is_elsewhere = clone_of(known) is not None  # what its log names is the first cluster's
+    address = "HOST:PORT" if is_elsewhere else next((one for one in at if one is not None), "HOST:PORT")
+    if is_ours(voters):
+        return (command("kraft", "quorum", "describe", "--bootstrap-controller", address, "--replication"),)
+    tool = ("bin/kafka-metadata-quorum.sh", "--bootstrap-controller", address, "describe")
+    return command(*tool, "--status"), command(*tool, "--replication")

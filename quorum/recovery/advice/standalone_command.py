@@ -1,0 +1,27 @@
+"""The command that makes one controller the only voter, word for word.
+
+Decides: its words. Must not know: whether that is what is best.
+"""
+
+from __future__ import annotations
+
+from quorum.recovery.advice.clones import own_address
+from quorum.recovery.advice.commands import absent_words, asked_words, command, copy_words
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.repair_evidence import Survey
+
+
+def alone_line(known: Survey, own: Copy, *more: str) -> str:
+    """With all copies that are here, and --missing for the others; a clone gets an address of its own."""
+    name = "standalone" if own.kraft_version > 0 else "static-voters"
+    named = own_address(known, own) if name == "standalone" else ["--set", f"{own.node_id}@HOST:PORT"]
+    words = (
+        "--dir",
+        own.place.log_dir,
+        *named,
+        *copy_words(known, [own]),
+        *absent_words(known),
+        *asked_words(known),
+        *more,
+    )
+    return command("kraft", "recover", name, *words)

@@ -1,0 +1,101 @@
+"""Nodes that cannot follow the log that a repair keeps, from the log that they have.
+
+Decides: which of the copies here are such nodes', and what is done about them. Must not know: which repair it is.
+
+No replica truncates below its newest checkpoint: what a checkpoint holds was committed, and Kafka begins from its end
+("Attempt to truncate to offset ..., which is below the current high watermark ...", at each start). And Apache Kafka
+(4.3, KRaftControlRecordStateMachine.truncateNewEntries) does not read control records again that come to stand where
+it has cut: a longer log would hide the new voters from its node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from metadata_log.directory import METADATA_DIRECTORY
+from quorum.recovery.advice.commands import Step, set_log_aside_line
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.conflicts import joined_end
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.same_log import is_comparable
+
+
+class Left(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that cannot follow: its newest checkpoint ends at `offset`, past `kept`; or, without one, its log does."""
+
+    label: str
+    node_id: int | None
+    offset: int
+    kept: int
+    is_checkpoint: bool
+
+    def __str__(self) -> str:
+        if self.kept == 0:
+            return f"{self.label} cannot be compared with what is kept: whether it can follow is not known"
+        if self.is_checkpoint:
+            why = f"has a checkpoint that ends at offset {self.offset}, past {self.kept}, where what is kept"
+            return f"{self.label} {why} parts from it, and cannot go back below it"
+        why = f"ends at offset {self.offset}, past the record of the new voters"
+        return f"{self.label} {why}: Kafka cuts its log, and overlooks that record then"
+
+
+def left_behind(
+    known: Survey, kept: Copy, *, changed: Collection[str] = (), adds_voters: bool = True
+) -> tuple[Left, ...]:
+    """Whose copies here cannot be gone on from once the quorum goes on from `kept`.
+
+    Args:
+        changed: log directories that the repair itself changes.
+        adds_voters: whether a repair writes voters at the end of `kept`, where they stand in the log; one may have.
+    """
+    voters_at = _voters_at(kept, adds_voters=adds_voters)
+    found = []
+    for copy in known.copies:
+        if copy.place == kept.place or copy.place.log_dir in changed:
+            continue
+        common = joined_end(known.copies, kept, copy)
+        newest = max((int(one.end.offset) for one in copy.checkpoints), default=0)
+        is_told = common is not None and is_comparable(kept, copy)
+        common = 0 if common is None else common
+        is_checkpoint = newest > common
+        if not is_told or is_checkpoint or (voters_at is not None and common <= voters_at < copy.end.offset - 1):
+            found.append(
+                Left(
+                    label=copy.label,
+                    node_id=copy.node_id,
+                    offset=newest if is_checkpoint else int(copy.end.offset),
+                    kept=common,
+                    is_checkpoint=is_checkpoint,
+                )
+            )
+    return tuple(found)
+
+
+def _voters_at(kept: Copy, *, adds_voters: bool) -> int | None:
+    """Where the batch with the new voters begins; None where there is none."""
+    if kept.kraft_version == 0:
+        return None
+    if adds_voters:
+        return int(kept.end.offset)
+    return None if kept.repair is None else int(kept.repair.offset)
+
+
+def warning_of(one: Left) -> str:
+    """About one of them."""
+    return f"{one}. Before it starts again, move its {METADATA_DIRECTORY} away (a broker fetches it anew)"
+
+
+def set_aside(left: Sequence[Left]) -> list[Step]:
+    """What is done about them, before they start again."""
+    if not left:
+        return []
+    names = ", ".join(one.label for one in left)
+    return [
+        Step(
+            text=f"Stop the nodes of {names}. Before any of them starts again, move its {METADATA_DIRECTORY} away, on "
+            "its own host: it cannot follow from there, and fetches the log anew (a broker's topics stay as they are)",
+            commands=(set_log_aside_line(),),
+        )
+    ]

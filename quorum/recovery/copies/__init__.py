@@ -1,0 +1,1 @@
+"""Read one copy of the metadata log for a repair."""

@@ -1,0 +1,194 @@
+"""What a copy of the metadata log consists of: segments, checkpoints, where its safe part ends, its batches' sums.
+
+Decides: nothing. Must not know: how they are read.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from typing import Final
+
+import msgspec
+
+from metadata_log.errors import MetadataLogError
+from metadata_log.format.batch import HEADER_SIZE, batch_records
+from metadata_log.offsets import OffsetAndEpoch
+from metadata_log.records import ControlRecord, LeaderChangeMessage, VotersRecord, decode_control
+from metadata_log.storage.checkpoint import checkpoint_name
+from metadata_log.storage.epoch_starts import leads, unled_epoch
+from metadata_log.storage.segment import LocatedBatch, segment_file
+from metadata_log.tools.read.control_facts import Election
+from quorum.recovery.copies.own_epochs import OwnEpochs
+
+_NOOP: Final = b"\x14\x00\x00\x00\x01\x08\x01\x14\x00\x00\x00"
+"""The one record of an idle leader's batch: no key, a value of 4 bytes (frame 1, NoOp, version 0), no headers."""
+
+
+def is_noop(batch: LocatedBatch) -> bool:
+    """Whether it is an idle leader's."""
+    return batch.buffer[batch.at + HEADER_SIZE : batch.at + batch.header.size_in_bytes] == _NOOP
+
+
+def control_records(batch: LocatedBatch) -> list[ControlRecord]:
+    """Those of a control batch.
+
+    Raises:
+        MetadataLogError: one cannot be read.
+    """
+    found = batch_records(batch.buffer, batch.header, batch.at)
+    return [decode_control(record.key or b"", record.value or b"") for record in found]
+
+
+def opens_repair(batch: LocatedBatch) -> bool:
+    """Whether a control batch, not the log's first, is one that `new_log.opening_batch` makes.
+
+    An elected leader's first batch names those who elected it, itself at least; and no voters, offset 0 apart.
+    """
+    try:
+        records = control_records(batch)
+    except MetadataLogError:
+        return False
+    first = records[0]
+    if not isinstance(first, LeaderChangeMessage):
+        return False
+    return not first.granting_voters or any(isinstance(one, VotersRecord) for one in records[1:])
+
+
+class SegmentPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A segment of `size` bytes: of the first `safe_size` all but the first `skipped` belong to the safe part."""
+
+    base: int
+    size: int
+    safe_size: int
+    skipped: int = 0
+
+    @property
+    def kept_size(self) -> int:
+        """How many of its bytes belong to the safe part."""
+        return self.safe_size - self.skipped
+
+    @property
+    def name(self) -> str:
+        """Its file's name."""
+        return segment_file(self.base)
+
+
+class Stop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Where the safe part ends before the files do.
+
+    `is_torn`: an unfinished write, nothing sound follows it.
+    `false_epoch`: what the batch there gives as its epoch, where that cannot be: it proves nothing.
+    """
+
+    file: str
+    position: int
+    offset: int
+    what: str
+    is_torn: bool
+    false_epoch: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}, position {self.position} (offset {self.offset}): {self.what}"
+
+
+class PassedOver(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Damage in what a whole checkpoint holds, of that name: the safe part begins at the checkpoint's end."""
+
+    stop: Stop
+    held_by: str
+
+    def __str__(self) -> str:
+        return str(self.stop)
+
+
+class Epochs(msgspec.Struct, frozen=True, kw_only=True):
+    """What tells which epochs of a log are false: `false_starts`, what follows them; `own`, the files beside it."""
+
+    false_starts: tuple[int, ...]
+    own: OwnEpochs
+
+    def fault(self, batch: LocatedBatch, before: int) -> str | None:
+        """Why a batch cannot be of its epoch, or None; `before`: the epoch of the one before, no greater."""
+        epoch, offset, is_led = int(batch.header.partition_leader_epoch), int(batch.header.base_offset), leads(batch)
+        if epoch == before:
+            return f"another LeaderChange stands amid epoch {epoch}" if is_led else None
+        if offset in self.false_starts:
+            return f"epoch {epoch} begins here, and the next batch is of an earlier one"
+        return unled_epoch(batch, before, is_led=is_led) or (self.own.denial(epoch, offset) if is_led else None)
+
+    def believes(self, election: Election) -> bool:
+        """Whether a leader was elected who is told of by the log."""
+        return election.offset not in self.false_starts and self.own.denial(election.epoch, election.offset) is None
+
+
+def stop_before(batch: LocatedBatch, file: str, end: int, epoch: int, epochs: Epochs) -> Stop | None:
+    """Why a batch does not go on from a safe part with this end and last epoch (-1: none yet), or None."""
+    header = batch.header
+    false_epoch = None
+    if header.base_offset != end:
+        what = f"a batch of offset {header.base_offset} stands where {end} is due"
+    elif header.partition_leader_epoch < epoch:
+        what = f"epoch {header.partition_leader_epoch} comes after epoch {epoch}"
+    else:
+        fault = epochs.fault(batch, epoch)
+        if fault is None:
+            return None
+        what, false_epoch = fault, int(header.partition_leader_epoch)
+    return Stop(file=file, position=batch.position, offset=end, what=what, is_torn=False, false_epoch=false_epoch)
+
+
+class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A checkpoint; `problem` None: it is whole, or nothing suggests otherwise and it was not read (`was_read`)."""
+
+    end: OffsetAndEpoch
+    size: int = 0
+    problem: str | None = None
+    was_read: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its file's name."""
+        return checkpoint_name(self.end)
+
+
+class BatchSums:
+    """The end offset and the checksum of every batch, rising: 12 bytes a batch, of which there may be millions."""
+
+    __slots__ = ("checksums", "ends")
+
+    def __init__(self) -> None:
+        self.ends = array("q")
+        self.checksums = array("I")
+
+    def batch_from(self, offset: int) -> tuple[int, int] | None:
+        """End and checksum of the batch that holds `offset`; None where it lies behind the last one."""
+        at = bisect_right(self.ends, offset)
+        return (self.ends[at], self.checksums[at]) if at < len(self.ends) else None
+
+    def shares_batch(self, other: BatchSums) -> bool:
+        """Whether a batch of both ends at one offset and is the same."""
+        if not self.ends or not other.ends:
+            return False
+        first = max(self.ends[0], other.ends[0])
+        mine, theirs = bisect_left(self.ends, first), bisect_left(other.ends, first)
+        while mine < len(self.ends) and theirs < len(other.ends):
+            end, other_end = self.ends[mine], other.ends[theirs]
+            if end == other_end and self.checksums[mine] == other.checksums[theirs]:
+                return True
+            mine += end <= other_end
+            theirs += other_end <= end
+        return False
+
+    def first_difference(self, other: BatchSums, until: int) -> int | None:
+        """The end of the first batch, up to offset `until`, that ends at one offset in both and is not the same."""
+        mine, theirs = 0, 0
+        while mine < len(self.ends) and theirs < len(other.ends):
+            end, other_end = self.ends[mine], other.ends[theirs]
+            if max(end, other_end) > until:
+                return None
+            if end == other_end and self.checksums[mine] != other.checksums[theirs]:
+                return end
+            mine += end <= other_end
+            theirs += other_end <= end
+        return None

@@ -1,0 +1,370 @@
+"""How one copy of the metadata log is read, from end to end.
+
+Decides: where a copy stops being usable, and from which checkpoint its metadata is replayed. Must not know: other
+copies. Reads only, and as of one moment: a running node's may be read as well.
+
+Safe is the part that goes on from its beginning, or from a whole checkpoint, without a gap or damage, whose epochs do
+not fall, and begin with their leaders' records. Damage in what a whole checkpoint holds is passed over where the log
+goes on soundly from that checkpoint's end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+
+import msgspec
+
+from metadata_log.directory.lock import LOCK_FILE
+from metadata_log.errors import MetadataLogError, UnknownRecordError
+from metadata_log.files.port import Files
+from metadata_log.format.batch import BatchHeader
+from metadata_log.format.epochs import EpochStart
+from metadata_log.image import MetadataImage, Replayer, ReplayError
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.storage.checkpoint import checkpoint_name, parse_checkpoint_name
+from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
+from metadata_log.tools.read.consistent_read import OneMoment, read_at_one_moment
+from metadata_log.tools.read.contents import EpochSpan
+from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.read.history import Quorum, State, quorum_of
+from metadata_log.tools.read.scan import Damage, Fault, scan
+from quorum.recovery.copies.checkpoints import damage_of, load_checkpoint
+from quorum.recovery.copies.copy_parts import (
+    BatchSums,
+    CheckpointFile,
+    Epochs,
+    PassedOver,
+    SegmentPart,
+    Stop,
+    is_noop,
+    opens_repair,
+    stop_before,
+)
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.copies.log_extent import Reach, reach_of
+from quorum.recovery.copies.named_nodes import NamedNodes
+from quorum.recovery.copies.own_epochs import OwnEpochs
+from quorum.recovery.copies.sidecar_files import read_beside, without_vote
+from quorum.recovery.journal.accepted_loss import audited_of
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import Place
+
+
+def read_copy(
+    files: Files,
+    place: Place,
+    *,
+    until: int | None = None,
+    may_be_blank: bool = False,
+    confirmed: frozenset[EpochStart] = frozenset(),
+) -> Copy:
+    """Read a copy. `until`: only up to that offset, as if the log ended there.
+
+    `may_be_blank`: the directory may be formatted and no more. `confirmed`: epochs that other nodes' logs have.
+
+    Raises:
+        RefusedError: there is no metadata log, or `until` lies within a batch or outside.
+        OSError: it cannot be read.
+    """
+    used_by = files.lock_holder(f"{place.log_dir}/{LOCK_FILE}")
+
+    def read(moment: OneMoment) -> Copy:
+        if not moment.names and not may_be_blank:
+            raise RefusedError(f"{place.log_dir} holds no metadata log: give the directory that has one")
+        reach = reach_of(moment, place) if moment.names and until is None else Reach()
+        # A running node may have come to an epoch before its log's length was taken, and after its files were read.
+        own = msgspec.structs.replace(read_beside(files, place.metadata).epochs, confirmed=confirmed)
+        reader = _Reader(moment, place, until, reach, own)
+        reader.choose_checkpoint(list(moment.names))
+        for base in segment_bases(list(moment.names)):
+            reader.read_segment(int(base))
+        reader.check_end()
+        return reader.copy(used_by)
+
+    copy = read_at_one_moment(files, place.metadata, read)
+    return copy if until is not None else msgspec.structs.replace(copy, audited=audited_of(files, place))
+
+
+class _Reader:
+    """The fold over one copy's files."""
+
+    def __init__(self, files: Files, place: Place, until: int | None, reach: Reach, own: OwnEpochs) -> None:
+        self._files, self._place, self._until, self._reach = files, place, until, reach
+        self._beside = read_beside(files, place.metadata)
+        self._epochs = Epochs(false_starts=reach.false_starts, own=own)
+        self._checkpoints: list[CheckpointFile] = []
+        self._origin: CheckpointFile | None = None
+        self._state: State | None = None
+        self._problem: str | None = None
+        self._is_newer = False
+        self._parts: list[SegmentPart] = []
+        self._spans: list[EpochSpan] = []
+        self._stop: Stop | None = None
+        self._passed_over: PassedOver | None = None
+        self._is_cut = False
+        self._start: int | None = None
+        self._end = 0
+        self._epoch = self._greatest_epoch = self._timestamp = -1
+        self._began = self._committed_before = 0
+        self._sums = BatchSums()
+        self._quiet: BatchHeader | None = None
+        self._repair: OffsetAndEpoch | None = None
+        self._behind = NamedNodes()
+
+    def choose_checkpoint(self, names: list[str]) -> None:
+        """Read checkpoints from the newest on until one is whole; replay begins there."""
+        ends = [end for name in names if (end := parse_checkpoint_name(name)) is not None]
+        ends.sort(key=lambda end: (end.offset, end.epoch), reverse=True)
+        first = min((int(base) for base in segment_bases(names)), default=None)
+        for end in ends:
+            found = CheckpointFile(end=end, size=self._size_of(checkpoint_name(end)))
+            self._greatest_epoch = max(self._greatest_epoch, int(end.epoch))
+            is_due = self._origin is None and (self._until is None or end.offset <= self._until)
+            if is_due and (end.offset > 0 or first in (0, None)):
+                found = self._read_checkpoint(found)
+            self._checkpoints.append(found)
+        own = msgspec.structs.replace(self._epochs.own, reached=frozenset(int(end.epoch) for end in ends))
+        self._epochs = msgspec.structs.replace(self._epochs, own=own)
+        if self._origin is None and first == 0:
+            self._state = State(replayer=Replayer.start(MetadataImage.empty()), quorum=Quorum())
+        elif self._origin is None and first is not None:
+            self._problem = f"its log begins at offset {first}, and no whole checkpoint holds what was before"
+
+    def _size_of(self, name: str) -> int:
+        with closing(self._files.open(f"{self._place.metadata}/{name}", read_only=True)) as handle:
+            return handle.size()
+
+    def _read_checkpoint(self, found: CheckpointFile) -> CheckpointFile:
+        path = f"{self._place.metadata}/{found.name}"
+        try:
+            whole, image = load_checkpoint(self._files, path, found.end)
+        except UnknownRecordError as error:
+            self._is_newer, self._problem = True, f"{path}: {error}"
+            return msgspec.structs.replace(found, problem=str(error), was_read=True)
+        except (MetadataLogError, OSError) as error:
+            return msgspec.structs.replace(found, problem=str(error), was_read=True)
+        found = msgspec.structs.replace(found, was_read=True)
+        if found.end.offset == 0:  # the first voters: the first leader writes them into the log
+            self._state = State(replayer=Replayer.start(image), quorum=quorum_of(whole))
+            return found
+        self._origin = found
+        self._state = State(replayer=Replayer.start(image), quorum=quorum_of(whole))
+        self._timestamp = int(whole.header.last_contained_log_timestamp)
+        return found
+
+    def _looked_at(self, found: CheckpointFile, suspects: frozenset[str]) -> CheckpointFile:
+        """One that nothing is replayed from; a node takes it away in time, unless it is damaged."""
+        path = f"{self._place.metadata}/{found.name}"
+        if found.was_read or path not in suspects:
+            return found
+        return msgspec.structs.replace(found, problem=damage_of(self._files, path, found.end), was_read=True)
+
+    def read_segment(self, base: int) -> None:
+        """Read one; after a stop only for its epochs, and to see whether anything sound follows."""
+        path = f"{self._place.metadata}/{segment_file(base)}"
+        with closing(self._files.open(path, read_only=True)) as handle:
+            size = handle.size()
+            safe_size = skipped = 0
+            if self._start is None:
+                self._begin_at(base, path)
+            elif self._is_open and base != self._end:
+                what = f"this segment begins at {base}, where {self._end} is due"
+                # An empty one further on was begun once the log had come to there, and Kafka does not start beside it.
+                self._stop_at(path, 0, what, is_torn=size == 0 and base < self._end)
+            for found in scan(handle):
+                if isinstance(found, Damage):
+                    self._on_damage(found, path)
+                    continue
+                end = found.position + found.header.size_in_bytes
+                resumed = self._resumes_at(found, path)
+                if resumed is not None:
+                    skipped = safe_size = resumed
+                if resumed != end and self._takes(found, path):
+                    safe_size = end
+        self._parts.append(SegmentPart(base=base, size=size, safe_size=safe_size, skipped=skipped))
+
+    def _begin_at(self, base: int, path: str) -> None:
+        """The first segment: at the checkpoint's end or before it, unless segments between are gone."""
+        origin = self._origin
+        self._start = self._end = base
+        if origin is None or base <= origin.end.offset:
+            return
+        if any(found.problem is not None and found.end.offset >= base for found in self._checkpoints):
+            return  # what it begins with is a damaged checkpoint: nothing between is gone
+        self._start = self._end = int(origin.end.offset)
+        self._stop_at(path, 0, f"this segment begins at {base}, where {self._end} is due", is_torn=False)
+
+    def _resumes_at(self, found: LocatedBatch, path: str) -> int | None:
+        """Behind damage in what the checkpoint holds: at which position the log goes on from its end; None: not yet."""
+        origin, stop, header = self._origin, self._stop, found.header
+        if origin is None or stop is None or stop.offset >= origin.end.offset:
+            return None
+        offset, epoch = int(origin.end.offset), int(origin.end.epoch)
+        if (header.next_offset, header.partition_leader_epoch) == (offset, epoch):
+            at = found.position + header.size_in_bytes
+        elif stop_before(found, path, offset, epoch, self._epochs) is None:
+            at = found.position
+        else:
+            return None
+        self._passed_over = PassedOver(stop=stop, held_by=origin.name)
+        self._stop, self._behind = None, NamedNodes()
+        self._drop_parts()
+        self._start, self._end, self._epoch = offset, offset, epoch
+        return at
+
+    def _drop_parts(self) -> None:
+        """All segments so far lie before the safe part."""
+        self._spans, self._sums, self._began = [], BatchSums(), 0
+        self._parts = [msgspec.structs.replace(part, safe_size=0, skipped=0) for part in self._parts]
+
+    @property
+    def _is_open(self) -> bool:
+        return self._stop is None and not self._is_cut
+
+    def _on_damage(self, found: Damage, path: str) -> None:
+        if self._is_open:
+            self._stop_at(path, found.position, found.what, is_torn=found.fault is Fault.TORN)
+
+    def _takes(self, found: LocatedBatch, path: str) -> bool:
+        """Whether it belongs to the safe part."""
+        header = found.header
+        stop = stop_before(found, path, self._end, self._epoch, self._epochs) if self._is_open else None
+        if stop is None or stop.false_epoch is None:
+            self._greatest_epoch = max(self._greatest_epoch, int(header.partition_leader_epoch))
+        if self._stop is not None:
+            self._stop = msgspec.structs.replace(self._stop, is_torn=False)
+            self._behind = self._behind.after(found)
+            return False
+        if self._is_cut or (self._until is not None and header.next_offset > self._until):
+            self._is_cut = True
+            return False
+        if stop is not None:
+            self._stop = stop
+            self._behind = self._behind if stop.false_epoch is None else self._behind.after(found)
+            return False
+        self._take(found)
+        return True
+
+    def _stop_at(self, path: str, position: int, what: str, *, is_torn: bool) -> None:
+        self._stop = Stop(file=path, position=position, offset=self._end, what=what, is_torn=is_torn)
+
+    def _take(self, batch: LocatedBatch) -> None:
+        header = batch.header
+        epoch, start = int(header.partition_leader_epoch), int(header.base_offset)
+        if self._spans and self._spans[-1].epoch == epoch:
+            start = self._spans.pop().start_offset
+        else:  # what the log begins with need not be the first batch of its epoch
+            self._began = int(header.next_offset) if self._spans or start == 0 else start
+        self._spans.append(EpochSpan(epoch=epoch, start_offset=start, end_offset=int(header.next_offset)))
+        self._epoch, self._end = epoch, int(header.next_offset)
+        self._sums.ends.append(self._end)
+        self._sums.checksums.append(header.crc)
+        self._timestamp = max(self._timestamp, int(header.max_timestamp))
+        if not header.is_control:
+            self._committed_before = self._began
+        elif header.base_offset > 0 and opens_repair(batch):
+            self._repair = OffsetAndEpoch(offset=header.base_offset, epoch=header.partition_leader_epoch)
+        self._replay(batch)
+
+    def _replay(self, batch: LocatedBatch) -> None:
+        state, header = self._state, batch.header
+        if state is None or header.base_offset < state.replayer.end.offset:
+            return
+        due = state.replayer.end.offset if self._quiet is None else self._quiet.next_offset
+        if header.base_offset == due and not header.is_control and is_noop(batch):
+            self._quiet = header
+            return
+        self._pass_quiet()
+        state = self._state
+        if state is None:
+            return
+        try:
+            self._state = state.after(batch)
+        except (MetadataLogError, ReplayError) as error:
+            self._is_newer = isinstance(error, UnknownRecordError)
+            self._problem, self._state = str(error), None
+
+    def _pass_quiet(self) -> None:
+        """Replay the NoOps since the last other batch, at once: an idle leader writes two a second."""
+        state, last = self._state, self._quiet
+        if state is None or last is None:
+            return
+        self._quiet = None
+        replayer = state.replayer.on_records(
+            (),
+            base_offset=int(state.replayer.end.offset),
+            next_offset=int(last.next_offset),
+            epoch=int(last.partition_leader_epoch),
+            timestamp_ms=int(last.max_timestamp),
+        )
+        self._state = msgspec.structs.replace(state, replayer=replayer)
+
+    def check_end(self) -> None:
+        """The end of the safe part: a checkpoint may reach beyond the log.
+
+        Raises:
+            RefusedError: `until` is no end of a batch.
+        """
+        self._pass_quiet()
+        origin = self._origin
+        if origin is not None and origin.end.offset >= self._end:
+            if origin.end.offset > self._end:
+                self._start = int(origin.end.offset)
+                self._drop_parts()
+            self._end, self._epoch = int(origin.end.offset), int(origin.end.epoch)
+        if self._until is not None and self._until != self._end:
+            raise RefusedError(
+                f"{self._place.log_dir} has no batch that ends at offset {self._until}: the nearest before it ends at "
+                f"{self._end}"
+            )
+
+    def _believed(self, elections: Iterable[Election]) -> Iterator[Election]:
+        stop = self._stop
+        for one in elections:
+            if self._epochs.believes(one) and (stop is None or stop.offset != one.offset):
+                yield one
+
+    def copy(self, used_by: int | None) -> Copy:
+        """What was found; `used_by`: the process that runs there."""
+        reach, beside = msgspec.structs.replace(self._reach, used_by=used_by), self._beside
+        if self._place.manifest is None and any(part.size > 0 for part in self._parts):
+            beside = without_vote(beside, self._place.metadata)
+        is_short = reach.proved_end > self._end or self._end == 0
+        return Copy(
+            place=self._place,
+            start_offset=self._start or 0,
+            end=OffsetAndEpoch(offset=Offset(self._end), epoch=Epoch(self._epoch)),
+            segments=tuple(self._parts),
+            spans=tuple(self._spans),
+            stop=reach.judged(self._stop),
+            passed_over=self._passed_over,
+            checkpoints=tuple(self._looked_at(found, reach.suspects) for found in self._checkpoints),
+            origin=self._origin,
+            state=self._state,
+            problem=self._problem,
+            is_newer=self._is_newer,
+            quorum_state=beside.quorum_state,
+            quorum_problem=beside.quorum_problem,
+            unread=beside.unread,
+            greatest_epoch=max(self._greatest_epoch, beside.greatest_epoch),
+            committed_before=self._committed_before,
+            elections=tuple(self._believed(reach.elections)),
+            last_timestamp_ms=self._timestamp,
+            sums=self._sums,
+            proved_end=max(reach.proved_end, self._end),
+            short=reach.short if is_short else None,
+            repair=self._repair,
+            behind=self._behind,
+            used_by=reach.used_by,
+            confirmed=self._epochs.own.confirmed,
+        )
+
+
+def batches_from(files: Files, copy: Copy, start: int) -> Iterator[LocatedBatch]:
+    """The safe batches that end after `start`, in order."""
+    for part in copy.segments:
+        with closing(files.open(f"{copy.place.metadata}/{part.name}", read_only=True)) as handle:
+            for found in scan(handle, part.skipped, part.safe_size):
+                if isinstance(found, LocatedBatch) and found.header.next_offset > start:
+                    yield found

@@ -1,0 +1,80 @@
+"""How far a copy's log once reached, by the same proof that `kraft check` uses, and whether its tail may be torn.
+
+Decides: which of a check's findings a repair has to know. Must not know: the checks, and other copies.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from metadata_log.files.port import Files
+from metadata_log.tools.findings.finding import Finding, Severity
+from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.replicas.first_vote import has_only_voted
+from metadata_log.tools.verify.depth import Depth
+from metadata_log.tools.verify.log_verification import Verification
+from metadata_log.tools.verify.lost_end import SHORT_LOG
+from quorum.recovery.copies.copy_parts import Stop
+from quorum.recovery.journal.log_directories import Place
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Up to where the log once reached, at least its end; `short`: how that is proven, where it ends before that.
+
+    `elections`: all that its log tells of; `false_starts`: where what follows shows an epoch to be wrong.
+    `used_by`: the process that runs on the directory, 0 where its id is not told; None: none does.
+    """
+
+    proved_end: int = 0
+    short: str | None = None
+    destroyed: tuple[tuple[str | None, int | None, str], ...] = ()
+    """File, position and meaning of bytes that no interrupted write leaves."""
+    suspects: frozenset[str] = frozenset()
+    """Files that a check finds wrong."""
+    used_by: int | None = None
+    elections: tuple[Election, ...] = ()
+    false_starts: tuple[int, ...] = ()
+
+    def judged(self, stop: Stop | None) -> Stop | None:
+        """`stop`, as damage where it was taken for an unfinished write and cannot be; None where that is under way."""
+        if stop is None or not stop.is_torn:
+            return stop
+        for file, position, what in self.destroyed:
+            if (file, position) == (stop.file, stop.position):
+                return msgspec.structs.replace(stop, is_torn=False, what=what)
+        return None if self.used_by is not None else stop
+
+
+def reach_of(files: Files, place: Place) -> Reach:
+    """Hold the log of `place` against what stands beside it."""
+    source = NodeSource(path=Path(place.log_dir), node_id=place.node_id, metadata=Path(place.metadata))
+    report = Verification(files, place.metadata, source, depth=Depth.BYTES, probes=frozenset()).run()
+    short = [found for found in report.findings if found.kind in SHORT_LOG]
+    is_empty = report.end_offset == 0 and not report.epochs
+    state = report.quorum_state
+    said = _sentence(short, is_empty=is_empty)
+    has_voted = has_only_voted(state, place.node_id)  # what that is worth, the others' logs say
+    if said is None and is_empty and state is not None and state.leader_epoch > 0 and not has_voted:
+        said = f"the log holds nothing, but quorum-state says that the node took part in epoch {state.leader_epoch}"
+    destroyed = tuple(
+        (found.file, found.position, found.meaning) for found in report.findings if found.kind == "corrupt_batch"
+    )
+    return Reach(
+        proved_end=report.proved_end,
+        short=said,
+        destroyed=destroyed,
+        suspects=frozenset(found.file for found in report.findings if found.file is not None),
+        elections=report.elections,
+        false_starts=report.false_starts,
+    )
+
+
+def _sentence(short: list[Finding], *, is_empty: bool) -> str | None:
+    """A node that was killed as it began to lead may end a moment too early: that alone is no proof of a loss."""
+    for found in short:
+        if found.severity is Severity.ERROR or is_empty:
+            return found.meaning
+    return None

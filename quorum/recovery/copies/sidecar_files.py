@@ -1,0 +1,135 @@
+"""What the small files beside a copy's log say of epochs, votes and the topic, and which of them cannot be read.
+
+Decides: whether such a file is of newer software, or says nothing any more. Must not know: what a repair makes of that.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory import (
+    PARTITION_METADATA_FILE,
+    QUORUM_STATE_FILE,
+    QuorumState,
+    read_partition_metadata,
+    read_quorum_state,
+)
+from metadata_log.directory.quorum_state import VOTE_ADVICE
+from metadata_log.errors import CorruptFileError, NewerFileError
+from metadata_log.files.port import Files, read_small_file
+from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
+from metadata_log.format.epochs import EpochStart
+from metadata_log.ids import METADATA_TOPIC_ID, id_text
+from quorum.recovery.copies.own_epochs import OwnEpochs
+
+NO_SUCH_FILE: Final = "there is no such file"
+
+
+class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A file that says nothing usable, or a `quorum-state` that is not there, and why.
+
+    `is_newer`: software that we do not know wrote it.
+    `is_foreign`: it can be read, and is another directory's.
+    """
+
+    path: str
+    why: str
+    is_newer: bool
+    is_foreign: bool = False
+
+    @property
+    def is_vote(self) -> bool:
+        """Whether it is the one that remembers epoch and vote."""
+        return self.path.endswith(f"/{QUORUM_STATE_FILE}")
+
+    @property
+    def is_epochs(self) -> bool:
+        """Whether it is the history of epochs: Kafka ends where it cannot read that, and the log tells it anew."""
+        return self.path.endswith(f"/{EPOCH_FILE}")
+
+    @property
+    def is_topic(self) -> bool:
+        """Whether it is the one that names the topic: no node starts where it names another, or cannot be read."""
+        return self.path.endswith(f"/{PARTITION_METADATA_FILE}")
+
+    @property
+    def is_made_anew(self) -> bool:
+        """Whether nothing goes with it: once it is away, its node makes it anew, and has its log and its vote."""
+        return self.is_topic and not self.is_newer and not self.is_foreign
+
+
+class Beside(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """All of them. `greatest_epoch`: that any knows; -1 without one. `epochs`: what tells of them besides the log."""
+
+    quorum_state: QuorumState | None
+    quorum_problem: str | None
+    greatest_epoch: int
+    epochs: OwnEpochs
+    unread: tuple[Unread, ...]
+
+
+def without_vote(beside: Beside, metadata: str) -> Beside:
+    """The same of a directory whose log has records, where a `quorum-state` must be: what is not there says nothing."""
+    if beside.quorum_state is not None or beside.quorum_problem is not None:
+        return beside
+    gone = Unread(path=f"{metadata}/{QUORUM_STATE_FILE}", why=NO_SUCH_FILE, is_newer=False)
+    problem = f"{gone.path}: {NO_SUCH_FILE}, and its log has records: a vote may be forgotten"
+    return msgspec.structs.replace(beside, quorum_problem=problem, unread=(*beside.unread, gone))
+
+
+def read_beside(files: Files, metadata: str) -> Beside:
+    """Read `quorum-state`, `leader-epoch-checkpoint` and `partition.metadata`.
+
+    Raises:
+        OSError: one cannot be read at all; the last only where nobody but its owner may.
+    """
+    state, problem, epoch = None, None, -1
+    unread: list[Unread] = []
+    known: tuple[EpochStart, ...] = ()
+    try:
+        state = read_quorum_state(files, metadata)
+        epoch = -1 if state is None else int(state.leader_epoch)
+    except CorruptFileError as error:
+        problem = str(error)
+        unread.append(_unread(error))
+    path = f"{metadata}/{EPOCH_FILE}"
+    try:
+        known = parse_epochs(read_small_file(files, path), path).entries if files.exists(path) else ()
+    except CorruptFileError as error:
+        unread.append(_unread(error))
+    unread += _strange_topic(files, metadata)
+    return Beside(
+        quorum_state=state,
+        quorum_problem=problem,
+        greatest_epoch=max((epoch, *(int(entry.epoch) for entry in known))),
+        epochs=OwnEpochs(
+            latest=None if state is None else int(state.leader_epoch),
+            starts={int(entry.start_offset): int(entry.epoch) for entry in known},
+        ),
+        unread=tuple(unread),
+    )
+
+
+def _strange_topic(files: Files, metadata: str) -> list[Unread]:
+    path = f"{metadata}/{PARTITION_METADATA_FILE}"
+    if not files.exists(path):  # a node makes it anew
+        return []
+    try:
+        topic_id = read_partition_metadata(files, metadata)
+    except CorruptFileError as error:
+        return [_unread(error)]
+    except PermissionError:
+        raise
+    except OSError as error:
+        return [Unread(path=path, why=f"it cannot be read ({error.strerror or error})", is_newer=False)]
+    if topic_id == METADATA_TOPIC_ID:
+        return []
+    why = f"it names topic {id_text(topic_id)}, and that of the metadata log is {id_text(METADATA_TOPIC_ID)}"
+    return [Unread(path=path, why=why, is_newer=False, is_foreign=True)]
+
+
+def _unread(error: CorruptFileError) -> Unread:
+    why = error.what.removesuffix(f". {VOTE_ADVICE}")
+    return Unread(path=error.path, why=why, is_newer=isinstance(error, NewerFileError))

@@ -1,0 +1,227 @@
+"""Whose copy speaks for its voter: may be counted as what that voter held last.
+
+Decides: which voters' copies do not, and why. Must not know: what is recommended then.
+
+What a copy holds was held, whatever became of it. But only of a voter's last state does it follow that what it lacks
+was not on that voter, and that the node may vote from there. A copy that does not speak counts for no majority, gives
+no upper bound of what was committed, and no proof that something never was, neither by itself nor by an election that
+it made possible. It does not speak where it holds nothing and others do (a disk that was formatted anew), where a newer
+copy of the voter is here, where its epoch is older than one in which, by another log, its node led or voted, where it
+elected a leader who lacked what was committed or what an elector holds, or where a majority of the voters lack that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from metadata_log.ids import ReplicaKey
+from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.replicas.first_vote import is_first_vote
+from metadata_log.voters import majority_of
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.conflicts import common_end, is_passed_over
+from quorum.recovery.evidence.historical_extents import forgetful
+from quorum.recovery.evidence.same_log import is_comparable
+
+
+class Silent(msgspec.Struct, frozen=True, kw_only=True):
+    """A voter's copy that does not speak for it. `newer`: the copy of the same voter that is newer."""
+
+    copy: Copy
+    why: str
+    newer: Copy | None = None
+
+    def __str__(self) -> str:
+        return f"{self.copy.label} {self.why}"
+
+
+def votes_as(copy: Copy, voter: ReplicaKey) -> bool:
+    """Whether it is of that voter; static voters have no directory id."""
+    key = copy.place.key
+    if key is None or key.node_id != voter.node_id:
+        return False
+    return key.directory_id == voter.directory_id or not any(voter.directory_id)
+
+
+def silent_ones(copies: Sequence[Copy], *sets: Sequence[ReplicaKey]) -> tuple[Silent, ...]:
+    """The copies that do not speak for their voters, in the order of the voters: of one set, or of the latest and the
+    one before it, while it is not proven which was in force."""
+    by_set = [[[copy for copy in copies if votes_as(copy, voter)] for voter in voters] for voters in sets]
+    found: dict[int, Silent] = {}
+    for by_voter in by_set:
+        for one in (one for own in by_voter for one in _each(copies, own, by_voter)):
+            found.setdefault(id(one.copy), one)
+    lacking = [_lacking(copies, [[copy for copy in own if id(copy) not in found] for own in each]) for each in by_set]
+    in_all = (one for key, one in lacking[0].items() if all(key in others for others in lacking))
+    return (*found.values(), *in_all)
+
+
+def _each(copies: Sequence[Copy], own: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> Iterator[Silent]:
+    """Those among one voter's copies that do not speak, by what each says itself."""
+    newest = max(own, key=_age, default=None)
+    for copy in own:
+        if copy is not newest and newest is not None:
+            than = "holds as much" if _age(copy) == _age(newest) else "is newer"
+            yield Silent(
+                copy=copy, why=f"counts only once: another copy of it {than} ({newest.place.log_dir})", newer=newest
+            )
+            continue
+        why = (
+            _emptied(copies, copy, by_voter)
+            or _set_back(copies, copy)
+            or _misled(copies, copy)
+            or _outgrown(copies, copy, [one for each in by_voter for one in each])
+        )
+        if why is not None and copy.used_by is None:
+            yield Silent(copy=copy, why=why)
+
+
+def _age(copy: Copy) -> tuple[int, int, bool]:
+    """Epochs only rise; what a log once reached counts, whatever is left of it."""
+    return copy.greatest_epoch, copy.proved_end, copy.stop is None
+
+
+def _emptied(copies: Sequence[Copy], copy: Copy, by_voter: Sequence[Sequence[Copy]]) -> str | None:
+    """A directory that was formatted and holds nothing, in a cluster that has records, or whose other voters may. Who
+    voted for the first leader, and was killed before it heard of him, had nothing."""
+    if copy.end.offset > 0:
+        return None
+    holder = max(copies, key=lambda other: other.rank)
+    if copy.proved_end == 0 and is_first_vote(copy.quorum_state, copy.node_id, holder.elections):
+        return None
+    if holder.end.offset > 0:
+        return f"holds no record, and {holder.label} holds {holder.end.offset}: its log is gone, or never was there"
+    if all(by_voter):
+        return None
+    return "holds no record, and not all voters are here: one that is not may hold all that this one lost"
+
+
+def _set_back(copies: Sequence[Copy], copy: Copy) -> str | None:
+    """A node that knows of no epoch as late as one that it led, or voted in, by another's log (KIP-595: a vote is
+    durable before it is given)."""
+    if copy.quorum_state is None:
+        return None
+    done = [
+        (election.epoch, other, election.leader_id)
+        for other in copies
+        for election in other.elections
+        if election.epoch > copy.greatest_epoch and not election.is_repairs
+        if copy.node_id == election.leader_id or copy.node_id in election.granting
+    ]
+    if not done:
+        return None
+    epoch, other, leader_id = max(done, key=lambda one: one[0])
+    did = f"led epoch {epoch}" if leader_id == copy.node_id else f"voted in epoch {epoch} for node {leader_id}"
+    return (
+        f"knows of no epoch after {copy.greatest_epoch}, but {did} (by the log of {other.label}): it was set back to "
+        "an older copy, or copied before that and the other later"
+    )
+
+
+def _misled(copies: Sequence[Copy], copy: Copy) -> str | None:
+    """A node that elected a leader, or was one, whose log lacked what was committed before: then one at least of those
+    who elected had been set back, and nothing says that it was another."""
+    held = [(one, {(election.epoch, election.offset) for election in one.elections}) for one in copies]
+    for holder in copies:
+        for election in holder.elections:
+            electors, at = {election.leader_id, *election.granting}, (election.epoch, election.offset)
+            if election.is_repairs or copy.node_id not in electors:
+                continue
+            others = (one for one, known in held if at not in known)
+            prover = next((one for one in others if _is_passed_over(copies, one, election)), None)
+            if prover is None or common_end(copy, prover) >= proved_committed(prover):
+                continue
+            if not electors & forgetful(copies, prover, election.offset):
+                return (
+                    f"took part in electing node {election.leader_id}, whose epoch {election.epoch} began at offset "
+                    f"{election.offset} (by the log of {holder.label}), though all before {proved_committed(prover)} "
+                    f"was committed before, by the log of {prover.label}: one at least of those who elected had been "
+                    "set back to an older copy"
+                )
+    return None
+
+
+def _outgrown(copies: Sequence[Copy], copy: Copy, voting: Sequence[Copy]) -> str | None:
+    """A node that took part in electing a leader whose log was shorter than an elector's own: nobody grants that (Raft,
+    5.4.1), so that one of them had been set back, or what it holds is no longer what it voted with."""
+    for holder in copies:
+        for election in holder.elections:
+            electors = {election.leader_id, *election.granting}
+            if election.is_repairs or copy.node_id not in electors:
+                continue
+            longer = next((one for one in voting if one.node_id in electors and _outgrows(one, holder, election)), None)
+            if longer is not None and not electors & forgetful(copies, longer, election.offset):
+                whose = "its own log" if longer is copy else f"the log of {longer.label}, which did so, too,"
+                return (
+                    f"took part in electing node {election.leader_id}, whose epoch {election.epoch} began at offset "
+                    f"{election.offset} (by the log of {holder.label}), and {whose} goes on past that in epoch "
+                    f"{longer.epoch_at(election.offset)}: nobody votes for a shorter log than its own, so one at least "
+                    "of those who elected had been set back to an older copy"
+                )
+    return None
+
+
+def _outgrows(copy: Copy, holder: Copy, election: Election) -> bool:
+    """Whether it has all that the leader began with, and goes on from there in an older epoch."""
+    begun = 0 <= copy.epoch_at(election.offset) < election.epoch
+    return begun and is_comparable(copy, holder) and common_end(copy, holder) == election.offset
+
+
+def _is_passed_over(copies: Sequence[Copy], prover: Copy, election: Election) -> bool:
+    """Whether the leader began where this log proves something else committed, in an older epoch."""
+    if not prover.start_offset <= election.offset < proved_committed(prover) or _was_let_go(copies, prover):
+        return False
+    return 0 <= prover.epoch_at(election.offset) < election.epoch
+
+
+def _lacking(copies: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> dict[int, Silent]:
+    """Voters of whom a majority lack what a log proves committed: so many cannot have lagged, and nothing says who.
+    Who lags behind a removal that is not committed is one of too many by the set after it, not by the one before."""
+    majority = majority_of(len(by_voter))
+    found: dict[int, Silent] = {}
+    for prover in copies:
+        end = proved_committed(prover)
+        if end == 0 or _was_let_go(copies, prover):
+            continue
+        lack = [copy for own in by_voter for copy in own if _lacks(copies, copy, prover, end)]
+        if len(by_voter) - len(lack) >= majority:
+            continue
+        names = ", ".join(str(copy.node_id) for copy in lack)
+        why = (
+            f"lacks records before offset {end}, which the log of {prover.label} proves committed; too many do "
+            f"for that ({names} of {len(by_voter)} voters): one at least was set back to an older copy, "
+            "or copied earlier"
+        )
+        found |= {id(copy): Silent(copy=copy, why=why) for copy in lack if id(copy) not in found}
+    return found
+
+
+def proved_committed(copy: Copy) -> int:
+    """Up to where a log proves by itself that all before was committed: by its checkpoint, or a leader's records."""
+    return max(copy.committed_before, 0 if copy.origin is None else int(copy.origin.end.offset))
+
+
+def is_proved(prover: Copy, copy: Copy, offset: int) -> bool:
+    """Whether the log of `prover` proves committed what `copy` holds at `offset`."""
+    epoch = copy.epoch_at(offset)
+    if epoch < 0 or prover.epoch_at(offset) != epoch:
+        return False
+    return min(proved_committed(prover), common_end(prover, copy)) > offset
+
+
+def _was_let_go(copies: Sequence[Copy], prover: Copy) -> bool:
+    """Whether a repair that another log has gone on with, or may have, began after all that this one tells of."""
+    return any(
+        (copy.repair is not None and copy.repair.epoch > prover.end.epoch) or is_passed_over(copies, copy, prover)
+        for copy in copies
+    )
+
+
+def _lacks(copies: Sequence[Copy], copy: Copy, prover: Copy, end: int) -> bool:
+    """Whether its log shows that it lacks some of that: not damaged, not running, and cut by no accepted repair."""
+    if copy.stop is not None or copy.short is not None or copy.used_by is not None or not is_comparable(copy, prover):
+        return False
+    common = common_end(copy, prover)
+    return common < end and copy.node_id not in forgetful(copies, prover, common)

@@ -1,0 +1,193 @@
+"""Copies that contradict each other: by their bytes, by their metadata, or by repairs that know nothing of each other.
+
+Decides: which pairs of copies cannot be of one log, and whether two repairs made them so. Must not know: what follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.same_log import contradiction, is_comparable
+
+LEAST_GAP: Final = 1000
+"""As many epochs as a repair passes over, or more; elections take one or a few."""
+
+
+class Conflict(msgspec.Struct, frozen=True, kw_only=True):
+    """Two copies of which one at least is wrong.
+
+    Attributes:
+        end: the end offset of the first batch that differs; None where it is something else.
+        repairs: the epochs that a repair began in each, where each was repaired by itself; None: not that.
+        metadata: what their metadata says that cannot be of one cluster; None: not that.
+    """
+
+    one: Copy
+    other: Copy
+    end: int | None
+    repairs: tuple[int, int] | None = None
+    metadata: str | None = None
+
+    @property
+    def copies(self) -> tuple[Copy, Copy]:
+        """Both."""
+        return self.one, self.other
+
+    def __str__(self) -> str:
+        if self.repairs is not None:
+            epochs = " and ".join(
+                f"{copy.label} (epoch {epoch} from offset {0 if copy.repair is None else copy.repair.offset} on)"
+                for copy, epoch in zip(self.copies, self.repairs, strict=True)
+            )
+            return f"two repairs were done, and neither knows of the other: on {epochs}"
+        if self.metadata is not None:
+            return f"{self.one.label} and {self.other.label} are not of one cluster: {self.metadata}"
+        end = 0 if self.end is None else self.end
+        return (
+            f"{self.one.label} and {self.other.label} hold other bytes in the batch that ends at offset {end}, of "
+            f"epoch {self.one.epoch_at(end - 1)} on both"
+        )
+
+    @property
+    def cause(self) -> str:
+        """How copies come to contradict each other so."""
+        if self.metadata is not None:
+            return "two clusters have one cluster id, as a clone and what it was made of do"
+        if self.repairs is not None:
+            return "two repairs, of which one at most may stay"
+        return "a log was changed by hand, or a disk lies"
+
+
+def common_end(one: Copy, other: Copy) -> int:
+    """Up to where two logs are the same: one past the last offset at which both have the same epoch (log matching).
+
+    Where they do not overlap, the shorter is taken for a beginning of the longer: a checkpoint holds what is committed.
+    0 where nothing shows that they are of one log.
+    """
+    return _matching_end(one, other) if is_comparable(one, other) else 0
+
+
+def joined_end(copies: Sequence[Copy], one: Copy, other: Copy) -> int | None:
+    """The same of two of these copies; where neither shows where they part, by a third that does.
+
+    None where there is no such copy, and a repair may stand between.
+    """
+    if not _is_hidden(copies, one, other):
+        return common_end(one, other)
+    early, late = sorted((one, other), key=_beginning)
+    for third in copies:
+        is_third = third is not one and third is not other
+        is_joint = is_third and third.start_offset < min(early.end.offset, late.start_offset)
+        if is_joint and common_end(third, late) > late.start_offset and not _is_hidden(copies, third, early):
+            return common_end(third, early)
+    return None
+
+
+def is_passed_over(copies: Sequence[Copy], late: Copy, early: Copy) -> bool:
+    """Whether a repair that is seen nowhere may stand before the beginning of `late`, and `early` goes on without."""
+    return _beginning(early) < _beginning(late) and joined_end(copies, late, early) is None
+
+
+def _is_hidden(copies: Sequence[Copy], one: Copy, other: Copy) -> bool:
+    """Whether they do not match where both reach, and a repair may stand before: it could have gone on from anywhere
+    before the beginning of the later one. Their epochs lie far apart there, or an audit file tells of one between:
+    who was overlooked, or cut off, may have gone on through many elections."""
+    early, late = sorted((one, other), key=_beginning)
+    at = min(int(early.end.offset), late.start_offset)
+    if at == 0:
+        return False
+    reached = early.end.epoch if at == early.end.offset else early.epoch_at(at - 1)
+    reached, begun = reached if reached >= 0 else epoch_before(early), epoch_before(late)
+    done = (told.new_epoch for copy in copies for told in copy.audited.accepted if told.new_epoch is not None)
+    if begun - reached < LEAST_GAP and not any(reached < epoch <= begun for epoch in done):
+        return False
+    return is_comparable(one, other) and _matching_end(one, other) <= at
+
+
+def _beginning(copy: Copy) -> tuple[int, int]:
+    return copy.start_offset, epoch_before(copy)
+
+
+def epoch_before(copy: Copy) -> int:
+    """The epoch in which its segments begin: of the checkpoint there, or else of their first record."""
+    found = (int(one.end.epoch) for one in copy.checkpoints if one.end.offset == copy.start_offset)
+    return next(found, int(copy.spans[0].epoch if copy.spans else copy.end.epoch))
+
+
+def _matching_end(one: Copy, other: Copy) -> int:
+    high = min(int(one.end.offset), int(other.end.offset))
+    low = max(one.start_offset, other.start_offset)
+    if high <= low:
+        return high
+    points = {low, high}
+    points |= {span.start_offset for copy in (one, other) for span in copy.spans if low < span.start_offset < high}
+    for point in sorted(points, reverse=True):
+        if point > low and one.epoch_at(point - 1) == other.epoch_at(point - 1):
+            return point
+    return low
+
+
+def conflicts_of(copies: Sequence[Copy]) -> Iterator[Conflict]:
+    """All pairs that contradict each other."""
+    for index, one in enumerate(copies):
+        for other in copies[index + 1 :]:
+            wrong = one.sums.first_difference(other.sums, _matching_end(one, other))
+            repairs = _rivals(one, other, wrong)
+            metadata = None if wrong is not None or repairs is not None else contradiction(one, other)
+            if wrong is not None or repairs is not None or metadata is not None:
+                yield Conflict(one=one, other=other, end=wrong, repairs=repairs, metadata=metadata)
+
+
+class Uncompared(msgspec.Struct, frozen=True, kw_only=True):
+    """Two copies of which nothing shows that they are of one log, or where they part, and nothing that they are not."""
+
+    one: Copy
+    other: Copy
+
+    def __str__(self) -> str:
+        if is_comparable(self.one, self.other):
+            early, late = sorted((self.one, self.other), key=_beginning)
+            return (
+                f"{late.label} begins at offset {late.start_offset}, in epoch {epoch_before(late)}, and {early.label} "
+                f"ends in epoch {early.end.epoch}: a repair may stand between, which no copy here shows, so that what "
+                "they share cannot be told"
+            )
+        return (
+            f"{self.one.label} and {self.other.label} share no batch, no topic and no broker's run or directory, so "
+            "that they cannot be compared: one cluster id is no proof that they are of one log"
+        )
+
+
+def uncompared(copies: Sequence[Copy], conflicts: Sequence[Conflict]) -> Iterator[Uncompared]:
+    """All pairs that neither agree nor contradict each other."""
+    known = [conflict.copies for conflict in conflicts]
+    for index, one in enumerate(copies):
+        for other in copies[index + 1 :]:
+            is_told = is_comparable(one, other) and joined_end(copies, one, other) is not None
+            if (one, other) not in known and not is_told:
+                yield Uncompared(one=one, other=other)
+
+
+def _rivals(one: Copy, other: Copy, wrong: int | None) -> tuple[int, int] | None:
+    """The epochs of two repairs of which neither log goes on from the other's; `wrong`: where they differ first.
+
+    A difference before both is another matter: somebody changed bytes that neither repair wrote.
+    """
+    mine, theirs = one.repair, other.repair
+    if mine is None or theirs is None or _has_repair_of(one, other) or _has_repair_of(other, one):
+        return None
+    if wrong is not None and wrong <= min(mine.offset, theirs.offset):
+        return None
+    return int(mine.epoch), int(theirs.epoch)
+
+
+def _has_repair_of(one: Copy, other: Copy) -> bool:
+    """Whether the batch that opens the last repair of `other` stands in `one`, too, or before its beginning."""
+    repair = other.repair
+    if repair is None or repair.offset < one.start_offset:
+        return True
+    return one.sums.batch_from(int(repair.offset)) == other.sums.batch_from(int(repair.offset))

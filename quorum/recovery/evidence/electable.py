@@ -1,0 +1,44 @@
+"""Copies whose nodes would elect a leader if they were started, also by voters that a repair has replaced.
+
+Decides: which those are. Must not know: what is done about them.
+"""
+
+from __future__ import annotations
+
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.voters_in_force import is_among
+
+
+def elects(known: Survey, copy: Copy) -> bool:
+    """Whether its node would elect: by the voters in force, or by those that it knows itself."""
+    key, own = copy.place.key, copy.voters
+    if key is None:
+        return False
+    if copy.kraft_version == 0 and int(key.node_id) in copy.static_voters:
+        return True
+    return known.is_voter(copy) or (own is not None and is_among(copy, own.keys))
+
+
+def elects_once_cut(known: Survey, copy: Copy) -> bool:
+    """Whether its voter, once its log is cut to what is whole, and others here that are whole make a majority."""
+    whole = [
+        one
+        for one in known.copies
+        if one is not copy and one.state is not None and not one.held_more and known.speaks(one)
+    ]
+    return bool(whole) and known.is_voter(copy) and known.has_majority([copy, *whole])
+
+
+def unreached(known: Survey) -> tuple[Copy, tuple[Copy, ...]] | None:
+    """A copy that a repair wrote, and those who would elect and that it has not reached; None where there are none.
+
+    A repair's epoch is above all that any copy knew, so that a log that it reached does not end before it.
+    """
+    repaired = [copy for copy in known.copies if copy.repair is not None]
+    if not repaired:
+        return None
+    last = max(repaired, key=lambda copy: -1 if copy.repair is None else int(copy.repair.epoch))
+    begun = -1 if last.repair is None else int(last.repair.epoch)
+    behind = tuple(copy for copy in known.copies if copy.end.epoch < begun and elects(known, copy))
+    return (last, behind) if behind else None

@@ -1,0 +1,95 @@
+"""What logs held before accepted repairs let it go, counted as held: a voter that forgot is no proof.
+
+Decides: what those repairs do to the bounds of what was committed. Must not know: what is recommended then.
+
+A record was committed once a majority held it durably, and stays so when one of them is cut. Without this, two voters
+that were cut would prove that what the third still holds was never committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from metadata_log.ids import ReplicaKey
+from metadata_log.tools.read.contents import EpochSpan
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds, ReplicaExtent, committed_bounds
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.journal.accepted_loss import Accepted, LetGo
+
+
+def let_go_by(copy: Copy) -> Iterator[tuple[Accepted, LetGo]]:
+    """What repairs of this copy's directory let go, and its own log did not get again."""
+    for done in copy.audited.accepted:
+        if done.new_epoch is not None and copy.end.epoch < done.new_epoch:
+            continue  # another log lies there now
+        for lost in done.lost:
+            if lost.epoch is None or copy.epoch_at(lost.end - 1) != lost.epoch:
+                yield done, lost
+
+
+def is_last(copy: Copy, done: Accepted, lost: LetGo) -> bool:
+    """Whether the copy's log was cut there and has not gone on with another leader since."""
+    epoch = done.greatest_epoch if lost.epoch is None else lost.epoch
+    return done.new_epoch is None and lost.node_id == copy.node_id and epoch >= copy.end.epoch
+
+
+def holds(copy: Copy, done: Accepted, lost: LetGo) -> bool:
+    """Whether segments of `copy` have some of it, or all."""
+    end = min(lost.end, int(copy.end.offset))
+    if end <= max(lost.start, copy.start_offset):
+        return False
+    epoch = copy.epoch_at(end - 1)
+    if lost.epoch is None:
+        return done.kept_epoch <= epoch <= done.greatest_epoch
+    return epoch == lost.epoch if end == lost.end else done.kept_epoch <= epoch <= lost.epoch
+
+
+def forgetful(copies: Sequence[Copy], holder: Copy, start: int) -> frozenset[int]:
+    """Nodes that were cut, as was accepted, and held before what `holder` has from `start` on, or some of it.
+
+    A leader whom one of them elected since proves nothing about that.
+    """
+    return frozenset(
+        int(copy.node_id)
+        for copy in copies
+        if copy is not holder and copy.node_id is not None
+        for done, lost in let_go_by(copy)
+        if lost.node_id == copy.node_id and lost.end > start and holds(holder, done, lost)
+    )
+
+
+def extents(copies: Sequence[Copy], silent: Sequence[Copy]) -> list[ReplicaExtent]:
+    """What they hold now, for the bounds; `silent`: those that do not speak for their voters."""
+    return [msgspec.structs.replace(copy.extent, speaks=copy not in silent) for copy in copies]
+
+
+def bounds_once(
+    copies: Sequence[Copy], silent: Sequence[Copy], voters: Sequence[ReplicaKey], left: CommittedBounds
+) -> CommittedBounds:
+    """The bounds by what the logs held at last; `left`: by what they hold now."""
+    cut = [copy for copy in copies if any(is_last(copy, *one) for one in let_go_by(copy))]
+    if not cut:
+        return left
+    once = [_extent_once(copy, now) for copy, now in zip(copies, extents(copies, silent), strict=True)]
+    bounds = committed_bounds(once, voters)
+    if bounds.lower <= left.lower:
+        return msgspec.structs.replace(bounds, lower=left.lower, because=left.because)
+    names = ", ".join(copy.label for copy in cut)
+    because = f"a majority of the {len(voters)} voters held it, until accepted repairs of {names} let it go there"
+    return msgspec.structs.replace(bounds, because=because)
+
+
+def _extent_once(copy: Copy, extent: ReplicaExtent) -> ReplicaExtent:
+    for done, lost in sorted(let_go_by(copy), key=lambda one: one[1].start):
+        if not is_last(copy, done, lost):
+            continue
+        proved_end = max(extent.proved_end, lost.end)
+        extent = msgspec.structs.replace(extent, proved_end=proved_end)
+        if lost.epoch is not None:
+            span = EpochSpan(epoch=lost.epoch, start_offset=lost.start, end_offset=lost.end)
+            extent = msgspec.structs.replace(
+                extent, epochs=(*extent.epochs, span), log_end_offset=max(extent.log_end_offset, lost.end)
+            )
+    return extent

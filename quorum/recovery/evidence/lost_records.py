@@ -1,0 +1,223 @@
+"""What copies hold and the one that is kept does not: what a repair would lose.
+
+Decides: which records these are and whether they were committed, as exactly as the copies allow. Must not know: how a
+repair is done.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from metadata_log.errors import RecordError
+from metadata_log.files.port import Files
+from metadata_log.format.batch import batch_values
+from metadata_log.records import (
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    NoOpRecord,
+    TopicRecord,
+    VotersRecord,
+    decode_record,
+)
+from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds
+from quorum.recovery.copies.copy_parts import control_records, opens_repair
+from quorum.recovery.copies.copy_reader import batches_from
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.abandoned_branch import bounds_of, judged_by, repair_beside
+from quorum.recovery.evidence.authoritative import is_proved
+from quorum.recovery.evidence.conflicts import joined_end
+from quorum.recovery.evidence.historical_extents import forgetful
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.same_log import is_comparable
+
+_MOST_TOPICS: Final = 20
+
+
+class Excess(msgspec.Struct, frozen=True, kw_only=True):
+    """Records that a copy holds and the one that is kept does not: offsets `start` to `end` (exclusive).
+
+    Attributes:
+        records: how many of each type, NoOps and elections left out: they say nothing. A checkpoint counts as one
+            where segments do not reach back to `start`.
+        topics: names of topics created there, the first of them.
+        committed: `was` (all of it), `partly` (the beginning), `may` or `never`.
+        proof: that records once stood there which no copy here holds; None where the copy holds them.
+        epoch: of the last record; None where that is not known.
+        is_uncompared: nothing shows that the copy is of the log that is kept.
+    """
+
+    label: str
+    node_id: int | None
+    start: int
+    end: int
+    records: dict[str, int]
+    topics: tuple[str, ...]
+    committed: str
+    proof: str | None = None
+    epoch: int | None = None
+    is_uncompared: bool = False
+
+    @property
+    def says_something(self) -> bool:
+        """Whether it is more than NoOps and elections of the same log."""
+        return bool(self.records) or self.proof is not None or self.is_uncompared
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{count} {name}" for name, count in self.records.items()) or "NoOps and elections only"
+        topics = f", topics {', '.join(self.topics)}" if self.topics else ""
+        words = {
+            "was": "committed", "partly": "committed in part", "may": "which may have been committed",
+            "never": "never committed",
+        }  # fmt: skip
+        if self.proof is not None:
+            held = f"this log reached {self.end} ({self.proof}), and no copy here holds them"
+            return f"offsets {self.start} to {self.end} on {self.label}: {held}; {words[self.committed]}"
+        if self.is_uncompared:
+            alone = "which nothing shows to be of the log that is kept: the two cannot be compared"
+            return f"offsets {self.start} to {self.end} on {self.label}: {said}{topics}, {alone}"
+        return f"offsets {self.start} to {self.end} on {self.label}: {said}{topics}; {words[self.committed]}"
+
+
+def excess(files: Files, known: Survey, kept: Copy) -> list[Excess]:
+    """What the other copies hold and `kept` does not, one entry a copy."""
+    found = []
+    for copy in known.copies:
+        joined = joined_end(known.copies, kept, copy)
+        is_uncompared = not is_comparable(kept, copy) or joined is None
+        start = 0 if joined is None else joined
+        if copy is kept or copy.end.offset <= start:
+            continue
+        more = _excess(files, _bounds_on(files, known, copy), copy, start)
+        if more.committed == "never" and forgetful(known.copies, copy, start):
+            more = msgspec.structs.replace(more, committed="may")
+        judged = superseded(files, known, kept, copy, start)
+        if is_uncompared:
+            more = msgspec.structs.replace(more, committed="may", is_uncompared=True)
+        elif judged is not None:
+            more = msgspec.structs.replace(more, committed=judged)
+        found.append(more)
+    return found
+
+
+def _bounds_on(files: Files, known: Survey, copy: Copy) -> CommittedBounds:
+    """What was committed of the records of `copy`. Where it parts from the best copy, that other records were committed
+    at the same offsets says nothing of its own, unless some log proves them or held them once."""
+    bounds = bounds_of(known.copies, known.bounds, copy)
+    fork = joined_end(known.copies, known.best, copy)
+    if fork is None or fork >= copy.end.offset or not is_comparable(known.best, copy):
+        return bounds
+    if repair_beside(known.copies, copy) is not None or forgetful(known.copies, copy, fork):
+        return bounds
+    if any(is_proved(one, copy, fork) for one in known.copies):
+        return bounds
+    upper = bounds.upper
+    if superseded(files, known, known.best, copy, fork) == "never":
+        upper = fork if upper is None else min(fork, upper)
+    return msgspec.structs.replace(bounds, lower=min(bounds.lower, fork), upper=upper)
+
+
+def superseded(files: Files, known: Survey, kept: Copy, copy: Copy, start: int) -> str | None:
+    """`never` where `kept` goes on from `start` under a leader elected later than all that `copy` has from there on.
+
+    Then nothing of that was committed: an elected leader has all that was committed in older epochs (Raft, 5.4.3), and
+    this one began its own at `start`. An epoch that a repair began proves nothing: nobody was elected. Nor does one
+    whose electors had been made to forget it, or whose copies do not speak for them: `may`. None where no such leader
+    is, or where what he lacked was committed: then he was elected by voters who had been set back.
+    """
+    is_fork = is_comparable(kept, copy) and joined_end(known.copies, kept, copy) == start
+    if copy.end.epoch >= kept.epoch_at(start) or not is_fork:
+        return None
+    if any(is_proved(one, copy, start) for one in known.copies):
+        return None
+    if copy.origin is not None and copy.origin.end.offset > start:
+        return None
+    first = next(batches_from(files, kept, start), None)
+    if first is None or first.header.base_offset != start or not first.header.is_control:
+        return None
+    elected = control_records(first)[0]
+    if not isinstance(elected, LeaderChangeMessage) or opens_repair(first):
+        return None
+    electors = {int(voter.voter_id) for voter in elected.granting_voters}
+    return "may" if electors & (forgetful(known.copies, copy, start) | known.mute_voters) else "never"
+
+
+def shortfalls(known: Survey) -> list[Excess]:
+    """What logs here once held, by what stands beside or behind what is left of them, and no copy here holds."""
+    found = []
+    for copy in known.copies:
+        follows = [other for other in known.copies if joined_end(known.copies, copy, other) == copy.end.offset]
+        start = max(int(other.end.offset) for other in (copy, *follows))
+        if copy.proved_end > start and copy.held_more:
+            has_bytes = any(part.size > part.safe_size for part in copy.segments)
+            follows_it = "sound batches follow" if has_bytes else "an empty segment follows"
+            found.append(
+                Excess(
+                    label=copy.label,
+                    node_id=copy.node_id,
+                    start=start,
+                    end=copy.proved_end,
+                    records={},
+                    topics=(),
+                    committed=judged_by(bounds_of(known.copies, known.bounds, copy), start, copy.proved_end),
+                    proof=copy.short or f"{follows_it} the damage at {copy.stop}",
+                )
+            )
+    return found
+
+
+def cut_off(files: Files, known: Survey, whole: Copy, start: int, end: int | None = None) -> Excess | None:
+    """What cutting a copy at `start` takes from it, up to `end`; by default up to its end."""
+    if start >= whole.end.offset:
+        return None
+    return _excess(files, _bounds_on(files, known, whole), whole, start, end)
+
+
+def _excess(files: Files, bounds: CommittedBounds, copy: Copy, start: int, until: int | None = None) -> Excess:
+    end = int(copy.end.offset) if until is None else until
+    counts: Counter[str] = Counter()
+    topics: list[str] = []
+    if copy.origin is not None and copy.start_offset > start:
+        counts[f"checkpoint, which holds all up to offset {copy.start_offset}"] = 1
+    for batch in batches_from(files, copy, start):
+        if batch.header.base_offset >= end:
+            break
+        if batch.header.is_control:
+            counts.update(_members(batch))
+            continue
+        for value in batch_values(batch.buffer, batch.header, batch.at):
+            try:
+                record = decode_record(value)
+            except RecordError:
+                counts["unknown record"] += 1
+                continue
+            if not isinstance(record, NoOpRecord):
+                counts[type(record).__name__.removesuffix("Record")] += 1
+            if isinstance(record, TopicRecord):
+                topics.append(record.name)
+    return Excess(
+        label=copy.label,
+        node_id=copy.node_id,
+        start=start,
+        end=end,
+        records=dict(sorted(counts.items())),
+        topics=tuple(topics[:_MOST_TOPICS]),
+        committed=judged_by(bounds, start, end),
+        epoch=int(copy.end.epoch) if end == copy.end.offset else copy.epoch_at(end - 1),
+    )
+
+
+def _members(batch: LocatedBatch) -> Iterator[str]:
+    """Records of a control batch that say who votes; those of elections and checkpoints say nothing."""
+    try:
+        records = control_records(batch)
+    except RecordError:
+        yield "unknown record"
+        return
+    for record in records:
+        if isinstance(record, VotersRecord | KRaftVersionRecord):
+            yield type(record).__name__.removesuffix("Record")

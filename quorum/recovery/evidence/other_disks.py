@@ -1,0 +1,68 @@
+"""Directories of nodes that vote, but with another disk: the voter's directory.id is not theirs.
+
+Decides: which those are, and of which voters only such are here. Must not know: what is recommended then.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.directory import META_PROPERTIES_FILE
+from metadata_log.ids import DirectoryId, id_text
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.repair_evidence import Survey
+
+
+class OtherDisk(msgspec.Struct, frozen=True, kw_only=True):
+    """A copy whose node votes with the directory `voting`, and which is none of that."""
+
+    copy: Copy
+    voting: DirectoryId
+
+    def __str__(self) -> str:
+        identity = self.copy.place.identity
+        own = None if identity is None or identity.directory_id is None else id_text(identity.directory_id)
+        has = "names no directory.id" if own is None else f"has directory.id {own}"
+        return (
+            f"{self.copy.label} is not the directory of voter {self.copy.node_id}, and has no vote: that votes with "
+            f"{id_text(self.voting)}, and {META_PROPERTIES_FILE} here {has}"
+        )
+
+
+def other_disks(known: Survey) -> tuple[OtherDisk, ...]:
+    """All such copies."""
+    return tuple(one for copy in known.copies if (one := _other_disk(known, copy)) is not None)
+
+
+def _other_disk(known: Survey, copy: Copy) -> OtherDisk | None:
+    voters, identity = known.told_by.voters or copy.voters, copy.place.identity
+    if voters is None or identity is None or known.is_voter(copy):
+        return None
+    named = voters.get(identity.node_id)
+    if named is None or named.key.directory_id == identity.directory_id:
+        return None
+    return OtherDisk(copy=copy, voting=named.key.directory_id)
+
+
+def absent_disks(known: Survey) -> dict[int, DirectoryId]:
+    """Voters whose own directory is not here, though one of their nodes' is."""
+    present = {copy.node_id for copy in known.copies if known.is_voter(copy)}
+    return {
+        int(one.copy.node_id): one.voting
+        for one in other_disks(known)
+        if one.copy.node_id is not None and one.copy.node_id not in present
+    }
+
+
+def absent_voters(known: Survey) -> list[int]:
+    """All voters of whom no directory of their own is here."""
+    return sorted({*known.absent_voters, *absent_disks(known)})
+
+
+def not_here(known: Survey) -> list[str]:
+    """The same, in words."""
+    disks = absent_disks(known)
+    return [
+        f"voter {node}" if node not in disks else f"voter {node}'s disk (directory {id_text(disks[node])})"
+        for node in absent_voters(known)
+    ]

@@ -1,0 +1,222 @@
+"""Several copies of one cluster's metadata log seen together: which is best, who votes, who is missing.
+
+Decides: who votes, what was committed, and who is missing, as exactly as the copies allow. Must not know: what a repair
+would lose, and how it is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory import QUORUM_STATE_FILE
+from metadata_log.ids import ReplicaKey
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds, committed_bounds
+from metadata_log.voters import Endpoint, VoterSet, majority_of
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.copies.sidecar_files import NO_SUCH_FILE
+from quorum.recovery.evidence.authoritative import Silent, silent_ones, votes_as
+from quorum.recovery.evidence.conflicts import Conflict, Uncompared, conflicts_of, uncompared
+from quorum.recovery.evidence.historical_extents import bounds_once, extents
+from quorum.recovery.evidence.same_log import is_comparable
+from quorum.recovery.evidence.voters_in_force import (
+    is_among,
+    is_majority,
+    latest_voters,
+    undecided,
+    voters_before,
+    weaker,
+)
+from quorum.recovery.journal.audited_repairs import Told
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import one_cluster
+
+_EXPORT_HAS_NONE: Final = "an export has no such file"
+
+
+class Survey(msgspec.Struct, frozen=True, kw_only=True):
+    """The copies, the best first, and what they amount to.
+
+    Attributes:
+        voters: in force by the best copy: keys; without directory ids where they are static.
+        voters_before: those before, while it is not proven that the change to `voters` was committed; else empty.
+        absent_voters, absent_brokers: named by the metadata, or behind damage, and no copy of theirs is here.
+        bounds: of what was committed; what a log held until an accepted repair let it go counts as held.
+        bounds_left: the same by what the logs hold now.
+        conflicts, uncompared: pairs that contradict each other, or of which nothing shows that they are of one log.
+        told: repairs that audit files tell of, and no copy here has anything of.
+        silent: voters' copies that do not speak for them.
+        undoable: log directories of which the last repair would be taken back, see `undo.with_undoable`.
+    """
+
+    copies: tuple[Copy, ...]
+    cluster_id: str | None
+    voters: tuple[ReplicaKey, ...]
+    voters_before: tuple[ReplicaKey, ...] = ()
+    bounds: CommittedBounds
+    bounds_left: CommittedBounds
+    absent_voters: tuple[int, ...]
+    absent_brokers: tuple[int, ...]
+    conflicts: tuple[Conflict, ...]
+    told: tuple[Told, ...] = ()
+    uncompared: tuple[Uncompared, ...] = ()
+    silent: tuple[Silent, ...] = ()
+    undoable: frozenset[str] = frozenset()
+
+    @property
+    def best(self) -> Copy:
+        """The one that no other is ahead of, by (last epoch, end); a controller's before a broker's."""
+        return self.copies[0]
+
+    @property
+    def told_by(self) -> Copy:
+        """The best one whose metadata can be told; the best, where there is none."""
+        return next((copy for copy in self.copies if copy.state is not None), self.best)
+
+    @property
+    def greatest_epoch(self) -> int:
+        """Of any leader, vote, batch (a false one, too: its node may start) or checkpoint in any copy, and of any
+        repair that an audit file tells of."""
+        false = [copy.stop.false_epoch or -1 for copy in self.copies if copy.stop is not None]
+        return max(*(copy.greatest_epoch for copy in self.copies), *(one.epoch for one in self.told), *false, -1)
+
+    @property
+    def lost_votes(self) -> tuple[tuple[str, str], ...]:
+        """Files that held an epoch and a vote and do not tell them, and why."""
+        unread = [(found.path, found.why) for copy in self.copies for found in copy.unread if found.is_vote]
+        missing = [
+            (
+                f"{copy.place.metadata}/{QUORUM_STATE_FILE}",
+                NO_SUCH_FILE if copy.place.manifest is None else _EXPORT_HAS_NONE,
+            )
+            for copy in self.copies
+            if copy.quorum_state is None and copy.quorum_problem is None
+        ]
+        return (*unread, *missing)
+
+    def is_voter(self, copy: Copy) -> bool:
+        """Whether its replica votes, by any set that may be in force."""
+        return any(is_among(copy, voters) for voters in self.voter_sets)
+
+    def speaks(self, copy: Copy) -> bool:
+        """Whether it may be counted as what a voter held last, and that voter as one who votes from there."""
+        return self.is_voter(copy) and not any(one.copy is copy for one in self.silent)
+
+    @property
+    def voter_sets(self) -> tuple[tuple[ReplicaKey, ...], ...]:
+        """All that may be in force; none where who votes is not known."""
+        return tuple(voters for voters in (self.voters, self.voters_before) if voters)
+
+    @property
+    def voter_ids(self) -> tuple[int, ...]:
+        """All who may vote."""
+        return tuple(sorted({int(voter.node_id) for voters in self.voter_sets for voter in voters}))
+
+    @property
+    def undecided(self) -> str | None:
+        """A sentence about a change of the voters that may or may not be in force; None where there is none."""
+        return undecided(self.voters, self.voters_before)
+
+    def has_majority(self, copies: Sequence[Copy]) -> bool:
+        """Whether a majority of the voters is among them, of every set that may be in force."""
+        return bool(self.voters) and all(is_majority(copies, voters) for voters in self.voter_sets)
+
+    @property
+    def unheard_voters(self) -> tuple[int, ...]:
+        """Voters of which no whole log is here: what they held last is not known."""
+        return tuple(sorted({node_id for voters in self.voter_sets for node_id in self._unheard(voters)}))
+
+    def _unheard(self, voters: Sequence[ReplicaKey]) -> list[int]:
+        told = [copy for copy in self.copies if not copy.held_more and self.speaks(copy)]
+        return [int(one.node_id) for one in voters if not any(votes_as(copy, one) for copy in told)]
+
+    @property
+    def mute_voters(self) -> frozenset[int]:
+        """Voters' nodes of which copies are here, and none that speaks for them."""
+        spoken = {copy.node_id for copy in self.copies if self.speaks(copy)}
+        return frozenset(
+            int(one.copy.node_id)
+            for one in self.silent
+            if one.copy.node_id is not None and one.copy.node_id not in spoken
+        )
+
+    @property
+    def majority_is_absent(self) -> bool:
+        """Whether records may have been committed that no copy here holds."""
+        return any(len(self._unheard(voters)) >= majority_of(len(voters)) for voters in self.voter_sets)
+
+    @property
+    def in_use(self) -> tuple[Copy, ...]:
+        """Copies that nodes run on: their ends are so far."""
+        return tuple(copy for copy in self.copies if copy.used_by is not None)
+
+    def endpoints(self) -> dict[Endpoint, int]:
+        """Where a controller may listen, by all copies: voters' and registered controllers' listeners."""
+        found: dict[Endpoint, int] = {}
+        for copy in self.copies:
+            for voter in copy.voters or VoterSet():
+                found.update(dict.fromkeys(voter.endpoints, int(voter.key.node_id)))
+            if copy.image is not None:
+                for node_id, controller in copy.image.cluster.controllers.items():
+                    for at in controller.listeners:
+                        found[Endpoint(name=at.name, host=at.host, port=at.port)] = int(node_id)
+        return found
+
+
+def with_told(known: Survey, told: Iterable[Told]) -> Survey:
+    """The same, with the repairs among `told` that no log here has come to."""
+    return msgspec.structs.replace(known, told=tuple(one for one in told if one.epoch > known.best.end.epoch))
+
+
+def survey(copies: Sequence[Copy]) -> Survey:
+    """What these copies are together.
+
+    Raises:
+        RefusedError: they are of several clusters, or there is none.
+    """
+    if not copies:
+        raise RefusedError("no copy of a metadata log is named")
+    cluster_id = one_cluster([copy.place.identity for copy in copies], [copy.place.log_dir for copy in copies])
+    ranked = sorted(copies, key=lambda copy: copy.rank, reverse=True)
+    voters = latest_voters(ranked)
+    ranked.sort(key=lambda copy: (copy.rank, is_among(copy, voters)), reverse=True)
+    nodes = {copy.node_id for copy in ranked}
+    images = [copy.image for copy in ranked if copy.image is not None]
+    brokers = {int(node_id) for node_id in images[0].cluster.brokers} if images else set()
+    brokers = brokers.union(*(copy.behind.brokers for copy in ranked))
+    conflicts = tuple(conflicts_of(ranked))
+    of_one_log = [copy for copy in ranked if is_comparable(ranked[0], copy)]
+    silent = silent_ones(of_one_log, voters)
+    left, bounds = _bounds(of_one_log, silent, voters)
+    before = voters_before(ranked, bounds.lower)
+    if before:
+        silent = silent_ones(of_one_log, voters, before)
+        both = [_bounds(of_one_log, silent, one) for one in (voters, before)]
+        left, bounds = (weaker(*each) for each in zip(*both, strict=True))
+    voting = {int(voter.node_id) for voter in (*voters, *before)}.union(*(copy.behind.voters for copy in ranked))
+    running = [copy for copy in ranked if copy.used_by is not None]
+    if any(is_among(copy, (*voters, *before)) for copy in running):  # by now a majority may hold more
+        left, bounds = (msgspec.structs.replace(each, upper=None) for each in (left, bounds))
+    return Survey(
+        copies=tuple(ranked),
+        cluster_id=cluster_id,
+        voters=voters,
+        voters_before=before,
+        bounds=bounds,
+        bounds_left=left,
+        absent_voters=tuple(sorted(voting - nodes)),
+        absent_brokers=tuple(sorted(brokers - nodes - voting)),
+        conflicts=conflicts,
+        uncompared=tuple(uncompared(ranked, conflicts)),
+        silent=silent,
+    )
+
+
+def _bounds(
+    copies: Sequence[Copy], silent: Sequence[Silent], voters: Sequence[ReplicaKey]
+) -> tuple[CommittedBounds, CommittedBounds]:
+    mute = [one.copy for one in silent]
+    left = committed_bounds(extents(copies, mute), voters)
+    return left, bounds_once(copies, mute, voters, left)

@@ -1,0 +1,49 @@
+"""Addresses that a voter must not have: others are told them, and connect there.
+
+Decides: which say no host. Must not know: who asked.
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv6Address, ip_address
+
+from quorum.recovery.journal.errors import WrongOptionError
+
+
+def refuse_no_host(said: str, host: str) -> None:
+    """A host that says `every address of this machine`, as a listener may, or nothing; or that no resolver takes.
+
+    Raises:
+        WrongOptionError: it is such a one; `said`: the option as the user wrote it.
+    """
+    if host and not is_resolvable(host):
+        raise WrongOptionError(
+            f"{said}: {host!r} is no name of a host: it has an empty part, or one of more than 63 characters"
+        )
+    if not _is_no_host(host):
+        return
+    named = host or "an empty host"
+    raise WrongOptionError(
+        f"{said}: {named} means every address of the machine that listens, and nobody else can reach it there; name "
+        "the host or the address at which the others find this controller"
+    )
+
+
+def is_resolvable(host: str) -> bool:
+    """Whether a resolver can be asked for it: Python encodes the parts of a name first, and stops at some."""
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        return False
+    return True
+
+
+def _is_no_host(host: str) -> bool:
+    if not host.strip("0."):  # 0 and 0.0 are 0.0.0.0 for a resolver
+        return True
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return address.is_unspecified or (mapped is not None and mapped.is_unspecified)

@@ -1,0 +1,52 @@
+"""The epoch in which a repair writes.
+
+Decides: how far above all others it is. Must not know: the repair.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from quorum.recovery.evidence.conflicts import LEAST_GAP
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.journal.errors import RefusedError, WrongOptionError
+
+MAX_EPOCH: Final = (1 << 31) - 1
+
+
+def check_gap(gap: int) -> None:
+    """Let a distance pass that leads above all other epochs.
+
+    Raises:
+        WrongOptionError: it is too short.
+    """
+    if gap < LEAST_GAP:
+        raise WrongOptionError(
+            f"--epoch-gap {gap}: once the repaired log is trimmed, a shorter distance looks as elections do, so give "
+            f"{LEAST_GAP} or more, or leave the option out"
+        )
+
+
+def new_epoch(known: Survey, gap: int) -> int:
+    """The epoch in which a repair writes: above every one that any copy knows of.
+
+    Raises:
+        WrongOptionError: `gap` is too short, or leads past the last epoch.
+        RefusedError: epochs run out.
+    """
+    check_gap(gap)
+    room = MAX_EPOCH - 1 - known.greatest_epoch
+    if room < LEAST_GAP:
+        holders = ", ".join(copy.label for copy in known.copies if copy.greatest_epoch == known.greatest_epoch)
+        raise RefusedError(
+            f"epoch {known.greatest_epoch}{f' of {holders}' if holders else ''} leaves no room for a new one: epochs "
+            f"end at {MAX_EPOCH}, and no cluster comes there by elections. Look for a file that was changed (its "
+            "quorum-state, compare with the epochs of its log: kraft log timeline), and restore that from a backup, or "
+            "leave the copy out"
+        )
+    if gap > room:
+        raise WrongOptionError(
+            f"--epoch-gap {gap}: epoch {known.greatest_epoch} + {gap} is more than an epoch can be ({MAX_EPOCH}): give "
+            f"{room} at most"
+        )
+    return known.greatest_epoch + gap

@@ -1,0 +1,91 @@
+"""Whether a leader of the cluster still answers: what was heard at its endpoints, and when that forbids a repair.
+
+Decides: which answers forbid it. Must not know: how the endpoints were asked.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from quorum.recovery.journal.errors import RefusedError
+
+
+class Heard(enum.StrEnum):
+    """What answered at an endpoint."""
+
+    NOBODY = "nobody"
+    """The connection is refused, the name is unknown, or nothing answered in time."""
+    LEADER = "leader"
+    CONTROLLER = "controller"
+    """A controller that does not lead."""
+    UNCLEAR = "unclear"
+    """Something accepts connections and is not understood: it may be a leader that wants TLS."""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What was heard at one address. `node_id`, `cluster_id`: as it says itself; None where it does not.
+
+    `is_silent`: nobody, and not since the connection was refused: the name is unknown, or nothing came in time.
+    """
+
+    address: str
+    heard: Heard
+    said: str
+    node_id: int | None = None
+    cluster_id: str | None = None
+    is_silent: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.address}: {self.heard.value}, {self.said}"
+
+
+def silence(answers: Iterable[Answer]) -> tuple[str, ...]:
+    """A sentence about addresses that said nothing at all: that is no proof that no leader lives there."""
+    silent = [answer.address for answer in answers if answer.is_silent]
+    if not silent:
+        return ()
+    return (
+        f"nothing was heard of {', '.join(silent)}, not even that nobody listens: a name that is not known here, a "
+        "host that is down, or a network that is cut. A leader may live there: see for yourself that none does",
+    )
+
+
+_CHANGE_VOTERS: Final = (
+    "and a repair would split it. Use kafka-metadata-quorum.sh add-controller and remove-controller; or stop every "
+    "controller first"
+)
+ONE_NODE: Final = (
+    "so this node needs no repair of its own: remove it from the voters, format its directory anew, let it fetch the "
+    "log, and add it again; or stop every controller first"
+)
+
+
+def refuse_live(
+    answers: Iterable[Answer], cluster_id: str | None, not_controllers: frozenset[str], instead: str = _CHANGE_VOTERS
+) -> None:
+    """Refuse a repair while a controller of the cluster runs.
+
+    Raises:
+        RefusedError: one does, or may.
+    """
+    grave = [Heard.LEADER, Heard.CONTROLLER, Heard.UNCLEAR, Heard.NOBODY]
+    for answer in sorted(answers, key=lambda answer: grave.index(answer.heard)):
+        if answer.cluster_id is not None and cluster_id is not None and answer.cluster_id != cluster_id:
+            continue
+        node = "a controller" if answer.node_id is None else f"controller {answer.node_id}"
+        if answer.heard is Heard.LEADER:
+            raise RefusedError(f"a leader answers at {answer.address} ({answer.said}): the quorum lives, {instead}")
+        if answer.heard is Heard.CONTROLLER:
+            raise RefusedError(
+                f"{node} runs at {answer.address} ({answer.said}): stop it, and see to it that it does not come back "
+                "with the old voters"
+            )
+        if answer.heard is Heard.UNCLEAR and answer.address not in not_controllers:
+            raise RefusedError(
+                f"something listens at {answer.address}, a controller's address, and is not understood "
+                f"({answer.said}): it may be a leader behind TLS. Stop it, or say --not-a-controller {answer.address}"
+            )

@@ -1,0 +1,391 @@
+"""What every repair is asked with, what it answers, and the refusals that all of them share.
+
+Decides: those refusals. Must not know: any one repair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from metadata_log.directory import METADATA_DIRECTORY, MetaProperties
+from metadata_log.files.port import Files
+from metadata_log.voters import GRPC_LISTENER, Endpoint, VoterSet
+from quorum.recovery.advice.commands import Step, cut_line, undo_line
+from quorum.recovery.advice.faults import mends
+from quorum.recovery.advice.plan import lacking, sound_voters, usable
+from quorum.recovery.advice.running_nodes import refuse_running
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.conflicts import LEAST_GAP, common_end
+from quorum.recovery.evidence.electable import unreached
+from quorum.recovery.evidence.lost_records import Excess
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.guards.liveness import ONE_NODE, Answer, refuse_live
+from quorum.recovery.journal.changes import Rewrite
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import Place
+
+DEFAULT_EPOCH_GAP = LEAST_GAP
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user says to any repair.
+
+    Attributes:
+        missing: nodes of which there is no copy any more; `all_missing`: all that are not named.
+        accept_data_loss: records that a copy here holds may go.
+        accept_lost_vote: an epoch or a vote may be forgotten that only a file held which says nothing any more.
+        not_controllers: addresses at which something else listens.
+        ask: asks endpoints who answers there.
+        work_root: where the user wants backup and audit file; None: beside each directory.
+    """
+
+    now_ms: int
+    ask: Callable[[Sequence[Endpoint]], Sequence[Answer]]
+    missing: frozenset[int] = frozenset()
+    all_missing: bool = False
+    accept_data_loss: bool = False
+    accept_lost_vote: bool = False
+    epoch_gap: int = DEFAULT_EPOCH_GAP
+    not_controllers: frozenset[str] = frozenset()
+    more_endpoints: tuple[Endpoint, ...] = ()
+    work_root: str | None = None
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """A repair that may be carried out.
+
+    Attributes:
+        rewrites: what it does, one entry a log directory, in this order.
+        says: what is done, in sentences.
+        keeps, loses, may_lose: as in `plan.Repair`.
+        warnings: what the user should know before.
+        steps: what follows.
+        asked: who was asked for a live leader, and what was heard.
+        leavings: log directories in which files of a repair that was never decided are removed.
+        is_a_part: of something that other directories need, too, so that a dry run tells what follows.
+    """
+
+    action: str
+    rewrites: tuple[Rewrite, ...]
+    says: tuple[str, ...]
+    keeps: str | None = None
+    loses: tuple[Excess, ...] = ()
+    may_lose: str | None = None
+    warnings: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    asked: tuple[Answer, ...] = ()
+    leavings: tuple[str, ...] = ()
+    is_a_part: bool = False
+
+
+def refuse_unsafe(
+    known: Survey, request: Request, *, is_one_nodes: bool = False, writes: Sequence[Endpoint] = ()
+) -> tuple[Answer, ...]:
+    """The refusals that need no more than the copies and the network. `is_one_nodes`: nobody's vote changes.
+
+    `writes`: addresses that the repair itself gives to voters: an earlier one may have gone live there, and no copy
+    here has heard of it.
+
+    Raises:
+        RefusedError: some copies are not here and nobody said so, or a controller runs.
+    """
+    for copy in known.copies:
+        if copy.is_newer:
+            raise RefusedError(f"{copy.label}: {copy.problem}")
+        refuse_newer_files(copy)
+    refuse_absent(known, request)
+    endpoints = [*known.endpoints(), *request.more_endpoints]
+    if not endpoints:
+        raise RefusedError(
+            "the copies name no controller's address, so that nobody can be asked whether a leader lives: say "
+            "--bootstrap-controller HOST:PORT,... as in the nodes' configuration"
+        )
+    answers = tuple(request.ask(list(dict.fromkeys([*endpoints, *writes]))))
+    instead = {"instead": ONE_NODE} if is_one_nodes else {}
+    refuse_live(answers, known.cluster_id, request.not_controllers, **instead)
+    refuse_running(known)
+    return answers
+
+
+def refuse_conflicts(known: Survey) -> None:
+    """No repair, and no start, of what contradicts another copy.
+
+    Raises:
+        RefusedError: two do.
+    """
+    for conflict in known.conflicts[:1]:
+        raise RefusedError(
+            f"{conflict}: {conflict.cause}. See `kraft recover inspect` of all copies: it says what to do"
+            if conflict.repairs
+            else f"{conflict}: {conflict.cause}. Name copies of one cluster only"
+            if conflict.metadata
+            else f"{conflict}: {conflict.cause}. See kraft log diff, and leave the wrong copy out"
+        )
+
+
+def refuse_other_listeners(voters: VoterSet, endpoints: Sequence[Endpoint]) -> None:
+    """Endpoints of which none has the name of a listener that the voters had: nobody would find the controller.
+
+    Raises:
+        RefusedError: naming theirs.
+    """
+    names = sorted({endpoint.name for voter in voters for endpoint in voter.endpoints})
+    if names and endpoints and not {endpoint.name for endpoint in endpoints} & set(names):
+        raise RefusedError(
+            f"--endpoint: brokers look for a controller's listener {' or '.join(names)}, as the lost ones had; name "
+            "that one"
+        )
+    ours = bool(voters) and all(voter.endpoint(GRPC_LISTENER) is not None for voter in voters)
+    if ours and endpoints and GRPC_LISTENER not in [endpoint.name for endpoint in endpoints]:
+        raise RefusedError(
+            f"--endpoint: these controllers have a {GRPC_LISTENER} listener, by which they reach each other: name "
+            f"that, too, --endpoint {GRPC_LISTENER}://HOST:PORT"
+        )
+
+
+def refuse_broker(copy: Copy) -> None:
+    """A broker's own directory is never made a controller's in place.
+
+    Raises:
+        RefusedError: it is a broker's.
+    """
+    image, node_id = copy.image, copy.node_id
+    if image is None or node_id is None or node_id in image.cluster.controllers:
+        return
+    if node_id in image.cluster.brokers and (copy.voters is None or node_id not in copy.voters):
+        raise RefusedError(
+            f"{copy.label} is a broker's directory: leave it as it is, and make a new controller's from it with `kraft "
+            "recover from-broker`"
+        )
+
+
+def strange_missing(known: Survey, request: Request) -> tuple[str, ...]:
+    """A sentence about --missing nodes that no copy knows: a slip of the finger may hide a node that is not named."""
+    strange = sorted(request.missing - set(known.absent_voters) - set(known.absent_brokers))
+    if request.all_missing or not strange:
+        return ()
+    return (f"--missing {','.join(map(str, strange))}: no copy here knows such a node; check the numbers",)
+
+
+def refuse_absent(known: Survey, request: Request) -> None:
+    """Fewer copies than nodes, without a word about it.
+
+    Raises:
+        RefusedError: naming the nodes.
+    """
+    absent = set(known.absent_voters) | set(known.absent_brokers)
+    present = {copy.node_id for copy in known.copies}
+    wrong = sorted(request.missing & present - absent) if not request.all_missing else []
+    if wrong:
+        raise RefusedError(f"--missing {wrong[0]}: a copy of node {wrong[0]} is named, so it is not missing")
+    unsaid = sorted(absent - request.missing) if not request.all_missing else []
+    if unsaid:
+        many, said = len(unsaid) > 1, absent & request.missing
+        names, all_names = (",".join(map(str, sorted(nodes))) for nodes in (unsaid, {*unsaid, *said}))
+        what, where = ("nodes", "their log directories") if many else ("node", "its log directory")
+        each, are = ("and each", "they are") if many else ("which", "it is")
+        raise RefusedError(
+            f"there is no copy here of {what} {names}, {each} may hold records that no other has: name {where} with "
+            f"--copy; where {are} gone for good, say --missing {all_names}"
+            f"{''.join(f'; {note}' for note in (*strange_missing(known, request), *unlisted(known)))}"
+        )
+
+
+def not_compared(known: Survey, own: Copy) -> tuple[str, ...]:
+    """Sentences about copies of which nothing shows that they are of the log of `own`."""
+    return tuple(str(pair) for pair in known.uncompared if own in (pair.one, pair.other))
+
+
+def unlisted(known: Survey) -> tuple[str, ...]:
+    """A sentence about nodes that only destroyed bytes may have named, where no longer copy tells of them."""
+    hiding = [
+        f"{copy.label} from offset {copy.end.offset} on"
+        for copy in known.copies
+        if copy.is_damaged and known.told_by.end.offset <= copy.end.offset
+    ]
+    if not hiding:
+        return ()
+    return (
+        f"nodes that are named only in what is damaged ({'; '.join(hiding)}) cannot be known or listed: name the "
+        "copies of all nodes that there are",
+    )
+
+
+def refuse_nameless(place: Place) -> MetaProperties:
+    """A controller has a meta.properties; gives what it says.
+
+    Raises:
+        RefusedError: it has none, or none that can be used.
+    """
+    if place.identity is not None:
+        return place.identity
+    if place.is_newer:
+        raise RefusedError(f"{place.complaint}, and start no older software on this directory")
+    raise RefusedError(f"{place.complaint}: a controller has one. Restore it, or name the right directory")
+
+
+def refuse_unusable(copy: Copy) -> None:
+    """A copy that no controller's log can be made of.
+
+    Raises:
+        RefusedError: saying why.
+    """
+    why = usable(copy)
+    if why is not None:
+        raise RefusedError(f"{copy.label}: {why}. Take another copy, see kraft recover inspect")
+
+
+def refuse_damaged(known: Survey, copy: Copy) -> None:
+    """A copy whose log is damaged before its end: what follows would be dropped without a word.
+
+    Raises:
+        RefusedError: naming the place, and the command.
+    """
+    if copy.is_damaged:
+        if copy.place.manifest is not None:
+            refuse_unusable(copy)
+        if copy.end.offset == 0:
+            raise RefusedError(
+                f"{copy.label} is damaged at {copy.stop}, and nothing sound stands before that. Take another copy "
+                "(kraft recover inspect)"
+            )
+        raise RefusedError(
+            f"{copy.label} is damaged at {copy.stop}{''.join(f'; {said}' for said in unlisted(known))}. Take another "
+            "copy (kraft recover inspect), or drop all from there on first: "
+            f"{cut_line(known, copy)} --accept-data-loss"
+        )
+
+
+def refuse_majority(known: Survey) -> None:
+    """Nothing is lost where a majority of the voters can be started as it is.
+
+    Raises:
+        RefusedError: it can.
+    """
+    if _is_sound_majority(known, sound := _sound(known)):
+        raise RefusedError(
+            f"voters {_ids(sound)} are here and sound, a majority of {len(known.voters)}: {_first(sound)}start them, "
+            "and they elect a leader. Remove voters with remove-controller, change addresses with `kraft recover "
+            "voters`"
+        )
+
+
+def _first(sound: Sequence[Copy]) -> str:
+    spare = [f"{found.path} ({found.why})" for copy in sound for found in copy.unread if found.is_made_anew]
+    lines = [line for copy in sound for line in mends(copy)]
+    moves = f"move {', '.join(spare)} away, which is made anew, " if spare else ""
+    return moves + (f"mend what keeps them from starting ({'; '.join(lines)}), " if lines else "")
+
+
+def refuse_second_quorum(known: Survey, changed: Sequence[Copy]) -> None:
+    """A majority that is not told of the new voters goes on with the old ones.
+
+    Raises:
+        RefusedError: there is one besides those that are changed.
+    """
+    if _is_sound_majority(known, left := [copy for copy in _sound(known) if copy not in changed]):
+        raise RefusedError(
+            f"voters {_ids(left)} are here and sound, a majority of {len(known.voters)}, and no --dir: they would go "
+            "on by themselves, a second quorum. Name their directories with --dir and their addresses with --set"
+        )
+
+
+def _is_sound_majority(known: Survey, sound: Sequence[Copy]) -> bool:
+    """Whether these would elect a leader, who would have all that is known to be committed."""
+    return known.has_majority(sound) and lacking(known, sound) is None
+
+
+def _sound(known: Survey) -> list[Copy]:
+    half = unreached(known)
+    behind = () if half is None else half[1]
+    return [copy for copy in sound_voters(known) if copy not in behind]
+
+
+def _ids(copies: Sequence[Copy]) -> str:
+    return ", ".join(str(copy.node_id) for copy in copies)
+
+
+def refuse_other_repair(known: Survey, kept: Copy, request: Request, is_undoable: Callable[[str], bool]) -> None:
+    """Another copy was repaired, and `kept` has nothing of that: a quorum that begins from each makes two.
+
+    `is_undoable`: whether the last repair of a log directory would be taken back.
+
+    Raises:
+        RefusedError: naming that copy, unless the user lets it go.
+    """
+    for copy in known.copies:
+        done = copy.repair
+        if request.accept_data_loss or done is None or common_end(kept, copy) > done.offset:
+            continue
+        log_dir = copy.place.log_dir
+        back = ""
+        if is_undoable(log_dir):
+            back = f"or take its repair back, while nothing has started from it ({undo_line(log_dir)}); "
+        raise RefusedError(
+            f"{copy.label} was repaired already: epoch {done.epoch} begins there at offset {done.offset}, and "
+            f"{kept.label} has nothing of that. Two repairs of one cluster make two quorums. Go on with {copy.label}; "
+            f"{back}or, if nothing ever starts from it again, say --accept-data-loss"
+        )
+
+
+def refuse_newer_files(copy: Copy) -> None:
+    """A file beside the log that newer software wrote: what it says is not known, and it is not written over.
+
+    Raises:
+        RefusedError: naming it.
+    """
+    for found in copy.unread:
+        if found.is_newer:
+            raise RefusedError(f"{found.path}: {found.why}. Use a kraft of that version; nothing is written over it")
+
+
+def refuse_strange_topic(copy: Copy) -> None:
+    """A directory to be changed whose partition.metadata is no metadata log's: no node would start from the result.
+
+    Raises:
+        RefusedError: naming the file.
+    """
+    refuse_newer_files(copy)
+    for found in copy.unread:
+        if found.is_topic:
+            raise RefusedError(
+                f"{found.path}: {found.why}, so that no node starts beside it. Is {copy.place.log_dir} the right "
+                "directory, move that file away, and run the command again: it is made anew"
+            )
+
+
+def refuse_lost_votes(known: Survey, request: Request) -> None:
+    """A copy whose quorum-state says nothing: the new epoch may not be above one that only it knew.
+
+    Raises:
+        RefusedError: naming the file, unless the user accepts it.
+    """
+    for copy in known.copies:
+        for found in copy.unread:
+            if found.is_vote and not request.accept_lost_vote:
+                raise RefusedError(
+                    f"{found.path}: {found.why}. It held an epoch and a vote, and no new epoch is surely above them: "
+                    "restore it from a backup of that directory; where there is none, say --accept-lost-vote (the new "
+                    f"epoch is then {request.epoch_gap} above everything else that is known, see --epoch-gap)"
+                )
+
+
+def refuse_loss(lost: Sequence[Excess], request: Request, instead: str) -> None:
+    """Another copy holds more, and nothing proves that it was never committed.
+
+    Raises:
+        RefusedError: saying what, unless the user accepts it.
+    """
+    lost = [one for one in lost if one.committed != "never"]
+    if lost and not request.accept_data_loss:
+        if all(one.proof is not None for one in lost):
+            instead = "Look for another copy of these logs (--copy)"
+        raise RefusedError(f"this would lose {'; '.join(map(str, lost))}. {instead}, or say --accept-data-loss")
+
+
+def files_in(files: Files, log_dir: str) -> frozenset[str]:
+    """The names in a log directory's metadata directory."""
+    path = f"{log_dir}/{METADATA_DIRECTORY}"
+    return frozenset(files.listdir(path)) if files.exists(path) else frozenset()

@@ -1,0 +1,180 @@
+"""Looking at copies: what `kraft recover inspect` says, and what every repair begins with.
+
+Decides: which directories a look at many leaves out, and why; a repair leaves none out. Must not know: how it is shown.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import msgspec
+
+from metadata_log.errors import MetadataLogError
+from metadata_log.files.port import Files
+from quorum.recovery.advice.commands import Step
+from quorum.recovery.advice.obstacles import Interruption, interruption, of_interruptions
+from quorum.recovery.advice.plan import Plan, make_plan
+from quorum.recovery.advice.running_nodes import running_voters
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.copies.read_copies import _new_place, confirmed
+from quorum.recovery.evidence.repair_evidence import Survey, survey
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import Place
+from quorum.recovery.journal.repair_record import again
+from quorum.recovery.repairs.conflicting_repairs import heed_rivals, rivals_of
+from quorum.recovery.repairs.undo import with_undoable
+
+
+class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
+    """A directory that nothing can be said of, and why. `may_hold_more`: it may yet be a copy of this cluster's log.
+
+    `node_id`: whose it is, where that can be read.
+    """
+
+    path: str
+    problem: str
+    may_hold_more: bool = False
+    node_id: int | None = None
+
+
+class Inspection(msgspec.Struct, frozen=True, kw_only=True):
+    """What is there, what is left out of that, and what to do."""
+
+    survey: Survey
+    plan: Plan
+    unjudged: tuple[Unjudged, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a majority of the voters is here and sound, every directory was judged, and all agree.
+
+        A voter's only copy that does not speak for it is none to start from, whatever the others are.
+        """
+        untrue = [one for one in self.survey.silent if one.newer is None]
+        return self.plan.is_whole and not (self.unjudged or self.survey.conflicts or self.survey.uncompared or untrue)
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """The copies of one cluster in the order of their paths, what is left out, and where a repair was interrupted."""
+
+    copies: tuple[Copy, ...]
+    unjudged: tuple[Unjudged, ...]
+    interrupted: tuple[Interruption, ...]
+
+
+def read_each(files: Files, paths: Sequence[str]) -> Reading:
+    """Read them; what is no copy, cannot be read or is of another cluster than most is left out, and why.
+
+    Raises:
+        MetadataLogError, OSError: there is none to judge; of one path, what is wrong with it.
+    """
+    places: dict[str, Place] = {}
+    copies: list[Copy] = []
+    unjudged: list[Unjudged] = []
+    interrupted: list[Interruption] = []
+    for path in paths:
+        place = None
+        try:
+            place = _new_place(files, path, places)
+            places[os.path.realpath(place.metadata)] = place
+            found = interruption(files, place)
+            interrupted += [] if found is None else [found]
+            copies.append(read_copy(files, place))
+        except (MetadataLogError, OSError) as error:
+            if len(paths) == 1 and not interrupted:
+                raise
+            found_id = None if place is None else place.node_id
+            unjudged.append(msgspec.structs.replace(_unjudged(path, error), node_id=found_id))
+    if not copies:
+        said = "; ".join([*(one.problem for one in unjudged), *(_finish_first(one) for one in interrupted)])
+        raise RefusedError(f"none of these directories can be judged: {said}")
+    copies, foreign = _of_one_cluster(copies)
+    return Reading(
+        copies=tuple(confirmed(files, copies)), unjudged=(*unjudged, *foreign), interrupted=tuple(interrupted)
+    )
+
+
+def inspect_copies(files: Files, paths: Sequence[str]) -> Inspection:
+    """Read and compare them, see `read_each`.
+
+    Raises:
+        MetadataLogError, OSError: there is none to judge; of one path, what is wrong with it.
+    """
+    reading = read_each(files, paths)
+    known = with_undoable(files, survey(reading.copies))
+    if reading.interrupted:
+        first = of_interruptions(reading.interrupted, paths)
+        plan = Plan(is_whole=False, situation=first.situation, repairs=(), steps=first.steps)
+        return Inspection(survey=known, plan=plan, unjudged=reading.unjudged)
+    unread = [one for one in reading.unjudged if one.may_hold_more]
+    plan = make_plan(files, _without(known, unread))
+    if not running_voters(known):
+        plan = heed_rivals(files, rivals_of(files, known), plan, paths)
+    if unread:
+        plan = msgspec.structs.replace(plan, steps=(_read_first(unread), *plan.steps))
+    return Inspection(survey=known, plan=plan, unjudged=reading.unjudged)
+
+
+def _without(known: Survey, unread: Sequence[Unjudged]) -> Survey:
+    """The same, where no command of the plan calls gone (--missing) what is there and cannot be read.
+
+    Where one of those does not say whose it is, it may be any absent node's.
+    """
+    there = {one.node_id for one in unread}
+    return msgspec.structs.replace(
+        known,
+        absent_voters=() if None in there else tuple(node for node in known.absent_voters if node not in there),
+        absent_brokers=() if None in there else tuple(node for node in known.absent_brokers if node not in there),
+    )
+
+
+def _finish_first(one: Interruption) -> str:
+    return one.problem if one.record is None else f"{one.problem}: run it again: {again(one.record, one.log_dir)}"
+
+
+def _unjudged(path: str, error: MetadataLogError | OSError) -> Unjudged:
+    if isinstance(error, OSError):
+        remedy = "copy to another disk what can be read of it, and name that"
+        if isinstance(error, PermissionError):
+            remedy = "run this as the user that the node runs as, or as root"
+        problem = f"{error.filename or path} cannot be read ({error.strerror or error}): {remedy}"
+        return Unjudged(path=path, problem=problem, may_hold_more=True)
+    return Unjudged(path=path, problem=str(error), may_hold_more=not isinstance(error, RefusedError))
+
+
+def _read_first(unread: Sequence[Unjudged]) -> Step:
+    names = ", ".join(one.path for one in unread)
+    return Step(
+        text=f"Before any repair, mend what keeps {names} from being read, and inspect all once more: what no other "
+        "copy has may stand there"
+    )
+
+
+def _of_one_cluster(copies: Sequence[Copy]) -> tuple[list[Copy], list[Unjudged]]:
+    """The copies of the cluster that most of them are of (of the first, where as many are of each), and the others."""
+    by_cluster: dict[str, list[Copy]] = {}
+    for copy in copies:
+        cluster = _cluster_of(copy)
+        if cluster is not None:
+            by_cluster.setdefault(cluster, []).append(copy)
+    if len(by_cluster) < 2:
+        return list(copies), []
+    chosen = max(by_cluster, key=lambda cluster: len(by_cluster[cluster]))
+    foreign = [
+        Unjudged(
+            path=copy.place.log_dir,
+            problem=f"{copy.label} is of another cluster, {cluster}, not of {chosen}: inspect it by itself, or with "
+            "others of its cluster",
+        )
+        for cluster, others in by_cluster.items()
+        if cluster != chosen
+        for copy in others
+    ]
+    ours = (None, chosen)
+    return [copy for copy in copies if _cluster_of(copy) in ours], foreign
+
+
+def _cluster_of(copy: Copy) -> str | None:
+    return None if copy.place.identity is None else copy.place.identity.cluster_id

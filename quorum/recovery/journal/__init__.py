@@ -1,0 +1,1 @@
+"""Carry out a repair durably, and keep the record of it."""

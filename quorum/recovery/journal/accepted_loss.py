@@ -1,0 +1,162 @@
+"""What accepted repairs of a log directory let go, by the audit files beside it, and what it was cloned from.
+
+Decides: which repairs those are. Must not know: logs, and whether another copy still holds what went.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.files.port import Files
+from metadata_log.ids import id_text
+from quorum.recovery.journal.log_directories import Place
+from quorum.recovery.journal.repair_record import Record, audits, of_directory, standing, work_root_of
+
+
+class LetGo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Offsets `start` to `end` (exclusive) that `label` held: `epoch` of the last of them, None where it is not known.
+
+    `committed`: as in `survey.Excess`, judged when they went; `never` is left out.
+    """
+
+    label: str
+    node_id: int | None
+    start: int
+    end: int
+    epoch: int | None
+    committed: str
+
+
+class Accepted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A repair that nobody took back, and what its user let go.
+
+    Attributes:
+        new_epoch: that it began; None where it appended nothing.
+        kept_epoch: of the last record that it kept.
+        greatest_epoch: known when it was done: what stands in a later one was written since.
+        may_lose: what no copy could tell then.
+    """
+
+    action: str
+    at: str
+    new_epoch: int | None
+    kept_epoch: int
+    greatest_epoch: int
+    lost: tuple[LetGo, ...]
+    may_lose: str | None
+
+
+class Cloned(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The cluster id was changed at `at`, and `first` was the one before.
+
+    `epoch`: of the log's last record then; None where that was not written down.
+    """
+
+    first: str
+    at: str
+    epoch: int | None
+
+
+class Audited(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """All of them, the latest last. `unread`: sentences about audit files that do not say what went."""
+
+    accepted: tuple[Accepted, ...] = ()
+    unread: tuple[str, ...] = ()
+    cloned: Cloned | None = None
+
+
+class _Lost(msgspec.Struct, frozen=True, kw_only=True):
+    label: str
+    start: int
+    end: int
+    committed: str
+    node_id: int | None = None
+    records: dict[str, int] = {}
+    proof: str | None = None
+    epoch: int | None = None
+
+
+class _CopyThen(msgspec.Struct, frozen=True, kw_only=True):
+    node_id: int | None
+    end_offset: int
+    epoch: int
+
+
+class _Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What `facts_of` wrote, as far as it is asked for here."""
+
+    cluster_id: str | None = None
+    cluster_id_before: str | None = None
+    cluster_id_after: str | None = None
+    directory_id: str | None = None
+    new_epoch: int | None = None
+    last_epoch: int | None = None
+    kept_epoch: int = -1
+    greatest_known_epoch: int = -1
+    offsets_lost: tuple[_Lost, ...] = ()
+    copies: tuple[_CopyThen, ...] = ()
+    may_lose: str | None = None
+
+
+def audited_of(files: Files, place: Place) -> Audited:
+    """By the audit files beside the log directory of `place`."""
+    root, identity = work_root_of(place.log_dir), place.identity
+    if identity is None or not files.exists(root) or not files.is_dir(root):
+        return Audited()
+    try:
+        found = audits(files, root)
+    except OSError as error:
+        return Audited(unread=(f"{root}: {error.strerror or error}: what repairs let go there is not known",))
+    unread = [f"{work_dir}: {why}: what that repair let go is not known" for work_dir, why in found.unreadable]
+    accepted = []
+    cloned: dict[str | None, Cloned] = {}
+    for record in standing(of_directory(files, found.records, place.log_dir)):
+        try:
+            facts = msgspec.convert(record.facts, type=_Facts)
+        except msgspec.ValidationError as error:
+            unread.append(f"{record.work_dir}: its facts are none ({error}): what that repair let go is not known")
+            continue
+        if facts.cluster_id_before is not None:
+            before = cloned.get(facts.cluster_id_before)
+            first = facts.cluster_id_before if before is None else before.first
+            cloned[facts.cluster_id_after] = Cloned(first=first, at=record.at, epoch=facts.last_epoch)
+        own = None if identity.directory_id is None else id_text(identity.directory_id)
+        is_formatted_anew = facts.new_epoch is None and own != facts.directory_id
+        if facts.cluster_id == identity.cluster_id and not is_formatted_anew:
+            accepted.append(_accepted(record, facts))
+    return Audited(
+        accepted=tuple(one for one in accepted if one.lost or one.new_epoch is not None),
+        unread=tuple(unread),
+        cloned=cloned.get(identity.cluster_id),
+    )
+
+
+def _accepted(record: Record, facts: _Facts) -> Accepted:
+    return Accepted(
+        action=record.action,
+        at=record.at,
+        new_epoch=facts.new_epoch,
+        kept_epoch=facts.kept_epoch,
+        greatest_epoch=facts.greatest_known_epoch,
+        lost=tuple(
+            LetGo(
+                label=lost.label,
+                node_id=lost.node_id,
+                start=lost.start,
+                end=lost.end,
+                epoch=_epoch_of(facts, lost),
+                committed=lost.committed,
+            )
+            for lost in facts.offsets_lost
+            if lost.committed != "never" and (lost.records or lost.proof is not None)
+        ),
+        may_lose=facts.may_lose,
+    )
+
+
+def _epoch_of(facts: _Facts, lost: _Lost) -> int | None:
+    """Audit files of before it was written there tell it by the copy that ended with it."""
+    if lost.epoch is not None or lost.proof is not None:
+        return lost.epoch
+    ends = [copy for copy in facts.copies if copy.node_id == lost.node_id and copy.end_offset == lost.end]
+    return ends[0].epoch if ends else None

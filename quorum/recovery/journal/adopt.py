@@ -1,0 +1,96 @@
+"""A repair that was interrupted, where its directory was moved, copied or is reached by another path since.
+
+Decides: that it goes on in the directory where its journal lies, and nowhere else; whether the journal belongs to it;
+where its backup is then. Must not know: how a repair is finished. The caller holds the directory's lock.
+"""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from metadata_log.directory import META_PROPERTIES_FILE
+from metadata_log.files.port import Files, parent_of, replace_file
+from quorum.recovery.journal.changes import chunks, make_directories, sha256_of, write_durably
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import HELD_SUFFIX
+from quorum.recovery.journal.repair_record import (
+    AUDIT_FILE,
+    BACKUP_DIRECTORY,
+    JOURNAL_FILE,
+    NEW_SUFFIX,
+    ChangedFile,
+    Record,
+    encode,
+    pending,
+    save_audit,
+    work_root_of,
+)
+
+
+def adopt(files: Files, log_dir: str) -> Record | None:
+    """The interrupted repair of this directory, with this directory's paths; None where there is none.
+
+    A journal of another path is written anew. The directory of that path, and its backup, are left alone.
+
+    Raises:
+        RefusedError: the journal cannot be this directory's.
+        OSError: a call failed; running it again goes on.
+    """
+    record = pending(files, log_dir)
+    if record is None or record.log_dir == log_dir:
+        return record
+    here = msgspec.structs.replace(record, log_dir=log_dir)
+    _refuse_foreign(files, here, record.log_dir)
+    here = msgspec.structs.replace(here, work_dir=_work_dir(files, record, log_dir))
+    if not files.exists(f"{here.work_dir}/{AUDIT_FILE}"):
+        _copy_backup(files, msgspec.structs.replace(record, log_dir=log_dir), here.work_dir)
+    save_audit(files, here)
+    replace_file(files, f"{log_dir}/{JOURNAL_FILE}", encode(here))
+    return here
+
+
+def _work_dir(files: Files, record: Record, log_dir: str) -> str:
+    """Beside the directory; the old one only where it cannot be another directory's."""
+    beside = f"{work_root_of(log_dir)}/{os.path.basename(record.work_dir)}"
+    if files.exists(f"{beside}/{AUDIT_FILE}") or files.exists(record.log_dir) or not files.exists(record.work_dir):
+        return beside
+    return record.work_dir
+
+
+def _copy_backup(files: Files, record: Record, work_dir: str) -> None:
+    """As far as it is still there: to finish needs no backup, only to undo does."""
+    make_directories(files, work_dir, like=record.log_dir)
+    for file in record.files:
+        source = f"{record.work_dir}/{BACKUP_DIRECTORY}/{file.name}"
+        if file.before is None or sha256_of(files, source) != file.before:
+            continue
+        target = f"{work_dir}/{BACKUP_DIRECTORY}/{file.name}"
+        make_directories(files, parent_of(target), like=record.log_dir)
+        write_durably(files, target, chunks(files, source), like=source)
+        files.fsync_dir(parent_of(target))
+
+
+def _refuse_foreign(files: Files, record: Record, before: str) -> None:
+    """Every file is as the repair found it, staged it or left it, and meta.properties is the one that it saw."""
+    wrong = next((file.name for file in record.files if not _fits(files, record.log_dir, file)), None)
+    if wrong is None and record.identity is None and record.meta_sha256 is not None:
+        meta = f"{record.log_dir}/{META_PROPERTIES_FILE}"
+        if record.meta_sha256 not in (sha256_of(files, meta), sha256_of(files, meta + HELD_SUFFIX)):
+            wrong = META_PROPERTIES_FILE
+    if wrong is not None:
+        raise RefusedError(
+            f"{record.log_dir}/{JOURNAL_FILE} is of an interrupted repair of {before}, and {wrong} here is not what "
+            f"that repair saw or wrote: it is another directory's journal, or this one was changed since. Finish it in "
+            f"the directory that was being repaired, or restore that from the backup in {record.work_dir}; remove the "
+            "journal here only if this directory was never the one under repair"
+        )
+
+
+def _fits(files: Files, log_dir: str, file: ChangedFile) -> bool:
+    path = f"{log_dir}/{file.name}"
+    if file.after is not None and sha256_of(files, path + NEW_SUFFIX) == file.after:
+        return True
+    found = sha256_of(files, path)
+    return found == file.after or (file.after is None and found == file.before)

@@ -1,0 +1,52 @@
+"""Repairs that the audit files beside directories tell of, whatever became of the directories.
+
+Decides: which of them were not taken back. Must not know: what a repair wrote besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from metadata_log.files.port import Files
+from quorum.recovery.journal.repair_record import JOURNAL_FILE, PREPARED, Record, again, audits, standing
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """A repair that an audit file tells of and nobody took back: of `log_dir`, which began `epoch` at `offset`; or
+    will, once the command `unfinished` is given again."""
+
+    log_dir: str
+    work_dir: str
+    at: str
+    epoch: int
+    offset: int
+    unfinished: str | None = None
+
+
+def told_repairs(files: Files, roots: Iterable[str], cluster_id: str | None) -> Iterator[Told]:
+    """Those of this cluster that the audit files below `roots` tell of, whatever the logs here say."""
+    for root in sorted(set(roots)):
+        records = audits(files, root).records if files.exists(root) and files.is_dir(root) else ()
+        yield from told_of(records, cluster_id)
+
+
+def told_of(records: Iterable[Record], cluster_id: str | None) -> Iterator[Told]:
+    """Those of `records` that began an epoch of this cluster."""
+    for one in standing(records):
+        yield from _told(one, cluster_id)
+
+
+def told_unfinished(files: Files, records: Iterable[Record], cluster_id: str | None) -> Iterator[Told]:
+    """Those of `records` that were interrupted, and will begin an epoch of this cluster."""
+    for one in records:
+        if one.state == PREPARED and one.undoes is None and files.exists(f"{one.log_dir}/{JOURNAL_FILE}"):
+            for told in _told(one, cluster_id):
+                yield msgspec.structs.replace(told, unfinished=again(one, one.log_dir))
+
+
+def _told(one: Record, cluster_id: str | None) -> Iterator[Told]:
+    epoch, offset = one.facts.get("new_epoch"), one.facts.get("kept_end_offset")
+    if isinstance(epoch, int) and isinstance(offset, int) and one.facts.get("cluster_id") == cluster_id:
+        yield Told(log_dir=one.log_dir, work_dir=one.work_dir, at=one.at, epoch=epoch, offset=offset)

@@ -1,0 +1,178 @@
+"""Which log directory a user means: its path, its metadata log, and whose it is.
+
+Decides: what is accepted as a log directory. Must not know: what its log holds. Reads by the port of files only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, read_meta_properties
+from metadata_log.errors import CorruptFileError, NewerFileError
+from metadata_log.files.port import Files, read_small_file
+from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
+from metadata_log.storage.segment import segment_bases
+from metadata_log.tools.read.disks import is_topics_partition
+from metadata_log.tools.read.manifest import MANIFEST_FILE, Manifest, parse_manifest
+from quorum.recovery.journal.errors import RefusedError, WrongOptionError
+
+HELD_SUFFIX: Final = ".recover-held"
+"""Of meta.properties while a repair is under way: nothing starts on the directory meanwhile."""
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """A log directory, a copy of a metadata log alone, or an export of one (`kraft log export`).
+
+    Attributes:
+        log_dir: the directory with meta.properties.
+        metadata: the directory with segments and checkpoints.
+        identity: by meta.properties, or an export's manifest; None where there is none, and `complaint` says why.
+        is_newer: newer software wrote what says whose it is.
+        manifest: an export's; None where it is none.
+    """
+
+    log_dir: str
+    metadata: str
+    identity: MetaProperties | None
+    complaint: str | None = None
+    is_newer: bool = False
+    manifest: Manifest | None = None
+
+    @property
+    def node_id(self) -> int | None:
+        """Whose it is."""
+        return None if self.identity is None else int(self.identity.node_id)
+
+    @property
+    def key(self) -> ReplicaKey | None:
+        """The replica whose directory it is; without a directory id before Kafka 3.7.
+
+        None of an export, too: nothing votes from it, and its node may have gone on since.
+        """
+        if self.identity is None or self.manifest is not None:
+            return None
+        return ReplicaKey(node_id=self.identity.node_id, directory_id=self.identity.directory_id or ZERO_DIRECTORY_ID)
+
+    @property
+    def label(self) -> str:
+        """How it is called in sentences."""
+        return self.log_dir if self.node_id is None else f"node {self.node_id} ({self.log_dir})"
+
+
+def find_place(files: Files, path: str) -> Place:
+    """The log directory that `path` is, holds, or lies in.
+
+    Raises:
+        WrongOptionError: it is none, or holds several.
+        OSError: it cannot be read; whether it exists is not known where its parent is closed.
+    """
+    path = os.path.normpath(path)
+    if not files.exists(path):
+        try:
+            files.listdir(path)
+        except FileNotFoundError as error:
+            raise WrongOptionError(f"{path} does not exist: give a log directory, an entry of log.dirs") from error
+    if not files.is_dir(path):
+        raise WrongOptionError(f"{path} is a file: give the log directory that it lies in, an entry of log.dirs")
+    found = _place_at(files, path)
+    if found is not None:
+        return found
+    below = [
+        place
+        for name in files.listdir(path)
+        if files.is_dir(f"{path}/{name}") and (place := _place_at(files, f"{path}/{name}")) is not None
+    ]
+    holding = [place for place in below if files.exists(place.metadata)]
+    if len(holding) == 1:
+        return holding[0]
+    if len(holding) > 1:
+        names = ", ".join(place.log_dir for place in holding)
+        raise WrongOptionError(f"{path} holds several log directories ({names}): name the one that is meant")
+    raise WrongOptionError(
+        f"{path} holds no metadata log: give the log directory that holds {METADATA_DIRECTORY}, in Kafka's "
+        "configuration metadata.log.dir or the first of log.dirs"
+    )
+
+
+def find_target(files: Files, path: str) -> Place:
+    """The log directory that `path` is, to be changed or started.
+
+    Raises:
+        RefusedError: it is none, or an export.
+    """
+    place = find_place(files, path)
+    if place.manifest is not None:
+        raise RefusedError(
+            f"{place.log_dir} is an export (`kraft log export`), which no node starts from and nothing is changed in: "
+            "name the node's own log directory. To compare with it: --copy; to make a controller's directory of it: "
+            f"`kraft recover from-broker --broker-dir {place.log_dir}`"
+        )
+    return place
+
+
+def _place_at(files: Files, path: str) -> Place | None:
+    if os.path.basename(path) == METADATA_DIRECTORY:
+        return _identified(files, os.path.dirname(path) or ".", path)
+    if files.exists(f"{path}/{METADATA_DIRECTORY}") or files.exists(f"{path}/{META_PROPERTIES_FILE}"):
+        return _identified(files, path, f"{path}/{METADATA_DIRECTORY}")
+    names = files.listdir(path)
+    if MANIFEST_FILE in names:
+        return _exported(files, path)
+    return _identified(files, path, path) if segment_bases(names) and not is_topics_partition(files, path) else None
+
+
+def _exported(files: Files, path: str) -> Place:
+    """An export: its manifest says whose log it is, and up to where that reached.
+
+    Raises:
+        CorruptFileError: the manifest cannot be right.
+    """
+    manifest = parse_manifest(read_small_file(files, f"{path}/{MANIFEST_FILE}"), f"{path}/{MANIFEST_FILE}")
+    return Place(log_dir=path, metadata=path, identity=manifest.identity, manifest=manifest)
+
+
+def _identified(files: Files, log_dir: str, metadata: str) -> Place:
+    identity, complaint, is_newer = None, None, False
+    for name in (META_PROPERTIES_FILE, META_PROPERTIES_FILE + HELD_SUFFIX):
+        if files.exists(f"{log_dir}/{name}"):
+            try:
+                identity, complaint = _read_identity(files, log_dir, name)
+            except NewerFileError as error:
+                complaint, is_newer = str(error), True
+            break
+    else:
+        complaint = f"{log_dir} has no {META_PROPERTIES_FILE}"
+    return Place(log_dir=log_dir, metadata=metadata, identity=identity, complaint=complaint, is_newer=is_newer)
+
+
+def _read_identity(files: Files, log_dir: str, name: str) -> tuple[MetaProperties | None, str | None]:
+    try:
+        if name != META_PROPERTIES_FILE:
+            return None, f"{log_dir}/{name}: a repair was interrupted here"
+        return read_meta_properties(files, log_dir), None
+    except NewerFileError:
+        raise
+    except CorruptFileError as error:
+        return None, str(error)
+    except OSError as error:
+        return None, f"{log_dir}/{name} cannot be read: {error.strerror or error}"
+
+
+def one_cluster(identities: Iterable[MetaProperties | None], paths: Sequence[str]) -> str | None:
+    """The id of the cluster that directories are of; None where none says.
+
+    Raises:
+        RefusedError: they are of several.
+    """
+    by_id: dict[str, list[str]] = {}
+    for identity, path in zip(identities, paths, strict=True):
+        if identity is not None:
+            by_id.setdefault(identity.cluster_id, []).append(path)
+    if len(by_id) > 1:
+        said = "; ".join(f"{cluster} ({', '.join(places)})" for cluster, places in by_id.items())
+        raise RefusedError(f"these directories are of several clusters: {said}. Name copies of one cluster only")
+    return next(iter(by_id), None)

@@ -1,0 +1,271 @@
+"""The record of one repair: the journal while it is under way, the audit file for ever after.
+
+Decides: where both lie and what they say. Must not know: how a repair is carried out.
+
+    DIR/kraft-recover.journal              from the moment that a repair is decided until it is done
+    DIR.recovery/TIME-ACTION-MARK/audit.json         who, when, what, hashes before and after, offsets lost
+    DIR.recovery/TIME-ACTION-MARK/audit-copy.json    the same once more: a backup without its hashes proves nothing
+    DIR.recovery/TIME-ACTION-MARK/backup/...         the files as they were
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory import META_PROPERTIES_FILE
+from metadata_log.errors import CorruptFileError
+from metadata_log.files.json_files import decode_json
+from metadata_log.files.port import Files, read_small_file, replace_file
+from quorum.recovery.journal.changes import sha256_of
+from quorum.recovery.journal.errors import RefusedError
+
+JOURNAL_FILE: Final = "kraft-recover.journal"
+AUDIT_FILE: Final = "audit.json"
+AUDIT_COPY_FILE: Final = "audit-copy.json"
+BACKUP_DIRECTORY: Final = "backup"
+WORK_SUFFIX: Final = ".recovery"
+NEW_SUFFIX: Final = ".recover-new"
+FORMAT_VERSION: Final = 1
+
+PREPARED: Final = "prepared"
+DONE: Final = "done"
+
+
+class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file before and after, by SHA-256; None: it was, or is, not there."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """One repair of one log directory.
+
+    Attributes:
+        state: `prepared` or `done`; in the journal always `prepared`.
+        action: the command's name.
+        work_dir: where audit file and backup lie.
+        who, command: who asked, and with which words.
+        at, at_ms: when it was decided.
+        files: all that it changes.
+        facts: what was known: cluster, node, epochs, offsets kept and lost.
+        undoes: the work directory of the repair that this one takes back.
+        made: what was not there before and is none of `files`: `.lock`, the metadata directory, the log directory `.`.
+        unmakes: what the repair that this one takes back had made so.
+        meta_sha256: of meta.properties when it was decided: whose directory it is, at whatever path; None: none.
+    """
+
+    format_version: int = FORMAT_VERSION
+    state: str
+    action: str
+    log_dir: str
+    work_dir: str
+    who: str
+    command: str
+    at: str
+    at_ms: int
+    files: tuple[ChangedFile, ...]
+    facts: dict[str, object] = {}
+    undoes: str | None = None
+    meta_sha256: str | None = None
+    made: tuple[str, ...] = ()
+    unmakes: tuple[str, ...] = ()
+
+    @property
+    def root(self) -> str:
+        """Where `work_dir` lies."""
+        return os.path.dirname(self.work_dir)
+
+    @property
+    def identity(self) -> ChangedFile | None:
+        """What it does to meta.properties."""
+        return next((file for file in self.files if file.name == META_PROPERTIES_FILE), None)
+
+    @property
+    def others(self) -> tuple[ChangedFile, ...]:
+        """All files but that one."""
+        return tuple(file for file in self.files if file.name != META_PROPERTIES_FILE)
+
+
+def encode(record: Record) -> bytes:
+    """As indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
+
+
+def read_record(files: Files, path: str) -> Record:
+    """A journal or an audit file.
+
+    Raises:
+        CorruptFileError: it is none, or of a version that we do not know.
+        FileNotFoundError: there is none.
+    """
+    try:
+        record = decode_json(read_small_file(files, path), Record)
+    except msgspec.DecodeError as error:
+        raise CorruptFileError(path, f"it is no record of a repair: {error}") from error
+    if record.format_version != FORMAT_VERSION:
+        raise CorruptFileError(path, f"it is of version {record.format_version}: it was written by newer software")
+    return record
+
+
+def pending(files: Files, log_dir: str) -> Record | None:
+    """The repair of this directory that was decided and is not done.
+
+    Raises:
+        CorruptFileError: its journal cannot be read.
+    """
+    path = f"{log_dir}/{JOURNAL_FILE}"
+    if not files.exists(path):
+        return None
+    try:
+        return read_record(files, path)
+    except CorruptFileError as error:
+        raise CorruptFileError(
+            path,
+            f"{error.what}. A repair was interrupted here, and its newest {AUDIT_FILE} below "
+            f"{work_root_of(log_dir)} holds the same words: copy it over this file, and run the same command again",
+        ) from error
+
+
+def refuse_pending(files: Files, log_dir: str) -> None:
+    """A directory in the middle of a repair is not looked at as if it were whole.
+
+    Raises:
+        RefusedError: it is.
+    """
+    record = pending(files, log_dir)
+    if record is None:
+        return
+    moved = "" if record.log_dir == log_dir else f" (the directory was {record.log_dir} then)"
+    raise RefusedError(
+        f"{log_dir}: a repair of {record.at} was interrupted here, and no node starts from the directory until it "
+        f"is finished: run it again with --apply: {again(record, log_dir)}{moved}"
+    )
+
+
+def refuse_lost_work(files: Files, record: Record) -> None:
+    """Without its work directory an interrupted repair cannot say that it is done, nor be taken back.
+
+    Raises:
+        RefusedError: it is not there.
+    """
+    if files.exists(record.work_dir):
+        return
+    log_dir = record.log_dir
+    raise RefusedError(
+        f"{record.work_dir} is gone: it holds backup and audit file of the repair that was interrupted in {log_dir}, "
+        f"and {log_dir} must not be used until that is finished. Nothing was changed now: bring it back (mount its "
+        "disk, or move it back), and run the command again. Is it gone for good: "
+        f"{shlex.join(['mkdir', '-p', record.work_dir])}, then {again(record, log_dir)}: that finishes the repair, "
+        "which cannot be taken back then"
+    )
+
+
+def again(record: Record, log_dir: str) -> str:
+    """The command that a repair was done with; its directory is at `log_dir` now."""
+    words = [log_dir if word == record.log_dir else word for word in shlex.split(record.command)]
+    return shlex.join(words) if record.log_dir != log_dir else record.command
+
+
+def save_audit(files: Files, record: Record) -> None:
+    """Write the audit file and its copy, durably; the copy first, so that it is never behind."""
+    for name in (AUDIT_COPY_FILE, AUDIT_FILE):
+        replace_file(files, f"{record.work_dir}/{name}", encode(record))
+
+
+class Audits(msgspec.Struct, frozen=True, kw_only=True):
+    """What the audit files below a work root say.
+
+    Attributes:
+        records: of the repairs, the latest last; `work_dir` is where each lies now.
+        notes: sentences about audit files that are damaged, and whose copy was read instead.
+        unreadable: work directories of which neither can be read, the latest last, and why.
+    """
+
+    records: tuple[Record, ...] = ()
+    notes: tuple[str, ...] = ()
+    unreadable: tuple[tuple[str, str], ...] = ()
+
+
+def audits(files: Files, work_root: str) -> Audits:
+    """Read all that lie there; what is damaged hides nothing else."""
+    records: list[Record] = []
+    notes: list[str] = []
+    unreadable: list[tuple[str, str]] = []
+    for name in sorted(files.listdir(work_root)) if files.exists(work_root) else ():
+        work_dir = f"{work_root}/{name}"
+        said: list[str] = []
+        record = _read_either(files, work_dir, said)
+        if record is None and said:
+            unreadable.append((work_dir, "; ".join(said)))
+        if record is not None:
+            records.append(msgspec.structs.replace(record, work_dir=work_dir))
+            notes += [f"{problem}: {AUDIT_COPY_FILE} beside it says the same, and was read instead" for problem in said]
+    records.sort(key=lambda record: record.at_ms)
+    return Audits(records=tuple(records), notes=tuple(notes), unreadable=tuple(unreadable))
+
+
+def standing(records: Iterable[Record]) -> list[Record]:
+    """Of the repairs that are done, those that none of the others took back, in the order given."""
+    done = [record for record in records if record.state == DONE]
+    undone = {os.path.basename(record.undoes) for record in done if record.undoes is not None}
+    return [record for record in done if record.undoes is None and os.path.basename(record.work_dir) not in undone]
+
+
+def of_directory(files: Files, known: Sequence[Record], log_dir: str) -> list[Record]:
+    """By the path; where that has changed (moved, copied, a symbolic link), by the meta.properties that it has."""
+    named = [record for record in known if record.log_dir in (log_dir, os.path.abspath(log_dir))]
+    if named:
+        return named
+    meta = sha256_of(files, f"{log_dir}/{META_PROPERTIES_FILE}")
+    if meta is None:
+        return []
+    last = next((record for record in reversed(known) if _left_meta(record) == meta), None)
+    return [] if last is None else [record for record in known if record.log_dir == last.log_dir]
+
+
+def _left_meta(record: Record) -> str | None:
+    return record.meta_sha256 if record.identity is None else record.identity.after
+
+
+def _read_either(files: Files, work_dir: str, said: list[str]) -> Record | None:
+    """The audit file, else its copy; what is wrong with those that cannot be read goes to `said`."""
+    for name in (AUDIT_FILE, AUDIT_COPY_FILE):
+        path = f"{work_dir}/{name}"
+        if not files.exists(path):
+            continue
+        try:
+            return read_record(files, path)
+        except (CorruptFileError, OSError) as error:
+            said.append(str(error))
+    return None
+
+
+def is_undecided(files: Files, work_dir: str) -> bool:
+    """A work directory whose repair did not come to its journal."""
+    said: list[str] = []
+    record = _read_either(files, work_dir, said)
+    if record is not None or said:
+        return record is not None and record.state == PREPARED
+    names = set(files.listdir(work_dir))
+    return names <= {BACKUP_DIRECTORY, f"{AUDIT_FILE}.tmp", f"{AUDIT_COPY_FILE}.tmp"}
+
+
+def mark_of(log_dir: str) -> str:
+    """Ends the names of a log directory's work directories: several may share a root."""
+    return f"-{hashlib.sha256(os.fsencode(log_dir)).hexdigest()[:8]}"
+
+
+def work_root_of(log_dir: str, chosen: str | None = None) -> str:
+    """Where the repairs of a log directory leave backups and audit files: beside it, unless chosen otherwise.
+
+    Beside the directory itself, not beside a symbolic link to it: any path to it finds them.
+    """
+    return chosen if chosen is not None else os.path.realpath(log_dir) + WORK_SUFFIX

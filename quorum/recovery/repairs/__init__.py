@@ -1,0 +1,1 @@
+"""The repairs, one file a command."""

@@ -1,0 +1,60 @@
+"""What an audit file says of the cluster: epochs, offsets, what is kept and what is lost.
+
+Decides: its words. Must not know: who asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from metadata_log.ids import ReplicaKey, id_text
+from metadata_log.voters import VoterSet
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.lost_records import Excess
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.guards.liveness import Answer
+
+
+def facts_of(
+    known: Survey,
+    kept: Copy,
+    *,
+    lost: Sequence[Excess],
+    may_lose: str | None,
+    asked: Sequence[Answer] = (),
+    epoch: int | None = None,
+    voters: VoterSet | None = None,
+    own: ReplicaKey | None = None,
+) -> dict[str, object]:
+    """As plain data. `own`: whose directory is changed, where that is not the copy that is kept."""
+    kept_key = kept.place.key
+    return {
+        "cluster_id": known.cluster_id,
+        "node_id": kept.node_id if own is None else int(own.node_id),
+        "directory_id": _directory_id(own or kept_key),
+        "kept_copy": {
+            "path": kept.place.log_dir, "node_id": kept.node_id, "directory_id": _directory_id(kept_key)
+        },
+        "kept_end_offset": int(kept.end.offset),
+        "kept_epoch": int(kept.end.epoch),
+        "greatest_known_epoch": known.greatest_epoch,
+        "new_epoch": epoch,
+        "lost_votes": [{"path": path, "why": why} for path, why in known.lost_votes],
+        "voters_before": None if kept.voters is None else list(map(str, kept.voters)),
+        "voters_after": None if voters is None else list(map(str, voters)),
+        "copies": [
+            {"path": copy.place.log_dir, "node_id": copy.node_id, "end_offset": int(copy.end.offset),
+             "epoch": int(copy.end.epoch), "greatest_epoch": copy.greatest_epoch}
+            for copy in known.copies
+        ],
+        "absent_nodes": [*known.absent_voters, *known.absent_brokers],
+        "offsets_lost": [msgspec.to_builtins(found) for found in lost],
+        "may_lose": may_lose,
+        "asked": list(map(str, asked)),
+    }  # fmt: skip
+
+
+def _directory_id(key: ReplicaKey | None) -> str | None:
+    return id_text(key.directory_id) if key is not None and any(key.directory_id) else None

@@ -1,0 +1,134 @@
+"""What cutting a log would take, part by part: what was committed, what may have been, and what never was.
+
+Decides: where one part ends and the next begins, and the words for it. Must not know: whether the log is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from metadata_log.files.port import Files
+from quorum.recovery.advice.commands import Step, command, inspect_line, undo_line
+from quorum.recovery.advice.standalone_command import alone_line
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.abandoned_branch import bounds_of
+from quorum.recovery.evidence.conflicts import joined_end
+from quorum.recovery.evidence.electable import elects_once_cut
+from quorum.recovery.evidence.lost_records import Excess, cut_off, superseded
+from quorum.recovery.evidence.repair_evidence import Survey
+
+
+def cut_parts(files: Files, known: Survey, own: Copy, to: int) -> tuple[Excess, ...]:
+    """What `own` holds from offset `to` on; none where its safe part ends there."""
+    end = int(own.end.offset)
+    forks = [(start, superseded(files, known, copy, own, start)) for copy, start in _forks(known, own)]
+    bounds = bounds_of(known.copies, known.bounds, own)
+    upper = bounds.upper
+    ends = [start for start, judged in forks if judged == "never"] + ([] if upper is None else [upper])
+    never = max(to, min([end, *ends]))
+    was = max(to, min([bounds.lower, never, *(start for start, _ in forks)]))
+    parts = ((to, was, "was"), (was, never, "may"), (never, end, "never"))
+    found = [
+        (cut_off(files, known, own, start, until), committed) for start, until, committed in parts if start < until
+    ]
+    return tuple(msgspec.structs.replace(part, committed=committed) for part, committed in found if part is not None)
+
+
+def _forks(known: Survey, own: Copy) -> Iterator[tuple[Copy, int]]:
+    """Copies that go on in a later epoch than `own` does, and from where: its end says nothing of those offsets.
+
+    A repair that goes on from there does not either: nobody was elected.
+    """
+    for copy in known.copies:
+        start = joined_end(known.copies, own, copy)
+        if start is None or (copy.repair is not None and copy.repair.offset == start):
+            continue
+        if start < min(own.end.offset, copy.end.offset) and copy.epoch_at(start) > own.epoch_at(start):
+            yield copy, start
+
+
+def why_not(known: Survey, own: Copy, parts: Sequence[Excess]) -> str:
+    """After "this would lose ...": why it is refused, and what to do."""
+    was = next((part for part in parts if part.committed == "was"), None)
+    if was is not None:
+        return f". {_proven(known, own, was)}. {_instead(own, parts)}"
+    open_end = ", and nothing proves that it was never committed"
+    open_end += "".join(f". Not counted: {one}" for one in known.silent)
+    if known.absent_voters:
+        return f"{open_end}. Name more copies (--copy): a majority proves it; or say --accept-data-loss"
+    return f"{open_end}; copies of all voters are named. Only where it is to be lost, say --accept-data-loss"
+
+
+def _proven(known: Survey, own: Copy, was: Excess) -> str:
+    holders = sorted(
+        {
+            int(copy.node_id)
+            for copy in known.copies
+            if copy.node_id is not None and known.is_voter(copy) and copy.end.offset >= was.end
+            if copy is own or (joined_end(known.copies, own, copy) or 0) >= was.end
+        }
+    )
+    held = f"voters {', '.join(map(str, holders))} hold them; " if len(holders) > 1 else ""
+    bounds = bounds_of(known.copies, known.bounds, own)
+    return (
+        f"Offsets {was.start} to {was.end} are committed ({held}all before {bounds.lower}: "
+        f"{bounds.because}), no copy can change that, and cutting them would lose them here"
+    )
+
+
+def _instead(own: Copy, parts: Sequence[Excess]) -> str:
+    never = parts[-1]
+    if never.committed == "never":
+        return (
+            f"--to {never.start} cuts only what was never committed; only where {own.label} is to lose more, say "
+            "--accept-data-loss"
+        )
+    return f"Leave the log of {own.label} as it is; only where it is to lose that, say --accept-data-loss"
+
+
+def forgets(own: Copy, parts: Sequence[Excess]) -> str:
+    """A warning about a voter whose log is cut without proof."""
+    lost = [part for part in parts if part.committed != "never"]
+    what = f"offsets {lost[0].start} to {lost[-1].end}" if lost else f"what it held past offset {own.end.offset}"
+    return (
+        f"{own.label} votes, and forgets {what}, which it may have acknowledged: with another voter that lacks them it "
+        "could elect a leader who cuts them on all others, too"
+    )
+
+
+def steps_of_a_voter(known: Survey, own: Copy, work_root: str | None) -> tuple[Step, ...]:
+    """What follows where a voter has forgotten what it acknowledged."""
+    log_dir, others = own.place.log_dir, [copy.place.log_dir for copy in known.copies if copy is not own]
+    steps = [
+        Step(
+            text=f"Do not start {own.label} yet: it must not elect a leader with a voter that lacks what it forgot, "
+            "too. Check it first, together with all other directories that are left (name them, too)",
+            commands=(command("kraft", "recover", "verify", log_dir, *others),),
+        ),
+        Step(
+            text="Where a majority of other voters holds what it forgot: start those, and this node only once one of "
+            "them leads. It fetches what it lacks from the leader"
+        ),
+    ]
+    names = ", ".join(map(str, known.absent_voters))
+    if known.absent_voters and elects_once_cut(known, own):  # then a repair of one alone is refused
+        text = f"Where voters {names} are gone for good: inspect all that are left. That says how they go on together"
+        steps.append(Step(text=text, commands=(inspect_line(known),)))
+    elif known.absent_voters:
+        steps.append(
+            Step(
+                text=f"Where voters {names} are gone for good: begin a new epoch that no old voter can outvote, with "
+                "this one alone; with others that are left, see `kraft recover inspect` of all",
+                commands=(alone_line(known, own),),
+            )
+        )
+    steps.append(
+        Step(
+            text="Where another copy turns up that is better, or this was not meant: take it back, before "
+            "anything starts",
+            commands=(undo_line(log_dir, work_root),),
+        )
+    )
+    return tuple(steps)

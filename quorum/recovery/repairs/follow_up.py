@@ -1,0 +1,85 @@
+"""What follows a repair, kept in its audit file: for whoever asks after the command has told it.
+
+Decides: what is kept there, and how long it is told again. Must not know: what the steps are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.files.port import Files
+from quorum.recovery.advice.commands import Step, check_result
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.guards.request import Proposal
+from quorum.recovery.journal.changes import Rewrite
+from quorum.recovery.journal.repair_record import AUDIT_FILE, Record, audits, of_directory, standing, work_root_of
+
+STEPS: Final = "steps"
+"""Among a record's facts: what follows, for other nodes as well."""
+TOGETHER: Final = "log_dirs"
+"""Among a record's facts: all directories that one command has repaired."""
+
+
+def recorded(proposal: Proposal) -> tuple[Rewrite, ...]:
+    """What a repair does, with what its audit files say of all of it."""
+    dirs = [rewrite.log_dir for rewrite in proposal.rewrites]
+    of_all = {TOGETHER: dirs} if len(dirs) > 1 else {}
+    steps = [msgspec.to_builtins(step) for step in proposal.steps]
+    return tuple(
+        msgspec.structs.replace(rewrite, facts={**rewrite.facts, **of_all, STEPS: steps})
+        for rewrite in proposal.rewrites
+    )
+
+
+def tells_steps(files: Files, log_dir: str) -> bool:
+    """Whether the last repair of a directory has left steps."""
+    return bool(_steps_of(_last(files, log_dir)))
+
+
+def steps_left(files: Files, known: Survey, copies: Sequence[Copy]) -> list[Step]:
+    """What is to be done still after the repairs of these, each step once, but for the check of the result; nothing
+    where one of them waits for none."""
+    found: list[Step] = []
+    for copy in copies:
+        record = _last(files, copy.place.log_dir)
+        if record is None or not _waits(known, copy, record):
+            return []
+        steps = _steps_of(record)
+        if steps and record.log_dir != copy.place.log_dir:  # its commands name a directory that was moved since
+            steps = [Step(text=f"What follows the repair stands in {record.work_dir}/{AUDIT_FILE}, under {STEPS}")]
+        found += [step for step in steps if step not in found and step.text != check_result([]).text]
+    return found
+
+
+def _last(files: Files, log_dir: str) -> Record | None:
+    """None also where the audit files cannot be read, which is said elsewhere."""
+    root = work_root_of(log_dir)
+    if not files.exists(root) or not files.is_dir(root):
+        return None
+    try:
+        left = standing(of_directory(files, audits(files, root).records, log_dir))
+    except OSError:
+        return None
+    return left[-1] if left else None
+
+
+def _steps_of(record: Record | None) -> list[Step]:
+    """None of a record that was written before steps were kept."""
+    try:
+        return [] if record is None else msgspec.convert(record.facts.get(STEPS, []), list[Step])
+    except msgspec.ValidationError:
+        return []
+
+
+def _waits(known: Survey, copy: Copy, record: Record) -> bool:
+    """Whether its node has not run since; or whether voters that the repair took away have not joined again."""
+    if copy.place.log_dir in known.undoable:
+        return True
+    facts, voters = record.facts, [] if copy.voters is None else [*map(str, copy.voters)]
+    before = facts.get("voters_before")
+    is_last = copy.repair is not None and facts.get("new_epoch") == copy.repair.epoch
+    return is_last and isinstance(before, list) and voters == facts.get("voters_after") and len(before) > len(voters)

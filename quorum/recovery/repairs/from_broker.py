@@ -1,0 +1,310 @@
+"""Every controller is lost: a new controller's directory out of a broker's copy of the metadata log.
+
+Decides: which of several copies is taken, where the new directory may be, and what it holds. Must not know: how it is
+written. The broker may be running: only what is safe in its copy is read, and its log only grows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from metadata_log.directory import (
+    LOCK_FILE,
+    META_PROPERTIES_FILE,
+    METADATA_DIRECTORY,
+    MetaProperties,
+    format_meta_properties,
+)
+from metadata_log.files.port import Files
+from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
+from metadata_log.offsets import Epoch
+from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint
+from metadata_log.storage.formatter import bootstrap_values
+from metadata_log.storage.segment import segment_bases
+from metadata_log.voters import Endpoint, Voter, VoterSet
+from quorum.recovery.advice.clones import of_the_clone
+from quorum.recovery.advice.commands import Step, bring_back, brokers_of, contact, is_ours, rejoin
+from quorum.recovery.advice.directory_transfer import home_of, take_home
+from quorum.recovery.advice.standalone_command import alone_line
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.copies.read_copies import read_copies
+from quorum.recovery.evidence.repair_evidence import Survey, survey
+from quorum.recovery.guards.request import (
+    Proposal,
+    Request,
+    files_in,
+    refuse_conflicts,
+    refuse_damaged,
+    refuse_majority,
+    refuse_other_listeners,
+    refuse_unusable,
+)
+from quorum.recovery.journal.changes import Content, FileChange, Rewrite
+from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.journal.repair_record import DONE, JOURNAL_FILE, NEW_SUFFIX, audits, refuse_pending, work_root_of
+from quorum.recovery.repairs.new_log import kept_log, merged, new_epoch_files, opening_batch, unvoted
+from quorum.recovery.repairs.repair_context import Outlook, look_ahead
+from quorum.recovery.repairs.static_voters import StaticVoter, config_step
+
+
+class NewController(msgspec.Struct, frozen=True, kw_only=True):
+    """The controller to be made. `directory_id` is for a directory that is not formatted yet."""
+
+    log_dir: str
+    node_id: int
+    endpoints: tuple[Endpoint, ...]
+    directory_id: DirectoryId
+
+
+def propose_from_broker(
+    files: Files, brokers: Sequence[str], copies: Sequence[str], new: NewController, request: Request
+) -> Proposal:
+    """Make a controller's log directory from the best of `brokers`, log directories of brokers or of anybody else.
+
+    Args:
+        copies: further log directories, to be looked at.
+
+    Raises:
+        RefusedError: it is not safe; nothing was changed.
+        OSError: something cannot be read.
+    """
+    if not brokers:
+        raise RefusedError("no broker's log directory is named: say --broker-dir")
+    own = _identity(files, new)
+    known = survey(read_copies(files, [*brokers, *copies]))
+    refuse_conflicts(known)
+    places = {find_place(files, path).metadata for path in brokers}
+    chosen = next(copy for copy in known.copies if copy.place.metadata in places)
+    _refuse_inside(known, new)
+    if known.cluster_id is None:
+        raise RefusedError(
+            f"{chosen.place.complaint}, so its cluster is not known: name the whole log directory, not the metadata "
+            "log alone"
+        )
+    if own is not None:
+        own.check_own(new.log_dir, cluster_id=known.cluster_id, node_id=new.node_id)
+    refuse_damaged(known, chosen)
+    refuse_unusable(chosen)
+    voters = _voters(known, chosen, new, own)
+    refuse_majority(known)
+    instead = "Take that copy instead: name it with --broker-dir"
+    ahead = look_ahead(files, known, chosen, request, instead=instead, writes=new.endpoints, makes=[new.log_dir])
+    return _proposal(files, ahead, new, own, voters, request)
+
+
+def _identity(files: Files, new: NewController) -> MetaProperties | None:
+    """Whose directory the target is, if it is formatted already.
+
+    Raises:
+        RefusedError: it is in use for something.
+    """
+    path = new.log_dir
+    if not files.exists(path):
+        return None
+    if not files.is_dir(path):
+        raise RefusedError(f"{path} is a file: name a new log directory")
+    refuse_pending(files, path)
+    made = [one for one in audits(files, work_root_of(path)).records if one.state == DONE]
+    if made and made[-1].action == "from-broker" and segment_bases(list(files_in(files, path))):
+        raise AlreadyDoneError(
+            f"{path} holds a metadata log already, the result of `kraft recover from-broker` of {made[-1].at}: start "
+            "the controller, or take it back first (kraft recover undo)"
+        )
+    if segment_bases(list(files_in(files, path))):
+        raise RefusedError(
+            f"{path} holds a metadata log already: nothing is written over it. Name a new directory; if this is a "
+            "surviving controller's, use `kraft recover standalone`"
+        )
+    if not files.exists(f"{path}/{META_PROPERTIES_FILE}"):
+        if not _is_blank(files, path):
+            raise RefusedError(f"{path} is not empty and not formatted: name a new directory")
+        return None
+    place = find_place(files, path)
+    if place.identity is None:
+        raise RefusedError(f"{place.complaint}: name a new directory")
+    return place.identity
+
+
+def _is_blank(files: Files, path: str) -> bool:
+    """Whether nothing is there but what an undecided or undone repair leaves."""
+    for name in files.listdir(path):
+        if name == METADATA_DIRECTORY:
+            if not all(inside.endswith(NEW_SUFFIX) for inside in files.listdir(f"{path}/{name}")):
+                return False
+        elif name not in (LOCK_FILE, f"{JOURNAL_FILE}.tmp") and not name.endswith(NEW_SUFFIX):
+            return False
+    return True
+
+
+def _refuse_inside(known: Survey, new: NewController) -> None:
+    made = os.path.realpath(new.log_dir)
+    for copy in known.copies:
+        read = os.path.realpath(copy.place.log_dir)
+        if f"{made}/".startswith(f"{read}/") or f"{read}/".startswith(f"{made}/"):
+            raise RefusedError(f"{new.log_dir} and {copy.place.log_dir} lie in each other: name a new directory")
+
+
+def _voters(known: Survey, chosen: Copy, new: NewController, own: MetaProperties | None) -> VoterSet | None:
+    """The new controller alone; None where voters are static."""
+    image = chosen.image
+    ids = set(known.voter_ids)
+    if image is not None and new.node_id in image.cluster.brokers and new.node_id not in ids:
+        raise RefusedError(
+            f"--node-id {new.node_id} is a broker's: give the id of a lost controller"
+            + (f", one of {', '.join(map(str, sorted(ids)))}" if ids else ", or a new one")
+        )
+    if chosen.kraft_version == 0:
+        return None
+    if chosen.voters is None:
+        raise RefusedError(
+            f"{chosen.label} is at kraft.version {chosen.kraft_version} and names no voters: take another copy"
+        )
+    if not new.endpoints:
+        raise RefusedError(
+            "nobody would find the new controller: say where it listens, --endpoint LISTENER://HOST:PORT"
+        )
+    refuse_other_listeners(chosen.voters, new.endpoints)
+    key = ReplicaKey(node_id=NodeId(new.node_id), directory_id=_directory_of(new, own))
+    return VoterSet.of([Voter(key=key, endpoints=new.endpoints)])
+
+
+def _directory_of(new: NewController, own: MetaProperties | None) -> DirectoryId:
+    return own.directory_id if own is not None and own.directory_id is not None else new.directory_id
+
+
+def _proposal(
+    files: Files,
+    ahead: Outlook,
+    new: NewController,
+    own: MetaProperties | None,
+    voters: VoterSet | None,
+    request: Request,
+) -> Proposal:
+    chosen, node_id = ahead.kept, new.node_id
+    static = () if voters is not None else (node_id,)
+    batch = opening_batch(
+        chosen, epoch=ahead.epoch, leader_id=node_id, voters=voters, static_voters=static, now_ms=request.now_ms
+    )
+    state = unvoted(ahead.epoch, kraft_version=chosen.kraft_version, static_voters=static)
+    present = files_in(files, new.log_dir)
+
+    def changes() -> Iterator[FileChange]:
+        yield from (_gone(name) for name in sorted(present) if name.endswith(".checkpoint"))
+        yield from kept_log(chosen, present, in_place=False)
+        yield from new_epoch_files(chosen, batch, present, epoch=ahead.epoch, state=state)
+        yield from _identity_files(files, ahead, new, own, request)
+
+    key = ReplicaKey(node_id=NodeId(node_id), directory_id=_directory_of(new, own))
+    facts = ahead.facts(voters, own=key)
+    rewrite = Rewrite(action="from-broker", log_dir=new.log_dir, changes=merged(changes()), facts=facts)
+    others = ahead.others([node_id])
+    return ahead.proposal(
+        "from-broker",
+        (rewrite,),
+        says=[
+            f"{new.log_dir} becomes the log directory of controller {node_id}, from the copy of {chosen.label}",
+            f"static voters become {_static(new)}" if voters is None else f"voters: {', '.join(map(str, voters))}",
+        ],
+        warnings=[
+            *_warnings(others, node_id if node_id in ahead.others([]) else None),
+            *_hard_to_find(ahead.known, new),
+            *_of_a_controller(ahead.known, chosen),
+        ],
+        steps=_steps(ahead, new, voters, others),
+    )
+
+
+def _steps(ahead: Outlook, new: NewController, voters: VoterSet | None, others: Sequence[int]) -> list[Step]:
+    ours = is_ours(voters) or is_ours(ahead.kept.voters)
+    leader = contact(new.endpoints)
+    cluster_id = ahead.known.cluster_id
+    return [
+        *([config_step([_static(new)])] if voters is None else []),
+        *take_home([home_of(new.node_id, new.log_dir, new.endpoints)]),
+        bring_back(ours),
+        *rejoin(
+            ours=ours,
+            cluster_id=cluster_id,
+            others=others,
+            brokers=brokers_of(ahead.known),
+            leader=leader,
+            dynamic=voters is not None,
+            of=of_the_clone(ahead.known),
+        ),
+    ]
+
+
+def _static(new: NewController) -> StaticVoter:
+    """As the configuration of every node has to name it."""
+    return StaticVoter(node_id=new.node_id, address=contact(new.endpoints) or "HOST:PORT")
+
+
+def _warnings(others: Sequence[int], reused: int | None) -> tuple[str, ...]:
+    """`reused`: a lost controller's id that the new one has."""
+    found = []
+    if others:
+        found.append(
+            f"should a lost controller ({', '.join(map(str, others))}) turn up again, it must not start from its old "
+            "directory"
+        )
+    if reused is not None:
+        found.append(
+            f"should the old disk of controller {reused} turn up again, nothing must start from it: two nodes would "
+            f"call themselves {reused}"
+        )
+    return tuple(found)
+
+
+def _hard_to_find(known: Survey, new: NewController) -> Iterator[str]:
+    """Sentences about what no broker's configuration is sure to name: an id or an address that no controller had."""
+    servers = "controller.quorum.bootstrap.servers (or controller.quorum.voters)"
+    image = known.told_by.image
+    ids = set(known.voter_ids) | {*map(int, image.cluster.controllers if image else ())}
+    if ids and new.node_id not in ids:
+        yield (
+            f"--node-id {new.node_id} never was a controller's here, those were {', '.join(map(str, sorted(ids)))}: "
+            f"brokers find this one only if their {servers} names its address"
+        )
+    had = {f"{endpoint.host}:{endpoint.port}" for endpoint in known.endpoints()}
+    if had and new.endpoints and not any(f"{one.host}:{one.port}" in had for one in new.endpoints):
+        yield (
+            f"no lost controller listened at {', '.join(map(str, new.endpoints))}, but at {', '.join(sorted(had))}: "
+            f"name the new address in {servers} of every node, and restart it"
+        )
+
+
+def _of_a_controller(known: Survey, chosen: Copy) -> Iterator[str]:
+    """That a surviving voter need not be copied: it goes on in its own directory, under its own id and address."""
+    if known.is_voter(chosen):
+        yield (
+            f"{chosen.label} is a surviving controller's directory, not a broker's: `{alone_line(known, chosen)}` "
+            "makes it go on in place; leave it as it is from now on if you make a new one"
+        )
+
+
+def _gone(name: str) -> FileChange:
+    """Of the voters that the directory was formatted with."""
+    return FileChange(name=f"{METADATA_DIRECTORY}/{name}", content=None)
+
+
+def _identity_files(
+    files: Files, ahead: Outlook, new: NewController, own: MetaProperties | None, request: Request
+) -> Iterator[FileChange]:
+    """meta.properties, and the records that a cluster of these features would begin with (Kafka wants the file)."""
+    image = ahead.kept.image
+    if not files.exists(f"{new.log_dir}/{BOOTSTRAP_CHECKPOINT}") and image is not None:
+        level = image.features.metadata_version or 0
+        values = bootstrap_values(level, dict(image.features.levels.items()))
+        times = CheckpointTimes.at(request.now_ms, last_contained_ms=0)
+        data = b"".join(build_checkpoint(values, epoch=Epoch(0), times=times))
+        yield FileChange(name=BOOTSTRAP_CHECKPOINT, content=Content(data=data))
+    if own is None or own.directory_id is None:
+        properties = MetaProperties(
+            cluster_id=ahead.known.cluster_id or "", node_id=NodeId(new.node_id), directory_id=new.directory_id
+        )
+        data = format_meta_properties(properties, request.now_ms)
+        yield FileChange(name=META_PROPERTIES_FILE, content=Content(data=data))

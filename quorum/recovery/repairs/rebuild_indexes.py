@@ -1,0 +1,147 @@
+"""Index files made anew from the segments, and the epoch history with them.
+
+Decides: which are wrong. Must not know: how they are written. Nodes rebuild indexes by themselves when they are
+missing; wrong ones may be trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.errors import CorruptFileError
+from metadata_log.files.port import Files, read_file, read_small_file
+from metadata_log.format.epoch_file import EPOCH_FILE, format_epochs, parse_epochs
+from metadata_log.offsets import Offset
+from metadata_log.storage.checkpoint import is_all_in_checkpoint
+from metadata_log.storage.segment import LocatedBatch, SegmentIndex, segment_file
+from metadata_log.tools.read.scan import scan
+from quorum.recovery.advice.commands import check_and_start, cut_line
+from quorum.recovery.advice.faults import trim_line
+from quorum.recovery.copies.copy_parts import SegmentPart
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.copies.log_extent import reach_of
+from quorum.recovery.evidence.repair_evidence import survey
+from quorum.recovery.guards.request import Proposal, refuse_damaged, refuse_newer_files
+from quorum.recovery.journal.changes import Content, FileChange, Rewrite
+from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.journal.log_directories import find_target
+from quorum.recovery.journal.repair_record import refuse_pending
+from quorum.recovery.repairs.audit_facts import facts_of
+from quorum.recovery.repairs.new_log import epochs_of
+
+_INTERVAL_BYTES: Final = 4096
+_TIME_INDEX: Final = ".timeindex"
+_TIME_ENTRY_BYTES: Final = 12
+
+
+def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
+    """Write `.index`, `.timeindex` and `leader-epoch-checkpoint` anew where they are not what the log says.
+
+    Raises:
+        RefusedError: the log itself is damaged, or nothing is wrong.
+        OSError: something cannot be read.
+    """
+    place = find_target(files, target)
+    refuse_pending(files, place.log_dir)
+    own = read_copy(files, place)
+    refuse_newer_files(own)
+    known = survey([own])
+    refuse_damaged(known, own)
+    if own.passed_over is not None:
+        raise RefusedError(f"{own.label} is damaged at {own.passed_over}. First: {trim_line(own)}")
+    if own.stop is not None:
+        raise RefusedError(f"{own.label} ends in a torn write. First: {cut_line(known, own)}")
+    if own.short is not None:
+        raise RefusedError(
+            f"{own.label}: {own.short}. An index made anew would prove nothing any more. See what other copies hold "
+            f"(kraft recover inspect); where this is lost for good: `kraft recover truncate --dir {place.log_dir} --to "
+            f"{own.end.offset} --missing rest --accept-data-loss` first"
+        )
+    changes = tuple(_changes(files, own))
+    if not changes:
+        raise AlreadyDoneError(f"{own.label}: its indexes and {EPOCH_FILE} are what the log says already")
+    rewrite = Rewrite(
+        action="rebuild-indexes",
+        log_dir=place.log_dir,
+        changes=changes,
+        facts=facts_of(survey([own]), own, lost=(), may_lose=None),
+    )
+    return Proposal(
+        action="rebuild-indexes",
+        rewrites=(rewrite,),
+        says=(
+            f"found: beside the log of {own.label}, {_said(changes)} {'are' if len(changes) > 1 else 'is'} not what "
+            "the log says",
+            f"changes: {'they are' if len(changes) > 1 else 'it is'} made anew from the log",
+        ),
+        keeps="every byte of the log, its checkpoints, and the node's vote",
+        steps=check_and_start(known, own, "Start the node"),
+    )
+
+
+def _said(changes: Sequence[FileChange]) -> str:
+    """The epoch history may be missing, too."""
+    names = [change.name.rpartition("/")[2] for change in changes]
+    indexes = [name for name in names if name != EPOCH_FILE]
+    said = [f"{len(indexes)} index file{'s' if len(indexes) > 1 else ''}"] if indexes else []
+    return " and ".join([*said, *(name for name in names if name == EPOCH_FILE)])
+
+
+def _changes(files: Files, own: Copy) -> Iterator[FileChange]:
+    wrong = reach_of(files, own.place).suspects
+    for part in own.segments:
+        for suffix, data in _indexes(files, own, part):
+            name = segment_file(part.base, suffix)
+            path = f"{own.place.metadata}/{name}"
+            is_true = suffix == _TIME_INDEX and path not in wrong and _tells_more(files, path, data)
+            if not is_true and not _is_as(files, path, data):
+                yield FileChange(name=f"{METADATA_DIRECTORY}/{name}", content=Content(data=data))
+    if not _has_epochs(files, own):
+        data = format_epochs(epochs_of(own))
+        yield FileChange(name=f"{METADATA_DIRECTORY}/{EPOCH_FILE}", content=Content(data=data))
+
+
+def _indexes(files: Files, own: Copy, part: SegmentPart) -> list[tuple[str, bytes]]:
+    index = SegmentIndex(Offset(part.base), _INTERVAL_BYTES)
+    handle = files.open(f"{own.place.metadata}/{part.name}", read_only=True)
+    try:
+        for found in scan(handle, 0, part.safe_size):
+            if isinstance(found, LocatedBatch):
+                index.on_batch(found.header, found.position)
+    finally:
+        handle.close()
+    return [(".index", index.index_bytes()), (_TIME_INDEX, index.time_index_bytes())]
+
+
+def _is_as(files: Files, path: str, data: bytes) -> bool:
+    """Whether a file is there and says this, or is as Kafka leaves it while it runs: with zeros behind."""
+    if not files.exists(path):
+        return True  # made anew by whoever starts
+    held = read_file(files, path)
+    return held.startswith(data) and not any(held[len(data) :])
+
+
+def _tells_more(files: Files, path: str, data: bytes) -> bool:
+    """Whether a time index has as many entries as `data`, or more: Kafka makes one also where a segment is closed, and
+    where a node was stopped. Where all of them are true, it serves as well."""
+    held = read_file(files, path).rstrip(b"\0") if files.exists(path) else b""
+    return len(held) > max(len(data) - _TIME_ENTRY_BYTES, 0)
+
+
+def _has_epochs(files: Files, own: Copy) -> bool:
+    """It may begin later than the log: Kafka trims it to a checkpoint; with no batch behind that it may have none, or
+    a line that begins at the log's end."""
+    path = f"{own.place.metadata}/{EPOCH_FILE}"
+    if not files.exists(path):
+        return not own.spans
+    try:
+        known = parse_epochs(read_small_file(files, path), path)
+    except CorruptFileError:
+        return False
+    if not known.entries or not own.spans:
+        return not own.spans or is_all_in_checkpoint(files, own.place.metadata, own.end.offset)
+    found = epochs_of(own).trim_to(known.entries[0].start_offset).truncate_to(own.end.offset)
+    return known.truncate_to(own.end.offset).entries == found.entries

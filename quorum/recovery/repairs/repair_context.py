@@ -1,0 +1,212 @@
+"""What a repair that goes on from one copy keeps, loses and begins: the same for every repair that appends.
+
+Decides: the new epoch, and the words for it. Must not know: whose directory is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import msgspec
+
+from metadata_log.directory import QuorumState
+from metadata_log.files.port import Files
+from metadata_log.ids import ReplicaKey
+from metadata_log.voters import Endpoint, VoterSet
+from quorum.recovery.advice.clones import clone_notes
+from quorum.recovery.advice.commands import Step, check_result
+from quorum.recovery.advice.plan import may_lose
+from quorum.recovery.advice.unable_to_follow import left_behind, set_aside, warning_of
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.lost_records import Excess, excess, shortfalls
+from quorum.recovery.evidence.repair_evidence import Survey, with_told
+from quorum.recovery.guards.epoch_gap import new_epoch
+from quorum.recovery.guards.liveness import Answer, silence
+from quorum.recovery.guards.request import (
+    Proposal,
+    Request,
+    files_in,
+    refuse_loss,
+    refuse_lost_votes,
+    refuse_other_repair,
+    refuse_unsafe,
+    strange_missing,
+    unlisted,
+)
+from quorum.recovery.journal.audited_repairs import told_repairs
+from quorum.recovery.journal.changes import FileChange, Rewrite
+from quorum.recovery.journal.repair_record import work_root_of
+from quorum.recovery.repairs.audit_facts import facts_of
+from quorum.recovery.repairs.conflicting_repairs import refuse_rivals, rivals_of
+from quorum.recovery.repairs.new_log import merged, whole_log
+from quorum.recovery.repairs.undo import is_undoable
+
+
+class Outlook(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known, what is kept, and what that means.
+
+    Attributes:
+        epoch: in which the kept log goes on; `is_begun`: it does so already, and nothing is appended.
+    """
+
+    known: Survey
+    kept: Copy
+    epoch: int
+    lost: tuple[Excess, ...]
+    may_lose: str | None
+    asked: tuple[Answer, ...]
+    notes: tuple[str, ...] = ()
+    is_begun: bool = False
+
+    def facts(self, voters: VoterSet | None = None, *, own: ReplicaKey | None) -> dict[str, object]:
+        """For the audit file of the directory of `own`."""
+        return facts_of(
+            self.known,
+            self.kept,
+            lost=self.lost,
+            may_lose=self.may_lose,
+            asked=self.asked,
+            epoch=self.epoch,
+            voters=voters,
+            own=own,
+        )
+
+    def log_into(self, files: Files, copy: Copy, batch: bytes, state: QuorumState) -> tuple[FileChange, ...]:
+        """What makes the directory of `copy` hold the kept log, and `batch` behind it unless it has begun with that."""
+        changes = whole_log(
+            self.kept,
+            None if self.is_begun else batch,
+            files_in(files, copy.place.log_dir),
+            in_place=copy is self.kept,
+            epoch=self.epoch,
+            state=state,
+        )
+        return merged(changes)
+
+    def lacks(self, copy: Copy) -> bool:
+        """Whether a directory that is to get the log has not just got it."""
+        return not self.is_begun or copy.rank != self.kept.rank
+
+    def others(self, staying: Sequence[int]) -> list[int]:
+        """Nodes that vote so far, and are not among those."""
+        return sorted(set(self.known.voter_ids) - set(staying))
+
+    def proposal(
+        self,
+        action: str,
+        rewrites: tuple[Rewrite, ...],
+        *,
+        says: Sequence[str],
+        warnings: Sequence[str],
+        steps: Sequence[Step],
+    ) -> Proposal:
+        """The repair, with what all such repairs say."""
+        end = self.kept.end
+        changed = [rewrite.log_dir for rewrite in rewrites]
+        left = left_behind(self.known, self.kept, changed=changed)
+        return Proposal(
+            action=action,
+            rewrites=rewrites,
+            says=(*says, *self._begins_later(), self._epoch_line()),
+            keeps=f"everything up to offset {end.offset} of epoch {end.epoch}",
+            loses=self.lost,
+            may_lose=self.may_lose,
+            warnings=(*warnings, *map(warning_of, left), *silence(self.asked), *self.notes),
+            steps=(check_result(changed), *set_aside(left), *steps),
+            asked=self.asked,
+        )
+
+    def _begins_later(self) -> Iterator[str]:
+        damage = self.kept.passed_over
+        if damage is not None:
+            yield (
+                f"what stands before offset {self.kept.start_offset} goes, it is damaged at {damage}; {damage.held_by} "
+                "holds all that it said"
+            )
+
+    def _epoch_line(self) -> str:
+        if self.is_begun:
+            return f"nothing is appended: epoch {self.epoch} has begun with that, and no copy knows of a greater one"
+        return (
+            f"epoch {self.epoch} begins at offset {self.kept.end.offset} with that (the greatest known epoch is "
+            f"{self.known.greatest_epoch}{', of what can be read' if self.known.lost_votes else ''})"
+        )
+
+
+def look_ahead(
+    files: Files,
+    known: Survey,
+    kept: Copy,
+    request: Request,
+    *,
+    instead: str,
+    writes: Sequence[Endpoint],
+    makes: Sequence[str] = (),
+    is_begun: bool = False,
+) -> Outlook:
+    """What going on from `kept` means, once nothing forbids it. `instead`: what to do where it would lose something.
+
+    `writes`: where the voters are to be, by this repair. `makes`: log directories that are no copy, but changed.
+    `is_begun`: `kept` is what this repair made of it, and others are to get it.
+
+    Raises:
+        RefusedError: a controller runs, copies are not here, or a loss is not accepted.
+    """
+    asked = refuse_unsafe(known, request, writes=writes)
+    roots = [work_root_of(path) for path in (*(copy.place.log_dir for copy in known.copies), *makes)]
+    chosen = [] if request.work_root is None else [request.work_root]
+    known = with_told(known, told_repairs(files, [*roots, *chosen], known.cluster_id))
+    rivals = rivals_of(files, known, makes)
+    refuse_rivals(files, rivals, accept_data_loss=request.accept_data_loss)
+    known = msgspec.structs.replace(known, told=(*known.told, *rivals.repairs))
+    refuse_lost_votes(known, request)
+    refuse_other_repair(known, kept, request, partial(is_undoable, files))
+    lost = (*excess(files, known, kept), *shortfalls(known))
+    refuse_loss([found for found in lost if found.says_something], request, instead)
+    epoch = int(kept.end.epoch) if is_begun else new_epoch(known, request.epoch_gap)
+    return Outlook(
+        known=known,
+        kept=kept,
+        epoch=epoch,
+        lost=lost,
+        may_lose=may_lose(known, kept),
+        asked=asked,
+        notes=(
+            *strange_missing(known, request),
+            *unlisted(known),
+            *_notes(known, epoch),
+            *rivals.unread,
+            *clone_notes(known, writes),
+        ),
+        is_begun=is_begun,
+    )
+
+
+def _forgotten(known: Survey) -> Iterator[str]:
+    """Sentences about epochs and votes that no file tells any more: the new epoch may not be above them."""
+    for path, why in known.lost_votes:
+        yield f"{path}: {why}: an epoch and a vote that only this file held are forgotten"
+
+
+def _notes(known: Survey, epoch: int) -> Iterator[str]:
+    yield from () if known.undecided is None else (known.undecided,)
+    yield from _forgotten(known)
+    yield from _other_repairs(known, epoch)
+
+
+def _other_repairs(known: Survey, epoch: int) -> Iterator[str]:
+    """Sentences about repairs that were done elsewhere, or may have been: two make two quorums."""
+    for one in known.told:
+        yield (
+            f"{one.work_dir} tells of a repair of {one.log_dir} at {one.at}, which began epoch {one.epoch}, and no "
+            "copy here has anything of it: name that directory with --copy, or see to it that nothing starts from it"
+        )
+    if known.absent_voters:
+        many, names = len(known.absent_voters) > 1, ", ".join(map(str, known.absent_voters))
+        absent = f"voters {names} are" if many else f"voter {names} is"
+        yield (
+            f"only one copy may be repaired, of all on all hosts: another one ({absent} not here) would "
+            f"begin epoch {epoch}, too, with other records. If one was repaired already, stop here, and name its "
+            "directory with --copy"
+        )

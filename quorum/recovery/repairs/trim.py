@@ -1,0 +1,97 @@
+"""The damaged beginning of a log dropped, where a whole checkpoint holds all that it said.
+
+Decides: that nothing is lost by it. Must not know: how it is written. A node that reads its log from its first segment
+on stops at the damage, and Kafka then drops every later record.
+
+Nothing is appended and the end stays, so that no new epoch is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metadata_log.files.port import Files
+from quorum.recovery.advice.commands import brokers_of, check_and_start, cut_line
+from quorum.recovery.advice.directory_transfer import homes_of, take_home
+from quorum.recovery.copies.copy_parts import PassedOver
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.guards.liveness import silence
+from quorum.recovery.guards.request import (
+    Proposal,
+    Request,
+    files_in,
+    not_compared,
+    refuse_damaged,
+    refuse_unsafe,
+    refuse_unusable,
+    strange_missing,
+)
+from quorum.recovery.journal.changes import Rewrite
+from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.repairs.audit_facts import facts_of
+from quorum.recovery.repairs.new_log import cut_log
+from quorum.recovery.repairs.targets import read_target
+
+
+def propose_trim(files: Files, target: str, copies: Sequence[str], before: int, request: Request) -> Proposal:
+    """Drop what stands before offset `before` in the log of the directory `target`.
+
+    Raises:
+        RefusedError: that beginning is sound, no whole checkpoint ends there, or the log's end has to be cut first.
+        OSError: something cannot be read.
+    """
+    known, own = read_target(files, target, copies)
+    damage = _damage_of(known, own, before)
+    asked = refuse_unsafe(known, request, is_one_nodes=True)
+    check, start = check_and_start(known, own, "Start the node: it fetches what it lacks from the leader")
+    rewrite = Rewrite(
+        action="truncate",
+        log_dir=own.place.log_dir,
+        changes=cut_log(own, files_in(files, own.place.log_dir)),
+        facts={
+            **facts_of(known, own, lost=(), may_lose=None, asked=asked),
+            "before": own.start_offset,
+            "held_by": damage.held_by,
+        },
+    )
+    return Proposal(
+        action="truncate",
+        rewrites=(rewrite,),
+        says=(
+            f"found: the beginning of the log of {own.label} is damaged at {damage}",
+            f"changes: the log begins at offset {own.start_offset} then, where {damage.held_by} ends, which is whole "
+            "and holds all that stood before",
+        ),
+        keeps=f"everything up to offset {own.end.offset} of epoch {own.end.epoch}: the checkpoint, every record behind "
+        "it, and the node's vote; no new epoch begins",
+        warnings=(*silence(asked), *strange_missing(known, request), *not_compared(known, own)),
+        asked=asked,
+        steps=(check, *take_home(homes_of([own], known.told_by.voters, brokers_of(known))), start),
+    )
+
+
+def _damage_of(known: Survey, own: Copy, before: int) -> PassedOver:
+    """The damage that goes with what stands before that offset, and nothing else.
+
+    Raises:
+        RefusedError: as `propose_trim`.
+    """
+    refuse_unusable(own)
+    refuse_damaged(known, own)
+    damage = own.passed_over
+    if damage is None:
+        raise AlreadyDoneError(
+            f"the beginning of the log of {own.label} is sound: nothing is dropped, and a node trims it in time"
+        )
+    if before != own.start_offset:
+        raise RefusedError(
+            f"{damage.held_by} of {own.label} holds what stood before offset {own.start_offset}, and the log is sound "
+            f"from there on: say --before {own.start_offset}, not {before}"
+        )
+    if own.stop is not None or own.short is not None:
+        raise RefusedError(
+            f"{own.label} ends before it should, too: {own.stop or own.short}. One command does both: "
+            f"{cut_line(known, own)}"
+        )
+    return damage

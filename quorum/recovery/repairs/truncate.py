@@ -1,0 +1,209 @@
+"""A log cut at an offset: a torn or damaged tail, or records that were never committed.
+
+Decides: what proves that nothing committed goes, and what it takes otherwise. Must not know: how it is written.
+
+Nothing is appended, so that no new epoch is needed: the node goes on as a follower from there. The vote stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.files.port import Files
+from quorum.recovery.advice.commands import Step, check_and_start
+from quorum.recovery.advice.faults import trim_line
+from quorum.recovery.advice.unable_to_follow import left_behind, set_aside
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.abandoned_branch import bounds_of
+from quorum.recovery.evidence.conflicts import joined_end
+from quorum.recovery.evidence.electable import elects
+from quorum.recovery.evidence.lost_records import Excess, shortfalls, superseded
+from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.guards.liveness import Answer, silence
+from quorum.recovery.guards.request import Proposal, Request, files_in, not_compared, refuse_unsafe, unlisted
+from quorum.recovery.journal.changes import Rewrite
+from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.repairs.audit_facts import facts_of
+from quorum.recovery.repairs.cut_parts import cut_parts, forgets, steps_of_a_voter, why_not
+from quorum.recovery.repairs.new_log import cut_log
+from quorum.recovery.repairs.targets import read_target
+
+
+def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, request: Request) -> Proposal:
+    """Cut the log of the directory `target` so that it ends at offset `to`.
+
+    Raises:
+        RefusedError: it is not safe; nothing was changed.
+        OSError: something cannot be read.
+    """
+    known, own = read_target(files, target, copies)
+    cuts_nothing = to > own.end.offset or (to == own.end.offset and own.stop is None and own.short is None)
+    if cuts_nothing and to == own.end.offset and own.passed_over is not None:
+        raise RefusedError(
+            f"{own.label} is damaged at its beginning, in what its checkpoint holds, and its end is sound: "
+            f"{trim_line(own)}"
+        )
+    if cuts_nothing:
+        beyond = "its safe part ends" if own.stop is not None else "it ends"
+        raise (AlreadyDoneError if to == own.end.offset else RefusedError)(
+            f"{own.label}: {beyond} at offset {own.end.offset} already, so --to {to} cuts nothing: give an "
+            "offset before that, or leave the log as it is and start the node"
+        )
+    if to == 0:
+        raise RefusedError(
+            f"--to 0 would leave nothing of the log of {own.label}: keep its {METADATA_DIRECTORY} elsewhere, and let "
+            "the node fetch the log anew; where none is left that it could fetch it from, see kraft recover inspect of "
+            "all copies"
+        )
+    kept = msgspec.structs.replace(read_copy(files, own.place, until=to, confirmed=own.confirmed), short=own.short)
+    if kept.state is None:
+        raise RefusedError(
+            f"{own.label} cannot be cut at {to}: {kept.problem or 'no checkpoint nor the beginning of the log is left'}"
+            ". Let the node fetch the log anew instead"
+        )
+    asked = refuse_unsafe(known, request, is_one_nodes=True)
+    parts = cut_parts(files, known, own, to)
+    proof = _proof(files, known, own, to, parts)
+    if proof is None and not request.accept_data_loss:
+        raise RefusedError(f"this would lose {_said(known, own, parts)}{why_not(known, own, parts)}")
+    if proof is not None:
+        parts = tuple(msgspec.structs.replace(part, committed="never") for part in parts)
+    return _proposal(files, known, own, kept, parts, proof, asked, request)
+
+
+def _said(known: Survey, own: Copy, parts: Sequence[Excess]) -> str:
+    """What may be lost, in words."""
+    said = list(map(str, parts))
+    said += [] if own.stop is None else [f"all after {own.stop}"]
+    said += [] if own.short is None else [f"the proof that more was there: {own.short}"]
+    holders = [copy.label for copy in known.copies if copy is not own and _goes_on(known, own, copy)]
+    return "; ".join([*said, *([f"{', '.join(holders)} went on from there"] if holders else [])])
+
+
+def _goes_on(known: Survey, own: Copy, copy: Copy) -> bool:
+    """Whether `copy` has all of what is left of `own`, and more."""
+    return copy.end.offset > own.end.offset and joined_end(known.copies, own, copy) == own.end.offset
+
+
+def _proof(files: Files, known: Survey, own: Copy, to: int, parts: Sequence[Excess]) -> str | None:
+    """Why nothing that was committed goes; None where it may."""
+    if not parts:
+        held = _held_elsewhere(known, own)
+        if held is not None:
+            return held
+        is_torn = own.stop is not None and own.stop.is_torn and own.short is None
+        if is_torn and not any(_goes_on(known, own, copy) for copy in known.copies):
+            return (
+                "what is cut is an unfinished write, which this node acknowledged to nobody, unless its file lost its "
+                "end: then others may have it whole"
+            )
+    upper = bounds_of(known.copies, known.bounds, own).upper
+    if upper is not None and upper <= to:
+        return f"no majority of the voters holds anything from offset {upper} on, so that it was never committed"
+    if not parts or own.short is not None or own.proved_end > own.end.offset:
+        return None
+    for copy in known.copies:
+        start = joined_end(known.copies, own, copy)
+        if start is None or start > to or copy.end.offset <= start:
+            continue
+        if superseded(files, known, copy, own, start) == "never":
+            return (
+                f"{copy.label} goes on from offset {start} with epoch {copy.epoch_at(start)}, whose elected leader did "
+                f"not have what stands here from there on in epoch {own.end.epoch}, so that it was never committed"
+            )
+    return None
+
+
+def _held_elsewhere(known: Survey, own: Copy) -> str | None:
+    """Whether a majority without this node holds all that its log reached, and what it was writing."""
+    reach = max(own.proved_end, int(own.end.offset) + 1)
+    holders = [
+        copy
+        for copy in known.copies
+        if copy.node_id is not None and copy.node_id != own.node_id and known.speaks(copy)
+        if copy.stop is None and copy.end.offset >= reach and _goes_on(known, own, copy)
+    ]
+    if not known.has_majority(holders):
+        return None
+    names = ", ".join(map(str, sorted({int(copy.node_id) for copy in holders if copy.node_id is not None})))
+    return (
+        f"what is cut was committed: voters {names}, a majority, hold all up to offset {reach}, and this node can "
+        "fetch it from them again"
+    )
+
+
+def _proposal(
+    files: Files,
+    known: Survey,
+    own: Copy,
+    kept: Copy,
+    parts: Sequence[Excess],
+    proof: str | None,
+    asked: Sequence[Answer],
+    request: Request,
+) -> Proposal:
+    to = int(kept.end.offset)
+    log_dir = own.place.log_dir
+    present = files_in(files, log_dir)
+    proven = () if proof is not None else tuple(one for one in shortfalls(known) if one.label == own.label)
+    losses = (*parts, *proven)
+    is_forgetful = proof is None and (elects(known, own) or not known.voters)
+    rewrite = Rewrite(
+        action="truncate",
+        log_dir=log_dir,
+        changes=cut_log(kept, present),
+        facts={**facts_of(known, kept, lost=losses, may_lose=None, asked=asked), "proof": proof},
+    )
+    accepted = "was committed" if any(part.committed == "was" for part in parts) else "may have been committed"
+    warnings = [] if proof is not None else [f"what is cut {accepted}: that was accepted"]
+    warnings += [forgets(own, parts)] if is_forgetful else []
+    left = left_behind(known, kept, adds_voters=False)
+    if left:
+        warnings.append(f"{'; '.join(map(str, left))}: where a repair makes this log the quorum's, they cannot follow")
+    return Proposal(
+        action="truncate",
+        rewrites=(rewrite,),
+        says=(
+            _found(own),
+            f"changes: it ends at offset {to} then, in epoch {kept.end.epoch}, and all after that is cut"
+            f"{_and_before(kept)}",
+            *(() if proof is None else (f"proof: {proof}",)),
+        ),
+        keeps=f"everything up to offset {to} of epoch {kept.end.epoch}, and the node's vote: no new epoch begins",
+        loses=losses,
+        warnings=(*warnings, *silence(asked), *unlisted(known), *not_compared(known, own)),
+        asked=tuple(asked),
+        steps=(
+            *(
+                steps_of_a_voter(known, own, request.work_root)
+                if is_forgetful
+                else check_and_start(known, own, "Start the node: it fetches what it lacks from the leader")
+            ),
+            *(_if_it_leads(step) for step in set_aside(left)),
+        ),
+    )
+
+
+def _found(own: Copy) -> str:
+    """What there is before anything is cut."""
+    stops = filter(None, (own.passed_over, own.stop))
+    wrong = [f"it was damaged at {stop}" for stop in stops]
+    wrong += [] if own.short is None else [own.short]
+    return "; ".join(
+        [f"found: the log of {own.label} ends at offset {own.end.offset} of epoch {own.end.epoch}", *wrong]
+    )
+
+
+def _and_before(kept: Copy) -> str:
+    """What goes besides, and is not lost."""
+    if kept.passed_over is None:
+        return ""
+    return f"; so is what stood before offset {kept.start_offset}, which {kept.passed_over.held_by} holds"
+
+
+def _if_it_leads(step: Step) -> Step:
+    return msgspec.structs.replace(step, text=f"Only where a repair makes this log the quorum's: {step.text}")

@@ -1,0 +1,253 @@
+"""A repaired directory, looked at once more before anything starts from it.
+
+Decides: what must hold of directories that are to be one quorum. Must not know: how they were repaired. What any log
+must be is checked by `metadata_log.tools` besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from metadata_log.errors import CorruptFileError
+from metadata_log.files.port import Files
+from metadata_log.image import UnwritableMetadataError
+from metadata_log.image.hash import image_hash
+from metadata_log.tools.findings.finding import Finding, is_well
+from metadata_log.voters import majority_of
+from quorum.recovery.advice.clones import addresses_of_first, told_of_clone
+from quorum.recovery.advice.commands import Step, bring_back, brokers_of, is_ours, undo_line
+from quorum.recovery.advice.directory_transfer import homes_of, take_home
+from quorum.recovery.advice.discarded_records import danger, elsewhere, endangered, gone, is_fetched_again
+from quorum.recovery.advice.faults import fault_of
+from quorum.recovery.advice.obstacles import undo_lines, with_repair
+from quorum.recovery.advice.running_nodes import use_of
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.electable import elects, unreached
+from quorum.recovery.evidence.other_disks import other_disks
+from quorum.recovery.evidence.repair_evidence import Survey, survey
+from quorum.recovery.inspection import Unjudged, read_each
+from quorum.recovery.journal.repair_record import again, pending
+from quorum.recovery.repairs.follow_up import steps_left
+from quorum.recovery.repairs.undo import with_undoable
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    """One directory. `problems` empty: a node starts from it."""
+
+    path: str
+    node_id: int | None
+    end_offset: int
+    epoch: int
+    voters: tuple[str, ...]
+    hash: str | None
+    problems: tuple[str, ...]
+
+
+class Verification(msgspec.Struct, frozen=True, kw_only=True):
+    """All of them: `problems` of each alone and of all together, what was left out, and what to do next.
+
+    `warnings`: what is lost of the metadata, though all of them may be started; and which of them are in use.
+    `notes`: what a start mends by itself, in the directories `unfinished`.
+    `unreached`: directories that a repair, which others have, has not reached, or in which it was undone; and those
+    that do not speak for their voters.
+    """
+
+    directories: tuple[Verified, ...]
+    problems: tuple[str, ...]
+    steps: tuple[Step, ...]
+    left_out: tuple[Unjudged, ...] = ()
+    warnings: tuple[str, ...] = ()
+    unreached: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
+
+    def explains(self, found: Finding) -> bool:
+        """Whether a finding of `kraft check` is told already, with what to do about it."""
+        told = {"voter_set_back": self.unreached, "torn_tail": self.unfinished}.get(found.kind, ())
+        return any((found.file or "").startswith(f"{path}/") for path in told)
+
+    def beside(self, checked: Iterable[Finding]) -> tuple[Verification, list[Finding]]:
+        """With what `kraft check` found, but for what is told already: what no start has to wait for is among the
+        warnings then, the rest is returned."""
+        counted = [one for one in checked if one.counts and not self.explains(one)]
+        warnings = [f"{one.file or ''}: {one.meaning}. {one.advice}" for one in counted if is_well([one])]
+        wrong = [one for one in counted if not is_well([one])]
+        return msgspec.structs.replace(self, warnings=(*self.warnings, *warnings)), wrong
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether they may be started."""
+        return not self.problems and not self.left_out and not any(found.problems for found in self.directories)
+
+
+def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
+    """Check directories of one quorum, together; one that is none, cannot be read or is of another cluster is named.
+
+    Raises:
+        MetadataLogError, OSError: there is none to check; of one path, what is wrong with it.
+    """
+    reading = read_each(files, paths)
+    copies = reading.copies
+    known = with_undoable(files, survey(copies))
+    found = tuple(_verified(files, known, copy) for copy in copies)
+    half = unreached(known)
+    torn = [copy for copy in copies if copy.stop is not None and copy.stop.is_torn and copy.place.manifest is None]
+    verification = Verification(
+        directories=found,
+        problems=tuple(_together(files, known)),
+        steps=(),
+        left_out=reading.unjudged,
+        warnings=tuple(_warnings(known)),
+        unreached=(
+            *(() if half is None else (copy.place.log_dir for copy in half[1])),
+            *(one.copy.place.log_dir for one in known.silent),
+        ),
+        notes=tuple(
+            f"{copy.label} ends in an unfinished write: the next start cuts it off: {copy.stop}" for copy in torn
+        ),
+        unfinished=tuple(copy.place.log_dir for copy in (*torn, *known.in_use)),
+    )
+    if not verification.is_sound:
+        return verification
+    voters = known.told_by.voters
+    electing = [copy for copy in copies if elects(known, copy)]
+    homes = homes_of(electing, voters, brokers_of(known)) if len(electing) > 1 else []
+    left = steps_left(files, known, electing or copies)
+    steps = left or [*take_home(homes), bring_back(is_ours(voters), len(copies))]
+    return msgspec.structs.replace(verification, steps=tuple(steps))
+
+
+def _verified(files: Files, known: Survey, copy: Copy) -> Verified:
+    return Verified(
+        path=copy.place.log_dir,
+        node_id=copy.node_id,
+        end_offset=int(copy.end.offset),
+        epoch=int(copy.end.epoch),
+        voters=() if copy.voters is None else tuple(map(str, copy.voters)),
+        hash=_hash(copy),
+        problems=tuple(_problems(files, known, copy)),
+    )
+
+
+def _hash(copy: Copy) -> str | None:
+    if copy.state is None:
+        return None
+    try:
+        return image_hash(copy.state.image, copy.kraft_version, copy.state.quorum.voters).hex
+    except UnwritableMetadataError:
+        return None
+
+
+def _problems(files: Files, known: Survey, copy: Copy) -> Iterator[str]:
+    try:
+        record = pending(files, copy.place.log_dir)
+    except CorruptFileError as error:
+        yield str(error)
+        record = None
+    if record is not None:
+        yield f"a repair of {record.at} is not finished: run it again with --apply: {again(record, copy.place.log_dir)}"
+    fault = fault_of(copy)
+    if fault is not None:
+        yield fault
+    if copy.place.manifest is not None:
+        return
+    state = copy.quorum_state
+    if state is not None and state.leader_epoch < copy.end.epoch:
+        yield f"its quorum-state is of epoch {state.leader_epoch}, but its log of epoch {copy.end.epoch}"
+    yield from (str(one) for one in other_disks(known) if one.copy is copy)
+
+
+def _together(files: Files, known: Survey) -> Iterator[str]:
+    yield from (
+        f"{conflict}: {conflict.cause}; start none of them, and see kraft recover inspect"
+        for conflict in known.conflicts
+    )
+    yield from (f"{pair}; start none of them, and see kraft recover inspect" for pair in known.uncompared)
+    yield from _reached(files, known)
+    yield from addresses_of_first(known)
+    risky = endangered(known)
+    if risky:
+        dirs = dict.fromkeys(one.copy.place.log_dir for one in risky)
+        lines = "; ".join(undo_line(path) for path in dirs if path in known.undoable)
+        back = f" before. This takes the loss back: {lines}" if lines else " of them, and see kraft recover inspect"
+        yield f"{danger(known, risky).removesuffix('.')}; start none{back}"
+    yield from (f"{one}: start nothing from it as it is, and see kraft recover inspect" for one in known.silent)
+    elected = [copy for copy in known.copies if known.speaks(copy)]
+    if known.undecided is not None and not known.has_majority(elected):
+        yield f"too few voters are here to elect a leader: {known.undecided}"
+    elif known.voters and not known.has_majority(elected):
+        here = f"{len({copy.node_id for copy in elected})} of {len(known.voters)}"
+        yield f"{here} voters are here, and {majority_of(len(known.voters))} must start to elect a leader"
+
+
+def _warnings(known: Survey) -> Iterator[str]:
+    yield from (str(one) for one in gone(known) if not is_fetched_again(known, one))
+    yield from elsewhere(known)
+    if known.told_by.voters is None:
+        yield from filter(None, [told_of_clone(known).strip().removesuffix(".")])
+    yield from (said for copy in known.copies for said in copy.audited.unread)
+    for copy in known.in_use:
+        yield (
+            f"{copy.label} is {use_of(copy)}: what is said of it holds so far. Stop it, and verify once more, before "
+            "anything is started or repaired"
+        )
+
+
+def _reached(files: Files, known: Survey) -> Iterator[str]:
+    """All who would elect have what the repair wrote: its epoch, and the same voters at the same addresses."""
+    half = unreached(known)
+    is_repaired = any(copy.repair is not None for copy in known.copies)
+    ends = "run the repair again on all of them with --apply, or undo it wherever it was done; start none before"
+    behind: tuple[Copy, ...] = ()
+    if half is not None:
+        done, behind = half
+        yield from _left_alone(known, done, behind)
+        yield from _half_done(known, done, [copy for copy in behind if _goes_on(known, done, copy) is None], ends)
+    electing = [copy for copy in known.copies if elects(known, copy)]
+    first = next((copy for copy in electing if copy.voters is not None), None)
+    if first is not None:
+        others = [copy.label for copy in electing if copy.voters != first.voters and copy not in behind]
+        if others and is_repaired:  # without a repair they lag behind a change, and learn of it from the leader
+            yield f"{', '.join(others)} names other voters, or other addresses of them, than {first.label}: {ends}"
+    static = {copy.static_voters for copy in electing if copy.kraft_version == 0 and copy.static_voters}
+    if len(static) > 1:
+        said = "; ".join(f"{copy.label}: {', '.join(map(str, copy.static_voters))}" for copy in electing)
+        if not is_repaired:
+            ends = "give them all the same controller.quorum.voters before they start (kraft recover static-voters)"
+        yield f"quorum-state names different static voters ({said}): {ends}"
+
+
+def _goes_on(known: Survey, done: Copy, copy: Copy) -> Copy | None:
+    """Another directory of the same node, which has the repair that `copy` has not."""
+    begun = -1 if done.repair is None else int(done.repair.epoch)
+    same = (one for one in known.copies if one.end.epoch >= begun and one.node_id == copy.node_id)
+    return next(same, None)
+
+
+def _left_alone(known: Survey, done: Copy, behind: Sequence[Copy]) -> Iterator[str]:
+    """About older copies of nodes that go on from another directory: no repair has to reach those."""
+    for copy in behind:
+        new = _goes_on(known, done, copy)
+        if new is not None:
+            yield (
+                f"{copy.place.log_dir} is an older copy of node {copy.node_id}, which goes on from "
+                f"{new.place.log_dir}: leave it alone, never start from it, and verify the others without it"
+            )
+
+
+def _half_done(known: Survey, done: Copy, behind: Sequence[Copy], ends: str) -> Iterator[str]:
+    if not behind:
+        return
+    begun = -1 if done.repair is None else int(done.repair.epoch)
+    names = ", ".join(copy.label for copy in behind)
+    what = f"the repair that began epoch {begun} on {done.label} has not reached {names}, or was undone there"
+    lines = undo_lines(known, with_repair(known, done))
+    if done.audited.accepted and not lines:
+        yield (
+            f"{what}; and since a node has run there, or its backup is gone, it cannot be taken back: never start "
+            f"{names} as it is, with the voters of before; format it anew, and let it join those that go on"
+        )
+        return
+    yield f"{what}: {ends}{'. This undoes it: ' if lines else ''}{'; '.join(lines)}"
