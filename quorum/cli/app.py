@@ -18,7 +18,7 @@ from typer.main import get_command
 
 from quorum import __version__
 from quorum.cli.output import begin_answer
-from quorum.cli.reader import ReaderGone
+from quorum.cli.streams import ReaderGone
 
 _HELP: Final = """A KRaft quorum whose metadata log is Apache Kafka's own, byte for byte.
 

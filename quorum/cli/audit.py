@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from quorum.cli.errors import FAILED, CliError, say, wrong_use
-from quorum.cli.findings import FindingFormat, FindingOutput
+from quorum.cli.findings_output import FindingFormat, FindingOutput
 from quorum.cli.output import print_table, show_json, show_json_line
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from quorum.cli.errors import wrong_use
-from quorum.cli.findings import FindingFormat, FindingOutput, counted, exit_with, show_findings
+from quorum.cli.findings_output import FindingFormat, FindingOutput, counted, exit_with, show_findings
 from quorum.cli.output import table_lines
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ Decides: which resources the options name, and what of their configs is shown. M
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from quorum.cli.config_options import parse_added, parse_deleted
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
 from quorum.cli.errors import FAILED, CliError, say, wrong_use
 from quorum.cli.output import Output, OutputFormat, show_json, show_rows
@@ -247,3 +247,39 @@ def _changes(added: Mapping[str, str], deleted: Iterable[str]) -> list[Alterable
         *(AlterableConfig(name=name, operation=ConfigOperation.SET, value=value) for name, value in added.items()),
         *(AlterableConfig(name=name, operation=ConfigOperation.DELETE, value=None) for name in deleted),
     ]
+
+
+_PAIR: Final = re.compile(r"\s*([^=,\s]+)\s*=\s*(?:\[([^\]]*)\]|([^,]*))\s*(?:,|$)")
+
+
+def parse_added(texts: Iterable[str]) -> dict[str, str]:
+    """`name=value,name=[a,b]`, as kafka-configs writes it.
+
+    Raises:
+        CliError: it is not written so, or a name is given twice.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        at = 0
+        while at < len(text):
+            match = _PAIR.match(text, at)
+            if match is None:
+                raise wrong_use(f"--add-config {text}: {text[at:]!r} is not name=value; write name=[a,b] for a list")
+            name, several, one = match.groups()
+            if name in found:
+                raise wrong_use(f"--add-config {text}: {name} is given twice")
+            found[name] = several if several is not None else one.strip()
+            at = match.end()
+    return found
+
+
+def parse_deleted(texts: Iterable[str]) -> tuple[str, ...]:
+    """`name,name`.
+
+    Raises:
+        CliError: a name is empty.
+    """
+    names = [name.strip() for text in texts for name in text.split(",")]
+    if not all(names):
+        raise wrong_use("--delete-config: a name is empty: write name,name")
+    return tuple(dict.fromkeys(names))

@@ -5,13 +5,14 @@ Decides: which option or variable says where they are. Must not know: what is as
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
 from quorum.cli.errors import wrong_use
-from quorum.cli.seconds import a_time
+from quorum.cli.option_values import a_time
 
 if TYPE_CHECKING:
     from quorum.client.client import Client
@@ -57,3 +58,44 @@ def with_client(bootstrap: str, timeout_s: float, work: Callable[[Client], Await
         return asyncio.run(run())
     except AddressError as error:
         raise wrong_use(f"--bootstrap-controller {bootstrap}: {error}") from error
+
+
+if TYPE_CHECKING:
+    from metadata_log.offsets import Offset
+
+
+class Consistency(enum.StrEnum):
+    """What `--consistency` takes (DESIGN 15)."""
+
+    LINEARIZABLE = "linearizable"
+    AT_LEAST = "at-least"
+
+
+ConsistencyOption = Annotated[
+    Consistency,
+    typer.Option(
+        "--consistency",
+        help="linearizable: all that was committed when you asked, which the leader proves with a majority; at-least: "
+        "what the controller that is asked has, also while nobody leads.",
+        case_sensitive=False,
+    ),
+]
+AtLeastOption = Annotated[
+    int | None,
+    typer.Option("--at-least-offset", help="With at-least: wait for everything before this offset of the log.", min=0),
+]
+
+
+def at_least_offset(consistency: Consistency, offset: int | None) -> Offset | None:
+    """What the client is to be told: None for a linearizable read.
+
+    Raises:
+        CliError: an offset for a linearizable read.
+    """
+    if consistency is Consistency.AT_LEAST:
+        from metadata_log.offsets import Offset  # noqa: PLC0415  (not needed for help)
+
+        return Offset(offset or 0)
+    if offset is not None:
+        raise wrong_use("--at-least-offset goes with --consistency at-least")
+    return None

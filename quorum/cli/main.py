@@ -12,8 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from quorum.cli.reader import ReaderGone
-from quorum.cli.streams import prepare
+from quorum.cli.streams import ReaderGone, prepare
 
 # name -> (module that holds `app`, or the one command `run` with its EPILOG; what the list of commands says of it)
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
@@ -28,14 +27,14 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "configs": ("quorum.cli.configs", "See and change configs of topics, brokers, groups, client metrics."),
     "quorum": ("quorum.cli.quorum", "See the quorum: leader, voters, lags; change who votes, who leads."),
     "check": ("quorum.cli.check", "Say what is wrong with a cluster's directories: run this first."),
-    "log": ("quorum.cli.log", "Dump, verify, compare, hash, draw and export metadata logs."),
+    "log": ("quorum.cli.log.log", "Dump, verify, compare, hash, draw and export metadata logs."),
     "shell": ("quorum.cli.shell", "Walk through all that a log says, at any moment that it holds."),
     "features": (
         "quorum.cli.features",
         "See which records another version could not read; raise kraft.version.",
     ),
     "snapshot": ("quorum.cli.snapshot", "Back all metadata up in one file, check it, restore it."),
-    "recover": ("quorum.cli.recover", "Bring a dead quorum back from the directories that are left."),
+    "recover": ("quorum.cli.recover.recover", "Bring a dead quorum back from the directories that are left."),
     "analyze": ("quorum.cli.analyze", "Check exported logs for consistency with Spark."),
 }
 
@@ -116,14 +115,14 @@ def _plain_dump(arguments: Sequence[str]) -> list[str] | None:
 def _dump(paths: Sequence[str]) -> int:
     gc.disable()  # what imports make stays: to look through it again and again takes a tenth of a small dump
     _import_msgspec()
-    from quorum.cli.dump_output import Renderer, show_files  # noqa: PLC0415
+    from quorum.cli.log.dump_output import Renderer, show_files  # noqa: PLC0415
 
     if all(os.path.isfile(path) and os.path.normpath(path) == path for path in paths):
         files = list(paths)
     else:
         from pathlib import Path  # noqa: PLC0415  (with what it imports, a tenth of a small dump)
 
-        from quorum.cli.log_files import check_one_cluster_of, files_of  # noqa: PLC0415
+        from quorum.cli.log.files import check_one_cluster_of, files_of  # noqa: PLC0415
 
         files = list(map(str, files_of(map(Path, paths))))
         if len(paths) > 1:

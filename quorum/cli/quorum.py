@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, id_text
-from metadata_log.tools.times import time_text
-from metadata_log.voters import GRPC_LISTENER
 from quorum.cli import voters
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
 from quorum.cli.errors import CliError
-from quorum.cli.numbers import MAX_INT32
-from quorum.cli.output import Output, OutputFormat, object_lines, show_json, table_lines
-from quorum.cli.seconds import a_time
+from quorum.cli.option_values import MAX_INT32, a_time
+from quorum.cli.output import Output, OutputFormat, show_json
+from quorum.cli.quorum_output import Parts, as_json, lines_of
 
 if TYPE_CHECKING:
-    from metadata_log.voters import Endpoint
-    from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
+    pass
 
 app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft quorum describe --bootstrap-controller localhost:9094")
-
-REPLICATION_COLUMNS: Final = (
-    "NodeId", "DirectoryId", "LogEndOffset", "Lag", "LastFetchTimestamp", "LastCaughtUpTimestamp", "Status",
-)  # fmt: skip
-_TIMES: Final = ("LastFetchTimestamp", "LastCaughtUpTimestamp")
 
 
 @app.callback()
@@ -129,146 +118,3 @@ def transfer(
         print(f"Node {done.leader_id} leads epoch {done.leader_epoch}; node {done.old_leader_id} led {done.old_epoch}.")
     if to is not None and done.leader_id != to:
         raise CliError(f"node {to} was to lead, but node {done.leader_id} was elected")
-
-
-class Parts(NamedTuple):
-    """What is to be shown."""
-
-    status: bool
-    replication: bool
-
-
-def as_json(found: QuorumStatus, parts: Parts) -> dict[str, object]:
-    """All of it, for programs."""
-    shown: dict[str, object] = {"answered_by": found.answered_by}
-    if parts.status:
-        shown["status"] = status_of(found)
-    if parts.replication:
-        shown["replication"] = replication_of(found)
-    return shown
-
-
-def lines_of(found: QuorumStatus, parts: Parts) -> list[str]:
-    """All of it, for people."""
-    lines = object_lines({**status_of(found), **_members(found)}) if parts.status else []
-    if parts.status and parts.replication:
-        lines.append("")
-    if parts.replication:
-        lines += table_lines(REPLICATION_COLUMNS, [with_times_as_text(row) for row in replication_of(found)])
-    if not found.is_from_leader:
-        leader = f"the leader, node {found.leader_id}," if found.leader_id >= 0 else "no leader is known, which"
-        lines.append(f"Answered by node {found.answered_by}: {leader} would know how far the replicas are.")
-    return lines
-
-
-def status_of(found: QuorumStatus) -> dict[str, object]:
-    """The summary, by the names that kafka-metadata-quorum prints."""
-    lags = [lag for voter in found.voters if (lag := _lag(found, voter)) is not None]
-    behind = [_behind_ms(found, voter) for voter in found.voters] if found.is_from_leader else []
-    return {
-        "ClusterId": found.cluster_id,
-        "MetadataTopicId": id_text(found.topic_id),
-        "LeaderId": found.leader_id,
-        "LeaderEpoch": found.leader_epoch,
-        "HighWatermark": found.high_watermark,
-        "MaxFollowerLag": max(lags, default=None),
-        "MaxFollowerLagTimeMs": max((value for value in behind if value is not None), default=None),
-        "CurrentVoters": [_member(found, voter) for voter in _by_id(found.voters)],
-        "CurrentObservers": [_member(found, observer) for observer in _by_id(found.observers)],
-    }
-
-
-def replication_of(found: QuorumStatus) -> list[dict[str, object]]:
-    """One row a replica, by the names that kafka-metadata-quorum prints; the leader first.
-
-    `Status` is None where nobody who could know has said: only a leader knows that the others follow it.
-    """
-    voters = sorted(found.voters, key=lambda each: (each.replica.node_id != found.leader_id, each.replica))
-    rows = [_row(found, each, _status_of_voter(found, each.replica.node_id)) for each in voters]
-    return rows + [_row(found, each, "Observer") for each in _by_id(found.observers)]
-
-
-def _status_of_voter(found: QuorumStatus, node_id: int) -> str | None:
-    if node_id == found.leader_id:
-        return "Leader"
-    knows = found.is_from_leader or (node_id == found.answered_by and found.leader_id >= 0)
-    return "Follower" if knows else None
-
-
-def with_times_as_text(row: dict[str, object]) -> dict[str, object]:
-    """A row of the replication table, for people."""
-    return {key: time_text(value) if key in _TIMES and isinstance(value, int) else value for key, value in row.items()}
-
-
-def _members(found: QuorumStatus) -> dict[str, object]:
-    return {
-        "LeaderId": found.leader_id if found.leader_id >= 0 else "none known",
-        "MetadataTopicId": id_text(found.topic_id)
-        + (
-            f" (the sentinel: node {found.answered_by} knows no other yet)"
-            if found.topic_id == METADATA_TOPIC_ID
-            else ""
-        ),
-        "CurrentVoters": _written(found, found.voters),
-        "CurrentObservers": _written(found, found.observers),
-    }
-
-
-def _by_id(members: Iterable[ReplicaStatus]) -> list[ReplicaStatus]:
-    return sorted(members, key=lambda each: each.replica)
-
-
-def _written(found: QuorumStatus, members: Iterable[ReplicaStatus]) -> str | None:
-    """A member a line, as the options that take one write it: `id@host:port[/grpc-port]:directory-id`, less what is not
-    known; None of none."""
-    lines = []
-    for member in _by_id(members):
-        listeners, key = _listeners(found, member), member.replica
-        directory = "" if key.directory_id == ZERO_DIRECTORY_ID else f":{id_text(key.directory_id)}"
-        grpc = next((at for at in listeners if at.name == GRPC_LISTENER), None)
-        first = next((at for at in listeners if at is not grpc), grpc)
-        where = "" if first is None else f"@{str(first).partition('://')[2]}"
-        second = "" if grpc is None or grpc is first else f"/{grpc.port}"
-        lines.append(f"{key.node_id}{where}{second}{directory}")
-    return "\n".join(lines) or None
-
-
-def _listeners(found: QuorumStatus, member: ReplicaStatus) -> tuple[Endpoint, ...]:
-    return next((node.listeners for node in found.nodes if node.node_id == member.replica.node_id), ())
-
-
-def _member(found: QuorumStatus, member: ReplicaStatus) -> dict[str, object]:
-    return {
-        "id": member.replica.node_id,
-        "directoryId": id_text(member.replica.directory_id),
-        "endpoints": [str(at) for at in _listeners(found, member)],
-    }
-
-
-def _row(found: QuorumStatus, each: ReplicaStatus, status: str | None) -> dict[str, object]:
-    return {
-        "NodeId": each.replica.node_id,
-        "DirectoryId": id_text(each.replica.directory_id),
-        "LogEndOffset": _known(each.log_end_offset),
-        "Lag": _lag(found, each),
-        "LastFetchTimestamp": _known(each.last_fetch_timestamp_ms),
-        "LastCaughtUpTimestamp": _known(each.last_caught_up_timestamp_ms),
-        "Status": status,
-    }
-
-
-def _known(value: int) -> int | None:
-    return None if value < 0 else value
-
-
-def _lag(found: QuorumStatus, each: ReplicaStatus) -> int | None:
-    end = -1 if found.leader is None else found.leader.log_end_offset
-    return None if end < 0 or each.log_end_offset < 0 else max(0, end - each.log_end_offset)
-
-
-def _behind_ms(found: QuorumStatus, voter: ReplicaStatus) -> int | None:
-    if voter.replica.node_id == found.leader_id or _lag(found, voter) == 0:
-        return 0
-    if voter.last_caught_up_timestamp_ms < 0:
-        return None
-    return max(0, time.time_ns() // 1_000_000 - voter.last_caught_up_timestamp_ms)

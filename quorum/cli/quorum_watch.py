@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from quorum.cli.connection import with_client
 from quorum.cli.output import OutputFormat, show_json_line
-from quorum.cli.quorum import Parts, as_json, lines_of
+from quorum.cli.quorum_output import Parts, as_json, lines_of
 from quorum.client.errors import UnavailableError, UnresolvableError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import typer
 
 from quorum import __version__
 from quorum.cli.errors import FAILED, say, wrong_use
-from quorum.cli.history import an_earlier_offset_may_help, only_history, say_what_is_lost
+from quorum.cli.log_history import an_earlier_offset_may_help, only_history, say_what_is_lost
 from quorum.cli.output import Output, OutputFormat, show_json
 
 if TYPE_CHECKING:

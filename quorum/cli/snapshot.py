@@ -10,8 +10,8 @@ import msgspec
 import typer
 
 from quorum.cli.errors import CliError, wrong_use
-from quorum.cli.history import an_earlier_offset_may_help, only_history, what_is_lost
-from quorum.cli.ids import check_cluster_id
+from quorum.cli.log_history import an_earlier_offset_may_help, only_history, what_is_lost
+from quorum.cli.option_values import check_cluster_id
 from quorum.cli.output import Output, OutputFormat, show_object
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from metadata_log.storage.formatter import LogDirectory, format_directory
 from metadata_log.voters import InvalidVoterError, Voter, VoterSet, parse_voters
 from quorum.cli import audit
 from quorum.cli.errors import FAILED, wrong_use
-from quorum.cli.ids import check_cluster_id
+from quorum.cli.option_values import check_cluster_id
 from quorum.cli.output import RowFormat, RowOutput, show_rows
 from quorum.cli.storage_rows import rows_of, rows_of_config
 from quorum.node.config import NodeConfig, load_config

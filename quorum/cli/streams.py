@@ -59,3 +59,7 @@ def _buffer_output() -> None:
     if isinstance(raw, io.RawIOBase):
         buffer = io.BufferedWriter(raw)
         sys.stdout = io.TextIOWrapper(buffer, sys.stdout.encoding, sys.stdout.errors, line_buffering=True)
+
+
+class ReaderGone(Exception):
+    """The reader of our output has left. Not an OSError: of those click makes another exit status."""

@@ -10,10 +10,18 @@ import typer
 
 from metadata_log.ids import TopicId, id_text, parse_topic_id
 from quorum.cli.configs import TopicsConfigs, topics_configs
-from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
-from quorum.cli.consistency import AtLeastOption, Consistency, ConsistencyOption, at_least_offset
+from quorum.cli.connection import (
+    DEFAULT_TIMEOUT_S,
+    AtLeastOption,
+    BootstrapController,
+    Consistency,
+    ConsistencyOption,
+    Timeout,
+    at_least_offset,
+    with_client,
+)
 from quorum.cli.errors import FAILED, say, wrong_use
-from quorum.cli.numbers import MAX_INT16, MAX_INT32
+from quorum.cli.option_values import MAX_INT16, MAX_INT32
 from quorum.cli.output import Output, OutputFormat, print_table, show_json, show_object, show_rows
 from quorum.cli.topic_options import existing_text, parse_assignments, parse_configs, topic_pattern
 

@@ -15,8 +15,7 @@ import typer
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, id_text
 from quorum.cli.connection import BootstrapController, Timeout, with_client
 from quorum.cli.errors import CliError, say, wrong_use
-from quorum.cli.ids import directory_id_of
-from quorum.cli.numbers import MAX_INT32
+from quorum.cli.option_values import MAX_INT32, directory_id_of
 from quorum.cli.output import Output, OutputFormat, show_json
 
 if TYPE_CHECKING:

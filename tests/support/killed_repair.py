@@ -22,7 +22,7 @@ from quorum.cli.main import run
 KILLED: Final = -signal.SIGKILL
 _CHANGING: Final = ("pwrite", "ftruncate", "fdatasync", "fsync", "rename", "unlink", "mkdir", "rmdir", "chown")
 _LOADED: Final = (
-    "pytest", "quorum.cli.app", "quorum.cli.recover", "quorum.cli.recover_run", "quorum.cli.recover_probe",
+    "pytest", "quorum.cli.app", "quorum.cli.recover.recover", "quorum.cli.recover.run", "quorum.cli.recover.probe",
     "quorum.recovery.verification", "quorum.recovery.repairs.undo", "tests.support.killed_repair",
 )  # fmt: skip
 

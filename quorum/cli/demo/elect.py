@@ -11,7 +11,7 @@ from quorum.cli.demo.place import as_written
 from quorum.cli.demo.replica_files import FoundTopic, ReplicaFiles
 from quorum.cli.demo.stage import Stage
 from quorum.cli.demo.story import check
-from quorum.cli.quorum import REPLICATION_COLUMNS, replication_of, with_times_as_text
+from quorum.cli.quorum_output import REPLICATION_COLUMNS, replication_of, with_times_as_text
 from quorum.client.agent_status import RUNNING
 from quorum.client.quorum_status import QuorumStatus
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from quorum.cli import findings, output
+from quorum.cli import findings_output as findings
+from quorum.cli import output
 from quorum.cli.errors import CliError
 from quorum.cli.main import run
 from tests.support.fixture_files import FIXTURES

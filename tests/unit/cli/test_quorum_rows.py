@@ -12,7 +12,7 @@ from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, DirectoryId, 
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
 from quorum.cli.main import run as kraft
-from quorum.cli.quorum import Parts, lines_of, replication_of, status_of, with_times_as_text
+from quorum.cli.quorum_output import Parts, lines_of, replication_of, status_of, with_times_as_text
 from quorum.client.quorum_status import NodeListeners, QuorumStatus, ReplicaStatus
 from tests.support.loop import run
 from tests.support.scripted_node import ScriptedNode, served

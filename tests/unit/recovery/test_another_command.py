@@ -207,7 +207,7 @@ def test_undo_asks_for_the_place_of_the_backup_before_it_finishes(
 
 
 def test_a_recorded_command_means_the_same_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from quorum.cli.recover_options import author  # noqa: PLC0415
+    from quorum.cli.recover.author import author  # noqa: PLC0415
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(

@@ -11,7 +11,7 @@ import pytest
 from kraft.v1 import quorum_pb2
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
 from quorum.cli.main import run
-from quorum.cli.recover_probe import asker
+from quorum.cli.recover.probe import asker
 from quorum.recovery.guards.liveness import Heard
 from tests.support.misuses import CLUSTER, Bench, contents
 

@@ -13,7 +13,7 @@ from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.tools.findings.finding import finding
 from quorum.cli.main import run
 from quorum.cli.output import OutputFormat
-from quorum.cli.recover_show import show_verification
+from quorum.cli.recover.show import show_verification
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.guards.request import Proposal
 from quorum.recovery.inspection import inspect_copies

@@ -8,7 +8,7 @@ import pytest
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.tools.read.contents import EpochSpan
-from quorum.cli.recover_show import show_inspection
+from quorum.cli.recover.show import show_inspection
 from quorum.recovery.advice.discarded_records import left_behind_here
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy

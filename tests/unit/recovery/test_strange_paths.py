@@ -12,7 +12,7 @@ import pytest
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.voters import Endpoint
-from quorum.cli.recover_probe import asker
+from quorum.cli.recover.probe import asker
 from quorum.recovery.guards.liveness import Heard
 from quorum.recovery.inspection import inspect_copies
 from tests.support.misuses import Bench, contents

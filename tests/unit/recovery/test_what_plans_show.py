@@ -14,9 +14,10 @@ from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import NoOpRecord, encode_record
-from quorum.cli import recover_log, recover_quorum
 from quorum.cli.main import run
-from quorum.cli.recover_files import file_lines
+from quorum.cli.recover import log_repairs as recover_log
+from quorum.cli.recover import quorum_repairs as recover_quorum
+from quorum.cli.recover.show import file_lines
 from quorum.recovery.advice.commands import check_and_start, never_again, rejoin
 from quorum.recovery.advice.directory_transfer import Home, take_home
 from quorum.recovery.copies.copy_reader import read_copy

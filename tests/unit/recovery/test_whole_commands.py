@@ -7,7 +7,7 @@ import shlex
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.read.scan import scan
-from quorum.cli.recover_show import inspection_data
+from quorum.cli.recover.show import inspection_data
 from quorum.recovery.advice.repair_steps import steps_for
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.evidence.repair_evidence import survey

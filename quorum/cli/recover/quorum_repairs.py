@@ -5,12 +5,15 @@ Decides: their options. Each one's work is imported when it is called.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
-from quorum.cli.recover_options import (
+from quorum.cli.errors import wrong_use
+from quorum.cli.recover.options import (
     Directories,
     Directory,
     Endpoints,
@@ -21,6 +24,9 @@ from quorum.cli.recover_options import (
     texts_of,
     with_shared_options,
 )
+from quorum.node.properties import PropertiesError, parse_properties
+from quorum.recovery.guards.request import Proposal
+from quorum.recovery.repairs.static_voters import StaticVoter, config_problems
 
 if TYPE_CHECKING:
     from metadata_log.files.port import Files
@@ -152,7 +158,6 @@ def static_voters(
     remembers the voters, and a node refuses to start where the configuration has others. Without --apply nothing is
     changed; configurations never are.
     """
-    from quorum.cli.recover_config import check_configs  # noqa: PLC0415  (not needed for help)
 
     def propose(files: Files) -> Proposal:
         from quorum.recovery.repairs.static_voters import parse_static_voter, propose_static_voters  # noqa: PLC0415
@@ -162,3 +167,23 @@ def static_voters(
         return check_configs(proposal, config or [], named)
 
     shared.run("static-voters", propose, directory)
+
+
+def check_configs(proposal: Proposal, configs: Sequence[Path], named: Sequence[StaticVoter]) -> Proposal:
+    """The proposal with what these configurations have to be changed in.
+
+    Raises:
+        CliError: one is no properties file: nothing is changed while what was to be checked is not.
+        OSError: one cannot be read.
+    """
+    problems = [problem for path in configs for problem in config_problems(_properties(path), named, str(path))]
+    return msgspec.structs.replace(proposal, warnings=(*proposal.warnings, *problems))
+
+
+def _properties(path: Path) -> Mapping[str, str]:
+    try:
+        return parse_properties(path.read_text(encoding="utf-8"), source=f"--config {path}")
+    except PropertiesError as error:
+        raise wrong_use(str(error)) from error
+    except UnicodeDecodeError as error:
+        raise wrong_use(f"--config {path}: byte {error.start} is not of a text in UTF-8: write the file so") from error

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-from quorum.cli.errors import FAILED, say, wrong_use
-from quorum.cli.extras import needs_analysis
-from quorum.cli.findings import check_one_cluster, sources_of
-from quorum.cli.history import say_what_is_lost
+from quorum.cli.errors import FAILED, needs_analysis, say, wrong_use
+from quorum.cli.findings_output import check_one_cluster, sources_of
+from quorum.cli.log_history import say_what_is_lost
+from quorum.cli.option_values import a_time
 from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, table_lines
-from quorum.cli.seconds import a_time
 
 if TYPE_CHECKING:
     from metadata_log.storage.segment import LocatedBatch

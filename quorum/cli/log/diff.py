@@ -12,7 +12,7 @@ import msgspec
 import typer
 
 from quorum.cli.errors import wrong_use
-from quorum.cli.findings import check_one_cluster, counted, exit_with, finding_lines, sources_of, summary
+from quorum.cli.findings_output import check_one_cluster, counted, exit_with, finding_lines, sources_of, summary
 from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, table_lines
 
 if TYPE_CHECKING:

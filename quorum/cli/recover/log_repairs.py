@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quorum.cli.output import Output, OutputFormat
-from quorum.cli.recover_options import (
+from quorum.cli.recover.options import (
     DEFAULT_GAP,
     DEFAULT_TIMEOUT_S,
     Apply,

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorum.cli import recover_log, recover_quorum
 from quorum.cli.output import Output, OutputFormat, show_json
-from quorum.cli.recover_options import Apply, Directory, Work, run_proposed, single, text_of, texts_of
+from quorum.cli.recover import log_repairs as recover_log
+from quorum.cli.recover import quorum_repairs as recover_quorum
+from quorum.cli.recover.options import Apply, Directory, Work, run_proposed, single, text_of, texts_of
 
 if TYPE_CHECKING:
     from metadata_log.files.port import Files
@@ -50,7 +51,7 @@ def inspect(
     Exit status 1: a majority of the voters is not here and sound, or a directory was left out.
     """
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
-    from quorum.cli.recover_show import inspection_data, show_inspection  # noqa: PLC0415
+    from quorum.cli.recover.show import inspection_data, show_inspection  # noqa: PLC0415
     from quorum.recovery.inspection import inspect_copies  # noqa: PLC0415
 
     found = inspect_copies(OsFiles(), [str(path) for path in directories])
@@ -78,7 +79,7 @@ def verify(
     """
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.check.check import check_paths  # noqa: PLC0415
-    from quorum.cli.recover_show import show_verification  # noqa: PLC0415
+    from quorum.cli.recover.show import show_verification  # noqa: PLC0415
     from quorum.recovery.verification import verify_directories  # noqa: PLC0415
 
     found = verify_directories(OsFiles(), texts_of(directories))
@@ -117,7 +118,7 @@ def undo(
     target = single(directory)
 
     def propose(files: Files) -> Proposal:
-        from quorum.cli.recover_places import work_root  # noqa: PLC0415  (not needed for help)
+        from quorum.cli.recover.places import work_root  # noqa: PLC0415  (not needed for help)
         from quorum.recovery.journal.log_directories import find_place  # noqa: PLC0415
         from quorum.recovery.repairs.undo import propose_undo  # noqa: PLC0415
 

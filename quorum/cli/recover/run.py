@@ -20,11 +20,17 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import Files
 from quorum.cli.errors import CliError
 from quorum.cli.output import OutputFormat, show_json
-from quorum.cli.recover_files import file_lines
-from quorum.cli.recover_options import author
-from quorum.cli.recover_owner import NewOwner, give_audits, give_to_owner, owner_of_new
-from quorum.cli.recover_places import refuse_places, with_warnings_of_places, work_root
-from quorum.cli.recover_show import step_lines
+from quorum.cli.recover.author import author
+from quorum.cli.recover.places import (
+    NewOwner,
+    give_audits,
+    give_to_owner,
+    owner_of_new,
+    refuse_places,
+    with_warnings_of_places,
+    work_root,
+)
+from quorum.cli.recover.show import file_lines, step_lines
 from quorum.recovery.advice.commands import undo_line, verify_line
 from quorum.recovery.guards.request import Proposal
 from quorum.recovery.journal.carry_out import carry_out, clear_away, remedy

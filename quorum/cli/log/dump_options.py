@@ -10,8 +10,8 @@ import typer
 
 from metadata_log.errors import CorruptBatchError
 from metadata_log.tools.dump.lines import Style
-from quorum.cli.dump_output import DumpFormat
 from quorum.cli.errors import wrong_use
+from quorum.cli.log.dump_output import DumpFormat
 
 if TYPE_CHECKING:
     from metadata_log.ids import TopicId

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from quorum.cli.errors import wrong_use
-from quorum.cli.findings import FindingFormat, FindingOutput, counted, exit_with, show_findings, sources_of
+from quorum.cli.findings_output import FindingFormat, FindingOutput, counted, exit_with, show_findings, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,12 +1,32 @@
-"""Ids as options give them: refused where they are none, with the option's name and what to do instead.
+"""How large the numbers are that requests have room for: an option is refused before it is sent.
 
-Decides: how they are refused. Must not know: which are refused, and what they are for.
+Decides nothing. Source: int16 and int32 of Kafka's protocol, and of ours.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 from metadata_log.ids import DirectoryId, InvalidIdError, parse_directory_id, why_no_cluster_id
 from quorum.cli.errors import wrong_use
+
+MAX_INT16: Final = (1 << 15) - 1
+MAX_INT32: Final = (1 << 31) - 1
+
+
+_MOST_S: Final = 1e9
+"""Thirty years. What is more, infinite, or no number at all is a slip."""
+
+
+def a_time(seconds: float) -> float:
+    """The seconds, as an option's callback.
+
+    Raises:
+        CliError: they are no time that passes.
+    """
+    if not seconds <= _MOST_S:
+        raise wrong_use(f"{seconds} seconds: give a number up to {_MOST_S:.0f}")
+    return seconds
 
 
 def check_cluster_id(text: str, option: str = "--cluster-id") -> None:

@@ -12,7 +12,8 @@ from metadata_log.errors import CorruptBatchError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.tools.dump.course import REMOVED, Course
 from metadata_log.tools.dump.lines import Style
-from quorum.cli.dump_options import (
+from quorum.cli.errors import FAILED, CliError, say, wrong_use
+from quorum.cli.log.dump_options import (
     As,
     Broker,
     Epochs,
@@ -27,9 +28,8 @@ from quorum.cli.dump_options import (
     Until,
     selection_of,
 )
-from quorum.cli.dump_output import DumpFormat, Renderer, Writer, named, require_log, show_files, write_past_trouble
-from quorum.cli.errors import FAILED, CliError, say, wrong_use
-from quorum.cli.log_files import check_one_cluster_of, files_of, metadata_logs
+from quorum.cli.log.dump_output import DumpFormat, Renderer, Writer, named, require_log, show_files, write_past_trouble
+from quorum.cli.log.files import check_one_cluster_of, files_of, metadata_logs
 
 if TYPE_CHECKING:
     from metadata_log.tools.dump.pieces import Piece
@@ -132,7 +132,7 @@ def _write_added(piece: Piece, path: str, renderer: Renderer, writer: Writer) ->
 def _write_table(files: list[Path], selection: Selection, form: DumpFormat) -> None:
     import sys  # noqa: PLC0415
 
-    from quorum.cli.extras import needs_analysis  # noqa: PLC0415
+    from quorum.cli.errors import needs_analysis  # noqa: PLC0415
 
     if sys.stdout.isatty():
         raise wrong_use(f"{form} is not for a terminal: redirect it to a file")

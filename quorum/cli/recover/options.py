@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import functools
-import getpass
 import inspect
-import os
 import re
-import shlex
-import socket
-import sys
 import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -19,14 +14,13 @@ import msgspec
 import typer
 
 from quorum.cli.errors import wrong_use
+from quorum.cli.option_values import a_time
 from quorum.cli.output import Output, OutputFormat
-from quorum.cli.seconds import a_time
 
 if TYPE_CHECKING:
     from metadata_log.files.port import Files
     from metadata_log.voters import Endpoint
     from quorum.recovery.guards.request import Proposal, Request
-    from quorum.recovery.journal.carry_out import Author
 
 Directory = Annotated[list[Path], typer.Option("--dir", help="The log directory to repair; its node is stopped.")]
 Directories = Annotated[
@@ -87,7 +81,6 @@ Endpoints = Annotated[
     list[str] | None,
     typer.Option("--endpoint", help="Where it listens as a controller now, LISTENER://HOST:PORT. May be repeated."),
 ]
-_PATHS: Final = ("--dir", "--copy", "--broker-dir", "--work", "--config")
 DEFAULT_TIMEOUT_S: Final = 2.0
 DEFAULT_GAP: Final = 1000
 
@@ -177,7 +170,7 @@ def request_of(
     Raises:
         CliError: one says nothing.
     """
-    from quorum.cli.recover_probe import asker  # noqa: PLC0415  (not needed for help)
+    from quorum.cli.recover.probe import asker  # noqa: PLC0415  (not needed for help)
     from quorum.recovery.guards.epoch_gap import check_gap  # noqa: PLC0415
     from quorum.recovery.guards.request import Request  # noqa: PLC0415
     from quorum.recovery.journal.errors import RefusedError  # noqa: PLC0415
@@ -272,32 +265,6 @@ def run_proposed(
     owner_of: Path | None = None,
 ) -> None:
     """Run a repair, see `recover_run`. `action`: the sub-command's name."""
-    from quorum.cli.recover_run import run_repair  # noqa: PLC0415  (not needed for help)
+    from quorum.cli.recover.run import run_repair  # noqa: PLC0415  (not needed for help)
 
     run_repair(propose, targets, apply=apply, work=work, output=output, action=action, is_new=is_new, owner_of=owner_of)
-
-
-def author() -> Author:
-    """Who runs this command, for the audit file."""
-    from quorum.recovery.journal.carry_out import Author  # noqa: PLC0415  (not needed for help)
-
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):  # a container may run as a number without a name
-        user = str(os.getuid())
-    if "SUDO_USER" in os.environ:
-        user = f"{os.environ['SUDO_USER']} as {user}"
-    words = ["kraft", *_with_whole_paths(sys.argv[1:])]
-    return Author(who=f"{user}@{socket.gethostname()}", command=shlex.join(words), now_ms=time.time_ns() // 1_000_000)
-
-
-def _with_whole_paths(words: Sequence[str]) -> list[str]:
-    """So that the line means the same in every directory: it is told to whoever has to run it again."""
-    found: list[str] = []
-    for word in words:
-        name, equals, value = word.partition("=")
-        if equals and name in _PATHS:
-            found.append(f"{name}={Path(value).absolute()}")
-        else:
-            found.append(str(Path(word).absolute()) if found and found[-1] in _PATHS else word)
-    return found

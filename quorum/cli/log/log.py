@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from quorum.cli import dump, log_diff, log_hash, timeline, verify
-from quorum.cli.errors import FAILED, say, wrong_use
-from quorum.cli.extras import needs_analysis
+from quorum.cli.errors import FAILED, needs_analysis, say, wrong_use
+from quorum.cli.log import diff as log_diff
+from quorum.cli.log import dump, timeline, verify
+from quorum.cli.log import hash as log_hash
 from quorum.cli.output import as_asked, show_json
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _high_watermark(directory: Path, live: str) -> int | None:
     from metadata_log.tools.backup.export import metadata_to_export  # noqa: PLC0415
     from metadata_log.tools.read.contents import read_identity  # noqa: PLC0415  (not needed for help)
     from quorum.cli.connection import DEFAULT_TIMEOUT_S  # noqa: PLC0415
-    from quorum.cli.live import node_at  # noqa: PLC0415  (gRPC)
+    from quorum.cli.log.live import node_at  # noqa: PLC0415  (gRPC)
     from quorum.client.errors import ClientError  # noqa: PLC0415
 
     place = metadata_to_export(directory)

@@ -11,8 +11,8 @@ import msgspec
 import typer
 
 from quorum.cli.errors import FAILED, CliError
-from quorum.cli.findings import check_one_cluster, sources_of
-from quorum.cli.history import an_earlier_offset_may_help, say_what_is_lost
+from quorum.cli.findings_output import check_one_cluster, sources_of
+from quorum.cli.log_history import an_earlier_offset_may_help, say_what_is_lost
 from quorum.cli.output import RowFormat, RowOutput, show_rows
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""`kraft log`: look into metadata logs."""

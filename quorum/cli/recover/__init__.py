@@ -1,0 +1,1 @@
+"""`kraft recover`: bring a dead quorum back."""
