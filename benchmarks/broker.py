@@ -13,8 +13,8 @@ import grpc
 
 from kraft.v1 import controller_pb2, controller_pb2_grpc
 from metadata_log.ids import Uuid
-from quorum.node.registration import SUPPORTED_FEATURES
-from quorum.node.system_ports import SystemEntropy
+from quorum.node.controller.registration import SUPPORTED_FEATURES
+from quorum.node.process.system_ports import SystemEntropy
 
 BROKER_ID: Final = 100
 _EVERY_S: Final = 1.0

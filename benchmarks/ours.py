@@ -19,7 +19,7 @@ from benchmarks.side import page, samples, send_signal
 from kraft.v1 import controller_pb2, controller_pb2_grpc
 from metadata_log.voters import CONTROLLER_LISTENER
 from quorum.cli.demo.cluster import LOOPBACK, Cluster, Node, wait_until
-from quorum.node.config import INTER_CONTROLLER, KEYS
+from quorum.node.config.node_config import INTER_CONTROLLER, KEYS
 
 _TIMEOUT_S: Final = 30.0
 

@@ -18,8 +18,8 @@ from broker_agent.partitions import Partitions
 from broker_agent.replication import Leadership
 from metadata_log.ids import NodeId, TopicId, Uuid
 from metadata_log.image import MetadataImage
-from quorum.node.driver import Driver
-from quorum.node.ports import ImagePublished, NodeEvent
+from quorum.node.core.ports import ImagePublished, NodeEvent
+from quorum.node.process.driver import Driver
 
 _MS_PER_S: Final = 1000
 _RECONCILE_EVERY_S: Final = 0.02

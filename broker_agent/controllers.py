@@ -17,6 +17,7 @@ from broker_agent.replication import IsrProposal
 from broker_agent.silence import Silence
 from metadata_log.ids import TopicId
 from metadata_log.image import MetadataImage
+from quorum.api.error_codes import Error
 from quorum.client.client import Client
 from quorum.client.errors import ClientError
 from quorum.client.requests import (
@@ -27,7 +28,6 @@ from quorum.client.requests import (
     RegisterBroker,
     TopicAlteration,
 )
-from quorum.errors import Error
 
 _TIMEOUT_S: Final = 2.0
 _MS_PER_S: Final = 1000

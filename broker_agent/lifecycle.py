@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from quorum.errors import Error
+from quorum.api.error_codes import Error
 
 _FAST_INTERVAL_MS: Final = 20
 """Between heartbeats that wait for something to change."""

@@ -30,22 +30,22 @@ from metadata_log.ids import DirectoryId, NodeId, Uuid
 from metadata_log.voters import GRPC_LISTENER
 from quorum.client.client import Client
 from quorum.client.requests import FeatureRange, Listener, RegisterBroker
-from quorum.node.bootstrap import open_replica
-from quorum.node.config import NodeConfig, load_config
-from quorum.node.config_values import ConfigError
-from quorum.node.destinations import bootstrap_destinations
-from quorum.node.driver import Driver
-from quorum.node.executor import ExecutorConfig
-from quorum.node.http import HttpServer
-from quorum.node.interpreter import without_collections
-from quorum.node.listeners import ListenError, require_bindable
-from quorum.node.logging import LogWatcher, Watchers, log_start
-from quorum.node.metrics import NodeMetrics
-from quorum.node.notify import READY, STOPPING, notify
-from quorum.node.opened import OpenedReplica
-from quorum.node.registration import SUPPORTED_FEATURES
-from quorum.node.settle import settle
-from quorum.node.system_ports import SystemClock, SystemEntropy
+from quorum.node.config.node_config import NodeConfig, load_config
+from quorum.node.config.values import ConfigError
+from quorum.node.controller.registration import SUPPORTED_FEATURES
+from quorum.node.core.destinations import bootstrap_destinations
+from quorum.node.core.executor import ExecutorConfig
+from quorum.node.core.opened import OpenedReplica
+from quorum.node.process.drain_tasks import settle
+from quorum.node.process.driver import Driver
+from quorum.node.process.http_server import HttpServer
+from quorum.node.process.interpreter import without_collections
+from quorum.node.process.listeners import ListenError, require_bindable
+from quorum.node.process.log_lines import LogWatcher, Watchers, log_start
+from quorum.node.process.metrics import NodeMetrics
+from quorum.node.process.system_ports import SystemClock, SystemEntropy
+from quorum.node.process.systemd import READY, STOPPING, notify
+from quorum.node.storage.open_replica import open_replica
 from quorum.transport.channel import SERVER_OPTIONS, address_of
 from quorum.transport.network import PeerNetwork
 

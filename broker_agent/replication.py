@@ -13,7 +13,7 @@ import msgspec
 
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.image import MetadataImage, PartitionImage
-from quorum.errors import Error
+from quorum.api.error_codes import Error
 
 LOG_END_OFFSET = 0
 """Of every partition: there is no way yet to write to one."""

@@ -20,8 +20,8 @@ from quorum.cli.output import Output, OutputFormat, show_json, show_rows
 if TYPE_CHECKING:
     from metadata_log.image import ConfigResource
     from metadata_log.offsets import Offset
+    from quorum.api import AlterableConfig, DescribedConfig
     from quorum.client.client import Client
-    from quorum.controller.requests import AlterableConfig, DescribedConfig
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -241,7 +241,7 @@ def _for_people(row: dict[str, object]) -> dict[str, object]:
 
 
 def _changes(added: Mapping[str, str], deleted: Iterable[str]) -> list[AlterableConfig]:
-    from quorum.controller.requests import AlterableConfig, ConfigOperation  # noqa: PLC0415  (not needed for help)
+    from quorum.api import AlterableConfig, ConfigOperation  # noqa: PLC0415  (not needed for help)
 
     return [
         *(AlterableConfig(name=name, operation=ConfigOperation.SET, value=value) for name, value in added.items()),

@@ -88,7 +88,7 @@ def exit_code_of(error: Exception) -> int | None:
 
 def _is_client_error(error: Exception) -> bool:
     """Whether the Python client or the configuration refused; asked by module, so that neither is imported for it."""
-    client, config = sys.modules.get("quorum.client.errors"), sys.modules.get("quorum.node.config")
+    client, config = sys.modules.get("quorum.client.errors"), sys.modules.get("quorum.node.config.node_config")
     kinds = (getattr(client, "ClientError", None), getattr(config, "ConfigError", None))
     return any(kind is not None and isinstance(error, kind) for kind in kinds)
 

@@ -57,7 +57,7 @@ def upgrade(
         raise wrong_use(f"--feature {feature}: only kraft.version can be raised here")
 
     async def work(client: Client) -> int:
-        from quorum.raft.voter_messages import UpgradeKRaftVersionRequest  # noqa: PLC0415  (not needed for help)
+        from quorum.api.voter_messages import UpgradeKRaftVersionRequest  # noqa: PLC0415  (not needed for help)
 
         request = UpgradeKRaftVersionRequest(kraft_version=int(level), validate_only=dry_run)
         return await client.change_voters(request)

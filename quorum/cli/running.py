@@ -41,7 +41,7 @@ LogFormatOption = Annotated[
 
 def log_to_stderr(level: LogLevel, log_format: LogFormat) -> None:
     """Set up the log of this process."""
-    from quorum.node.logging import configure_logging  # noqa: PLC0415  (not needed for help)
+    from quorum.node.process.log_lines import configure_logging  # noqa: PLC0415  (not needed for help)
 
     configure_logging(level=level.name, as_json=log_format is LogFormat.JSON)
 

@@ -118,7 +118,7 @@ def restore(
     from metadata_log.tools.backup.backup import read_backup  # noqa: PLC0415
     from metadata_log.tools.backup.restore import restore_backup  # noqa: PLC0415
     from metadata_log.voters import InvalidVoterError, parse_voters  # noqa: PLC0415
-    from quorum.node.system_ports import SystemEntropy  # noqa: PLC0415
+    from quorum.node.process.system_ports import SystemEntropy  # noqa: PLC0415
 
     backup = read_backup(file)
     named = cluster_id or backup.manifest.cluster_id

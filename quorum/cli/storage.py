@@ -20,8 +20,8 @@ from quorum.cli.errors import FAILED, wrong_use
 from quorum.cli.option_values import check_cluster_id
 from quorum.cli.output import RowFormat, RowOutput, show_rows
 from quorum.cli.storage_rows import rows_of, rows_of_config
-from quorum.node.config import NodeConfig, load_config
-from quorum.node.system_ports import SystemEntropy
+from quorum.node.config.node_config import NodeConfig, load_config
+from quorum.node.process.system_ports import SystemEntropy
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -22,7 +22,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
 from metadata_log.storage.checkpoint import newest_checkpoint
 from quorum.cli.errors import wrong_use
-from quorum.node.properties import PropertiesError, parse_properties
+from quorum.node.config.properties import PropertiesError, parse_properties
 
 if TYPE_CHECKING:
     from metadata_log.tools.read.sources import NodeSource, Unread

@@ -27,8 +27,8 @@ from quorum.cli.topic_options import existing_text, parse_assignments, parse_con
 
 if TYPE_CHECKING:
     from metadata_log.offsets import Offset
+    from quorum.api import CreatableTopicResult, DescribedPartition, DescribedTopic
     from quorum.client.client import Client
-    from quorum.controller.requests import CreatableTopicResult, DescribedPartition, DescribedTopic
 
 app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft topics list --bootstrap-controller localhost:9094")
 
@@ -131,7 +131,7 @@ def delete(
 
     By id it is certain which topic is meant: another one of the same name may have taken its place.
     """
-    from quorum.errors import Error  # noqa: PLC0415  (not needed for help)
+    from quorum.api.error_codes import Error  # noqa: PLC0415  (not needed for help)
 
     names, ids = topic or [], _ids(topic_id)
     if not names and not ids:
@@ -262,7 +262,7 @@ async def _find_by_id(
 
 async def _find(client: Client, topic: str | None, offset: Offset | None) -> list[DescribedTopic]:
     """The topics that are there; the metadata topic, which is in no list, by its exact name."""
-    from quorum.errors import Error  # noqa: PLC0415  (not needed for help)
+    from quorum.api.error_codes import Error  # noqa: PLC0415  (not needed for help)
 
     if topic is not None:
         named = await client.describe_topics([topic], at_least_offset=offset)

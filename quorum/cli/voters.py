@@ -20,10 +20,10 @@ from quorum.cli.output import Output, OutputFormat, show_json
 
 if TYPE_CHECKING:
     from metadata_log.voters import Endpoint
+    from quorum.api.voter_messages import RemoveRaftVoterRequest
     from quorum.client.client import Client
     from quorum.client.quorum_status import QuorumStatus
     from quorum.client.voter_plan import VoterPlan
-    from quorum.raft.voter_messages import RemoveRaftVoterRequest
 
 CHANGE_TIMEOUT_S: Final = 30.0
 """A change waits for the one before it, and a new voter until it is caught up."""
@@ -71,8 +71,8 @@ def add_controller(
     directory = _directory_named(config, controller_id, directory_id)
 
     async def work(client: Client) -> tuple[VoterPlan, _Joining]:
+        from quorum.api.voter_messages import AddRaftVoterRequest  # noqa: PLC0415
         from quorum.client.voter_plan import plan_addition  # noqa: PLC0415  (not needed for help, no more than gRPC)
-        from quorum.raft.voter_messages import AddRaftVoterRequest  # noqa: PLC0415
 
         status = await _leaders_view(client)
         joining = _of_config(config) if config is not None else _of_observer(status, controller_id, directory)
@@ -118,8 +118,8 @@ def remove_controller(
     directory = directory_id_of(directory_id, "--controller-directory-id")
 
     async def work(client: Client) -> tuple[VoterPlan, ReplicaKey]:
+        from quorum.api.voter_messages import RemoveRaftVoterRequest  # noqa: PLC0415
         from quorum.client.voter_plan import plan_removal  # noqa: PLC0415
-        from quorum.raft.voter_messages import RemoveRaftVoterRequest  # noqa: PLC0415
 
         status = await _leaders_view(client)
         key = _voter_of(status, controller_id, directory)
@@ -154,8 +154,8 @@ def _directory_named(config: Path | None, controller_id: int | None, directory_i
 
 async def _remove(client: Client, request: RemoveRaftVoterRequest) -> None:
     """The leader looks again, for what was planned may be old by the time that it is done."""
+    from quorum.api.error_codes import Error  # noqa: PLC0415
     from quorum.client.errors import RefusedError  # noqa: PLC0415
-    from quorum.errors import Error  # noqa: PLC0415
 
     try:
         await client.change_voters(request)
@@ -181,7 +181,7 @@ def _of_config(path: Path) -> _Joining:
     """By the joining node's own file and directory, as kafka-metadata-quorum does it."""
     from metadata_log.directory import read_meta_properties  # noqa: PLC0415
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415
-    from quorum.node.config import load_config  # noqa: PLC0415
+    from quorum.node.config.node_config import load_config  # noqa: PLC0415
 
     settings = load_config(path)
     if not settings.is_controller:

@@ -7,39 +7,7 @@ from metadata_log.acl_codes import Operation as AclOperation
 from metadata_log.acl_codes import ResourceType as AclResourceType
 from metadata_log.image import AclEntry, ConfigResource, QuotaEntity
 from metadata_log.image import ResourceType as ConfigResourceType
-from quorum.client.admin import Admin
-from quorum.client.admin_acls import AclPatternType, AclPermissionType, CreateAclsResult, DeleteAclsResult
-from quorum.client.admin_configs import AlterConfigsResult, Config, DescribeConfigsResult
-from quorum.client.admin_quotas import AlterClientQuotasResult, quota_entity
-from quorum.client.admin_results import CreateTopicsResult, DeleteTopicsResult, DescribeTopicsResult, Outcome
-from quorum.client.admin_scram import (
-    AlterUserScramCredentialsResult,
-    DescribeUserScramCredentialsResult,
-    ScramMechanism,
-    scram_upsertion,
-)
-from quorum.client.client import Client
-from quorum.client.cluster import Cluster
-from quorum.client.errors import (
-    AddressError,
-    ClientError,
-    ClosedError,
-    InvalidReplicationFactorError,
-    InvalidRequestError,
-    InvalidTopicError,
-    NotAControllerError,
-    OutcomeUnknownError,
-    RefusedError,
-    TopicExistsError,
-    UnavailableError,
-    UnknownTopicError,
-    UnresolvableError,
-    WrongListenerError,
-)
-from quorum.client.quorum_status import NodeListeners, QuorumStatus, ReplicaStatus
-from quorum.client.topic_collection import TopicCollection, TopicIdCollection, TopicNameCollection
-from quorum.client.transfer import Transferred
-from quorum.controller.requests import (
+from quorum.api import (
     AclCreationResult,
     AclDeletionResult,
     AclFilter,
@@ -73,6 +41,38 @@ from quorum.controller.requests import (
     ScramUpsertion,
     TopicAlteration,
 )
+from quorum.client.admin import Admin
+from quorum.client.admin_acls import AclPatternType, AclPermissionType, CreateAclsResult, DeleteAclsResult
+from quorum.client.admin_configs import AlterConfigsResult, Config, DescribeConfigsResult
+from quorum.client.admin_quotas import AlterClientQuotasResult, quota_entity
+from quorum.client.admin_results import CreateTopicsResult, DeleteTopicsResult, DescribeTopicsResult, Outcome
+from quorum.client.admin_scram import (
+    AlterUserScramCredentialsResult,
+    DescribeUserScramCredentialsResult,
+    ScramMechanism,
+    scram_upsertion,
+)
+from quorum.client.client import Client
+from quorum.client.cluster import Cluster
+from quorum.client.errors import (
+    AddressError,
+    ClientError,
+    ClosedError,
+    InvalidReplicationFactorError,
+    InvalidRequestError,
+    InvalidTopicError,
+    NotAControllerError,
+    OutcomeUnknownError,
+    RefusedError,
+    TopicExistsError,
+    UnavailableError,
+    UnknownTopicError,
+    UnresolvableError,
+    WrongListenerError,
+)
+from quorum.client.quorum_status import NodeListeners, QuorumStatus, ReplicaStatus
+from quorum.client.topic_collection import TopicCollection, TopicIdCollection, TopicNameCollection
+from quorum.client.transfer import Transferred
 
 __all__ = [
     "ANY",

@@ -23,6 +23,8 @@ from typing import Any, Self, TypeVar
 from metadata_log.ids import ZERO_TOPIC_ID, TopicId, id_text
 from metadata_log.image import AclEntry, ConfigResource, QuotaEntity
 from metadata_log.offsets import Offset
+from quorum.api import AclFilter, AlterableConfig, QuotaComponent, ScramDeletion, ScramUpsertion
+from quorum.api.error_codes import Error
 from quorum.client import admin_acls, admin_configs, admin_quotas, admin_scram
 from quorum.client.admin_acls import CreateAclsResult, DeleteAclsResult
 from quorum.client.admin_configs import AlterConfigsResult, DescribeConfigsResult
@@ -40,8 +42,6 @@ from quorum.client.cluster import Cluster
 from quorum.client.errors import refused
 from quorum.client.requests import CreatableTopic, CreatableTopicResult, DeletableTopicResult, DescribedTopic
 from quorum.client.topic_collection import TopicCollection, TopicIdCollection, TopicNameCollection
-from quorum.controller.requests import AclFilter, AlterableConfig, QuotaComponent, ScramDeletion, ScramUpsertion
-from quorum.errors import Error
 
 T = TypeVar("T", CreatableTopicResult, DeletableTopicResult, DescribedTopic)
 

@@ -11,9 +11,7 @@ from collections.abc import Iterable
 from metadata_log import acl_codes
 from metadata_log.image import AclEntry
 from metadata_log.offsets import Offset
-from quorum.client.admin_results import Results, outcomes_of
-from quorum.client.client import Client
-from quorum.controller.requests import (
+from quorum.api import (
     AclCreationResult,
     AclDeletionResult,
     AclFilter,
@@ -24,6 +22,8 @@ from quorum.controller.requests import (
     DescribeAcls,
     DescribeAclsResponse,
 )
+from quorum.client.admin_results import Results, outcomes_of
+from quorum.client.client import Client
 
 
 class AclPatternType(enum.IntEnum):

@@ -11,11 +11,7 @@ from typing import Final
 
 from metadata_log.image import ConfigResource, ResourceType
 from metadata_log.offsets import Offset
-from quorum.client.admin_results import Outcome, Results, outcome_of, outcomes_of
-from quorum.client.client import Client
-from quorum.client.quorum_status import address_of_node
-from quorum.client.several import several
-from quorum.controller.requests import (
+from quorum.api import (
     AlterableConfig,
     AlterableResource,
     AlteredResource,
@@ -27,6 +23,10 @@ from quorum.controller.requests import (
     IncrementalAlterConfigsResponse,
     ResourceToDescribe,
 )
+from quorum.client.admin_results import Outcome, Results, outcome_of, outcomes_of
+from quorum.client.client import Client
+from quorum.client.quorum_status import address_of_node
+from quorum.client.several import several
 
 _DIGITS: Final = 10
 """No node's id has more."""

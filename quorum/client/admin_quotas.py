@@ -9,9 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from metadata_log.image import QuotaEntity
 from metadata_log.offsets import Offset
-from quorum.client.admin_results import Results, outcomes_of
-from quorum.client.client import Client
-from quorum.controller.requests import (
+from quorum.api import (
     AlterClientQuotas,
     AlterClientQuotasResponse,
     AlteredQuota,
@@ -20,6 +18,8 @@ from quorum.controller.requests import (
     QuotaAlteration,
     QuotaComponent,
 )
+from quorum.client.admin_results import Results, outcomes_of
+from quorum.client.client import Client
 
 
 class AlterClientQuotasResult(Results[QuotaEntity, AlteredQuota]):

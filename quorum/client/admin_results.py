@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from metadata_log.ids import TopicId
+from quorum.api.error_codes import Error
 from quorum.client.errors import RefusedError, refused
 from quorum.client.requests import CreatableTopicResult, DeletableTopicResult, DescribedTopic
 from quorum.client.topic_collection import TopicCollection, TopicIdCollection, TopicNameCollection
-from quorum.errors import Error
 
 T = TypeVar("T", CreatableTopicResult, DeletableTopicResult, DescribedTopic)
 K = TypeVar("K")

@@ -13,11 +13,7 @@ from typing import Final
 
 from metadata_log.offsets import Offset
 from metadata_log.scram import FEWEST_ITERATIONS, HASHES
-from quorum.client.admin_results import Results, outcomes_of
-from quorum.client.client import Client
-from quorum.client.errors import not_sent
-from quorum.client.several import several
-from quorum.controller.requests import (
+from quorum.api import (
     AlteredScramUser,
     AlterUserScramCredentials,
     AlterUserScramCredentialsResponse,
@@ -27,6 +23,10 @@ from quorum.controller.requests import (
     ScramDeletion,
     ScramUpsertion,
 )
+from quorum.client.admin_results import Results, outcomes_of
+from quorum.client.client import Client
+from quorum.client.errors import not_sent
+from quorum.client.several import several
 
 DEFAULT_ITERATIONS: Final = FEWEST_ITERATIONS
 """As kafka-configs.sh has it."""

@@ -9,11 +9,11 @@ from typing import Any
 
 from kraft.v1 import controller_pb2_grpc
 from metadata_log.offsets import Offset
+from quorum.api.error_codes import Error
 from quorum.client.errors import not_sent, refused
 from quorum.client.names import check_resolvable
 from quorum.client.not_a_controller import not_a_controller
 from quorum.client.one_node import channel_to
-from quorum.errors import Error
 from quorum.transport.convert.calls import kind_of, request_to, response_from
 from quorum.transport.convert.unsendable import Unsendable
 

@@ -13,11 +13,11 @@ from typing import Final
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from metadata_log.offsets import Offset
+from quorum.api.calls import NO_OFFSET, ClientAnswer
+from quorum.api.error_codes import Error
 from quorum.client.controllers import Controllers
 from quorum.client.errors import ClosedError, OutcomeUnknownError, UnavailableError, refused
 from quorum.client.session import CallFailed, ClientSession
-from quorum.errors import Error
-from quorum.node.ports import NO_OFFSET, ClientAnswer
 from quorum.transport.channel import grpc_address
 from quorum.transport.convert.calls import kind_of
 

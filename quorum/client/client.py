@@ -19,17 +19,7 @@ import msgspec
 
 from metadata_log.ids import TopicId, id_text
 from metadata_log.offsets import Offset
-from quorum.client.addresses import check_address
-from quorum.client.ask_one import ask_one
-from quorum.client.calls import Caller
-from quorum.client.controllers import Controllers
-from quorum.client.errors import UnavailableError, refused
-from quorum.client.quorum_status import QuorumStatus, describe_at, describe_best, describe_until
-from quorum.client.several import several
-from quorum.client.timeouts import in_ms
-from quorum.client.transfer import Transferred, transfer_leadership
-from quorum.client.voter_changes import ask_leader
-from quorum.controller.requests import (
+from quorum.api import (
     AlterPartition,
     AlterPartitionResponse,
     BrokerHeartbeat,
@@ -52,9 +42,19 @@ from quorum.controller.requests import (
     RegisterController,
     RegisterControllerResponse,
 )
-from quorum.errors import Error
-from quorum.node.ports import NO_OFFSET
-from quorum.raft.voter_messages import VoterRequest
+from quorum.api.calls import NO_OFFSET
+from quorum.api.error_codes import Error
+from quorum.api.voter_messages import VoterRequest
+from quorum.client.addresses import check_address
+from quorum.client.ask_one import ask_one
+from quorum.client.calls import Caller
+from quorum.client.controllers import Controllers
+from quorum.client.errors import UnavailableError, refused
+from quorum.client.quorum_status import QuorumStatus, describe_at, describe_best, describe_until
+from quorum.client.several import several
+from quorum.client.timeouts import in_ms
+from quorum.client.transfer import Transferred, transfer_leadership
+from quorum.client.voter_changes import ask_leader
 
 DEFAULT_TIMEOUT_S: Final = 30.0
 _UNKNOWN_TOPIC: Final = frozenset({Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_ID})

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from metadata_log.voters import Endpoint
+from quorum.api.calls import ClientAnswer
 from quorum.client.addresses import check_address
 from quorum.client.errors import (
     AddressError,
@@ -23,7 +24,6 @@ from quorum.client.errors import (
 from quorum.client.names import check_resolvable
 from quorum.client.not_a_controller import not_a_controller
 from quorum.client.session import CallFailed, ClientSession
-from quorum.node.ports import ClientAnswer
 from quorum.transport.channel import grpc_address
 from quorum.transport.misdirected import right_address
 

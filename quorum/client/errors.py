@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from quorum.errors import Error
+from quorum.api.error_codes import Error
 from quorum.plain_text import plain
 
 

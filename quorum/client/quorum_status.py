@@ -16,11 +16,11 @@ from kraft.v1 import quorum_pb2, quorum_pb2_grpc
 from metadata_log.ids import NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
+from quorum.api.error_codes import Error
 from quorum.client.errors import ClientError, UnavailableError, WrongListenerError, refused, who_leads
 from quorum.client.names import check_resolvable
 from quorum.client.not_a_controller import not_a_controller
 from quorum.client.one_node import channel_to
-from quorum.errors import Error
 from quorum.transport.channel import grpc_address
 from quorum.transport.convert.common import (
     directory_id_from,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quorum.controller.requests import (
+from quorum.api import (
     AlterPartition,
     AlterPartitionResponse,
     BrokerHeartbeat,

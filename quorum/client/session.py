@@ -14,10 +14,10 @@ import msgspec
 
 from kraft.v1 import controller_pb2, controller_pb2_grpc
 from metadata_log.offsets import Offset
+from quorum.api.calls import NO_OFFSET, ClientAnswer
+from quorum.api.error_codes import Error
 from quorum.client.errors import RefusedError, not_sent
 from quorum.client.timeouts import in_ms
-from quorum.errors import Error
-from quorum.node.ports import NO_OFFSET, ClientAnswer
 from quorum.transport.channel import MESSAGE_LIMIT_BYTES, SESSION_HEADER, open_channel
 from quorum.transport.convert.calls import answer_from, call_to
 from quorum.transport.convert.common import BadMessage

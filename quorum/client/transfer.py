@@ -15,9 +15,9 @@ import msgspec
 
 from kraft.v1 import quorum_pb2_grpc
 from metadata_log.offsets import Epoch
+from quorum.api.error_codes import Error
 from quorum.client.errors import OutcomeUnknownError, UnavailableError, refused
 from quorum.client.quorum_status import QuorumStatus, describe_best, who_answers
-from quorum.errors import Error
 from quorum.transport.channel import connects, open_channel
 from quorum.transport.convert.transfer import transfer_request_to, transfer_response_from
 

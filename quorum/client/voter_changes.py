@@ -14,11 +14,11 @@ import grpc
 
 from kraft.v1 import quorum_pb2_grpc
 from metadata_log.offsets import Offset
+from quorum.api.error_codes import Error
+from quorum.api.voter_messages import NOTHING_APPENDED, VoterRequest
 from quorum.client.errors import OutcomeUnknownError, UnavailableError, WrongListenerError, refused
 from quorum.client.quorum_status import QuorumStatus, describe_best
 from quorum.client.voter_outcome import is_seen_made
-from quorum.errors import Error
-from quorum.raft.voter_messages import NOTHING_APPENDED, VoterRequest
 from quorum.transport.channel import connects, open_channel
 from quorum.transport.convert import voters
 from quorum.transport.convert.common import BadMessage

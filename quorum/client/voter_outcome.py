@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from metadata_log.offsets import Epoch, Offset
+from quorum.api.voter_messages import AddRaftVoterRequest, RemoveRaftVoterRequest, VoterRequest
 from quorum.client.errors import ClientError
 from quorum.client.quorum_status import QuorumStatus, describe_best
-from quorum.raft.voter_messages import AddRaftVoterRequest, RemoveRaftVoterRequest, VoterRequest
 
 _PAUSE_S: Final = 0.2
 _LOOK_S: Final = 2.0

@@ -1,7 +1,7 @@
 """What a change of the voters would do to the majority, from what the leader tells of every replica.
 
 Decides: who counts as live, and whether a removal would leave no majority of live voters. Must not know: how a change
-is made. The leader looks again when it makes it (`quorum.raft.voter_guards`): this is said before anything is asked.
+is made. The leader looks again when it makes it (`quorum.raft.voter_changes`): this is said before anything is asked.
 """
 
 from __future__ import annotations

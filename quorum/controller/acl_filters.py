@@ -12,7 +12,7 @@ from typing import Final
 from metadata_log.acl_codes import ALLOW, ANY, DENY, LITERAL, MATCH, PREFIXED, WILDCARD, Operation, ResourceType
 from metadata_log.ids import Uuid
 from metadata_log.image import AclEntry, AclsImage
-from quorum.controller.requests.acls import AclFilter
+from quorum.api.acls import AclFilter
 
 RESOURCE_TYPES: Final = frozenset(int(each) for each in ResourceType)
 _CHARS_A_LOOK: Final = 1_000

@@ -21,8 +21,8 @@ from metadata_log.records import (
     TopicRecord,
 )
 from quorum.controller.config import ControllerConfig
-from quorum.controller.effective_configs import MIN_INSYNC_REPLICAS
-from quorum.controller.gates import TRANSACTIONS
+from quorum.controller.configs.effective import MIN_INSYNC_REPLICAS
+from quorum.controller.metadata_levels import TRANSACTIONS
 
 BOOTSTRAP_TRANSACTION = "Bootstrap records"
 ABORT_REASON = "Controller failover"

@@ -13,9 +13,9 @@ import msgspec
 from metadata_log.ids import TopicId
 from metadata_log.image import TopicImage
 from metadata_log.records import PartitionChangeRecord
-from quorum.controller.index import PARTITIONS_A_STEP
-from quorum.controller.leadership import election_rules
-from quorum.controller.partition_change import change_of
+from quorum.controller.leader_changes import election_rules
+from quorum.controller.partitions.partition_change import change_of
+from quorum.controller.partitions.topic_index import PARTITIONS_A_STEP
 from quorum.controller.sweep import Sweep
 from quorum.controller.turn import Turn
 

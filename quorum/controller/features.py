@@ -13,9 +13,9 @@ from metadata_log.image.cluster import SupportedFeature
 from metadata_log.image.features import ELIGIBLE_LEADER_REPLICAS_VERSION, METADATA_VERSION
 from metadata_log.records.feature_levels import supported_features
 from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL
+from quorum.api import FeatureRange
 from quorum.controller.config import ControllerConfig
-from quorum.controller.gates import CONTROLLER_REGISTRATION, level_of
-from quorum.controller.requests import FeatureRange
+from quorum.controller.metadata_levels import CONTROLLER_REGISTRATION, level_of
 
 SUPPORTED_FEATURES: Final = (
     FeatureRange(name=METADATA_VERSION, min_supported_version=MINIMUM_LEVEL, max_supported_version=LATEST_PRODUCTION),

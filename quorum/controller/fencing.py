@@ -7,7 +7,7 @@ takes long, the fence itself last.
 from __future__ import annotations
 
 from metadata_log.records import BrokerRegistrationChangeRecord
-from quorum.controller.leadership import take_out_of_isrs
+from quorum.controller.leader_changes import take_out_of_isrs
 from quorum.controller.result import NOTHING, ControllerResult
 from quorum.controller.turn import Turn
 

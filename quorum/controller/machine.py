@@ -17,10 +17,42 @@ from metadata_log.ids import TopicId
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import MetadataRecord
+from quorum.api import (
+    AllocateProducerIds,
+    AlterClientQuotas,
+    AlterConfigs,
+    AlterPartition,
+    AlterPartitionReassignments,
+    AlterUserScramCredentials,
+    AssignReplicasToDirs,
+    BrokerHeartbeat,
+    CreateAcls,
+    CreateDelegationToken,
+    CreatePartitions,
+    CreateTopics,
+    DeleteAcls,
+    DeleteTopics,
+    DescribeAcls,
+    DescribeClientQuotas,
+    DescribeConfigs,
+    DescribeTopics,
+    DescribeUserScramCredentials,
+    ElectLeaders,
+    ExpireDelegationToken,
+    IncrementalAlterConfigs,
+    ListPartitionReassignments,
+    RegisterBroker,
+    RegisterController,
+    RenewDelegationToken,
+    Request,
+    UnregisterBroker,
+    UpdateFeatures,
+)
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
 from quorum.controller.activation import activation_records
 from quorum.controller.balancing import begin_what_is_due, continue_balancing
 from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
 from quorum.controller.fencing import fence_one_stale_broker
 from quorum.controller.handlers.allocate_producer_ids import handle_allocate_producer_ids
 from quorum.controller.handlers.alter_client_quotas import handle_alter_client_quotas
@@ -52,43 +84,11 @@ from quorum.controller.handlers.register_broker import handle_register_broker
 from quorum.controller.handlers.register_controller import handle_register_controller
 from quorum.controller.handlers.unregister_broker import handle_unregister_broker
 from quorum.controller.handlers.update_features import handle_update_features
-from quorum.controller.leadership import continue_clean_ups, continue_elections, continue_losses
-from quorum.controller.requests import (
-    AllocateProducerIds,
-    AlterClientQuotas,
-    AlterConfigs,
-    AlterPartition,
-    AlterPartitionReassignments,
-    AlterUserScramCredentials,
-    AssignReplicasToDirs,
-    BrokerHeartbeat,
-    CreateAcls,
-    CreateDelegationToken,
-    CreatePartitions,
-    CreateTopics,
-    DeleteAcls,
-    DeleteTopics,
-    DescribeAcls,
-    DescribeClientQuotas,
-    DescribeConfigs,
-    DescribeTopics,
-    DescribeUserScramCredentials,
-    ElectLeaders,
-    ExpireDelegationToken,
-    IncrementalAlterConfigs,
-    ListPartitionReassignments,
-    RegisterBroker,
-    RegisterController,
-    RenewDelegationToken,
-    Request,
-    UnregisterBroker,
-    UpdateFeatures,
-)
+from quorum.controller.leader_changes import continue_clean_ups, continue_elections, continue_losses
 from quorum.controller.result import NOTHING, ControllerResult
 from quorum.controller.token_sweep import continue_token_sweep
 from quorum.controller.turn import Clock, SoftState, Turn
 from quorum.controller.unregistration import continue_unregistrations
-from quorum.errors import Error
 
 # The one place where a request meets its handler. Each handler takes the request that it is listed under.
 _HANDLERS: Final[dict[type[Request], Callable[[Any, Turn], ControllerResult]]] = {

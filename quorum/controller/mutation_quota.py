@@ -13,7 +13,7 @@ from typing import Final
 
 from metadata_log.image import QuotaEntity
 from metadata_log.image.access import CLIENT_ID, MUTATION_RATE, USER
-from quorum.controller.context import RequestContext
+from quorum.api.context import RequestContext
 
 Quotas = Mapping[QuotaEntity, Mapping[str, float]]
 """Values by key by entity, as the image has them."""

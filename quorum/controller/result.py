@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.records import MetadataRecord
-from quorum.controller.requests import Response
+from quorum.api import Response
 
 
 class ControllerResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from metadata_log.ids import NodeId
-from metadata_log.image import BrokerRegistration
+from metadata_log.image import BrokerRegistration, MetadataImage
 
 NEVER = -1
 
@@ -104,3 +104,13 @@ class BrokerSessions:
 
     def _is_fresh(self, session: BrokerSession, now_ms: int) -> bool:
         return session.last_contact_ms is not None and session.last_contact_ms + self._timeout_ms >= now_ms
+
+
+def why_stale(broker_id: int, broker_epoch: int, image: MetadataImage) -> str | None:
+    """What is wrong with a broker's epoch (STALE_BROKER_EPOCH); None when it is that of the registration."""
+    broker = image.cluster.brokers.get(NodeId(broker_id))
+    if broker is None:
+        return f"No broker registration found for broker id {broker_id}"
+    if broker.epoch != broker_epoch:
+        return f"Expected broker epoch {broker.epoch}, but got broker epoch {broker_epoch}"
+    return None

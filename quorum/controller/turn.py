@@ -16,13 +16,13 @@ from metadata_log.ids import RESERVED_TOPIC_IDS, NodeId, TopicId, Uuid
 from metadata_log.image import ClusterImage, MetadataImage
 from metadata_log.offsets import Offset
 from metadata_log.records import MetadataRecord
-from quorum.controller.brokers import Brokers, NewPartitions, prepare
+from quorum.api.context import RequestContext
 from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.effective_topic_configs import EffectiveTopicConfigs
-from quorum.controller.index import TopicIndex
+from quorum.controller.configs.effective_topics import EffectiveTopicConfigs
 from quorum.controller.mutation_quota import MutationQuota, MutationQuotas
-from quorum.controller.rounds import Rounds
+from quorum.controller.partitions.brokers import Brokers, NewPartitions, prepare
+from quorum.controller.partitions.topic_index import TopicIndex
+from quorum.controller.periodic_tasks import Rounds
 from quorum.controller.sessions import BrokerSessions
 from quorum.controller.sweep import CleanUp, Loss, Sweep, Unregistration
 

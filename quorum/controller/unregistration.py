@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from metadata_log.image import BrokerRegistration
 from metadata_log.records import BrokerRegistrationChangeRecord, MetadataRecord, UnregisterBrokerRecord
-from quorum.controller.brokers import is_active
-from quorum.controller.leadership import forget_departure, take_out_of_partitions
+from quorum.controller.leader_changes import forget_departure, take_out_of_partitions
+from quorum.controller.partitions.brokers import is_active
 from quorum.controller.sweep import Sweep, Unregistration
 from quorum.controller.turn import Turn
 

@@ -5,10 +5,10 @@ Decides: which deadline of the present state comes first. Must not know: what is
 
 from __future__ import annotations
 
+from quorum.raft.auto_join import ask_due_ms
 from quorum.raft.core import Core
 from quorum.raft.fetching import fetch_loop_of, next_fetch_ms
 from quorum.raft.states import Candidate, Follower, Leader, Prospective, Resigned
-from quorum.raft.voter_asks import ask_due_ms
 
 
 def next_deadline_ms(core: Core) -> int | None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from metadata_log.ids import NodeId
+from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
+from quorum.api.raft_messages import UNKNOWN_OFFSET
 from quorum.raft.core import Core
-from quorum.raft.messages import UNKNOWN_OFFSET
-from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
-from quorum.raft.serving import OBSERVER_SESSION_MS
+from quorum.raft.leader_fetch import OBSERVER_SESSION_MS
 from quorum.raft.states import Candidate, Follower, Leader, Progress, Prospective, Resigned, Tally
 
 

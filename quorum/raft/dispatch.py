@@ -8,6 +8,29 @@ from __future__ import annotations
 from typing import Final
 
 from metadata_log.errors import InvariantViolation
+from quorum.api.raft_messages import (
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    Response,
+    VoteRequest,
+    VoteResponse,
+)
+from quorum.api.transfer_messages import TransferLeadershipRequest
+from quorum.api.voter_messages import (
+    AddRaftVoterRequest,
+    ApiVersionsResponse,
+    RemoveRaftVoterRequest,
+    UpdateRaftVoterRequest,
+    UpgradeKRaftVersionRequest,
+    VoterRequest,
+)
+from quorum.raft.auto_join import handle_api_versions, on_ask_answered
 from quorum.raft.core import Core
 from quorum.raft.draws import NO_DRAWS, Draws
 from quorum.raft.elections import (
@@ -20,13 +43,7 @@ from quorum.raft.elections import (
     on_vote_response,
 )
 from quorum.raft.fetching import maybe_send_fetch
-from quorum.raft.following import (
-    handle_begin,
-    handle_end,
-    on_elapsed_follower,
-    on_fetch_failed,
-    on_fetch_response,
-)
+from quorum.raft.follower import handle_begin, handle_end, on_elapsed_follower, on_fetch_failed, on_fetch_response
 from quorum.raft.inputs import (
     AskReadBarrier,
     ChunkStored,
@@ -45,7 +62,8 @@ from quorum.raft.inputs import (
     SnapshotTaken,
     Start,
 )
-from quorum.raft.leadership import (
+from quorum.raft.kraft_version import handle_upgrade
+from quorum.raft.leader import (
     handle_propose,
     handle_shutdown,
     on_begin_response,
@@ -54,21 +72,10 @@ from quorum.raft.leadership import (
     on_end_failed,
     on_end_response,
 )
-from quorum.raft.leading import on_own_flush
-from quorum.raft.messages import (
-    BeginQuorumEpochRequest,
-    BeginQuorumEpochResponse,
-    EndQuorumEpochRequest,
-    EndQuorumEpochResponse,
-    FetchRequest,
-    FetchResponse,
-    FetchSnapshotRequest,
-    FetchSnapshotResponse,
-    VoteRequest,
-    VoteResponse,
-)
+from quorum.raft.leader_fetch import handle_fetch, on_request_dropped
 from quorum.raft.read_barrier import handle_read_barrier, on_begin_answered
-from quorum.raft.serving import handle_fetch, on_request_dropped
+from quorum.raft.replication import on_own_flush
+from quorum.raft.roles import start
 from quorum.raft.snapshots import (
     handle_fetch_snapshot,
     on_chunk_stored,
@@ -77,12 +84,16 @@ from quorum.raft.snapshots import (
     on_snapshot_checked,
     on_snapshot_taken,
 )
-from quorum.raft.starting import start
 from quorum.raft.states import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from quorum.raft.transfer import after_input, handle_transfer, on_transfer_dropped
-from quorum.raft.transfer_messages import TransferLeadershipRequest
-from quorum.raft.voter_changes import settle_changes
-from quorum.raft.voter_dispatch import handle_about_voters, is_about_voters, on_about_voters
+from quorum.raft.voter_changes import (
+    handle_add_voter,
+    handle_remove_voter,
+    handle_update_voter,
+    on_api_versions,
+    on_api_versions_failed,
+    settle_changes,
+)
 
 _WITHOUT_DRAW: Final = (Flushed, Propose, Persisted, RequestDropped, AskReadBarrier)
 _OF_SNAPSHOTS: Final = (ChunkStored, SnapshotChecked, SnapshotTaken, LogTrimmed)
@@ -251,3 +262,57 @@ def _on_elapsed(core: Core) -> None:
         on_elapsed_unattached(core, state)
     else:
         maybe_send_fetch(core)
+
+
+_MAY_APPEND: Final = (
+    AddRaftVoterRequest,
+    RemoveRaftVoterRequest,
+    UpdateRaftVoterRequest,
+    UpgradeKRaftVersionRequest,
+    ApiVersionsResponse,
+)
+
+
+def may_append(received: Input) -> bool:
+    """Whether a leader may append a control batch of its own on this input: whoever keeps the log's end must know."""
+    if type(received) is RequestReceived:
+        return isinstance(received.request, _MAY_APPEND)
+    return type(received) is ResponseReceived and isinstance(received.response, _MAY_APPEND)
+
+
+def handle_about_voters(core: Core, request_id: int, request: VoterRequest) -> None:
+    """A request about who votes."""
+    if isinstance(request, AddRaftVoterRequest):
+        handle_add_voter(core, request_id, request)
+    elif isinstance(request, RemoveRaftVoterRequest):
+        handle_remove_voter(core, request_id, request)
+    elif isinstance(request, UpdateRaftVoterRequest):
+        handle_update_voter(core, request_id, request)
+    elif isinstance(request, UpgradeKRaftVersionRequest):
+        handle_upgrade(core, request_id, request)
+    else:
+        handle_api_versions(core, request_id)
+
+
+def is_about_voters(core: Core, correlation: int) -> bool:
+    """Whether our request `correlation` was about who votes."""
+    state = core.state
+    if isinstance(state, Follower):
+        return state.voter_ask == correlation
+    return isinstance(state, Leader) and state.change is not None and state.change.correlation == correlation
+
+
+def on_about_voters(core: Core, node_id: int, response: Response | None) -> None:
+    """Its answer, or None where none came."""
+    state = core.state
+    if isinstance(state, Follower):
+        if response is None:
+            state.voter_ask = None
+        else:
+            on_ask_answered(core, state, node_id, response)
+    elif isinstance(state, Leader):
+        # Who is no voter yet is not believed in matters of epochs.
+        if isinstance(response, ApiVersionsResponse):
+            on_api_versions(core, state, response)
+        else:
+            on_api_versions_failed(core, state)

@@ -5,14 +5,13 @@ Decides: who is voted for and what a round of votes comes to. Must not know: the
 
 from __future__ import annotations
 
-from metadata_log.ids import NodeId
+from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey
 from metadata_log.offsets import OffsetAndEpoch
-from quorum.errors import Error
-from quorum.raft.ballots import goes_first, may_grant
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import VoteRequest, VoteResponse
 from quorum.raft.core import MAX_EPOCH, Core
-from quorum.raft.loneliness import note_round
-from quorum.raft.messages import VoteRequest, VoteResponse
-from quorum.raft.peers import News, learn, told_leader
+from quorum.raft.leader_discovery import News, learn, told_leader
+from quorum.raft.majority_loss import note_round
 from quorum.raft.roles import (
     become_candidate,
     become_doubting_follower,
@@ -22,6 +21,7 @@ from quorum.raft.roles import (
     become_voted,
 )
 from quorum.raft.states import Candidate, Follower, Prospective, Unattached
+from quorum.raft.transitions import Role
 
 
 def handle_vote(core: Core, request_id: int, request: VoteRequest) -> None:
@@ -180,3 +180,38 @@ def on_elapsed_candidate(core: Core, state: Candidate) -> None:
     if is_due or state.election_deadline_ms <= core.now_ms:
         note_round(core, state)
         become_prospective(core)
+
+
+def may_grant(core: Core, candidate: ReplicaKey, candidate_end: OffsetAndEpoch, *, pre_vote: bool) -> bool:
+    """Whether `candidate`, in our epoch, gets our vote or the promise of one."""
+    is_up_to_date = candidate_end.is_at_least(core.log.end)
+    if pre_vote:
+        return is_up_to_date and _has_no_live_leader(core)
+    if core.standing.voted is not None:
+        return _is_same(core.standing.voted, candidate) and core.role is not Role.FOLLOWER
+    return is_up_to_date and core.standing.leader_id is None
+
+
+def _has_no_live_leader(core: Core) -> bool:
+    """A leader, and a follower that hears it, refuse pre-votes: so a replica that was cut off deposes nobody."""
+    state = core.state
+    if type(state) is Follower:
+        return not state.has_fetched or core.suspicion.is_active
+    return state.role is not Role.LEADER
+
+
+def _is_same(voted: ReplicaKey, candidate: ReplicaKey) -> bool:
+    if voted.node_id != candidate.node_id:
+        return False
+    return ZERO_DIRECTORY_ID in (voted.directory_id, candidate.directory_id) or voted == candidate
+
+
+def goes_first(core: Core, candidate: ReplicaKey, candidate_end: OffsetAndEpoch) -> bool:
+    """Whether, of two that ask at once, `candidate` goes before this replica: the longer log, then the lower id.
+
+    Without it, two followers that see the leader die in the same moment split the vote.
+    """
+    own = core.log.end
+    if candidate_end == own:
+        return candidate.node_id < core.me.node_id
+    return candidate_end.is_at_least(own)

@@ -9,9 +9,9 @@ at, a Fetch now and then tells the leader that this replica still follows.
 
 from __future__ import annotations
 
+from quorum.api.raft_messages import FetchRequest, FetchSnapshotRequest
 from quorum.raft.core import QUICK_ATTEMPTS, Core
 from quorum.raft.membership import destination_of
-from quorum.raft.messages import FetchRequest, FetchSnapshotRequest
 from quorum.raft.ready import Destination
 from quorum.raft.states import FetchLoop, Follower, Receiving, Unattached
 

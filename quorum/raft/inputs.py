@@ -10,8 +10,8 @@ import msgspec
 
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import VoterSet
+from quorum.api.raft_messages import Request, Response
 from quorum.raft.config import Snapshot
-from quorum.raft.messages import Request, Response
 
 
 class Clock(msgspec.Struct, frozen=True, kw_only=True, gc=False):

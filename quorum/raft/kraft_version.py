@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from metadata_log.ids import ZERO_DIRECTORY_ID
 from metadata_log.voters import Voter, VoterSet
-from quorum.errors import Error
+from quorum.api.error_codes import Error
+from quorum.api.voter_messages import UpgradeKRaftVersionRequest, UpgradeKRaftVersionResponse
 from quorum.raft.control_batches import VOTERS_IN_THE_LOG
 from quorum.raft.core import Core
-from quorum.raft.states import Leader
-from quorum.raft.voter_answers import Verdict, answer
+from quorum.raft.states import Leader, PendingChange
 from quorum.raft.voter_changes import append_voters, validate_change, validate_dynamic
-from quorum.raft.voter_messages import UpgradeKRaftVersionRequest, UpgradeKRaftVersionResponse
-from quorum.raft.voter_states import PendingChange
+from quorum.raft.voter_responses import Verdict, answer
 
 
 def handle_upgrade(core: Core, request_id: int, request: UpgradeKRaftVersionRequest) -> None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint, VoterSet
+from quorum.api.quorum_description import QuorumDescription
 from quorum.raft import deadlines, description
 from quorum.raft.config import RaftConfig, StorageState
 from quorum.raft.core import Core
 from quorum.raft.dispatch import dispatch
 from quorum.raft.inputs import Clock, Input
-from quorum.raft.quorum_description import QuorumDescription
 from quorum.raft.ready import Destination, Ready
 from quorum.raft.transfer import is_handing_over
 from quorum.raft.transitions import Role

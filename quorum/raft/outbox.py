@@ -10,7 +10,7 @@ from collections import deque
 
 from metadata_log.errors import InvariantViolation
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from quorum.raft.messages import Request, Response
+from quorum.api.raft_messages import Request, Response
 from quorum.raft.ready import (
     NOTHING,
     AppendBatches,

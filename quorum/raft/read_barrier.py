@@ -11,10 +11,10 @@ that. Reads that come while a round is out share the next one.
 from __future__ import annotations
 
 from metadata_log.voters import Voter
+from quorum.api.raft_messages import BeginQuorumEpochRequest
 from quorum.raft.core import Core
 from quorum.raft.inputs import AskReadBarrier
 from quorum.raft.membership import destination_of
-from quorum.raft.messages import BeginQuorumEpochRequest
 from quorum.raft.ready import ReadBarrierPassed, ReadBarrierRefused
 from quorum.raft.states import AskedVoter, Leader
 

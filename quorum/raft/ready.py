@@ -20,8 +20,8 @@ import msgspec
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint, VoterSet
-from quorum.errors import Error
-from quorum.raft.messages import FetchResponse, FetchSnapshotResponse, Request, Response
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import FetchResponse, FetchSnapshotResponse, Request, Response
 
 
 class QuorumStateData(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -6,17 +6,17 @@ else changes the state.
 
 from __future__ import annotations
 
+from metadata_log.errors import InvariantViolation
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import Epoch
 from metadata_log.voters import Endpoint
-from quorum.errors import Error
-from quorum.raft.ballots import ask_for_votes
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import NO_LEADER, EndQuorumEpochRequest, FetchResponse, VoteRequest
 from quorum.raft.core import MAX_EPOCH, Core
 from quorum.raft.fetching import maybe_send_fetch
-from quorum.raft.leading import new_leader_state, open_epoch, successors
 from quorum.raft.membership import destination_of
-from quorum.raft.messages import NO_LEADER, EndQuorumEpochRequest, FetchResponse
 from quorum.raft.ready import BecameLeader, LeaderChanged, LostLeadership, Shut
+from quorum.raft.replication import new_leader_state, open_epoch, successors
 from quorum.raft.states import (
     Candidate,
     EpochState,
@@ -29,7 +29,7 @@ from quorum.raft.states import (
     Tally,
     Unattached,
 )
-from quorum.raft.voter_answers import abandon_change
+from quorum.raft.voter_responses import abandon_change
 
 
 def _enter(core: Core, state: EpochState, standing: Standing, endpoints: tuple[Endpoint, ...] = ()) -> None:
@@ -190,5 +190,39 @@ def send_end(core: Core, state: Resigned) -> None:
             leader_epoch=core.epoch,
             preferred_candidates=state.preferred_successors,
             leader_endpoints=core.endpoints,
+        )
+        core.outbox.send(destination_of(voter), request, core.config.request_timeout_ms)
+
+
+def start(core: Core) -> None:
+    """A voter that knows no leader asks for pre-votes at once (DESIGN 5); one that led resigns from its old epoch."""
+    if core.is_started:
+        raise InvariantViolation("a second Start")
+    core.is_started = True
+    leader_id = core.standing.leader_id
+    may_stand = core.may_stand
+    if core.members.is_only_voter:
+        become_prospective(core)
+    elif leader_id == core.me.node_id and may_stand:
+        enter_resigned(core, (), core.election_backoff_ms())
+    elif leader_id is not None and leader_id != core.me.node_id and core.members.endpoints_of(leader_id):
+        become_follower(core, core.epoch, leader_id, core.members.endpoints_of(leader_id))
+    elif may_stand:
+        become_prospective(core)
+    else:
+        maybe_send_fetch(core)
+
+
+def ask_for_votes(core: Core, *, pre_vote: bool) -> None:
+    """Ask every other voter."""
+    end = core.log.end
+    for voter in core.members.peers:
+        request = VoteRequest(
+            candidate=core.me,
+            voter=voter.key,
+            candidate_epoch=core.epoch,
+            last_epoch=end.epoch,
+            last_epoch_end_offset=end.offset,
+            pre_vote=pre_vote,
         )
         core.outbox.send(destination_of(voter), request, core.config.request_timeout_ms)

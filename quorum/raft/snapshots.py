@@ -15,13 +15,13 @@ import msgspec
 
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.voters import VoterSet
-from quorum.errors import Error
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import FetchSnapshotRequest, FetchSnapshotResponse
 from quorum.raft.config import Snapshot
 from quorum.raft.core import MAX_EPOCH, Core
-from quorum.raft.fetch_answers import awaited
 from quorum.raft.fetching import fetch_loop_of, maybe_send_fetch, retry_failed_fetch, retry_fetch
-from quorum.raft.messages import FetchSnapshotRequest, FetchSnapshotResponse
-from quorum.raft.peers import News, told_leader
+from quorum.raft.leader_discovery import News, awaited, told_leader
+from quorum.raft.leader_fetch import note_heard, turn_back
 from quorum.raft.ready import (
     CheckSnapshot,
     HighWatermarkAdvanced,
@@ -30,7 +30,6 @@ from quorum.raft.ready import (
     StoreChunk,
     VotersChanged,
 )
-from quorum.raft.serving import note_heard, turn_back
 from quorum.raft.states import Follower, Leader, Receiving
 
 LARGEST_SNAPSHOT_BYTES: Final = (1 << 31) - 1

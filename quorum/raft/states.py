@@ -12,10 +12,15 @@ import msgspec
 
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from metadata_log.voters import VoterSet
-from quorum.raft.messages import FetchRequest, FetchResponse
+from metadata_log.voters import Voter, VoterSet
+from quorum.api.raft_messages import FetchRequest, FetchResponse
+from quorum.api.voter_messages import (
+    NOTHING_APPENDED,
+    AddRaftVoterResponse,
+    RemoveRaftVoterResponse,
+    UpgradeKRaftVersionResponse,
+)
 from quorum.raft.transitions import Role
-from quorum.raft.voter_states import PendingChange
 
 
 class Tally(msgspec.Struct, kw_only=True, gc=False):
@@ -277,3 +282,19 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     epoch: Epoch
     leader_id: NodeId | None = None
     voted: ReplicaKey | None = None
+
+
+class PendingChange(msgspec.Struct, kw_only=True, gc=False):
+    """At most one a leader. Until `deadline_ms` its asker waits; an appended record stays in the log in any case."""
+
+    request_id: int | None
+    """None once it is answered, or nobody waits any more."""
+    answer: type[AddRaftVoterResponse] | type[RemoveRaftVoterResponse] | type[UpgradeKRaftVersionResponse]
+    deadline_ms: int
+    offset: Offset = NOTHING_APPENDED
+    """Of its VotersRecord."""
+    joining: Voter | None = None
+    """The replica that is to be added, while it is asked who it is; `correlation` is of that request."""
+    correlation: int | None = None
+    ack_when_committed: bool = True
+    validate_only: bool = False

@@ -15,14 +15,14 @@ from __future__ import annotations
 from typing import Final
 
 from metadata_log.ids import NodeId
-from quorum.errors import Error
+from quorum.api.error_codes import Error
+from quorum.api.transfer_messages import TransferLeadershipRequest, TransferLeadershipResponse
 from quorum.raft.core import Core
 from quorum.raft.draws import NO_DRAWS
-from quorum.raft.parking import answer_parked_voters
-from quorum.raft.peers import told_leader
+from quorum.raft.fetch_purgatory import answer_parked_voters
+from quorum.raft.leader_discovery import told_leader
 from quorum.raft.roles import become_resigned
 from quorum.raft.states import Leader, Progress, Transfer
-from quorum.raft.transfer_messages import TransferLeadershipRequest, TransferLeadershipResponse
 
 NEAR_RECORDS: Final = 10_000
 """A successor that lacks no more is waited for without new records; the largest batch of a controller has as many."""

@@ -12,19 +12,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
+from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text
 from metadata_log.offsets import Offset
-from metadata_log.voters import LARGEST_PORT, Endpoint, Voter, VoterSet
-from quorum.errors import Error
-from quorum.raft.control_batches import voters_batch
-from quorum.raft.core import Core
-from quorum.raft.leading import append, check_quorum_timeout_ms, follow_membership, take_voters
-from quorum.raft.ready import Destination
-from quorum.raft.roles import become_resigned
-from quorum.raft.states import Leader
-from quorum.raft.voter_answers import Verdict, answer, end_change, expire_change
-from quorum.raft.voter_guards import validate_guards
-from quorum.raft.voter_messages import (
+from metadata_log.voters import LARGEST_PORT, Endpoint, Voter, VoterSet, majority_of
+from quorum.api.error_codes import Error
+from quorum.api.voter_messages import (
     NOTHING_APPENDED,
     AddRaftVoterRequest,
     AddRaftVoterResponse,
@@ -35,7 +27,13 @@ from quorum.raft.voter_messages import (
     UpdateRaftVoterRequest,
     UpdateRaftVoterResponse,
 )
-from quorum.raft.voter_states import PendingChange
+from quorum.raft.control_batches import voters_batch
+from quorum.raft.core import Core
+from quorum.raft.ready import Destination
+from quorum.raft.replication import append, check_quorum_timeout_ms, follow_membership, take_voters
+from quorum.raft.roles import become_resigned
+from quorum.raft.states import Leader, PendingChange
+from quorum.raft.voter_responses import Verdict, answer, end_change, expire_change
 
 _LONGEST_NAME: Final = 255
 """Of a host (RFC 1035) or a listener; a record holds no more than 32,767 bytes."""
@@ -310,3 +308,46 @@ def settle_changes(core: Core, leader: Leader) -> None:
         end_change(core, leader)
     if not core.members.is_voter and core.members.history.latest_offset < committed:
         become_resigned(core, leader)
+
+
+def validate_guards(core: Core, leader: Leader, request: RemoveRaftVoterRequest) -> Verdict | None:
+    """Why the removal is not to be made, as far as its asker wants that looked at."""
+    refusal = _validate_silent(core, leader, request.voter) if request.only_if_silent else None
+    if refusal is None and request.keeps_majority:
+        refusal = _validate_majority(core, leader, request.voter.node_id)
+    return refusal
+
+
+def _validate_silent(core: Core, leader: Leader, key: ReplicaKey) -> Verdict | None:
+    if _lives(core, leader, key.node_id):
+        return Error.INVALID_REQUEST, (
+            f"node {key.node_id} votes with directory {id_text(key.directory_id)}, which lives: two processes have "
+            "that node.id. Stop the wrong one, or give it a node.id of its own. A directory whose process has stopped "
+            f"is removed after {check_quorum_timeout_ms(core)} ms of silence"
+        )
+    return _not_known_yet(core, leader)
+
+
+def _validate_majority(core: Core, leader: Leader, leaving: NodeId) -> Verdict | None:
+    left = [node_id for node_id in core.members.latest.node_ids if node_id != leaving]
+    live = [node_id for node_id in left if _lives(core, leader, node_id)]
+    if len(live) >= majority_of(len(left)):
+        return None
+    return _not_known_yet(core, leader) or (
+        Error.INVALID_REQUEST,
+        f"of the {len(left)} voters left, {majority_of(len(left))} decide, and only {len(live)} "
+        f"({', '.join(map(str, live)) or 'none'}) fetched within {check_quorum_timeout_ms(core)} ms: nothing could be "
+        "committed any more",
+    )
+
+
+def _lives(core: Core, leader: Leader, node_id: NodeId) -> bool:
+    since = core.now_ms - check_quorum_timeout_ms(core)
+    return node_id == core.me.node_id or leader.voters[node_id].has_fetched_since(since)
+
+
+def _not_known_yet(core: Core, leader: Leader) -> Verdict | None:
+    """Whoever did not fetch may have had no time to find this leader."""
+    if leader.began_at_ms <= core.now_ms - check_quorum_timeout_ms(core):
+        return None
+    return Error.REQUEST_TIMED_OUT, "this leader is too new to know who is gone: ask again"

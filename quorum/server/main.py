@@ -20,22 +20,22 @@ from metadata_log.ids import Uuid
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
 from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig
-from quorum.node.bootstrap import open_replica
-from quorum.node.config import NodeConfig, load_config
-from quorum.node.config_values import ConfigError
-from quorum.node.controller_role import ControllerRole, RoleConfig
-from quorum.node.destinations import bootstrap_destinations
-from quorum.node.driver import Driver
-from quorum.node.executor import Executor, ExecutorConfig
-from quorum.node.interpreter import collect_when_idle, tune, without_collections
-from quorum.node.logging import log_start
-from quorum.node.monitoring import Monitoring
-from quorum.node.notify import READY, STOPPING, notify
-from quorum.node.opened import OpenedReplica
-from quorum.node.ports import Watcher
-from quorum.node.registration import registration_of
-from quorum.node.settle import settle
-from quorum.node.system_ports import SystemEntropy
+from quorum.node.config.node_config import NodeConfig, load_config
+from quorum.node.config.values import ConfigError
+from quorum.node.controller.registration import registration_of
+from quorum.node.controller.role import ControllerRole, RoleConfig
+from quorum.node.core.destinations import bootstrap_destinations
+from quorum.node.core.executor import Executor, ExecutorConfig
+from quorum.node.core.opened import OpenedReplica
+from quorum.node.core.ports import Watcher
+from quorum.node.process.drain_tasks import settle
+from quorum.node.process.driver import Driver
+from quorum.node.process.interpreter import collect_when_idle, tune, without_collections
+from quorum.node.process.log_lines import log_start
+from quorum.node.process.monitoring import Monitoring
+from quorum.node.process.system_ports import SystemEntropy
+from quorum.node.process.systemd import READY, STOPPING, notify
+from quorum.node.storage.open_replica import open_replica
 from quorum.server.grpc.listen import listen
 from quorum.server.kafka.listen import KafkaDoor, LeaderWatcher, listen_kafka
 from quorum.transport.network import PeerNetwork

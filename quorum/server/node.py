@@ -8,18 +8,18 @@ from typing import Final, Protocol
 import msgspec
 
 from metadata_log.image import MetadataImage
+from quorum.api.context import ANONYMOUS, RequestContext
+from quorum.api.quorum_description import QuorumDescription
 from quorum.controller.authorizer import Authorizer
-from quorum.controller.context import ANONYMOUS, RequestContext
-from quorum.node.ports import Doors
-from quorum.node.view import NodeView
-from quorum.raft.quorum_description import QuorumDescription
+from quorum.node.core.ports import Doors
+from quorum.node.core.view import NodeView
 
 MAX_TIMEOUT_MS: Final = 3_600_000
 """Nobody waits longer than an hour; a longer wait asked for is cut to it."""
 
 
 class Node(Doors, Protocol):
-    """The running node; `quorum.node.driver.Driver` is one."""
+    """The running node; `quorum.node.process.driver.Driver` is one."""
 
     @property
     def image(self) -> MetadataImage:

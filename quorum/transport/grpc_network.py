@@ -14,14 +14,15 @@ import grpc
 import structlog
 
 from kraft.v1 import controller_pb2_grpc, quorum_pb2_grpc
-from quorum.node.ports import ControllerCall, OutgoingRequest, PeerResponse, Replies
-from quorum.raft.messages import (
+from quorum.api.calls import PeerResponse
+from quorum.api.raft_messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     FetchRequest,
     FetchSnapshotRequest,
     VoteRequest,
 )
+from quorum.node.core.ports import ControllerCall, OutgoingRequest, Replies
 from quorum.transport.channel import grpc_address, is_disconnect, open_channel
 from quorum.transport.convert import elections, voters
 from quorum.transport.convert.calls import kind_of, request_to, response_from
@@ -72,7 +73,7 @@ class _Peer:
 
 
 class GrpcNetwork:
-    """Implements `quorum.node.ports.Network`. All calls are made from the loop's thread; `close` ends it."""
+    """Implements `quorum.node.core.ports.Network`. All calls are made from the loop's thread; `close` ends it."""
 
     def __init__(self) -> None:
         self._peers: dict[str, _Peer] = {}

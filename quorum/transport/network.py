@@ -12,7 +12,8 @@ import asyncio
 from typing import Final
 
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
-from quorum.node.ports import ClientAnswer, ControllerCall, OutgoingRequest, PeerResponse, Replies
+from quorum.api.calls import ClientAnswer, PeerResponse
+from quorum.node.core.ports import ControllerCall, OutgoingRequest, Replies
 from quorum.transport.grpc_network import GrpcNetwork
 from quorum.transport.kafka.network import KafkaNetwork
 from quorum.transport.protocol_finder import ProtocolFinder
@@ -32,7 +33,7 @@ def _first_of(names: tuple[str, ...], endpoints: tuple[Endpoint, ...]) -> Endpoi
 
 
 class PeerNetwork:
-    """Implements `quorum.node.ports.Network`. All calls are made from the loop's thread; `close` ends it."""
+    """Implements `quorum.node.core.ports.Network`. All calls are made from the loop's thread; `close` ends it."""
 
     def __init__(self, among_controllers: str = GRPC_LISTENER) -> None:
         """`among_controllers`: the listener of another replica that is asked where it has both."""

@@ -21,6 +21,7 @@ from typing import IO, Final
 import msgspec
 
 from metadata_log.ids import id_text
+from quorum.api.error_codes import Error
 from quorum.client import (
     Client,
     OutcomeUnknownError,
@@ -30,7 +31,6 @@ from quorum.client import (
     UnknownTopicError,
 )
 from quorum.client.requests import CreatableReplicaAssignment
-from quorum.errors import Error
 from tests.chaos.history import (
     ABSENT,
     CREATE,

@@ -16,8 +16,8 @@ from typing import Final
 from metadata_log.ids import DirectoryId, id_text
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER
 from quorum.cli.demo.cluster import Node, NodeFailedError, wait_until
-from quorum.node.config import INTER_CONTROLLER
-from quorum.node.system_ports import SystemEntropy
+from quorum.node.config.node_config import INTER_CONTROLLER
+from quorum.node.process.system_ports import SystemEntropy
 from tests.chaos.disks import LoopDisk, SmallDisk
 from tests.chaos.hosts import Hosts, address_of
 from tests.support.log_bytes import log_bytes

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from metadata_log.offsets import Offset
 from quorum.cli.demo import child
-from quorum.node.controller_role import ControllerRole
-from quorum.raft import leading
+from quorum.node.controller.role import ControllerRole
+from quorum.raft import replication as leading
 
 VARIABLE: Final = "KRAFT_PLANTED"
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from metadata_log.ids import ZERO_TOPIC_ID, InvalidIdError, TopicId
+from quorum.api.error_codes import Error
 from quorum.client import (
     Admin,
     Client,
@@ -24,7 +25,6 @@ from quorum.client import (
     UnavailableError,
     UnknownTopicError,
 )
-from quorum.errors import Error
 from tests.support.controlled_door import controlled
 from tests.support.loop import run
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from quorum.api.context import ANONYMOUS
+from quorum.api.error_codes import Error
 from quorum.client import (
     ANY,
     AclEntry,
@@ -17,8 +19,6 @@ from quorum.client import (
     RefusedError,
 )
 from quorum.controller.authorizer import Authorizer
-from quorum.controller.context import ANONYMOUS
-from quorum.errors import Error
 from tests.support.controlled_door import controlled
 from tests.support.loop import run
 

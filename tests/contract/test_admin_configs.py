@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.offsets import Offset
+from quorum import api as r
+from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.error_codes import Error
 from quorum.client import (
     Admin,
     AlterableConfig,
@@ -18,10 +21,7 @@ from quorum.client import (
     UnavailableError,
     UnknownTopicError,
 )
-from quorum.controller import requests as r
 from quorum.controller.config import ControllerConfig
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, ClientCall
 from tests.support.controlled_door import controlled
 from tests.support.loop import run
 from tests.support.scripted_node import NODE_ID, ScriptedNode, served

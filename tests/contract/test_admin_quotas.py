@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from quorum.api.error_codes import Error
 from quorum.client import Admin, QuotaComponent, RefusedError, quota_entity
 from quorum.controller.authorizer import Authorizer
-from quorum.errors import Error
 from tests.support.controlled_door import controlled
 from tests.support.loop import run
 

@@ -9,9 +9,9 @@ import hmac
 import pytest
 
 from metadata_log.image import ScramUser
+from quorum.api.error_codes import Error
 from quorum.client import Admin, RefusedError, ScramDeletion, ScramMechanism, scram_upsertion
 from quorum.controller.authorizer import Authorizer
-from quorum.errors import Error
 from tests.support.controlled_door import controlled
 from tests.support.loop import run
 

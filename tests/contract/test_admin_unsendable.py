@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from metadata_log.offsets import Offset
+from quorum.api import CreatableConfig
+from quorum.api.error_codes import Error
 from quorum.client import (
     AclEntry,
     AclFilter,
@@ -28,8 +30,6 @@ from quorum.client import (
     quota_entity,
     scram_upsertion,
 )
-from quorum.controller.requests import CreatableConfig
-from quorum.errors import Error
 from tests.support.controlled_door import controlled
 from tests.support.loop import run
 

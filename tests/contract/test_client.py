@@ -9,6 +9,9 @@ import pytest
 
 from metadata_log.ids import ZERO_TOPIC_ID
 from metadata_log.voters import Endpoint
+from quorum import api as r
+from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.error_codes import Error
 from quorum.cli.demo.cluster import free_ports
 from quorum.client import (
     AddressError,
@@ -25,9 +28,6 @@ from quorum.client import (
     UnknownTopicError,
     WrongListenerError,
 )
-from quorum.controller import requests as r
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, ClientCall
 from quorum.server.kafka.listen import listen_kafka
 from tests.support.client_nodes import ID, active, failing, scripted_nodes, standby
 from tests.support.loop import run, until

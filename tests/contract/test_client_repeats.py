@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from quorum.api.error_codes import Error
 from quorum.client import BrokerHeartbeat, Client, CreatableTopic, OutcomeUnknownError, UnavailableError
-from quorum.errors import Error
 from tests.support.client_nodes import ID, active, failing, scripted_nodes
 from tests.support.loop import run, until
 from tests.support.scripted_node import ScriptedNode, served

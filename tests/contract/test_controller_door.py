@@ -16,9 +16,9 @@ from metadata_log.ids import ZERO_TOPIC_ID
 from metadata_log.image import AclEntry
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
-from quorum.controller import requests as r
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, ClientCall
+from quorum import api as r
+from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.error_codes import Error
 from quorum.server.grpc import session as session_door
 from quorum.transport.channel import open_channel
 from quorum.transport.convert.calls import KIND_BY_NAME, KINDS

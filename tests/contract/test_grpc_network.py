@@ -13,10 +13,10 @@ from typing import Any
 from metadata_log.ids import METADATA_TOPIC_ID, NodeId, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
-from quorum.controller.requests import RegisterController, RegisterControllerResponse
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, ControllerCall, OutgoingRequest
-from quorum.raft.messages import (
+from quorum.api import RegisterController, RegisterControllerResponse
+from quorum.api.calls import ClientAnswer
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
@@ -24,6 +24,7 @@ from quorum.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
+from quorum.node.core.ports import ControllerCall, OutgoingRequest
 from quorum.raft.ready import Destination
 from quorum.transport.grpc_network import GrpcNetwork
 from tests.support.loop import run, until

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from metadata_log.image import AclEntry
-from quorum.controller import requests as r
+from quorum import api as r
+from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.context import ANONYMOUS
+from quorum.api.error_codes import Error
 from quorum.controller.authorizer import Authorizer
-from quorum.controller.context import ANONYMOUS
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, ClientCall
 from tests.support.kafka_admin_requests import (
     alter_client_quotas,
     alter_configs,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.ids import DirectoryId, TopicId, Uuid
-from quorum.controller import requests as r
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer
+from quorum import api as r
+from quorum.api.calls import ClientAnswer
+from quorum.api.error_codes import Error
 from tests.support.kafka_exchange import exchange
 from tests.support.kafka_requests import (
     CLUSTER_ID,

@@ -14,7 +14,7 @@ from metadata_log.image.cluster import ControllerRegistration, Listener
 from metadata_log.image.maps import Map
 from metadata_log.offsets import Offset
 from metadata_log.voters import Endpoint
-from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
+from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.server.kafka.frames import MAX_FRAME_BYTES
 from quorum.server.kafka.offered import OFFERED
 from tests.support.kafka_requests import api_versions, describe_cluster, describe_quorum

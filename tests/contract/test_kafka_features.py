@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from metadata_log.offsets import Epoch
-from quorum.controller import requests as r
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer
-from quorum.raft.voter_messages import UpgradeKRaftVersionRequest, UpgradeKRaftVersionResponse
+from quorum import api as r
+from quorum.api.calls import ClientAnswer
+from quorum.api.error_codes import Error
+from quorum.api.voter_messages import UpgradeKRaftVersionRequest, UpgradeKRaftVersionResponse
 from tests.support.kafka_exchange import exchange
 from tests.support.kafka_requests import unregister_broker, update_features
 from tests.support.kafka_wire import connected, kafka_door, requests_of

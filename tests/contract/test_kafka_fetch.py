@@ -10,10 +10,10 @@ import pytest
 from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
-from quorum.errors import Error
-from quorum.node.ports import RoleChanged
-from quorum.raft.messages import FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
-from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
+from quorum.api.error_codes import Error
+from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
+from quorum.api.raft_messages import FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
+from quorum.node.core.ports import RoleChanged
 from quorum.server.kafka.bounds import Limits
 from quorum.server.kafka.listen import KafkaDoor, LeaderWatcher
 from tests.support.kafka_requests import CLUSTER_ID, ID, SENTINEL, describe_quorum, fetch, fetch_snapshot

@@ -13,10 +13,10 @@ import pytest
 
 from kraft.v1 import controller_pb2, controller_pb2_grpc
 from metadata_log.voters import Endpoint
+from quorum.api.voter_messages import UpgradeKRaftVersionRequest
 from quorum.client.errors import WrongListenerError
 from quorum.client.voter_changes import ask_at
-from quorum.node.listeners import ListenError
-from quorum.raft.voter_messages import UpgradeKRaftVersionRequest
+from quorum.node.process.listeners import ListenError
 from quorum.server.grpc.listen import listen
 from quorum.server.kafka.listen import KafkaDoor, listen_kafka
 from quorum.server.kafka.offered import OFFERED

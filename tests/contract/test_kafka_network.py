@@ -11,10 +11,10 @@ import pytest
 from metadata_log.ids import METADATA_TOPIC_ID, NodeId
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Voter
-from quorum.controller.requests import RegisterController, RegisterControllerResponse
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, ControllerCall
-from quorum.raft.messages import (
+from quorum.api import RegisterController, RegisterControllerResponse
+from quorum.api.calls import ClientAnswer
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import (
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
     EndQuorumEpochResponse,
@@ -23,7 +23,7 @@ from quorum.raft.messages import (
     FetchSnapshotResponse,
     VoteResponse,
 )
-from quorum.raft.voter_messages import (
+from quorum.api.voter_messages import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,
     ApiVersionsRequest,
@@ -33,6 +33,7 @@ from quorum.raft.voter_messages import (
     UpdateRaftVoterRequest,
     UpdateRaftVoterResponse,
 )
+from quorum.node.core.ports import ControllerCall
 from quorum.transport.channel import MESSAGE_LIMIT_BYTES
 from quorum.transport.kafka.link import MAX_IN_FLIGHT
 from quorum.transport.kafka.wire import answers_of

@@ -12,9 +12,9 @@ from kio.schema.create_topics.v7.response import CreateTopicsResponse
 from kio.serial import entity_reader
 
 from metadata_log.ids import TopicId
-from quorum.controller import requests as r
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer
+from quorum import api as r
+from quorum.api.calls import ClientAnswer
+from quorum.api.error_codes import Error
 from tests.support.kafka_exchange import exchange
 from tests.support.kafka_requests import ID, api_versions, create_partitions, create_topics, delete_topics, envelope
 from tests.support.kafka_wire import connected, kafka_door, request_bytes, written

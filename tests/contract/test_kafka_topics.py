@@ -11,11 +11,11 @@ from kio.schema.describe_quorum.v2.response import DescribeQuorumResponse
 from kio.serial import entity_reader
 
 from metadata_log.ids import ZERO_TOPIC_ID, TopicId
-from quorum.controller import requests as r
+from quorum import api as r
+from quorum.api.calls import ClientAnswer
+from quorum.api.context import ANONYMOUS
+from quorum.api.error_codes import Error
 from quorum.controller.authorizer import Authorizer
-from quorum.controller.context import ANONYMOUS
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer
 from tests.support.kafka_exchange import exchange, only_answer
 from tests.support.kafka_requests import (
     ID,

@@ -13,11 +13,11 @@ import pytest
 from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint, Voter
-from quorum.controller import requests as r
-from quorum.errors import Error
-from quorum.node.gate import Refusal
-from quorum.node.ports import ClientAnswer, PeerCall, PeerResponse
-from quorum.raft.messages import (
+from quorum import api as r
+from quorum.api.calls import ClientAnswer, PeerCall, PeerResponse
+from quorum.api.error_codes import Error
+from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
+from quorum.api.raft_messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
@@ -26,8 +26,7 @@ from quorum.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
-from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
-from quorum.raft.voter_messages import (
+from quorum.api.voter_messages import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,
     RemoveRaftVoterRequest,
@@ -35,6 +34,7 @@ from quorum.raft.voter_messages import (
     UpdateRaftVoterRequest,
     UpdateRaftVoterResponse,
 )
+from quorum.node.core.topic_id_fencing import Refusal
 from quorum.server.kafka.bounds import Limits
 from tests.support.kafka_exchange import exchange
 from tests.support.kafka_requests import CLUSTER_ID, fetch

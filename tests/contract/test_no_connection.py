@@ -12,12 +12,12 @@ import pytest
 
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.voters import Endpoint
+from quorum.api.voter_messages import RemoveRaftVoterRequest
 from quorum.client.client import Client
 from quorum.client.errors import OutcomeUnknownError, UnavailableError
 from quorum.client.quorum_status import describe_at, who_answers
 from quorum.client.voter_changes import ask_at
-from quorum.node.http import HttpServer
-from quorum.raft.voter_messages import RemoveRaftVoterRequest
+from quorum.node.process.http_server import HttpServer
 from quorum.transport.channel import CHANNEL_OPTIONS, connects
 from quorum.transport.misdirected import in_words
 from tests.support.loop import run, until

@@ -8,8 +8,9 @@ import pytest
 
 from metadata_log.ids import METADATA_TOPIC_ID
 from metadata_log.voters import Endpoint
-from quorum.controller.requests import RegisterController, RegisterControllerResponse
-from quorum.node.ports import ClientAnswer, ControllerCall, OutgoingRequest
+from quorum.api import RegisterController, RegisterControllerResponse
+from quorum.api.calls import ClientAnswer
+from quorum.node.core.ports import ControllerCall, OutgoingRequest
 from quorum.raft.ready import Destination
 from quorum.transport.network import PeerNetwork
 from quorum.transport.protocol_finder import speaks_kafka

@@ -12,10 +12,10 @@ import pytest
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
+from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.cli.main import run as kraft
 from quorum.client import Client
 from quorum.client.quorum_status import QuorumStatus
-from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
 from tests.support.client_nodes import scripted_nodes
 from tests.support.loop import run, until
 from tests.support.scripted_node import ScriptedNode, served

@@ -15,8 +15,8 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from kraft.v1 import quorum_pb2, quorum_pb2_grpc
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from quorum.errors import Error
-from quorum.raft.messages import FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
 from quorum.transport.channel import open_channel
 from quorum.transport.convert.fetch_snapshot import fetch_snapshot_request_to, fetch_snapshot_response_from
 from tests.support.loop import run, until

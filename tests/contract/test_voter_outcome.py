@@ -12,15 +12,15 @@ import pytest
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
-from quorum.client import Client, OutcomeUnknownError
-from quorum.errors import Error
-from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
-from quorum.raft.voter_messages import (
+from quorum.api.error_codes import Error
+from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
+from quorum.api.voter_messages import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,
     RemoveRaftVoterRequest,
     RemoveRaftVoterResponse,
 )
+from quorum.client import Client, OutcomeUnknownError
 from tests.support.loop import run, until
 from tests.support.scripted_node import NODE_ID, ScriptedNode, served
 

@@ -19,9 +19,9 @@ from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.format.batch import build_batch, iter_batches
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.offsets import Epoch, Offset
+from quorum.api.error_codes import Error
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
-from quorum.errors import Error
-from quorum.node.system_ports import SystemEntropy
+from quorum.node.process.system_ports import SystemEntropy
 from tests.support.log_history import read_history
 from tests.support.standalone import complaint, create, listed, log_of, standalone, start, written
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from metadata_log.ids import NodeId, ReplicaKey, parse_directory_id
+from quorum.api.voter_messages import RemoveRaftVoterRequest
 from quorum.cli.demo.cluster import LOOPBACK, wait_until
 from quorum.client import Client, RefusedError
-from quorum.raft.voter_messages import RemoveRaftVoterRequest
 from tests.support.voter_processes import BEFORE_REGISTRATION, VERSION_0, Controllers, kraft
 
 

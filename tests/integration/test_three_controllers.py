@@ -9,8 +9,8 @@ import pytest
 
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME
 from metadata_log.offsets import Offset
+from quorum.api.error_codes import Error
 from quorum.client import Client, OutcomeUnknownError, TopicExistsError, UnavailableError, UnknownTopicError
-from quorum.errors import Error
 from tests.support.grpc_controllers import three_controllers
 from tests.support.loop import run, until
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from quorum.api.error_codes import Error
 from quorum.cli.main import run as kraft
 from quorum.client import Client, RefusedError, UnavailableError
-from quorum.errors import Error
 from tests.support.grpc_controllers import three_controllers
 from tests.support.loop import run, until
 

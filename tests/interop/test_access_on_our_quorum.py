@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from quorum.api.error_codes import Error
 from quorum.cli.demo.cluster import LOOPBACK, free_ports, wait_until
-from quorum.errors import Error
 from tests.support.kafka.on_ours import KafkaOnOurs
 from tests.support.kafka.tools import KafkaTools, ToolFailedError
 from tests.support.kafka_wire import connected, request_bytes, requests_of, written

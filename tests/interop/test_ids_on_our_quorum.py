@@ -14,9 +14,9 @@ import pytest
 from metadata_log.directory.partition_metadata import read_partition_metadata
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, TopicId, id_text
+from quorum.api.error_codes import Error
 from quorum.cli.demo.cluster import wait_until
 from quorum.client import Admin, CreatableReplicaAssignment, CreatableTopic, RefusedError, TopicCollection
-from quorum.errors import Error
 from tests.support.kafka.by_id import Read, delete_through, describe_by_id, produce_by_id, read_by_id
 from tests.support.kafka.on_ours import KafkaOnOurs
 from tests.support.kafka.tools import KafkaTools, ToolFailedError

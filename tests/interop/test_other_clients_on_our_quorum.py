@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from quorum.api.error_codes import Error
 from quorum.cli.demo.cluster import wait_until
-from quorum.errors import Error
 from tests.support.kafka.clients.environment import SteadyWriter, play_with
 from tests.support.kafka.on_ours import KafkaOnOurs, is_ready
 from tests.support.kafka.storm import EVERY_S, raise_a_storm

@@ -8,9 +8,9 @@ import pytest
 
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, TopicId
 from metadata_log.offsets import Offset
+from quorum.api.error_codes import Error
 from quorum.cli.demo.cluster import wait_until
 from quorum.client import Admin, TopicCollection, UnknownTopicError
-from quorum.errors import Error
 from tests.support.kafka.by_id import delete_through
 from tests.support.kafka.mixed import MixedQuorum
 from tests.support.kafka.tools import KafkaTools

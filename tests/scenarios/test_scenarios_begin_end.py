@@ -7,9 +7,8 @@ import pytest
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch
 from metadata_log.voters import Endpoint
-from quorum.errors import Error
-from quorum.raft.inputs import RequestReceived
-from quorum.raft.messages import (
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
@@ -18,8 +17,9 @@ from quorum.raft.messages import (
     FetchResponse,
     VoteRequest,
 )
+from quorum.api.transfer_messages import TransferLeadershipResponse
+from quorum.raft.inputs import RequestReceived
 from quorum.raft.ready import LeaderChanged, PeerRefused, ProposalRefused
-from quorum.raft.transfer_messages import TransferLeadershipResponse
 from tests.support.raft_transcript import endpoints_of, key_of
 from tests.support.scenario import Scenario, candidate, leader
 

@@ -6,10 +6,10 @@ import pytest
 
 from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
+from quorum.api.quorum_description import ReplicaDescription
+from quorum.api.raft_messages import FetchRequest, FetchResponse
 from quorum.raft.config import StorageState
 from quorum.raft.inputs import RequestReceived
-from quorum.raft.messages import FetchRequest, FetchResponse
-from quorum.raft.quorum_description import ReplicaDescription
 from tests.support.raft_transcript import WALL_MS, key_of
 from tests.support.scenario import Scenario, dynamic_voters, elect, leader, static_voters
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.voters import Endpoint
+from quorum.api.raft_messages import BeginQuorumEpochRequest, FetchRequest, VoteRequest, VoteResponse
 from quorum.raft.core import MAX_EPOCH
-from quorum.raft.messages import BeginQuorumEpochRequest, FetchRequest, VoteRequest, VoteResponse
 from quorum.raft.ready import BecameLeader, PeerRefused
 from tests.support.raft_transcript import endpoints_of, key_of
 from tests.support.scenario import Scenario, candidate

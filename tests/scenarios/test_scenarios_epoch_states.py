@@ -8,9 +8,9 @@ import pytest
 from metadata_log.errors import InvariantViolation
 from metadata_log.ids import ReplicaKey
 from metadata_log.offsets import Epoch
-from quorum.errors import Error
-from quorum.raft.messages import BeginQuorumEpochResponse, VoteResponse
-from quorum.raft.peers import STRANGERS
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import BeginQuorumEpochResponse, VoteResponse
+from quorum.raft.leader_discovery import STRANGERS
 from quorum.raft.ready import PeerRefused, PersistQuorumState
 from quorum.raft.states import (
     Candidate,

@@ -8,8 +8,8 @@ from metadata_log.format.batch import build_batch
 from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet
+from quorum.api.raft_messages import FetchRequest, FetchResponse, VoteRequest, VoteResponse
 from quorum.raft.config import StorageState
-from quorum.raft.messages import FetchRequest, FetchResponse, VoteRequest, VoteResponse
 from quorum.raft.ready import AppendBatches, HighWatermarkAdvanced, LogTruncated, TruncateLog
 from tests.support.raft_transcript import endpoints_of, key_of
 from tests.support.scenario import Scenario

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.offsets import Epoch
-from quorum.errors import Error
-from quorum.node.gate import Gate
-from quorum.node.ports import PeerCall, PeerRequest
+from quorum.api.calls import PeerCall, PeerRequest
+from quorum.api.error_codes import Error
+from quorum.node.core.topic_id_fencing import Gate
 from tests.support.peer_requests import REQUESTS
 from tests.support.raft_transcript import key_of
 

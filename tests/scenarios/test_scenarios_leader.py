@@ -6,10 +6,10 @@ import pytest
 
 from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from quorum.errors import Error
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import FetchResponse, VoteResponse
 from quorum.raft.config import RaftConfig, StorageState
 from quorum.raft.inputs import Propose
-from quorum.raft.messages import FetchResponse, VoteResponse
 from quorum.raft.ready import (
     AppendBatches,
     HighWatermarkAdvanced,

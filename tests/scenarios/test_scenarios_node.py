@@ -9,9 +9,9 @@ from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey
 from metadata_log.offsets import Offset
 from metadata_log.storage.file_log import LogConfig
 from metadata_log.voters import VoterSet
-from quorum.node.bootstrap import open_replica
-from quorum.node.ports import ControllerActivated
-from quorum.node.retention import SnapshotConfig
+from quorum.node.core.ports import ControllerActivated
+from quorum.node.core.retention import SnapshotConfig
+from quorum.node.storage.open_replica import open_replica
 from quorum.raft.config import StorageState
 from tests.support.node_cluster import LEVEL, Cluster
 from tests.support.scenario import Scenario, dynamic_voters, static_voters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.ids import ReplicaKey
-from quorum.raft.messages import EndQuorumEpochRequest, VoteResponse
+from quorum.api.raft_messages import EndQuorumEpochRequest, VoteResponse
 from quorum.raft.ready import Shut
 from tests.support.raft_transcript import key_of
 from tests.support.scenario import Scenario, leader

@@ -6,8 +6,14 @@ import pytest
 
 from metadata_log.errors import InvariantViolation
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from quorum.errors import Error
-from quorum.raft.messages import FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse, VoteRequest
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import (
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    VoteRequest,
+)
 from quorum.raft.ready import (
     CheckSnapshot,
     HighWatermarkAdvanced,

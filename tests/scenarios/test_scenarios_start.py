@@ -6,8 +6,14 @@ import pytest
 
 from metadata_log.format.batch import batch_records, parse_header
 from metadata_log.records import LeaderChangeMessage, decode_control
-from quorum.errors import Error
-from quorum.raft.messages import BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, VoteRequest, VoteResponse
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    VoteRequest,
+    VoteResponse,
+)
 from quorum.raft.ready import AppendBatches, LeaderChanged, ProposalRefused
 from tests.support.raft_transcript import WALL_MS, endpoints_of, key_of
 from tests.support.scenario import Scenario, elect

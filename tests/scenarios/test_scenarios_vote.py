@@ -6,9 +6,9 @@ import pytest
 
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
-from quorum.errors import Error
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import VoteRequest, VoteResponse
 from quorum.raft.inputs import RequestReceived
-from quorum.raft.messages import VoteRequest, VoteResponse
 from tests.support.raft_transcript import key_of
 from tests.support.scenario import Scenario, candidate, leader
 

@@ -9,10 +9,10 @@ import pytest
 
 from metadata_log.records import KRaftVersionRecord, VotersRecord
 from metadata_log.voters import Endpoint, VoterSet
-from quorum.errors import Error
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import FetchRequest
+from quorum.api.voter_messages import UpdateRaftVoterRequest
 from quorum.raft.inputs import RequestReceived
-from quorum.raft.messages import FetchRequest
-from quorum.raft.voter_messages import UpdateRaftVoterRequest
 from tests.support.raft_transcript import key_of
 from tests.support.scenario import Scenario
 from tests.support.voter_scenario import (

@@ -9,11 +9,11 @@ from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import KRaftVersionRecord, LeaderChangeMessage, VotersRecord
 from metadata_log.voters import VoterSet
-from quorum.errors import Error
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import EndQuorumEpochRequest, FetchResponse
+from quorum.api.voter_messages import ApiVersionsRequest
 from quorum.raft.config import StorageState
-from quorum.raft.messages import EndQuorumEpochRequest, FetchResponse
 from quorum.raft.ready import QuorumStateData, SendRecords, VotersChanged
-from quorum.raft.voter_messages import ApiVersionsRequest
 from tests.support.raft_transcript import endpoints_of
 from tests.support.scenario import Scenario, dynamic_voters, elect, leader
 from tests.support.voter_scenario import (

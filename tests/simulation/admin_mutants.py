@@ -9,13 +9,13 @@ from tests.simulation.planting import Mutant
 ADMIN_MUTANTS: Final = (
     Mutant(
         name="who has moved away stays in sync",
-        module="quorum.controller.partition_change",
+        module="quorum.controller.partitions.partition_change",
         was="    isr = tuple(replica for replica in target.isr if replica not in target.removing)\n",
         becomes="    isr = target.isr\n",
     ),
     Mutant(
         name="who is fenced may lead",
-        module="quorum.controller.leadership",
+        module="quorum.controller.leader_changes",
         was="        if broker_id not in active:\n            return False\n        broker, directory",
         becomes="        if broker_id < 0:\n            return False\n        broker, directory",
     ),

@@ -9,10 +9,10 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Final
 
+from quorum.api.calls import ClientAnswer
+from quorum.api.context import ANONYMOUS
+from quorum.api.error_codes import Error
 from quorum.controller.authorizer import Authorizer
-from quorum.controller.context import ANONYMOUS
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer
 from tests.simulation.wishes import Wish, any_wish
 from tests.simulation.world import US_PER_MS
 from tests.support.errors_in import errors_in

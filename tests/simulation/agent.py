@@ -13,7 +13,7 @@ from metadata_log.directory import read_meta_properties
 from metadata_log.errors import DirectoryError
 from metadata_log.files.simulated_files import SimulatedCrash
 from metadata_log.ids import NodeId, TopicId
-from quorum.node.ports import ImagePublished, NodeEvent
+from quorum.node.core.ports import ImagePublished, NodeEvent
 from tests.simulation.life import Life
 from tests.simulation.node import DATA, Node
 from tests.simulation.world import US_PER_MS

@@ -11,7 +11,7 @@ from typing import Final
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.storage.formatter import LogDirectory, format_directory
 from metadata_log.voters import Endpoint, Voter, VoterSet
-from quorum.node.config_values import voter_list
+from quorum.node.config.values import voter_list
 from tests.simulation.administrators import Administrator
 from tests.simulation.agent import AgentNode
 from tests.simulation.checkers import Checkers

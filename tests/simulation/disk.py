@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from metadata_log.errors import MetadataLogError
 from metadata_log.files.simulated_files import SimulatedCrash
 from metadata_log.storage.checkpoint_ops import CheckReceived, ReadPiece
-from quorum.node.checkpoint_jobs import CheckpointJob, CheckpointJobDone
-from quorum.node.ports import DiskDone, DiskFailed, DiskJob, LogRead, ReadDone
+from quorum.node.core.checkpoint_jobs import CheckpointJob, CheckpointJobDone
+from quorum.node.core.ports import DiskDone, DiskFailed, DiskJob, LogRead, ReadDone
 from tests.simulation import world as w
 
 if TYPE_CHECKING:

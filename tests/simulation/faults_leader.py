@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.storage.checkpoint import checkpoint_name, newest_checkpoint
-from quorum.errors import Error
-from quorum.node.ports import PeerCall, PeerRequested, PeerResponse
-from quorum.raft.transfer_messages import TransferLeadershipRequest
+from quorum.api.calls import PeerCall, PeerResponse
+from quorum.api.error_codes import Error
+from quorum.api.transfer_messages import TransferLeadershipRequest
+from quorum.node.core.ports import PeerRequested
 from tests.simulation.plans import Plan
 from tests.simulation.rot import rot
 from tests.simulation.world import US_PER_MS

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_agent.lifecycle import Lifecycle, SendRegistration
 from metadata_log.ids import DirectoryId, Uuid
-from quorum.controller.requests import BrokerHeartbeat, FeatureRange, Listener, RegisterBroker
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer
-from quorum.node.registration import SUPPORTED_FEATURES
+from quorum.api import BrokerHeartbeat, FeatureRange, Listener, RegisterBroker
+from quorum.api.calls import ClientAnswer
+from quorum.api.error_codes import Error
+from quorum.node.controller.registration import SUPPORTED_FEATURES
 from tests.simulation.world import US_PER_MS
 
 if TYPE_CHECKING:

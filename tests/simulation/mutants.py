@@ -25,7 +25,7 @@ _CORE: Final = (
     ),
     Mutant(
         name="the leader counts what it has not flushed",
-        module="quorum.raft.leading",
+        module="quorum.raft.replication",
         was="        own.log_end_offset = core.log.flushed_offset\n        maybe",
         becomes="        own.log_end_offset = core.log.end_offset\n        maybe",
     ),
@@ -49,7 +49,7 @@ _CORE: Final = (
     ),
     Mutant(
         name="a vote for a log that is behind",
-        module="quorum.raft.ballots",
+        module="quorum.raft.elections",
         was="    is_up_to_date = candidate_end.is_at_least(core.log.end)\n",
         becomes="    is_up_to_date = candidate_end.offset >= 0\n",
     ),
@@ -61,13 +61,13 @@ _CORE: Final = (
     ),
     Mutant(
         name="two votes in an epoch",
-        module="quorum.raft.ballots",
+        module="quorum.raft.elections",
         was="        return _is_same(core.standing.voted, candidate) and core.role is not Role.FOLLOWER\n",
         becomes="        return core.role is not Role.FOLLOWER\n",
     ),
     Mutant(
         name="one replica is a majority of logs",
-        module="quorum.raft.leading",
+        module="quorum.raft.replication",
         was="    committed = offsets[len(offsets) - core.members.majority]\n",
         becomes="    committed = offsets[-1]\n",
     ),
@@ -79,13 +79,13 @@ _CORE: Final = (
     ),
     Mutant(
         name="the high watermark rises in an old epoch",
-        module="quorum.raft.leading",
+        module="quorum.raft.replication",
         was="    if committed <= leader.epoch_start_offset or not core.log.advance_high_watermark(committed):\n",
         becomes="    if not core.log.advance_high_watermark(committed):\n",
     ),
     Mutant(
         name="a follower believes any high watermark",
-        module="quorum.raft.following",
+        module="quorum.raft.follower",
         was="    log = core.log\n    target = log.truncation_for(leader_end)\n",
         becomes="    log = core.log\n    log.advance_high_watermark(log.end_offset)\n"
         "    target = log.truncation_for(leader_end)\n",
@@ -98,7 +98,7 @@ _CORE: Final = (
     ),
     Mutant(
         name="a follower that leaves the leader's log truncates nothing",
-        module="quorum.raft.following",
+        module="quorum.raft.follower",
         was="        is_sound = _truncate(core, response.diverging)\n",
         becomes="        is_sound = True\n",
     ),
@@ -107,43 +107,43 @@ _CORE: Final = (
 _EXECUTOR: Final = (
     Mutant(
         name="effects do not wait for their write",
-        module="quorum.node.effects",
+        module="quorum.node.core.effects",
         was="            self._hold(token, effect)\n",
         becomes="            self._do(effect)\n",
     ),
     Mutant(
         name="answered before commit",
-        module="quorum.node.controller_role",
+        module="quorum.node.controller.role",
         was="        if result.records or offset > self._executor.image.offset_and_epoch.offset:\n",
         becomes="        if offset < 0:\n",
     ),
     Mutant(
         name="a waiting answer leaves one offset early",
-        module="quorum.node.purgatory",
+        module="quorum.node.controller.purgatory",
         was="        while waiting and waiting[0].offset <= offset:\n",
         becomes="        while waiting and waiting[0].offset <= offset + 4:\n",
     ),
     Mutant(
         name="a lost leadership keeps its uncommitted images",
-        module="quorum.node.published",
+        module="quorum.node.core.published",
         was="        self._remembered.clear()\n        self._drop_buffer()\n",
         becomes="        self._drop_buffer()\n",
     ),
     Mutant(
         name="a leader publishes what is not committed yet",
-        module="quorum.node.published",
+        module="quorum.node.core.published",
         was="        while self._remembered and self._remembered[0].end.offset <= self.high_watermark:\n",
         becomes="        while self._remembered:\n",
     ),
     Mutant(
         name="an image is dated by its first request, not by its batch",
-        module="quorum.node.tail",
+        module="quorum.node.controller.tail",
         was="staged[-1].dated(wall_ms)\n",
         becomes="staged[-1]\n",
     ),
     Mutant(
         name="a read is answered below the offset it asks for",
-        module="quorum.node.controller_role",
+        module="quorum.node.controller.role",
         was="        if is_at_least and call.at_least_offset <= self._executor.image.offset_and_epoch.offset:\n",
         becomes="        if is_at_least:\n",
     ),
@@ -236,7 +236,7 @@ _DIRECTORY: Final = (
 _CONTROLLER: Final = (
     Mutant(
         name="a restarted voter begins at epoch 0",
-        module="quorum.node.bootstrap",
+        module="quorum.node.storage.open_replica",
         was="        quorum_state=None if quorum_state is None else _state_of(quorum_state),\n",
         becomes="        quorum_state=None,\n",
     ),
@@ -254,7 +254,7 @@ _CONTROLLER: Final = (
     ),
     Mutant(
         name="records are written in an older version",
-        module="quorum.node.tail",
+        module="quorum.node.controller.tail",
         was="    version = write_version(kind, level)\n",
         becomes="    version = max(0, write_version(kind, level) - 1)\n",
     ),
@@ -305,7 +305,7 @@ _DEEP: Final = (
     ),
     Mutant(
         name="what the disk reads for a Fetch is never sent",
-        module="quorum.node.effects",
+        module="quorum.node.core.effects",
         was="        data = self.read(effect.read_from, effect.max_bytes, take)\n",
         becomes='        data = self.read(effect.read_from, effect.max_bytes, take) or b""\n',
     ),

@@ -21,7 +21,7 @@ LEADER_MUTANTS: Final = (
     ),
     Mutant(
         name="a leader reads an image that is behind the barrier",
-        module="quorum.node.controller_role",
+        module="quorum.node.controller.role",
         was="            elif offset <= self._executor.image.offset_and_epoch.offset:\n",
         becomes="            elif offset >= 0:\n",
     ),
@@ -39,14 +39,14 @@ LEADER_MUTANTS: Final = (
     ),
     Mutant(
         name="an unknown outcome is told as nothing done",
-        module="quorum.node.controller_role",
+        module="quorum.node.controller.role",
         was="is_unknown = answer.writes_from is not None and answer.writes_from < appended_end\n",
         becomes="is_unknown = False\n",
         seeds=600,
     ),
     Mutant(
         name="a refusal is told without proof",
-        module="quorum.node.controller_role",
+        module="quorum.node.controller.role",
         was="        needs_proof = not result.records and type(call.request) not in PROVE_NOTHING\n",
         becomes="        needs_proof = not result.records and call.request is None\n",
     ),
@@ -65,7 +65,7 @@ LEADER_MUTANTS: Final = (
     ),
     Mutant(
         name="a read barrier waits for who votes no more",
-        module="quorum.raft.leading",
+        module="quorum.raft.replication",
         was="    follow_voters(core, leader)\n",
         becomes="",
     ),

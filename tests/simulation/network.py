@@ -10,23 +10,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from quorum.api.calls import ClientAnswer, ClientCall, PeerCall, PeerResponse
+from quorum.api.context import RequestContext
+from quorum.api.raft_messages import FetchRequest
 from quorum.controller.authorizer import Authorizer
-from quorum.controller.context import RequestContext
-from quorum.node.ports import (
-    ClientAnswer,
-    ClientCall,
+from quorum.node.core.ports import (
     ControllerAnswered,
     ControllerCall,
     OutgoingRequest,
     PeerAnswered,
-    PeerCall,
     PeerFailed,
     PeerGone,
     PeerRequested,
-    PeerResponse,
     Replies,
 )
-from quorum.raft.messages import FetchRequest
 from tests.simulation import world as w
 from tests.simulation.setup import LinkManners
 

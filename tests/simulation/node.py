@@ -23,17 +23,18 @@ from metadata_log.errors import (
 from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.ids import ReplicaKey, Uuid
 from metadata_log.voters import Endpoint, InvalidVoterError
+from quorum.api.calls import ClientCall
 from quorum.controller.config import ControllerConfig
-from quorum.node.application import Application
-from quorum.node.bootstrap import open_replica
-from quorum.node.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
-from quorum.node.config import config_of
-from quorum.node.controller_role import ControllerRole, RoleConfig
-from quorum.node.destinations import bootstrap_destinations
-from quorum.node.executor import Executor, ExecutorConfig
-from quorum.node.opened import OpenedReplica
-from quorum.node.ports import ClientCall, DiskFailed, Event, ImagePublished, NodeEvent, Ports, RoleChanged, StopAsked
-from quorum.node.registration import registration_of
+from quorum.node.config.node_config import config_of
+from quorum.node.controller.registration import registration_of
+from quorum.node.controller.role import ControllerRole, RoleConfig
+from quorum.node.core.application import Application
+from quorum.node.core.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
+from quorum.node.core.destinations import bootstrap_destinations
+from quorum.node.core.executor import Executor, ExecutorConfig
+from quorum.node.core.opened import OpenedReplica
+from quorum.node.core.ports import DiskFailed, Event, ImagePublished, NodeEvent, Ports, RoleChanged, StopAsked
+from quorum.node.storage.open_replica import open_replica
 from tests.simulation import world as w
 from tests.simulation.clock import NodeClock
 from tests.simulation.disk import NodeDisk

@@ -11,15 +11,16 @@ import msgspec
 
 from metadata_log.ids import ReplicaKey
 from metadata_log.voters import VoterSet
-from quorum.node.ports import PeerCall, PeerRequested, PeerResponse
-from quorum.raft.messages import Request
-from quorum.raft.states import Leader
-from quorum.raft.voter_messages import (
+from quorum.api.calls import PeerCall, PeerResponse
+from quorum.api.raft_messages import Request
+from quorum.api.voter_messages import (
     AddRaftVoterRequest,
     RemoveRaftVoterRequest,
     UpdateRaftVoterRequest,
     UpgradeKRaftVersionRequest,
 )
+from quorum.node.core.ports import PeerRequested
+from quorum.raft.states import Leader
 
 if TYPE_CHECKING:
     from tests.simulation.cluster import Cluster

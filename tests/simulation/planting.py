@@ -17,10 +17,10 @@ from typing import Final
 import msgspec
 
 PARTS: Final = {
-    "snapshots": ("quorum.raft.snapshots", "quorum.node.snapshots", "metadata_log.storage.checkpoint"),
+    "snapshots": ("quorum.raft.snapshots", "quorum.node.core.snapshots", "metadata_log.storage.checkpoint"),
     "directory": (
         "metadata_log.files.port", "metadata_log.directory.quorum_state", "metadata_log.reconcile",
-        "quorum.node.startup", "quorum.node.bootstrap", "broker_agent.storage",
+        "quorum.node.storage.startup", "quorum.node.storage.open_replica", "broker_agent.storage",
     ),
     "controller": ("quorum.controller", "metadata_log.image"),
     "core": ("quorum.raft",),

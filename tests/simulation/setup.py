@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.storage.file_log import LogConfig
-from quorum.node.retention import SnapshotConfig
+from quorum.node.core.retention import SnapshotConfig
 from quorum.raft.config import RaftConfig
 from tests.simulation.fault_names import (
     FAULTS,

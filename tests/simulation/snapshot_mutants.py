@@ -15,20 +15,20 @@ SNAPSHOT_MUTANTS: Final = (
     ),
     Mutant(
         name="a snapshot of what is not committed",
-        module="quorum.node.snapshots",
+        module="quorum.node.core.snapshots",
         was="        executor, image = self._executor, self._executor.image\n",
         becomes="        executor, image = self._executor, [self._executor.replayer, "
         "*self._executor._published._remembered][-1].image\n",
     ),
     Mutant(
         name="a snapshot is of a later image than its name says",
-        module="quorum.node.snapshots",
+        module="quorum.node.core.snapshots",
         was="            values_in_slices(image, RECORDS_A_SLICE),\n",
         becomes="            (each for when in (executor,) for each in values_in_slices(when.image, 200)),\n",
     ),
     Mutant(
         name="the log is trimmed past the snapshot",
-        module="quorum.node.snapshots",
+        module="quorum.node.core.snapshots",
         was="stage_trim(begin.end.offset, obsolete)",
         becomes="stage_trim(executor.image.offset_and_epoch.offset, obsolete)",
     ),
@@ -58,7 +58,7 @@ SNAPSHOT_MUTANTS: Final = (
     ),
     Mutant(
         name="a restarted node does not load the snapshot's voters",
-        module="quorum.node.bootstrap",
+        module="quorum.node.storage.open_replica",
         was="        begin, history = snapshot.end.offset, snapshot.voter_history(history)\n",
         becomes="        begin = snapshot.end.offset\n",
     ),
@@ -70,7 +70,7 @@ SNAPSHOT_MUTANTS: Final = (
     ),
     Mutant(
         name="an installation keeps the published image",
-        module="quorum.node.published",
+        module="quorum.node.core.published",
         was="        self.replayer = Replayer.follow(image)\n        self.high_watermark = max",
         becomes="        self.high_watermark = max",
     ),
@@ -106,7 +106,7 @@ SNAPSHOT_MUTANTS: Final = (
     ),
     Mutant(
         name="a piece is stored at the wrong position",
-        module="quorum.node.snapshots",
+        module="quorum.node.core.snapshots",
         was="            position=effect.position,\n            data=effect.data,\n",
         becomes="            position=0,\n            data=effect.data,\n",
     ),
@@ -118,7 +118,7 @@ SNAPSHOT_MUTANTS: Final = (
     ),
     Mutant(
         name="a cut-off installation is not finished at the start",
-        module="quorum.node.startup",
+        module="quorum.node.storage.startup",
         was="    if end.offset > log.log_end_offset:\n        return True\n",
         becomes="    if end.offset > log.log_end_offset:\n        return False\n",
     ),

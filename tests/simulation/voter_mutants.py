@@ -27,20 +27,20 @@ VOTER_MUTANTS: Final = (
     ),
     Mutant(
         name="a truncated voter set is kept",
-        module="quorum.raft.following",
+        module="quorum.raft.follower",
         was="core.members.take(core.members.history.truncate_to(target))",
         becomes="core.members.take(core.members.history)",
     ),
     Mutant(
         name="a removed leader counts itself",
-        module="quorum.raft.leading",
+        module="quorum.raft.replication",
         was="    offsets = sorted(progress.log_end_offset for progress in leader.voters.values())\n",
         becomes="    offsets = sorted([progress.log_end_offset for progress in leader.voters.values()]"
         " + [core.log.flushed_offset] * (not core.members.is_voter))\n",
     ),
     Mutant(
         name="a voter is known by its node id alone",
-        module="quorum.raft.serving",
+        module="quorum.raft.leader_fetch",
         was="    is_voter = progress is not None and core.members.latest.is_voter(key)\n",
         becomes="    is_voter = progress is not None\n",
     ),
@@ -52,7 +52,7 @@ VOTER_MUTANTS: Final = (
     ),
     Mutant(
         name="a change of the voters goes before what the controller has staged",
-        module="quorum.node.controller_role",
+        module="quorum.node.controller.role",
         was="        if self._tail is not None and not self._tail.flush(self._executor.clock.wall_ms):\n"
         "            self.on_lost_leadership()\n\n    def on_voter_change",
         becomes="        if self._tail is not None and self._tail.next_offset < 0:\n"

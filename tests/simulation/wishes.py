@@ -15,7 +15,7 @@ import msgspec
 from metadata_log.acl_codes import ALLOW, DENY, LITERAL, PREFIXED, Operation, ResourceType
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.image import AclEntry, ConfigResource, MetadataImage, PartitionImage, QuotaEntity, TopicImage
-from quorum.controller import requests as r
+from quorum import api as r
 
 Holds = Callable[[MetadataImage], bool]
 _TOPIC: Final = 2

@@ -8,7 +8,7 @@ from hypothesis.stateful import precondition, rule
 
 from metadata_log.ids import NodeId
 from metadata_log.image import PartitionImage
-from quorum.controller.requests import (
+from quorum.api import (
     AllocateProducerIds,
     AllocateProducerIdsResponse,
     AlterableConfig,
@@ -28,7 +28,7 @@ from quorum.controller.requests import (
     UpdateFeaturesResponse,
     UpgradeType,
 )
-from quorum.errors import Error
+from quorum.api.error_codes import Error
 from tests.support.broker_rules import BROKERS, BrokerRules
 from tests.support.controller import ELR, directory
 

@@ -8,9 +8,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
-from quorum.controller import requests as r
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, ClientCall
+from quorum import api as r
+from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.error_codes import Error
 from tests.support.scripted_node import NODE_ID, ScriptedNode, served
 
 ID = TopicId(b"\5" * 16)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.context import RequestContext
 from quorum.controller.authorizer import Authorizer
-from quorum.controller.context import RequestContext
-from quorum.node.ports import ClientAnswer, ClientCall
 from tests.support.controller import ControlledCluster
 from tests.support.scripted_node import ScriptedNode, served
 

@@ -21,11 +21,7 @@ from metadata_log.records import (
     encode_record,
 )
 from metadata_log.records.levels import write_version
-from quorum.controller.authorizer import Authorizer
-from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.machine import ControllerMachine
-from quorum.controller.requests import (
+from quorum.api import (
     BrokerHeartbeat,
     BrokerHeartbeatResponse,
     CreatableConfig,
@@ -39,8 +35,12 @@ from quorum.controller.requests import (
     RegisterBrokerResponse,
     Request,
 )
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.controller.authorizer import Authorizer
+from quorum.controller.config import ControllerConfig
+from quorum.controller.machine import ControllerMachine
 from quorum.controller.result import ControllerResult
-from quorum.errors import Error
 
 CLUSTER_ID = "c1u5t3r-id-c1u5t3r-id-"
 LEVEL = 30

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from quorum.errors import Error
+from quorum.api.error_codes import Error
 
 
 def errors_in(response: Any) -> set[Error]:

@@ -16,10 +16,10 @@ from metadata_log.storage.formatter import LogDirectory, format_directory
 from metadata_log.voters import Endpoint, Voter
 from quorum.cli.demo.cluster import free_ports
 from quorum.client import BrokerHeartbeat, Client
-from quorum.node.bootstrap import open_replica
-from quorum.node.config import NodeConfig, config_of
-from quorum.node.driver import Driver
-from quorum.node.monitoring import Monitoring
+from quorum.node.config.node_config import NodeConfig, config_of
+from quorum.node.process.driver import Driver
+from quorum.node.process.monitoring import Monitoring
+from quorum.node.storage.open_replica import open_replica
 from quorum.server.grpc.listen import listen
 from quorum.server.main import make_driver
 from quorum.transport.grpc_network import GrpcNetwork

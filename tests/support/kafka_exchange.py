@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.controller.authorizer import Authorizer
-from quorum.node.ports import ClientAnswer, ClientCall
 from tests.support.kafka_wire import connected, kafka_door
 from tests.support.loop import run
 from tests.support.scripted_node import ScriptedNode

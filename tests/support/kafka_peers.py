@@ -11,9 +11,9 @@ from typing import Any
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
-from quorum.errors import Error
-from quorum.node.ports import OutgoingRequest
-from quorum.raft.messages import BeginQuorumEpochRequest, VoteRequest
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import BeginQuorumEpochRequest, VoteRequest
+from quorum.node.core.ports import OutgoingRequest
 from quorum.raft.ready import Destination
 from quorum.transport.kafka.wire import answers_of
 from quorum.transport.network import PeerNetwork

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from quorum.controller.context import RequestContext
-from quorum.node.driver import Driver
-from quorum.node.ports import ClientAnswer, ClientCall, ControllerCall, OutgoingRequest, PeerCall, PeerResponse, Replies
+from quorum.api.calls import ClientAnswer, ClientCall, PeerCall, PeerResponse
+from quorum.api.context import RequestContext
+from quorum.node.core.ports import ControllerCall, OutgoingRequest, Replies
+from quorum.node.process.driver import Driver
 
 
 class Switchboard:

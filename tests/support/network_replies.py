@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quorum.node.ports import ClientAnswer, PeerResponse
+from quorum.api.calls import ClientAnswer, PeerResponse
 
 
 class Replies:

@@ -17,9 +17,9 @@ from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.storage.file_log import LogConfig
 from metadata_log.storage.formatter import LogDirectory, format_directory
 from metadata_log.voters import Endpoint, Voter
-from quorum.node.executor import Executor
-from quorum.node.ports import ClientAnswer
-from quorum.node.retention import SnapshotConfig
+from quorum.api.calls import ClientAnswer
+from quorum.node.core.executor import Executor
+from quorum.node.core.retention import SnapshotConfig
 from tests.support.node_ports import Crashed, SimulatedDisk
 from tests.support.node_promises import Promises
 from tests.support.node_requests import BROKER, CLUSTER_ID, DATA, LEVEL, REGISTER_BROKER, WALL_START_MS, create_request

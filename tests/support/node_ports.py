@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from metadata_log.errors import MetadataLogError
 from metadata_log.files.simulated_files import SimulatedCrash
-from quorum.node.checkpoint_jobs import CheckpointJob, CheckpointJobDone
-from quorum.node.ports import (
-    ClientAnswer,
+from quorum.api.calls import ClientAnswer, PeerCall, PeerResponse
+from quorum.node.core.checkpoint_jobs import CheckpointJob, CheckpointJobDone
+from quorum.node.core.ports import (
     ControllerAnswered,
     ControllerCall,
     DiskDone,
@@ -19,10 +19,8 @@ from quorum.node.ports import (
     LogRead,
     OutgoingRequest,
     PeerAnswered,
-    PeerCall,
     PeerFailed,
     PeerRequested,
-    PeerResponse,
     ReadDone,
     Replies,
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from metadata_log.ids import ReplicaKey
-from quorum.node.ports import OutgoingRequest, PeerCall, PeerResponse
-from quorum.raft.messages import FetchRequest, VoteRequest, VoteResponse
+from quorum.api.calls import PeerCall, PeerResponse
+from quorum.api.raft_messages import FetchRequest, VoteRequest, VoteResponse
+from quorum.node.core.ports import OutgoingRequest
 
 if TYPE_CHECKING:
     from tests.support.node_cluster import Cluster

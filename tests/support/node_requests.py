@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from metadata_log.ids import DirectoryId, Uuid
-from quorum.controller.requests import CreatableTopic, CreateTopics, FeatureRange, Listener, RegisterBroker
-from quorum.node.registration import SUPPORTED_FEATURES
+from quorum.api import CreatableTopic, CreateTopics, FeatureRange, Listener, RegisterBroker
+from quorum.node.controller.registration import SUPPORTED_FEATURES
 
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 

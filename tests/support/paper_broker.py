@@ -12,11 +12,11 @@ from typing import Final, Self
 
 from metadata_log.ids import DirectoryId, Uuid
 from metadata_log.records.levels import LATEST_PRODUCTION
+from quorum.api.error_codes import Error
 from quorum.client.client import Client
 from quorum.client.errors import ClientError
 from quorum.client.requests import BrokerHeartbeat, BrokerHeartbeatResponse, FeatureRange, Listener, RegisterBroker
-from quorum.errors import Error
-from quorum.node.system_ports import SystemEntropy
+from quorum.node.process.system_ports import SystemEntropy
 
 _FEATURES: Final = (
     FeatureRange(name="metadata.version", min_supported_version=7, max_supported_version=LATEST_PRODUCTION),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kraft.v1 import quorum_pb2
 from metadata_log.ids import METADATA_TOPIC_ID, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
-from quorum.raft.messages import FetchRequest, FetchResponse
+from quorum.api.raft_messages import FetchRequest, FetchResponse
 from quorum.transport.convert.fetch import fetch_request_to
 from tests.support.scripted_node import NODE_ID
 

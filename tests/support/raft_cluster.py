@@ -16,6 +16,7 @@ import msgspec
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Offset
 from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet
+from quorum.api.raft_messages import Request, Response, VoteRequest
 from quorum.raft.config import RaftConfig
 from quorum.raft.inputs import (
     Clock,
@@ -31,7 +32,6 @@ from quorum.raft.inputs import (
     Start,
 )
 from quorum.raft.machine import RaftMachine
-from quorum.raft.messages import Request, Response, VoteRequest
 from quorum.raft.ready import (
     BecameLeader,
     Effect,

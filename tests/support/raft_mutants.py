@@ -32,7 +32,7 @@ MUTANTS = (
     Mutant("a restarted voter forgets its vote", "core.py", "voted=_vote_in(persisted, me))\n", "voted=None)\n", 4000),
     Mutant(
         "the leader counts what it has not flushed",
-        "leading.py",
+        "replication.py",
         "        own.log_end_offset = core.log.flushed_offset\n        maybe",
         "        own.log_end_offset = core.log.end_offset\n        maybe",
         400,
@@ -53,21 +53,21 @@ MUTANTS = (
     ),
     Mutant(
         "a vote for a log that is behind",
-        "ballots.py",
+        "elections.py",
         "    is_up_to_date = candidate_end.is_at_least(core.log.end)\n",
         "    is_up_to_date = candidate_end.offset >= 0\n",
         2000,
     ),
     Mutant(
         "one replica is a majority",
-        "leading.py",
+        "replication.py",
         "    committed = offsets[len(offsets) - core.members.majority]\n",
         "    committed = offsets[-1]\n",
         400,
     ),
     Mutant(
         "two votes in an epoch",
-        "ballots.py",
+        "elections.py",
         "        return _is_same(core.standing.voted, candidate) and core.role is not Role.FOLLOWER\n",
         "        return core.role is not Role.FOLLOWER\n",
         400,
@@ -127,14 +127,14 @@ VOTER_MUTANTS = (
     ),
     Mutant(
         "a truncated voter set is kept",
-        "following.py",
+        "follower.py",
         "core.members.take(core.members.history.truncate_to(target))",
         "core.members.take(core.members.history)",
         400,
     ),
     Mutant(
         "a removed leader counts itself",
-        "leading.py",
+        "replication.py",
         "    offsets = sorted(progress.log_end_offset for progress in leader.voters.values())\n",
         "    offsets = [progress.log_end_offset for progress in leader.voters.values()]\n"
         "    offsets = sorted(offsets if core.members.is_voter else [*offsets, core.log.flushed_offset])\n",
@@ -142,7 +142,7 @@ VOTER_MUTANTS = (
     ),
     Mutant(
         "a directory that is gone is counted by its node id",
-        "serving.py",
+        "leader_fetch.py",
         "    is_voter = progress is not None and core.members.latest.is_voter(key)\n",
         "    is_voter = progress is not None\n",
         400,

@@ -18,7 +18,21 @@ from metadata_log.format.epochs import EpochHistory
 from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet
-from quorum.errors import Error
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import (
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    Request,
+    Response,
+    VoteRequest,
+    VoteResponse,
+)
+from quorum.api.voter_messages import ANSWER_OF, ApiVersionsRequest
 from quorum.raft.config import RaftConfig, Snapshot, StorageState
 from quorum.raft.inputs import (
     Clock,
@@ -35,19 +49,6 @@ from quorum.raft.inputs import (
     Start,
 )
 from quorum.raft.machine import RaftMachine
-from quorum.raft.messages import (
-    BeginQuorumEpochRequest,
-    BeginQuorumEpochResponse,
-    EndQuorumEpochRequest,
-    EndQuorumEpochResponse,
-    FetchRequest,
-    FetchResponse,
-    FetchSnapshotRequest,
-    Request,
-    Response,
-    VoteRequest,
-    VoteResponse,
-)
 from quorum.raft.ready import (
     Destination,
     PersistQuorumState,
@@ -55,10 +56,6 @@ from quorum.raft.ready import (
     Ready,
     SendRequest,
     Write,
-)
-from quorum.raft.voter_messages import (
-    ANSWER_OF,
-    ApiVersionsRequest,
 )
 from tests.support.raft_transcript_leader import LeaderCommands
 from tests.support.raft_transcript_snapshots import SnapshotCommands, piece_of, position_of

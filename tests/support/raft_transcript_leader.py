@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch
+from quorum.api.raft_messages import Request
+from quorum.api.transfer_messages import TransferLeadershipRequest
 from quorum.raft.inputs import AskReadBarrier, Input
-from quorum.raft.messages import Request
-from quorum.raft.transfer_messages import TransferLeadershipRequest
 
 
 class LeaderCommands:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint, Voter, VoterSet
-from quorum.errors import Error
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import FetchSnapshotRequest, FetchSnapshotResponse, Request
 from quorum.raft.config import Snapshot
 from quorum.raft.inputs import ChunkStored, Input, LogTrimmed, SnapshotChecked, SnapshotTaken
-from quorum.raft.messages import FetchSnapshotRequest, FetchSnapshotResponse, Request
 from tests.support.raft_transcript_voters import endpoints_of, key_of
 
 

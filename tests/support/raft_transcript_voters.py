@@ -5,10 +5,9 @@ from __future__ import annotations
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint, Voter, VoterSet
-from quorum.errors import Error
-from quorum.raft.control_batches import voters_batch
-from quorum.raft.messages import Request
-from quorum.raft.voter_messages import (
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import Request
+from quorum.api.voter_messages import (
     AddRaftVoterRequest,
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -16,6 +15,7 @@ from quorum.raft.voter_messages import (
     UpdateRaftVoterRequest,
     UpgradeKRaftVersionRequest,
 )
+from quorum.raft.control_batches import voters_batch
 
 
 def key_of(node_id: int, directory: str | None = None) -> ReplicaKey:

@@ -7,7 +7,7 @@ import msgspec
 from metadata_log.format.batch import iter_batches
 from metadata_log.ids import ReplicaKey
 from metadata_log.voters import Voter, VoterSet
-from quorum.errors import Error
+from quorum.api.error_codes import Error
 from quorum.raft.ready import (
     AppendBatches,
     Effect,

@@ -11,17 +11,17 @@ from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, Uuid
 from metadata_log.storage.formatter import LogDirectory, format_directory
 from metadata_log.voters import Endpoint, Voter
+from quorum.api import BrokerHeartbeat, Request
+from quorum.api.calls import ClientAnswer
+from quorum.api.context import RequestContext
 from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import BrokerHeartbeat, Request
-from quorum.node.bootstrap import open_replica
-from quorum.node.config import config_of
-from quorum.node.controller_role import ControllerRole, RoleConfig
-from quorum.node.driver import Driver, DriverConfig
-from quorum.node.executor import Executor, ExecutorConfig
-from quorum.node.monitoring import Monitoring
-from quorum.node.ports import ClientAnswer
-from quorum.node.registration import registration_of
+from quorum.node.config.node_config import config_of
+from quorum.node.controller.registration import registration_of
+from quorum.node.controller.role import ControllerRole, RoleConfig
+from quorum.node.core.executor import Executor, ExecutorConfig
+from quorum.node.process.driver import Driver, DriverConfig
+from quorum.node.process.monitoring import Monitoring
+from quorum.node.storage.open_replica import open_replica
 from tests.support.local_network import LocalNetwork, Switchboard
 from tests.support.node_requests import BROKER, CLUSTER_ID, LEVEL, REGISTER_BROKER
 

@@ -7,10 +7,10 @@ from typing import TypeVar
 from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Voter, VoterHistory, VoterSet
+from quorum.api.raft_messages import FetchRequest, FetchResponse, Request, Response
 from quorum.raft.config import RaftConfig, StorageState
 from quorum.raft.inputs import Input, ResponseReceived
 from quorum.raft.machine import RaftMachine
-from quorum.raft.messages import FetchRequest, FetchResponse, Request, Response
 from quorum.raft.ready import (
     Effect,
     PersistQuorumState,

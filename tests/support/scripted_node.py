@@ -11,10 +11,10 @@ from metadata_log.ids import NodeId
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
+from quorum.api.calls import ClientAnswer, ClientCall, PeerCall, PeerResponse
+from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.controller.authorizer import Authorizer
-from quorum.node.ports import ClientAnswer, ClientCall, PeerCall, PeerResponse
-from quorum.node.view import NodeView
-from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
+from quorum.node.core.view import NodeView
 from quorum.server.grpc.listen import listen
 
 NODE_ID = 7

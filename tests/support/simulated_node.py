@@ -11,17 +11,18 @@ from metadata_log.errors import MetadataLogError
 from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.ids import NodeId, Uuid
 from metadata_log.voters import Voter
+from quorum.api import BrokerHeartbeat
+from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.context import RequestContext
 from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import BrokerHeartbeat
-from quorum.node.application import Application
-from quorum.node.bootstrap import open_replica
-from quorum.node.config import NodeConfig, config_of
-from quorum.node.controller_role import ControllerRole, RoleConfig
-from quorum.node.executor import Executor, ExecutorConfig
-from quorum.node.opened import OpenedReplica
-from quorum.node.ports import ClientAnswer, ClientCall, Event, NodeEvent, Ports, StopAsked
-from quorum.node.registration import registration_of
+from quorum.node.config.node_config import NodeConfig, config_of
+from quorum.node.controller.registration import registration_of
+from quorum.node.controller.role import ControllerRole, RoleConfig
+from quorum.node.core.application import Application
+from quorum.node.core.executor import Executor, ExecutorConfig
+from quorum.node.core.opened import OpenedReplica
+from quorum.node.core.ports import Event, NodeEvent, Ports, StopAsked
+from quorum.node.storage.open_replica import open_replica
 from tests.support.durable_files import durable_copy, read_directory
 from tests.support.node_ports import Crashed, SeededEntropy, SimulatedNetwork, VirtualClock
 from tests.support.node_requests import BROKER, CLUSTER_ID, DATA

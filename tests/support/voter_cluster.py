@@ -13,19 +13,19 @@ import msgspec
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint, Voter, VoterHistory, VoterSet
-from quorum.errors import Error
-from quorum.raft.config import RaftConfig
-from quorum.raft.control_batches import check_fetched
-from quorum.raft.inputs import Input, RequestReceived
-from quorum.raft.machine import RaftMachine
-from quorum.raft.messages import Request, Response
-from quorum.raft.ready import AppendBatches, Destination, Ready
-from quorum.raft.voter_messages import (
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import Request, Response
+from quorum.api.voter_messages import (
     AddRaftVoterRequest,
     RemoveRaftVoterRequest,
     UpdateRaftVoterRequest,
     UpgradeKRaftVersionRequest,
 )
+from quorum.raft.config import RaftConfig
+from quorum.raft.control_batches import check_fetched
+from quorum.raft.inputs import Input, RequestReceived
+from quorum.raft.machine import RaftMachine
+from quorum.raft.ready import AppendBatches, Destination, Ready
 from tests.support.raft_checkers import Broken
 from tests.support.raft_cluster import Cluster, Defects, Node
 from tests.support.raft_disk import Batch, Disk, split

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from metadata_log.format.batch import batch_records, parse_header
 from metadata_log.records import decode_control
-from quorum.errors import Error
-from quorum.raft.ready import AppendBatches
-from quorum.raft.voter_messages import (
+from quorum.api.error_codes import Error
+from quorum.api.voter_messages import (
     AddRaftVoterResponse,
     RemoveRaftVoterResponse,
     UpdateRaftVoterResponse,
     UpgradeKRaftVersionResponse,
 )
+from quorum.raft.ready import AppendBatches
 from tests.support.scenario import Scenario, elect, leader
 
 Answer = (

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, TopicId, Uuid
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.voters import Endpoint
-from quorum.controller import requests as r
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer
-from quorum.raft import messages as m
+from quorum import api as r
+from quorum.api import raft_messages as m
+from quorum.api.calls import ClientAnswer
+from quorum.api.error_codes import Error
 
 int32 = st.integers(-(1 << 31), (1 << 31) - 1)
 int64 = st.integers(-(1 << 63), (1 << 63) - 1)

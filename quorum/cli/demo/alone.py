@@ -22,7 +22,7 @@ from quorum.cli.demo.story import CheckFailedError, check
 from quorum.cli.demo.writer import Writer
 from quorum.client.errors import ClientError
 from quorum.client.quorum_status import QuorumStatus
-from quorum.node.config import load_config
+from quorum.node.config.node_config import load_config
 
 HEADING = "A leader dies with a record that nobody else has"
 

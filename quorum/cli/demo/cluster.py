@@ -21,7 +21,7 @@ from typing import Final, TypeVar
 
 from metadata_log.ids import DirectoryId, id_text
 from quorum.cli.demo.interrupts import shielded
-from quorum.node.system_ports import SystemEntropy
+from quorum.node.process.system_ports import SystemEntropy
 
 LOOPBACK: Final = "127.0.0.1"
 PORTS = range(20_000, 29_000)

@@ -24,7 +24,7 @@ from quorum.cli.recover.options import (
     texts_of,
     with_shared_options,
 )
-from quorum.node.properties import PropertiesError, parse_properties
+from quorum.node.config.properties import PropertiesError, parse_properties
 from quorum.recovery.guards.request import Proposal
 from quorum.recovery.repairs.static_voters import StaticVoter, config_problems
 
@@ -105,7 +105,7 @@ def from_broker(
 
     def propose(files: Files) -> Proposal:
         from metadata_log.ids import DirectoryId  # noqa: PLC0415
-        from quorum.node.system_ports import SystemEntropy  # noqa: PLC0415
+        from quorum.node.process.system_ports import SystemEntropy  # noqa: PLC0415
         from quorum.recovery.repairs.from_broker import NewController, propose_from_broker  # noqa: PLC0415
 
         directory_id = DirectoryId(SystemEntropy().new_id())

@@ -7,12 +7,12 @@ from typing import Final
 from metadata_log.ids import NodeId
 from metadata_log.image.access import PRODUCER_ID_BLOCK
 from metadata_log.records import ProducerIdsRecord
-from quorum.controller.context import CLUSTER, Operation, authorize
-from quorum.controller.requests import AllocateProducerIds, AllocateProducerIdsResponse
+from quorum.api import AllocateProducerIds, AllocateProducerIdsResponse
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
 from quorum.controller.result import ControllerResult
-from quorum.controller.stale import why_stale
+from quorum.controller.sessions import why_stale
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 BLOCK_SIZE: Final = PRODUCER_ID_BLOCK
 _LARGEST: Final = (1 << 63) - 1

@@ -17,13 +17,13 @@ from typing import Final
 from metadata_log.image import QuotaEntity
 from metadata_log.image.access import CLIENT_QUOTAS, IP, IP_QUOTAS, QUOTA_TYPES
 from metadata_log.records import ClientQuotaRecord, EntityData
-from quorum.controller.context import CLUSTER, Operation, authorize
+from quorum.api import AlterClientQuotas, AlterClientQuotasResponse, AlteredQuota, QuotaAlteration
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
 from quorum.controller.handlers.new_topic import Refused
 from quorum.controller.handlers.too_large import refusal_of_too_many
-from quorum.controller.requests import AlterClientQuotas, AlterClientQuotasResponse, AlteredQuota, QuotaAlteration
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 _NO_FRACTION: Final = 1e-6
 

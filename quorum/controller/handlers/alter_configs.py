@@ -8,8 +8,8 @@ null removes one.
 from __future__ import annotations
 
 from metadata_log.records import MetadataRecord
+from quorum.api import AlterConfigs, AlterConfigsResponse, ReplacedResource
 from quorum.controller.handlers.config_changes import change_each, check_allowed, checked_records
-from quorum.controller.requests import AlterConfigs, AlterConfigsResponse, ReplacedResource
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 

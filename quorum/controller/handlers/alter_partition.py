@@ -11,11 +11,7 @@ import msgspec
 from metadata_log.ids import NodeId
 from metadata_log.image import RECOVERED, RECOVERING, PartitionImage, TopicImage
 from metadata_log.records import MetadataRecord, PartitionChangeRecord
-from quorum.controller.brokers import is_active
-from quorum.controller.context import CLUSTER, Operation, authorize
-from quorum.controller.leadership import election_rules
-from quorum.controller.partition_change import LEADER_UNCHANGED, ElectionRules, change_of
-from quorum.controller.requests import (
+from quorum.api import (
     AlteredPartition,
     AlteredTopic,
     AlterPartition,
@@ -23,9 +19,13 @@ from quorum.controller.requests import (
     PartitionAlteration,
     TopicAlteration,
 )
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
+from quorum.controller.leader_changes import election_rules
+from quorum.controller.partitions.brokers import is_active
+from quorum.controller.partitions.partition_change import LEADER_UNCHANGED, ElectionRules, change_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 
 def handle_alter_partition(request: AlterPartition, turn: Turn) -> ControllerResult:

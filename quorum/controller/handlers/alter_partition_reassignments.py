@@ -12,21 +12,21 @@ import msgspec
 from metadata_log.ids import NodeId
 from metadata_log.image import PartitionImage, TopicImage
 from metadata_log.records import PartitionChangeRecord
-from quorum.controller.context import CLUSTER, Operation, authorize
-from quorum.controller.handlers.new_topic import Refused, checked_brokers
-from quorum.controller.handlers.too_large import TOO_LARGE
-from quorum.controller.leadership import election_rules
-from quorum.controller.partition_change import Reassignment, change_of
-from quorum.controller.requests import (
+from quorum.api import (
     AlterPartitionReassignments,
     AlterPartitionReassignmentsResponse,
     ReassignablePartition,
     ReassignedPartition,
     ReassignedTopic,
 )
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
+from quorum.controller.handlers.new_topic import Refused, checked_brokers
+from quorum.controller.handlers.too_large import TOO_LARGE
+from quorum.controller.leader_changes import election_rules
+from quorum.controller.partitions.partition_change import Reassignment, change_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 
 def handle_alter_partition_reassignments(request: AlterPartitionReassignments, turn: Turn) -> ControllerResult:

@@ -13,19 +13,19 @@ import hmac
 from metadata_log.image import ScramUser
 from metadata_log.records import MetadataRecord, RemoveUserScramCredentialRecord, UserScramCredentialRecord
 from metadata_log.scram import FEWEST_ITERATIONS, HASHES, MOST_ITERATIONS
-from quorum.controller.context import CLUSTER, Operation, authorize
-from quorum.controller.gates import SCRAM, level_of
-from quorum.controller.handlers.too_large import refusal_of_too_many
-from quorum.controller.requests import (
+from quorum.api import (
     AlteredScramUser,
     AlterUserScramCredentials,
     AlterUserScramCredentialsResponse,
     ScramDeletion,
     ScramUpsertion,
 )
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
+from quorum.controller.handlers.too_large import refusal_of_too_many
+from quorum.controller.metadata_levels import SCRAM, level_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 _Refusal = tuple[Error, str]
 _Alteration = ScramDeletion | ScramUpsertion

@@ -11,12 +11,7 @@ import msgspec
 from metadata_log.ids import DirectoryId, NodeId
 from metadata_log.image import PartitionImage, TopicImage
 from metadata_log.records import MetadataRecord, PartitionChangeRecord
-from quorum.controller.brokers import has_online_directory
-from quorum.controller.context import CLUSTER, Operation, authorize
-from quorum.controller.gates import DIRECTORY_ASSIGNMENT, level_of
-from quorum.controller.leadership import BrokerEvent, election_rules, is_being_lost
-from quorum.controller.partition_change import change_of
-from quorum.controller.requests import (
+from quorum.api import (
     AssignedDirectory,
     AssignedTopic,
     AssignReplicasToDirs,
@@ -24,10 +19,15 @@ from quorum.controller.requests import (
     DirectoryAssignment,
     TopicInDirectory,
 )
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
+from quorum.controller.leader_changes import BrokerEvent, election_rules, is_being_lost
+from quorum.controller.metadata_levels import DIRECTORY_ASSIGNMENT, level_of
+from quorum.controller.partitions.brokers import has_online_directory
+from quorum.controller.partitions.partition_change import change_of
 from quorum.controller.result import ControllerResult
-from quorum.controller.stale import why_stale
+from quorum.controller.sessions import why_stale
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 
 def handle_assign_replicas_to_dirs(request: AssignReplicasToDirs, turn: Turn) -> ControllerResult:

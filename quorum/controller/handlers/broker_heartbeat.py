@@ -11,22 +11,21 @@ import enum
 from metadata_log.ids import NodeId
 from metadata_log.image import BrokerRegistration
 from metadata_log.records import BrokerRegistrationChangeRecord, MetadataRecord
-from quorum.controller.context import CLUSTER, Operation, authorize
-from quorum.controller.gates import CORDONED_LOG_DIRS, DIRECTORY_ASSIGNMENT, level_of
+from quorum.api import BrokerHeartbeat, BrokerHeartbeatResponse
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
 from quorum.controller.handlers.register_broker import MOST_DIRECTORIES
-from quorum.controller.leadership import (
+from quorum.controller.leader_changes import (
     elect_for_arrival,
     forget_departure,
     leads_any,
     lose_directories,
     take_out_of_isrs,
 )
-from quorum.controller.requests import BrokerHeartbeat, BrokerHeartbeatResponse
+from quorum.controller.metadata_levels import CORDONED_LOG_DIRS, DIRECTORY_ASSIGNMENT, level_of
 from quorum.controller.result import ControllerResult
-from quorum.controller.sessions import BrokerSession
-from quorum.controller.stale import why_stale
+from quorum.controller.sessions import BrokerSession, why_stale
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 FENCE = 1
 UNFENCE = -1

@@ -18,15 +18,7 @@ from metadata_log.ids import METADATA_TOPIC_NAME, NodeId
 from metadata_log.image import ResourceType
 from metadata_log.java_text import java_int
 from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord
-from quorum.controller.config_types import parts_of
-from quorum.controller.context import CLUSTER, Operation, Resource, authorize
-from quorum.controller.context import ResourceType as AclResourceType
-from quorum.controller.effective_configs import MIN_INSYNC_REPLICAS
-from quorum.controller.gates import CORDONED_LOG_DIRS, level_of
-from quorum.controller.handlers.new_topic import Refused
-from quorum.controller.handlers.too_large import TOO_LARGE, refusal_of_too_many
-from quorum.controller.names import why_illegal
-from quorum.controller.requests import (
+from quorum.api import (
     AlterableConfig,
     AlterableResource,
     AlterConfigs,
@@ -35,11 +27,19 @@ from quorum.controller.requests import (
     IncrementalAlterConfigsResponse,
     ReplacedResource,
 )
-from quorum.controller.resource_configs import why_invalid_client_metrics, why_invalid_group
+from quorum.api.context import CLUSTER, Operation, Resource, authorize
+from quorum.api.context import ResourceType as AclResourceType
+from quorum.api.error_codes import Error
+from quorum.controller.configs.effective import MIN_INSYNC_REPLICAS
+from quorum.controller.configs.resources import why_invalid_client_metrics, why_invalid_group
+from quorum.controller.configs.topics import why_invalid_values, why_too_long
+from quorum.controller.configs.value_types import parts_of
+from quorum.controller.handlers.new_topic import Refused
+from quorum.controller.handlers.too_large import TOO_LARGE, refusal_of_too_many
+from quorum.controller.metadata_levels import CORDONED_LOG_DIRS, level_of
 from quorum.controller.result import ControllerResult
-from quorum.controller.topic_configs import why_invalid_values, why_too_long
+from quorum.controller.topic_names import why_illegal
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 _PATTERNED: Final = ResourceType.CLIENT_METRICS
 _MOST_JUDGED_CHARS: Final = 1 << 18

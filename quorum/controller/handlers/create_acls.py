@@ -10,13 +10,13 @@ from metadata_log.acl_codes import ALLOW, CLUSTER_RESOURCE_NAME, DENY, LITERAL, 
 from metadata_log.ids import Uuid
 from metadata_log.image import AclEntry
 from metadata_log.records import AccessControlEntryRecord
+from quorum.api import AclCreationResult, CreateAcls, CreateAclsResponse
+from quorum.api.context import CLUSTER, Operation, RequestContext, authorize
+from quorum.api.error_codes import Error
 from quorum.controller.acl_filters import OPERATIONS, RESOURCE_TYPES
-from quorum.controller.context import CLUSTER, Operation, RequestContext, authorize
 from quorum.controller.handlers.too_large import refusal_of_too_many
-from quorum.controller.requests import AclCreationResult, CreateAcls, CreateAclsResponse
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 
 def handle_create_acls(request: CreateAcls, turn: Turn) -> ControllerResult:

@@ -13,25 +13,19 @@ from metadata_log.ids import METADATA_TOPIC_NAME, ZERO_TOPIC_ID, TopicId
 from metadata_log.image import ResourceType
 from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord, TopicRecord
 from metadata_log.topic_names import may_collide
-from quorum.controller.brokers import NewPartition
-from quorum.controller.context import CLUSTER, Operation, Resource, authorize
-from quorum.controller.context import ResourceType as AclResourceType
+from quorum.api import CreatableTopic, CreatableTopicResult, CreateTopics, CreateTopicsResponse, EffectiveConfig
+from quorum.api.context import CLUSTER, Operation, Resource, authorize
+from quorum.api.context import ResourceType as AclResourceType
+from quorum.api.error_codes import Error
+from quorum.controller.configs.effective import MIN_INSYNC_REPLICAS
+from quorum.controller.configs.topics import why_invalid
 from quorum.controller.draws import GAMMA
-from quorum.controller.effective_configs import MIN_INSYNC_REPLICAS
 from quorum.controller.handlers.new_topic import Refused, partition_records, partitions_of
 from quorum.controller.handlers.too_large import refusal_of_too_many
-from quorum.controller.names import why_illegal
-from quorum.controller.requests import (
-    CreatableTopic,
-    CreatableTopicResult,
-    CreateTopics,
-    CreateTopicsResponse,
-    EffectiveConfig,
-)
+from quorum.controller.partitions.brokers import NewPartition
 from quorum.controller.result import ControllerResult
-from quorum.controller.topic_configs import why_invalid
+from quorum.controller.topic_names import why_illegal
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 
 def handle_create_topics(request: CreateTopics, turn: Turn) -> ControllerResult:

@@ -10,10 +10,7 @@ from __future__ import annotations
 from metadata_log.ids import id_text
 from metadata_log.image import DelegationToken
 from metadata_log.records import DelegationTokenRecord, RemoveDelegationTokenRecord
-from quorum.controller.context import Operation, Resource, ResourceType, authorize
-from quorum.controller.gates import DELEGATION_TOKENS, level_of
-from quorum.controller.handlers.new_topic import Refused
-from quorum.controller.requests import (
+from quorum.api import (
     CreateDelegationToken,
     CreateDelegationTokenResponse,
     ExpireDelegationToken,
@@ -21,10 +18,13 @@ from quorum.controller.requests import (
     RenewDelegationToken,
     RenewDelegationTokenResponse,
 )
+from quorum.api.context import Operation, Resource, ResourceType, authorize
+from quorum.api.error_codes import Error
+from quorum.controller.handlers.new_topic import Refused
+from quorum.controller.metadata_levels import DELEGATION_TOKENS, level_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.tokens import TokenSettings, is_expired
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 _LARGEST_TIME = (1 << 63) - 1
 

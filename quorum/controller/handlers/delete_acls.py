@@ -7,14 +7,14 @@ from typing import Final
 
 from metadata_log.ids import Uuid
 from metadata_log.records import RemoveAccessControlEntryRecord
+from quorum.api import AclDeletionResult, DeleteAcls, DeleteAclsResponse
+from quorum.api.context import Operation
+from quorum.api.error_codes import Error
 from quorum.controller.acl_filters import ManyFilters, why_unknown
-from quorum.controller.context import Operation
 from quorum.controller.handlers.create_acls import why_no_acls
 from quorum.controller.handlers.too_large import TOO_LARGE
-from quorum.controller.requests import AclDeletionResult, DeleteAcls, DeleteAclsResponse
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 _MOST_LOOKS: Final = 1_000_000
 """So many entries are held against a filter in half a second."""

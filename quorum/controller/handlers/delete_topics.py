@@ -11,17 +11,12 @@ from collections import Counter
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, ZERO_TOPIC_ID, TopicId
 from metadata_log.image import TopicImage
 from metadata_log.records import RemoveTopicRecord
-from quorum.controller.context import CLUSTER, Operation, Resource, ResourceType, authorize
+from quorum.api import DeletableTopicResult, DeleteTopics, DeleteTopicsResponse, DeleteTopicState
+from quorum.api.context import CLUSTER, Operation, Resource, ResourceType, authorize
+from quorum.api.error_codes import Error
 from quorum.controller.handlers.too_large import refusal_of_too_many
-from quorum.controller.requests import (
-    DeletableTopicResult,
-    DeleteTopics,
-    DeleteTopicsResponse,
-    DeleteTopicState,
-)
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 
 def handle_delete_topics(request: DeleteTopics, turn: Turn) -> ControllerResult:

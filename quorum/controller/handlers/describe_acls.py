@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from quorum.api import DescribeAcls, DescribeAclsResponse
+from quorum.api.context import Operation
+from quorum.api.error_codes import Error
 from quorum.controller.acl_filters import matching, why_unknown
-from quorum.controller.context import Operation
 from quorum.controller.handlers.create_acls import why_no_acls
-from quorum.controller.requests import DescribeAcls, DescribeAclsResponse
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 
 def handle_describe_acls(request: DescribeAcls, turn: Turn) -> ControllerResult:

@@ -10,18 +10,12 @@ from typing import Final
 
 from metadata_log.image import QuotaEntity
 from metadata_log.image.access import IP, QUOTA_TYPES
-from quorum.controller.context import CLUSTER, Operation, authorize
+from quorum.api import DescribeClientQuotas, DescribeClientQuotasResponse, DescribedQuota, QuotaComponent, QuotaMatch
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
 from quorum.controller.handlers.new_topic import Refused
-from quorum.controller.requests import (
-    DescribeClientQuotas,
-    DescribeClientQuotasResponse,
-    DescribedQuota,
-    QuotaComponent,
-    QuotaMatch,
-)
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 _MATCHES: Final = frozenset(QuotaMatch)
 

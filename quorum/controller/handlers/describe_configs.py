@@ -14,21 +14,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.image import ResourceType
-from quorum.controller.config_defaults import (
-    GROUP_DEFAULTS,
-    METRICS_DEFAULTS,
-    PASSWORD,
-    STRING,
-    Described,
-    kind_of_topic_config,
-)
-from quorum.controller.context import Operation
-from quorum.controller.effective_topic_configs import default_of, effective_topic_configs, synonyms_of
-from quorum.controller.handlers.config_changes import check_right
-from quorum.controller.handlers.new_topic import Refused
-from quorum.controller.handlers.too_large import refusal_of_too_many
-from quorum.controller.names import why_illegal
-from quorum.controller.requests import (
+from quorum.api import (
     ConfigSource,
     ConfigSynonym,
     DescribeConfigs,
@@ -37,9 +23,23 @@ from quorum.controller.requests import (
     DescribedResource,
     ResourceToDescribe,
 )
+from quorum.api.context import Operation
+from quorum.api.error_codes import Error
+from quorum.controller.configs.defaults import (
+    GROUP_DEFAULTS,
+    METRICS_DEFAULTS,
+    PASSWORD,
+    STRING,
+    Described,
+    kind_of_topic_config,
+)
+from quorum.controller.configs.effective_topics import default_of, effective_topic_configs, synonyms_of
+from quorum.controller.handlers.config_changes import check_right
+from quorum.controller.handlers.new_topic import Refused
+from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.result import ControllerResult
+from quorum.controller.topic_names import why_illegal
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 _TABLES: Final[dict[int, dict[str, Described]]] = {
     ResourceType.GROUP: GROUP_DEFAULTS,

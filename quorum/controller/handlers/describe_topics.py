@@ -11,17 +11,12 @@ from typing import Final, TypeVar
 
 from metadata_log.ids import METADATA_TOPIC_NAME, ZERO_TOPIC_ID, TopicId
 from metadata_log.image import PartitionImage, TopicImage
-from quorum.controller.context import Operation, Resource, ResourceType, authorize
-from quorum.controller.names import INTERNAL_TOPICS
-from quorum.controller.requests import (
-    DescribedPartition,
-    DescribedTopic,
-    DescribeTopics,
-    DescribeTopicsResponse,
-)
+from quorum.api import DescribedPartition, DescribedTopic, DescribeTopics, DescribeTopicsResponse
+from quorum.api.context import Operation, Resource, ResourceType, authorize
+from quorum.api.error_codes import Error
 from quorum.controller.result import ControllerResult
+from quorum.controller.topic_names import INTERNAL_TOPICS
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 Key = TypeVar("Key", str, TopicId)
 _MOST_PARTITIONS: Final = 100_000

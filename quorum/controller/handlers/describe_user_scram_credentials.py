@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 
-from quorum.controller.context import CLUSTER, Operation, authorize
-from quorum.controller.requests import (
+from quorum.api import (
     DescribedScramUser,
     DescribeUserScramCredentials,
     DescribeUserScramCredentialsResponse,
     ScramCredentialInfo,
 )
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 
 def handle_describe_user_scram_credentials(request: DescribeUserScramCredentials, turn: Turn) -> ControllerResult:

@@ -9,20 +9,14 @@ import msgspec
 
 from metadata_log.image import NO_LEADER, PartitionImage, TopicImage
 from metadata_log.records import PartitionChangeRecord
-from quorum.controller.context import CLUSTER, Operation, authorize
+from quorum.api import ElectedPartition, ElectedTopic, ElectionType, ElectLeaders, ElectLeadersResponse
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
 from quorum.controller.handlers.too_large import refusal_of_too_many
-from quorum.controller.leadership import election_rules
-from quorum.controller.partition_change import ElectionRules, change_of
-from quorum.controller.requests import (
-    ElectedPartition,
-    ElectedTopic,
-    ElectionType,
-    ElectLeaders,
-    ElectLeadersResponse,
-)
+from quorum.controller.leader_changes import election_rules
+from quorum.controller.partitions.partition_change import ElectionRules, change_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 _TYPES = frozenset(ElectionType)
 _MOST_NAMED: Final = 50_000

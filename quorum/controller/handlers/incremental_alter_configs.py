@@ -12,20 +12,20 @@ from typing import Final
 
 from metadata_log.image import ResourceType
 from metadata_log.records import MetadataRecord
-from quorum.controller.handlers.config_changes import change_each, check_allowed, checked_records
-from quorum.controller.handlers.new_topic import Refused
-from quorum.controller.requests import (
+from quorum.api import (
     AlterableConfig,
     AlterableResource,
     ConfigOperation,
     IncrementalAlterConfigs,
     IncrementalAlterConfigsResponse,
 )
-from quorum.controller.resource_configs import BROKER_LISTS
+from quorum.api.error_codes import Error
+from quorum.controller.configs.resources import BROKER_LISTS
+from quorum.controller.configs.topics import LISTS
+from quorum.controller.handlers.config_changes import change_each, check_allowed, checked_records
+from quorum.controller.handlers.new_topic import Refused
 from quorum.controller.result import ControllerResult
-from quorum.controller.topic_configs import LISTS
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 _OPERATIONS: Final = frozenset(ConfigOperation)
 _LISTS: Final = {ResourceType.TOPIC: LISTS, ResourceType.BROKER: BROKER_LISTS}

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from metadata_log.image import TopicImage
-from quorum.controller.context import CLUSTER, Operation, authorize
-from quorum.controller.requests import (
-    ListPartitionReassignments,
-    ListPartitionReassignmentsResponse,
-    OngoingReassignment,
-    OngoingTopic,
-)
+from quorum.api import ListPartitionReassignments, ListPartitionReassignmentsResponse, OngoingReassignment, OngoingTopic
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 
 def handle_list_partition_reassignments(request: ListPartitionReassignments, turn: Turn) -> ControllerResult:

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.records import PartitionRecord
-from quorum.controller.brokers import NewPartition
-from quorum.controller.gates import DIRECTORY_ASSIGNMENT, level_of
-from quorum.controller.placement import PlacementError, place
-from quorum.controller.requests import CreatableReplicaAssignment, CreatableTopic
+from quorum.api import CreatableReplicaAssignment, CreatableTopic
+from quorum.api.error_codes import Error
+from quorum.controller.metadata_levels import DIRECTORY_ASSIGNMENT, level_of
+from quorum.controller.partitions.brokers import NewPartition
+from quorum.controller.partitions.placement import PlacementError, place
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 
 class Refused(Exception):

@@ -22,13 +22,13 @@ from metadata_log.records import (
     write_version,
 )
 from metadata_log.voters import LARGEST_PORT
-from quorum.controller.context import CLUSTER, Operation, authorize
-from quorum.controller.gates import DIRECTORY_ASSIGNMENT, level_of
-from quorum.controller.leadership import clean_up_after, forget_departure
-from quorum.controller.requests import RegisterBroker, RegisterBrokerResponse
+from quorum.api import RegisterBroker, RegisterBrokerResponse
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
+from quorum.controller.leader_changes import clean_up_after, forget_departure
+from quorum.controller.metadata_levels import DIRECTORY_ASSIGNMENT, level_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 _NO_STORED_EPOCH = -2
 _MOST_BYTES: Final = 1 << 20

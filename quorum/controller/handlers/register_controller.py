@@ -6,12 +6,12 @@ from metadata_log.ids import NodeId
 from metadata_log.image import listener_fault
 from metadata_log.records import ControllerEndpoint, ControllerFeature, RegisterControllerRecord
 from metadata_log.voters import LARGEST_PORT
-from quorum.controller.context import CLUSTER, Operation, authorize
-from quorum.controller.gates import CONTROLLER_REGISTRATION, level_of
-from quorum.controller.requests import RegisterController, RegisterControllerResponse
+from quorum.api import RegisterController, RegisterControllerResponse
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
+from quorum.controller.metadata_levels import CONTROLLER_REGISTRATION, level_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 
 def handle_register_controller(request: RegisterController, turn: Turn) -> ControllerResult:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from quorum.api.error_codes import Error
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 TOO_LARGE = "Unable to perform excessively large batch operation."
 

@@ -7,12 +7,12 @@ Where it takes more than a turn, it goes on by itself, and whoever asked is told
 from __future__ import annotations
 
 from metadata_log.ids import NodeId
-from quorum.controller.context import CLUSTER, Operation, authorize
-from quorum.controller.requests import UnregisterBroker, UnregisterBrokerResponse
+from quorum.api import UnregisterBroker, UnregisterBrokerResponse
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 from quorum.controller.unregistration import unregister
-from quorum.errors import Error
 
 
 def handle_unregister_broker(request: UnregisterBroker, turn: Turn) -> ControllerResult:

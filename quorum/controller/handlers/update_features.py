@@ -22,14 +22,14 @@ from metadata_log.records import (
     PartitionChangeRecord,
 )
 from metadata_log.records.levels import METADATA_VERSIONS
-from quorum.controller.context import CLUSTER, Operation, authorize
-from quorum.controller.effective_configs import MIN_INSYNC_REPLICAS
+from quorum.api import FeatureUpdate, UpdateFeatures, UpdateFeaturesResponse, UpgradeType
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
+from quorum.controller.configs.effective import MIN_INSYNC_REPLICAS
 from quorum.controller.features import why_not_on_its_own, why_not_supported
-from quorum.controller.gates import level_of
-from quorum.controller.requests import FeatureUpdate, UpdateFeatures, UpdateFeaturesResponse, UpgradeType
+from quorum.controller.metadata_levels import level_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
-from quorum.errors import Error
 
 _UPGRADE_TYPES = frozenset(UpgradeType) - {UpgradeType.UNKNOWN}
 

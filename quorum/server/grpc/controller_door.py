@@ -10,8 +10,8 @@ from typing import Any, Final, TypeVar, cast
 
 from kraft.v1 import controller_pb2 as pb
 from kraft.v1 import controller_pb2_grpc
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, ClientCall
+from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.error_codes import Error
 from quorum.server.grpc.node import caller_of
 from quorum.server.grpc.session import Session
 from quorum.server.node import Node, timeout_of

@@ -8,10 +8,10 @@ from __future__ import annotations
 from kraft.v1 import common_pb2, quorum_pb2
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME
 from metadata_log.image import ControllerRegistration
-from quorum.controller.context import RequestContext
-from quorum.errors import Error
-from quorum.node.access import may_describe
-from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
+from quorum.node.core.access import may_describe
 from quorum.server.node import Node
 from quorum.transport.convert.common import BadMessage, endpoints_to
 from quorum.transport.convert.partitions import only_partition

@@ -13,9 +13,10 @@ import msgspec
 
 from kraft.v1 import quorum_pb2
 from metadata_log.ids import TopicId
-from quorum.controller.context import RequestContext
-from quorum.node.ports import NO_CALLER, Doors, PeerResponse
-from quorum.raft.messages import FetchResponse
+from quorum.api.calls import NO_CALLER, PeerResponse
+from quorum.api.context import RequestContext
+from quorum.api.raft_messages import FetchResponse
+from quorum.node.core.ports import Doors
 from quorum.server.grpc.node import end_tasks
 from quorum.transport.convert.common import BadMessage
 from quorum.transport.convert.fetch import fetch_request_from, fetch_response_to

@@ -13,8 +13,8 @@ from typing import Any, Final
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from quorum.node.health import Check, are_ok, check_alive, check_ready
-from quorum.node.view import NodeView
+from quorum.node.core.view import NodeView
+from quorum.node.process.health import Check, are_ok, check_alive, check_ready
 from quorum.server.node import Node
 
 CHECKS: Final[Mapping[str, Callable[[NodeView], tuple[Check, ...]]]] = {

@@ -13,7 +13,7 @@ from grpc_reflection.v1alpha import reflection
 
 from kraft.v1 import controller_pb2, controller_pb2_grpc, quorum_pb2, quorum_pb2_grpc
 from metadata_log.voters import Endpoint
-from quorum.node.listeners import ListenError, require_bindable
+from quorum.node.process.listeners import ListenError, require_bindable
 from quorum.server.grpc.controller_door import ControllerDoor
 from quorum.server.grpc.health import HealthDoor
 from quorum.server.grpc.quorum_door import QuorumDoor

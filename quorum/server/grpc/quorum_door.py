@@ -11,16 +11,16 @@ from typing import Any, TypeVar
 import msgspec
 
 from kraft.v1 import quorum_pb2, quorum_pb2_grpc
-from quorum.node.ports import PeerCall, PeerResponse
-from quorum.raft.messages import (
+from quorum.api.calls import PeerCall, PeerResponse
+from quorum.api.raft_messages import (
     BeginQuorumEpochResponse,
     EndQuorumEpochResponse,
     FetchResponse,
     FetchSnapshotResponse,
     VoteResponse,
 )
-from quorum.raft.transfer_messages import TransferLeadershipResponse
-from quorum.raft.voter_messages import (
+from quorum.api.transfer_messages import TransferLeadershipResponse
+from quorum.api.voter_messages import (
     ANSWER_OF,
     AddRaftVoterRequest,
     ApiVersionsRequest,

@@ -16,8 +16,8 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from kraft.v1 import controller_pb2
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, ClientCall
+from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.error_codes import Error
 from quorum.server.grpc.node import end_tasks
 from quorum.server.node import Caller, Node, timeout_of
 from quorum.transport.convert.calls import (

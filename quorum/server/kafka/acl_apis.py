@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from metadata_log.image import AclEntry
-from quorum.controller import requests as r
-from quorum.errors import Error
+from quorum import api as r
+from quorum.api.error_codes import Error
 from quorum.server.kafka.exchange import Exchange, ask_controller, ask_for_frame
 from quorum.server.node import Node
 from quorum.transport.kafka.describe_acls_frame import describe_acls_frame

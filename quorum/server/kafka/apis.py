@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from quorum.errors import Error
+from quorum.api.error_codes import Error
 from quorum.server.kafka.admin_apis import ADMIN_HANDLERS
 from quorum.server.kafka.broker_apis import (
     on_allocate_producer_ids,

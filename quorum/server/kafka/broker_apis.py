@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from metadata_log.ids import DirectoryId, TopicId, Uuid
-from quorum.controller import requests as r
+from quorum import api as r
 from quorum.server.kafka.exchange import Exchange, ask_controller, ask_for_frame
 from quorum.server.node import Node
 from quorum.transport.kafka.producer_ids_frame import producer_ids_frame

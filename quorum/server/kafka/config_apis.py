@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from metadata_log.offsets import Offset
-from quorum.controller import requests as r
+from quorum import api as r
 from quorum.server.kafka.exchange import Exchange, ask_controller, ask_for_frame
 from quorum.server.node import Node
 from quorum.transport.kafka.describe_configs_frame import describe_configs_frame

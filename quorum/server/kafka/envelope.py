@@ -15,8 +15,8 @@ from typing import Final
 from kio.schema.default_principal_data.v0.data import DefaultPrincipalData
 
 from metadata_log.java_text import java_int
-from quorum.controller.context import CLUSTER, Operation, authorize
-from quorum.errors import Error
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
 from quorum.server.kafka.connection import GiveUp
 from quorum.server.kafka.exchange import Exchange, Sink
 from quorum.server.kafka.offered import OFFERED

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import msgspec
 
 from metadata_log.offsets import Offset
-from quorum.errors import Error
-from quorum.node.ports import NO_OFFSET, ClientAnswer, ClientCall
+from quorum.api.calls import NO_OFFSET, ClientAnswer, ClientCall
+from quorum.api.error_codes import Error
 from quorum.server.kafka.offered import OFFERED
 from quorum.server.node import Caller, Node, timeout_of
 from quorum.transport.kafka.wire import Answers, Header
@@ -35,7 +35,7 @@ class Sink(Protocol):
 
 
 class Request(Protocol):
-    """A request of `quorum.controller.requests`."""
+    """A request of `quorum.api`."""
 
     def refused(self, error: Error, message: str | None = None) -> Any:
         """The answer that refuses the whole of it."""

@@ -12,10 +12,10 @@ from typing import Any, Final
 import msgspec
 
 from metadata_log.image.features import KRAFT_VERSION
-from quorum.controller import requests as r
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, ClientCall, PeerCall, PeerResponse
-from quorum.raft.voter_messages import UpgradeKRaftVersionRequest, UpgradeKRaftVersionResponse
+from quorum import api as r
+from quorum.api.calls import ClientAnswer, ClientCall, PeerCall, PeerResponse
+from quorum.api.error_codes import Error
+from quorum.api.voter_messages import UpgradeKRaftVersionRequest, UpgradeKRaftVersionResponse
 from quorum.server.kafka.exchange import Exchange, ask_controller
 from quorum.server.node import Node, timeout_of
 from quorum.transport.kafka.wire import Answers, milliseconds

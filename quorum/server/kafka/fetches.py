@@ -15,9 +15,9 @@ from typing import Final, cast
 import msgspec
 
 from metadata_log.voters import Endpoint
-from quorum.errors import Error
-from quorum.node.ports import PeerCall, PeerResponse
-from quorum.raft.messages import NO_LEADER, FetchRequest, FetchResponse, FetchSnapshotResponse
+from quorum.api.calls import PeerCall, PeerResponse
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import NO_LEADER, FetchRequest, FetchResponse, FetchSnapshotResponse
 from quorum.server.kafka.connection import GiveUp
 from quorum.server.kafka.exchange import Exchange
 from quorum.server.kafka.places import place_of_leader

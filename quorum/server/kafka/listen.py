@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from metadata_log.voters import Endpoint
-from quorum.node.listeners import cannot_listen
-from quorum.node.ports import NodeEvent, RoleChanged
+from quorum.node.core.ports import NodeEvent, RoleChanged
+from quorum.node.process.listeners import cannot_listen
 from quorum.server.kafka.bounds import Bounds, Limits, limits_of_this_process
 from quorum.server.kafka.connection import Connection, GiveUp
 from quorum.server.kafka.large import AT_ONCE_BYTES, LargeRequests

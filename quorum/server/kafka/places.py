@@ -11,8 +11,8 @@ from typing import Protocol
 
 from metadata_log.ids import NodeId
 from metadata_log.voters import Endpoint
-from quorum.raft.messages import NO_LEADER
-from quorum.raft.quorum_description import QuorumDescription
+from quorum.api.quorum_description import QuorumDescription
+from quorum.api.raft_messages import NO_LEADER
 from quorum.server.node import Node
 
 

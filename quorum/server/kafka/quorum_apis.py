@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.voters import Endpoint
-from quorum.controller.context import CLUSTER, Operation, authorize
-from quorum.errors import Error
-from quorum.node.access import may_describe
-from quorum.raft.messages import NO_LEADER
-from quorum.raft.quorum_description import QuorumDescription, ReplicaDescription
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
+from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
+from quorum.api.raft_messages import NO_LEADER
+from quorum.node.core.access import may_describe
 from quorum.server.kafka.exchange import Exchange
 from quorum.server.kafka.places import controllers, place_of
 from quorum.server.node import Node

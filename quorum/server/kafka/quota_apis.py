@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from quorum.controller import requests as r
+from quorum import api as r
 from quorum.server.kafka.exchange import Exchange, ask_controller
 from quorum.server.node import Node
 from quorum.transport.kafka.wire import Answers

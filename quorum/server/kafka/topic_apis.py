@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from metadata_log.ids import TopicId
-from quorum.controller import requests as r
-from quorum.errors import Error
+from quorum import api as r
+from quorum.api.error_codes import Error
 from quorum.server.kafka.exchange import Exchange, ask_controller, ask_for_frame
 from quorum.server.node import Node
 from quorum.transport.kafka.create_topics_frame import FIRST_WITH_CONFIGS, create_topics_frame

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from metadata_log.image import MetadataImage
 from metadata_log.image.features import KRAFT_VERSION, METADATA_VERSION
-from quorum.errors import Error
-from quorum.node.registration import SUPPORTED_FEATURES
+from quorum.api.error_codes import Error
+from quorum.node.controller.registration import SUPPORTED_FEATURES
 from quorum.server.kafka.exchange import Exchange, Sink
 from quorum.server.kafka.offered import OFFERED
 from quorum.server.node import Node

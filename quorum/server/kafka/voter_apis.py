@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from quorum.controller.context import RequestContext
-from quorum.errors import Error
-from quorum.node.ports import PeerCall, PeerResponse
+from quorum.api.calls import PeerCall, PeerResponse
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
 from quorum.server.kafka.connection import GiveUp
 from quorum.server.kafka.exchange import Exchange, ask_controller
 from quorum.server.kafka.places import place_of_leader

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from kraft.v1 import admin_pb2
-from quorum.controller import requests as r
+from quorum import api as r
 from quorum.transport.convert.kind import kind_by_fields
 
 _kind = partial(kind_by_fields, admin_pb2)

@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 from kraft.v1 import common_pb2
 from kraft.v1 import controller_pb2 as pb
 from metadata_log.offsets import Epoch, Offset
-from quorum.controller.requests import (
+from quorum.api import (
     AlterPartition,
     BrokerHeartbeat,
     CreateTopics,
@@ -23,8 +23,8 @@ from quorum.controller.requests import (
     RegisterBroker,
     RegisterController,
 )
-from quorum.errors import Error
-from quorum.node.ports import NO_OFFSET, ClientAnswer
+from quorum.api.calls import NO_OFFSET, ClientAnswer
+from quorum.api.error_codes import Error
 from quorum.transport.convert import topics
 from quorum.transport.convert.access import ACCESS_KINDS
 from quorum.transport.convert.admin import ADMIN_KINDS

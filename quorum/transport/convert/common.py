@@ -15,7 +15,7 @@ from metadata_log.ids import (
     Uuid,
 )
 from metadata_log.voters import Endpoint
-from quorum.errors import Error
+from quorum.api.error_codes import Error
 
 _ERRORS: Final[Mapping[int, Error]] = {int(error): error for error in Error}
 

@@ -12,8 +12,8 @@ from google.protobuf.message import Message
 from kraft.v1 import access_pb2, admin_pb2, common_pb2
 from kraft.v1 import controller_pb2 as pb
 from metadata_log.offsets import Offset
-from quorum.errors import Error
-from quorum.node.ports import NO_OFFSET
+from quorum.api.calls import NO_OFFSET
+from quorum.api.error_codes import Error
 from quorum.transport.convert.common import BadMessage
 
 LINEARIZABLE: Final = common_pb2.CONSISTENCY_LINEARIZABLE

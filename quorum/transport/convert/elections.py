@@ -5,8 +5,8 @@ from __future__ import annotations
 from kraft.v1 import common_pb2, quorum_pb2
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.offsets import Epoch, Offset
-from quorum.node.ports import PeerCall
-from quorum.raft.messages import (
+from quorum.api.calls import PeerCall
+from quorum.api.raft_messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,

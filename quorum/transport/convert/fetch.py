@@ -7,12 +7,8 @@ from typing import Any
 from kraft.v1 import quorum_pb2
 from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
-from quorum.node.ports import PeerCall
-from quorum.raft.messages import (
-    UNKNOWN_OFFSET,
-    FetchRequest,
-    FetchResponse,
-)
+from quorum.api.calls import PeerCall
+from quorum.api.raft_messages import UNKNOWN_OFFSET, FetchRequest, FetchResponse
 from quorum.transport.convert.partitions import (
     answer_from,
     answer_to,

@@ -7,8 +7,8 @@ from typing import Any
 from kraft.v1 import quorum_pb2
 from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch
-from quorum.node.ports import PeerCall
-from quorum.raft.messages import FetchSnapshotRequest, FetchSnapshotResponse
+from quorum.api.calls import PeerCall
+from quorum.api.raft_messages import FetchSnapshotRequest, FetchSnapshotResponse
 from quorum.transport.convert.partitions import (
     answer_from,
     answer_to,

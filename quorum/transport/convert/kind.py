@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 from google.protobuf.message import Message
 
-from quorum.controller import requests
-from quorum.controller.requests import Request
+from quorum import api as requests
+from quorum.api import Request
 from quorum.transport.convert.by_fields import by_fields
 
 

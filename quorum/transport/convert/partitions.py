@@ -15,8 +15,8 @@ from kraft.v1 import common_pb2, quorum_pb2
 from metadata_log.ids import NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
-from quorum.errors import Error
-from quorum.node.ports import PeerCall, PeerRequest
+from quorum.api.calls import PeerCall, PeerRequest
+from quorum.api.error_codes import Error
 from quorum.transport.convert.common import (
     BadMessage,
     directory_id_from,

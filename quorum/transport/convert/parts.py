@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from quorum.controller.requests import (
+from quorum.api import (
     AclDeletionResult,
     DeleteAclsResponse,
     DescribeAclsResponse,
@@ -24,7 +24,7 @@ from quorum.controller.requests import (
     DescribeTopicsResponse,
     DescribeUserScramCredentialsResponse,
 )
-from quorum.node.ports import ClientAnswer
+from quorum.api.calls import ClientAnswer
 
 PART_WEIGHT: Final = 10_000
 """Topics and partitions, or what is as large, in one message: some hundred bytes each, so that they stay far below the

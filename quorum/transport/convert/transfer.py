@@ -7,8 +7,8 @@ from typing import Final
 from kraft.v1 import quorum_pb2 as pb
 from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch
-from quorum.node.ports import PeerCall
-from quorum.raft.transfer_messages import TransferLeadershipRequest, TransferLeadershipResponse
+from quorum.api.calls import PeerCall
+from quorum.api.transfer_messages import TransferLeadershipRequest, TransferLeadershipResponse
 from quorum.transport.convert.common import endpoints_from, endpoints_to, error_from
 
 DEFAULT_TIMEOUT_MS: Final = 10_000

@@ -14,9 +14,9 @@ from kraft.v1 import common_pb2, quorum_pb2
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Voter
-from quorum.errors import Error
-from quorum.node.ports import PeerCall
-from quorum.raft.voter_messages import (
+from quorum.api.calls import PeerCall
+from quorum.api.error_codes import Error
+from quorum.api.voter_messages import (
     ANSWER_OF,
     AddRaftVoterRequest,
     ApiVersionsRequest,

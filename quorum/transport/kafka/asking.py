@@ -14,17 +14,17 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from quorum.controller.requests import RegisterController
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, PeerResponse
-from quorum.raft.messages import (
+from quorum.api import RegisterController
+from quorum.api.calls import ClientAnswer, PeerResponse
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     FetchRequest,
     FetchSnapshotRequest,
     VoteRequest,
 )
-from quorum.raft.voter_messages import (
+from quorum.api.voter_messages import (
     AddRaftVoterRequest,
     ApiVersionsRequest,
     RemoveRaftVoterRequest,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from quorum.controller.requests import ConfigSynonym, DescribeConfigsResponse, DescribedConfig, DescribedResource
+from quorum.api import ConfigSynonym, DescribeConfigsResponse, DescribedConfig, DescribedResource
 from quorum.transport.kafka.lengths import array_length, text_bytes
 from quorum.transport.kafka.wire import said_briefly
 

@@ -13,10 +13,10 @@ from typing import Any, Final
 from metadata_log.ids import METADATA_TOPIC_NAME, NodeId
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset
 from metadata_log.voters import Endpoint
-from quorum.controller.context import RequestContext
-from quorum.errors import Error
-from quorum.node.ports import PeerCall
-from quorum.raft.messages import (
+from quorum.api.calls import PeerCall
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import (
     NO_LEADER,
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,

@@ -12,10 +12,10 @@ from typing import Any, Final
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
-from quorum.controller.context import RequestContext
-from quorum.errors import Error
-from quorum.node.ports import PeerCall
-from quorum.raft.messages import (
+from quorum.api.calls import PeerCall
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import (
     NO_LEADER,
     UNKNOWN_OFFSET,
     FetchRequest,

@@ -17,7 +17,7 @@ import msgspec
 
 from metadata_log.ids import METADATA_TOPIC_ID
 from metadata_log.offsets import Offset
-from quorum.raft.messages import FetchResponse
+from quorum.api.raft_messages import FetchResponse
 from quorum.transport.convert.common import error_from
 from quorum.transport.kafka.fetch_asking import fetch_response_from
 from quorum.transport.kafka.reader import Cursor

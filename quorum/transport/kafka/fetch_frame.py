@@ -15,7 +15,7 @@ from typing import Final
 from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, OffsetAndEpoch
 from metadata_log.voters import Endpoint
-from quorum.raft.messages import FetchResponse
+from quorum.api.raft_messages import FetchResponse
 from quorum.transport.kafka.lengths import tagged_field, text_bytes, uvarint
 
 _HEAD: Final = struct.Struct(">ixihi")

@@ -16,8 +16,8 @@ from typing import Final
 
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset
-from quorum.node.ports import PeerCall
-from quorum.raft.messages import UNKNOWN_OFFSET, FetchRequest
+from quorum.api.calls import PeerCall
+from quorum.api.raft_messages import UNKNOWN_OFFSET, FetchRequest
 from quorum.transport.kafka.fetch import TELLS_NONE, fetch_request_of
 from quorum.transport.kafka.lengths import tagged_field, text_bytes, uvarint
 from quorum.transport.kafka.wire import Header

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from quorum.node.ports import ClientAnswer, PeerResponse
+from quorum.api.calls import ClientAnswer, PeerResponse
 from quorum.transport.channel import MESSAGE_LIMIT_BYTES
 from quorum.transport.kafka.asking import (
     Asked,

@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from metadata_log.voters import Endpoint
-from quorum.node.ports import ClientAnswer, ControllerCall, OutgoingRequest, PeerResponse, Replies
-from quorum.raft.messages import (
+from quorum.api.calls import ClientAnswer, PeerResponse
+from quorum.api.raft_messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     FetchRequest,
     FetchSnapshotRequest,
     VoteRequest,
 )
+from quorum.node.core.ports import ControllerCall, OutgoingRequest, Replies
 from quorum.transport.channel import address_of
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class _Peer:
 
 
 class KafkaNetwork:
-    """As `quorum.node.ports.Network`, to one endpoint. All calls are made from the loop's thread; `close` ends it."""
+    """As `quorum.node.core.ports.Network`, to one endpoint. Loop thread only; `close` ends it."""
 
     def __init__(self) -> None:
         self._peers: dict[tuple[str, int], _Peer] = {}

@@ -15,12 +15,12 @@ from metadata_log.ids import NodeId, Uuid
 from metadata_log.image.features import KRAFT_VERSION
 from metadata_log.offsets import NO_EPOCH, Epoch
 from metadata_log.voters import CONTROLLER_LISTENER, Endpoint, Voter
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import FeatureRange, Listener, RegisterController, RegisterControllerResponse
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, PeerCall
-from quorum.raft.messages import NO_LEADER
-from quorum.raft.voter_messages import (
+from quorum.api import FeatureRange, Listener, RegisterController, RegisterControllerResponse
+from quorum.api.calls import ClientAnswer, PeerCall
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import NO_LEADER
+from quorum.api.voter_messages import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,
     ApiVersionsResponse,

@@ -22,7 +22,7 @@ from kio.schema.errors import ErrorCode
 
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.voters import Endpoint
-from quorum.errors import Error
+from quorum.api.error_codes import Error
 from quorum.transport.kafka.reader import MAX_ELEMENTS, NUMBERS_AN_ELEMENT, BadFrame, Cursor, reader_of
 from quorum.transport.kafka.writer import writer_of
 

@@ -10,19 +10,12 @@ from typing import TYPE_CHECKING
 
 from broker_agent.reconciler import Plan
 from metadata_log.storage.checkpoint_ops import ReadPiece
-from quorum.errors import Error
-from quorum.node.checkpoint_jobs import SnapshotGenerated, SnapshotLoaded
-from quorum.node.ports import (
-    ImagePublished,
-    NodeEvent,
-    OutgoingRequest,
-    PeerCall,
-    PeerResponse,
-    RoleChanged,
-    VotersKnown,
-)
-from quorum.raft.messages import EndQuorumEpochRequest, FetchRequest, Request, VoteRequest, VoteResponse
-from quorum.raft.voter_messages import UpgradeKRaftVersionRequest
+from quorum.api.calls import PeerCall, PeerResponse
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import EndQuorumEpochRequest, FetchRequest, Request, VoteRequest, VoteResponse
+from quorum.api.voter_messages import UpgradeKRaftVersionRequest
+from quorum.node.core.checkpoint_jobs import SnapshotGenerated, SnapshotLoaded
+from quorum.node.core.ports import ImagePublished, NodeEvent, OutgoingRequest, RoleChanged, VotersKnown
 from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.committed import Committed
 from tests.simulation.checkers.directories import check_plan

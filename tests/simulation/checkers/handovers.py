@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quorum.raft.messages import EndQuorumEpochRequest
+from quorum.api.raft_messages import EndQuorumEpochRequest
 from tests.simulation.checkers.broken import Broken
 
 if TYPE_CHECKING:

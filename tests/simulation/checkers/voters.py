@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
 from metadata_log.voters import VoterSet
-from quorum.node.ports import VotersKnown
+from quorum.node.core.ports import VotersKnown
 from tests.simulation.checkers.broken import Broken
 from tests.simulation.durable import BatchKey, DurableLog
 

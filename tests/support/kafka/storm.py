@@ -15,6 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from metadata_log.ids import TopicId
+from quorum.api.error_codes import Error
 from quorum.cli.demo.cluster import wait_until
 from quorum.client import (
     Admin,
@@ -25,7 +26,6 @@ from quorum.client import (
     TopicExistsError,
     UnknownTopicError,
 )
-from quorum.errors import Error
 from tests.support.kafka.by_id import produce_by_id, read_by_id
 from tests.support.kafka.cluster import KafkaNode
 from tests.support.kafka.on_ours import KafkaOnOurs

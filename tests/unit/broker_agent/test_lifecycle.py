@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker_agent.lifecycle import LEAVE_WITHIN_MS, Lifecycle, Phase, SendHeartbeat, SendRegistration
-from quorum.errors import Error
+from quorum.api.error_codes import Error
 
 
 def _registered(at_ms: int = 0) -> Lifecycle:

@@ -8,7 +8,7 @@ from broker_agent.replication import Leadership
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.image import MetadataImage
 from metadata_log.records import RemoveTopicRecord
-from quorum.errors import Error
+from quorum.api.error_codes import Error
 from tests.support.image_records import broker, change, image_of, nodes, partition, topic, topic_id
 
 

@@ -7,12 +7,8 @@ import pytest
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Voter
-from quorum.cli.errors import CliError
-from quorum.cli.voters import _check_votes_not
-from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
-from quorum.client.voter_plan import LIVE_MS, live_voters, plan_addition, plan_removal
-from quorum.errors import Error
-from quorum.raft.voter_messages import (
+from quorum.api.error_codes import Error
+from quorum.api.voter_messages import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,
     ApiVersionsRequest,
@@ -22,6 +18,10 @@ from quorum.raft.voter_messages import (
     UpgradeKRaftVersionRequest,
     VoterRequest,
 )
+from quorum.cli.errors import CliError
+from quorum.cli.voters import _check_votes_not
+from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
+from quorum.client.voter_plan import LIVE_MS, live_voters, plan_addition, plan_removal
 from quorum.transport.convert import voters as wire
 from tests.support.raft_transcript_voters import endpoints_of
 

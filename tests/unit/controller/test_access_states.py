@@ -11,11 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from metadata_log.acl_codes import ALLOW, ANY, DENY, LITERAL, PREFIXED, WILDCARD, Operation, ResourceType
 from metadata_log.image import AclEntry
-from quorum.controller.acl_filters import is_meant
-from quorum.controller.authorizer import Authorizer
-from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import (
+from quorum.api import (
     AclFilter,
     AlterClientQuotas,
     AlterConfigs,
@@ -30,8 +26,12 @@ from quorum.controller.requests import (
     ScramDeletion,
     ScramUpsertion,
 )
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.controller.acl_filters import is_meant
+from quorum.controller.authorizer import Authorizer
+from quorum.controller.config import ControllerConfig
 from quorum.controller.tokens import TokenSettings, is_expired
-from quorum.errors import Error
 from tests.support.controller import CLUSTER_ID, ControlledCluster, check_standby
 
 HOUR_MS = 3600 * 1000

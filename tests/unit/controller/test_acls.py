@@ -10,10 +10,7 @@ import pytest
 from metadata_log.acl_codes import ALLOW, ANY, DENY, LITERAL, MATCH, PREFIXED, Operation, ResourceType
 from metadata_log.image import AclEntry
 from metadata_log.records import AccessControlEntryRecord, RemoveAccessControlEntryRecord
-from quorum.controller.authorizer import Authorizer
-from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import (
+from quorum.api import (
     AclFilter,
     CreatableTopic,
     CreateAcls,
@@ -26,7 +23,10 @@ from quorum.controller.requests import (
     DescribeAclsResponse,
     Request,
 )
-from quorum.errors import Error
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.controller.authorizer import Authorizer
+from quorum.controller.config import ControllerConfig
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster
 
 ADMIN = RequestContext(principal="User:admin", authorizer=Authorizer(super_users=frozenset({"User:admin"})))

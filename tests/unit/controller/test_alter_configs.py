@@ -8,10 +8,10 @@ import pytest
 
 from metadata_log.image import ResourceType
 from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord
+from quorum.api import AlterConfigs, AlterConfigsResponse, AlteredResource, ReplacedResource
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import AlterConfigs, AlterConfigsResponse, AlteredResource, ReplacedResource
-from quorum.errors import Error
 from tests.support.controller import CLUSTER_ID, ControlledCluster
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = (int(kind) for kind in ResourceType)

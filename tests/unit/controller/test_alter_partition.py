@@ -7,7 +7,7 @@ import pytest
 
 from metadata_log.ids import TopicId
 from metadata_log.records import PartitionChangeRecord
-from quorum.controller.requests import (
+from quorum.api import (
     AlteredPartition,
     AlterPartition,
     AlterPartitionResponse,
@@ -15,7 +15,7 @@ from quorum.controller.requests import (
     PartitionAlteration,
     TopicAlteration,
 )
-from quorum.errors import Error
+from quorum.api.error_codes import Error
 from tests.support.controller import EVE, ControlledCluster, uuid
 
 

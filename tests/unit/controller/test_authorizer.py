@@ -7,9 +7,9 @@ import pytest
 from metadata_log.acl_codes import ALLOW, DENY, LITERAL, PREFIXED, Operation, ResourceType
 from metadata_log.ids import Uuid
 from metadata_log.image import AclEntry, AclsImage, Map, MetadataImage
+from quorum.api.context import ANONYMOUS, CLUSTER, RequestContext, Resource, authorize
+from quorum.api.error_codes import Error
 from quorum.controller.authorizer import Authorizer
-from quorum.controller.context import ANONYMOUS, CLUSTER, RequestContext, Resource, authorize
-from quorum.errors import Error
 from tests.support.controller import uuid
 
 TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP

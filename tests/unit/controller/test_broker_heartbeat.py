@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.records import BrokerRegistrationChangeRecord, PartitionChangeRecord
+from quorum.api import BrokerHeartbeat, BrokerHeartbeatResponse
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import BrokerHeartbeat, BrokerHeartbeatResponse
-from quorum.errors import Error
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster, directory
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from metadata_log.ids import DirectoryId, TopicId
 from metadata_log.records import PartitionChangeRecord, ProducerIdsRecord
-from quorum.controller.requests import (
+from quorum.api import (
     AllocateProducerIds,
     AllocateProducerIdsResponse,
     AssignReplicasToDirs,
@@ -14,7 +14,7 @@ from quorum.controller.requests import (
     DirectoryAssignment,
     TopicInDirectory,
 )
-from quorum.errors import Error
+from quorum.api.error_codes import Error
 from tests.support.controller import EVE, ControlledCluster, directory, uuid
 
 NOBODYS = TopicId(uuid(0xABC))

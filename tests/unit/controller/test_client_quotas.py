@@ -8,16 +8,10 @@ import pytest
 
 from metadata_log.image import QuotaEntity
 from metadata_log.records import ClientQuotaRecord, EntityData, MetadataRecord
+from quorum.api import AlterClientQuotas, AlterClientQuotasResponse, AlteredQuota, QuotaAlteration, QuotaParts
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import (
-    AlterClientQuotas,
-    AlterClientQuotasResponse,
-    AlteredQuota,
-    QuotaAlteration,
-    QuotaParts,
-)
-from quorum.errors import Error
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster
 
 ALICE: QuotaParts = (("user", "alice"),)

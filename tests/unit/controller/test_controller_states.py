@@ -11,9 +11,7 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from metadata_log.ids import RESERVED_TOPIC_IDS, TopicId
 from metadata_log.image import NO_LEADER
-from quorum.controller.brokers import has_online_directory, is_active
-from quorum.controller.config import ControllerConfig
-from quorum.controller.requests import (
+from quorum.api import (
     AlterPartition,
     AlterPartitionReassignments,
     AlterPartitionReassignmentsResponse,
@@ -34,7 +32,9 @@ from quorum.controller.requests import (
     TopicAlteration,
     TopicPartitions,
 )
-from quorum.errors import Error
+from quorum.api.error_codes import Error
+from quorum.controller.config import ControllerConfig
+from quorum.controller.partitions.brokers import has_online_directory, is_active
 from tests.support.admin_rules import AdminRules
 from tests.support.broker_rules import BROKERS
 from tests.support.controller import CLUSTER_ID, ControlledCluster, check_standby

@@ -6,9 +6,9 @@ import pytest
 
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.records import PartitionRecord
+from quorum.api import CreatePartitions, CreatePartitionsResponse, GrowingTopic, GrownTopic
+from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig
-from quorum.controller.requests import CreatePartitions, CreatePartitionsResponse, GrowingTopic, GrownTopic
-from quorum.errors import Error
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster, directory
 
 

@@ -6,9 +6,7 @@ import pytest
 
 from metadata_log.ids import METADATA_TOPIC_ID, UNASSIGNED_DIRECTORY_ID, ZERO_TOPIC_ID, TopicId
 from metadata_log.records import ClearElrRecord, ConfigRecord, PartitionRecord, TopicRecord
-from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import (
+from quorum.api import (
     CreatableConfig,
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -18,7 +16,9 @@ from quorum.controller.requests import (
     DeleteTopics,
     DeleteTopicState,
 )
-from quorum.errors import Error
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.controller.config import ControllerConfig
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster, directory, uuid
 
 

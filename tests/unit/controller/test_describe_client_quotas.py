@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quorum.controller.requests import (
+from quorum.api import (
     AlterClientQuotas,
     DescribeClientQuotas,
     DescribeClientQuotasResponse,
@@ -13,7 +13,7 @@ from quorum.controller.requests import (
     QuotaMatch,
     QuotaParts,
 )
-from quorum.errors import Error
+from quorum.api.error_codes import Error
 from tests.support.controller import EVE, ControlledCluster
 
 ALICE: QuotaParts = (("user", "alice"),)

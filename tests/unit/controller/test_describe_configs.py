@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.image import ResourceType
-from quorum.controller.config import ControllerConfig, Setting
-from quorum.controller.config_defaults import BOOLEAN, INT, LIST, LONG, PASSWORD, STRING
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import (
+from quorum.api import (
     AlterConfigs,
     ConfigSource,
     DescribeConfigs,
@@ -18,7 +15,10 @@ from quorum.controller.requests import (
     ReplacedResource,
     ResourceToDescribe,
 )
-from quorum.errors import Error
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.controller.config import ControllerConfig, Setting
+from quorum.controller.configs.defaults import BOOLEAN, INT, LIST, LONG, PASSWORD, STRING
 from quorum.transport.kafka.describe_configs_frame import describe_configs_frame
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster
 

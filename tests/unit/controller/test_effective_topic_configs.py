@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.records import AccessControlEntryRecord
-from quorum.controller.context import RequestContext
-from quorum.controller.effective_topic_configs import EffectiveTopicConfigs, effective_topic_configs
-from quorum.controller.requests import (
+from quorum.api import (
     ConfigSource,
     CreatableConfig,
     CreatableTopic,
@@ -15,8 +13,10 @@ from quorum.controller.requests import (
     CreateTopics,
     CreateTopicsResponse,
 )
-from quorum.controller.topic_configs import why_invalid_values
-from quorum.errors import Error
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.controller.configs.effective_topics import EffectiveTopicConfigs, effective_topic_configs
+from quorum.controller.configs.topics import why_invalid_values
 from tests.support.controller import EVE, ControlledCluster, uuid
 from tests.support.image_records import config, image_of
 

@@ -7,9 +7,7 @@ import pytest
 from metadata_log.ids import NodeId
 from metadata_log.image import NO_LEADER, PartitionImage
 from metadata_log.records import PartitionChangeRecord
-from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import (
+from quorum.api import (
     ElectedPartition,
     ElectionType,
     ElectLeaders,
@@ -17,7 +15,9 @@ from quorum.controller.requests import (
     TopicPartitions,
     UnregisterBroker,
 )
-from quorum.errors import Error
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.controller.config import ControllerConfig
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster
 
 PREFERRED, UNCLEAN = ElectionType.PREFERRED, ElectionType.UNCLEAN

@@ -5,16 +5,9 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.records import BrokerRegistrationChangeRecord, PartitionChangeRecord
+from quorum.api import AlterPartition, BrokerState, CreatePartitions, GrowingTopic, PartitionAlteration, TopicAlteration
+from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig
-from quorum.controller.requests import (
-    AlterPartition,
-    BrokerState,
-    CreatePartitions,
-    GrowingTopic,
-    PartitionAlteration,
-    TopicAlteration,
-)
-from quorum.errors import Error
 from tests.support.controller import CLUSTER_ID, ControlledCluster
 
 

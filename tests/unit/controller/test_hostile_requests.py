@@ -15,9 +15,9 @@ from metadata_log.errors import MalformedRecordError
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.records import encode_record
 from metadata_log.records.levels import write_version
+from quorum.api import CreatableTopic, CreateTopics, Request
+from quorum.api.context import RequestContext
 from quorum.controller import machine
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import CreatableTopic, CreateTopics, Request
 from tests.support.controller import ELR, LEVEL, ControlledCluster, uuid
 
 HOSTILE_TEXTS = (

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.image import ResourceType
 from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import (
+from quorum.api import (
     AlterableConfig,
     AlterableResource,
     AlteredResource,
@@ -18,7 +17,8 @@ from quorum.controller.requests import (
     IncrementalAlterConfigs,
     IncrementalAlterConfigsResponse,
 )
-from quorum.errors import Error
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
 from tests.support.controller import EVE, ControlledCluster
 
 SET, DELETE, APPEND, SUBTRACT = ConfigOperation

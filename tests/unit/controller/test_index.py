@@ -11,9 +11,9 @@ import pytest
 from metadata_log.ids import NodeId
 from metadata_log.image import MetadataImage
 from metadata_log.records import PartitionChangeRecord, RemoveTopicRecord, TopicRecord
-from quorum.controller import index as index_module
-from quorum.controller.index import TopicIndex
-from quorum.controller.requests import AlterPartitionReassignments, ReassignablePartition, ReassignableTopic
+from quorum.api import AlterPartitionReassignments, ReassignablePartition, ReassignableTopic
+from quorum.controller.partitions import topic_index as index_module
+from quorum.controller.partitions.topic_index import TopicIndex
 from tests.support.controller import ControlledCluster, directory, topic_ids
 
 

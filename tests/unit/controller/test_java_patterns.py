@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorum.controller.java_patterns import is_java_pattern
+from quorum.controller.configs.java_regex import is_java_pattern
 
 TAKEN = (
     r"\p{Alpha}+",

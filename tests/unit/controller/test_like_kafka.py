@@ -33,10 +33,7 @@ from metadata_log.records import (
     TopicRecord,
     decode_record,
 )
-from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.machine import ControllerMachine
-from quorum.controller.requests import (
+from quorum.api import (
     BrokerHeartbeat,
     CreatableConfig,
     CreatableReplicaAssignment,
@@ -50,6 +47,9 @@ from quorum.controller.requests import (
     RegisterController,
     Request,
 )
+from quorum.api.context import RequestContext
+from quorum.controller.config import ControllerConfig
+from quorum.controller.machine import ControllerMachine
 from tests.support.controller import Time, uuid
 from tests.support.image_logs import batches, directory_id, log_directories, scenario_of
 

@@ -7,14 +7,9 @@ import pytest
 
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.records import BrokerRegistrationChangeRecord, PartitionChangeRecord
+from quorum.api import AssignReplicasToDirs, AssignReplicasToDirsResponse, DirectoryAssignment, TopicInDirectory
+from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig
-from quorum.controller.requests import (
-    AssignReplicasToDirs,
-    AssignReplicasToDirsResponse,
-    DirectoryAssignment,
-    TopicInDirectory,
-)
-from quorum.errors import Error
 from tests.support.controller import CLUSTER_ID, ControlledCluster, directory
 
 

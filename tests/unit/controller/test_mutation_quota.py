@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metadata_log.image import QuotaEntity
-from quorum.controller.context import ANONYMOUS, RequestContext
-from quorum.controller.mutation_quota import MOST_BUCKETS, MutationQuotas
-from quorum.controller.requests import (
+from quorum.api import (
     AlterClientQuotas,
     CreatableTopic,
     CreatePartitions,
@@ -26,7 +24,9 @@ from quorum.controller.requests import (
     QuotaAlteration,
     QuotaParts,
 )
-from quorum.errors import Error
+from quorum.api.context import ANONYMOUS, RequestContext
+from quorum.api.error_codes import Error
+from quorum.controller.mutation_quota import MOST_BUCKETS, MutationQuotas
 from tests.support.controller import ControlledCluster
 
 RATE = "controller_mutation_rate"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from metadata_log.ids import DirectoryId, NodeId
 from metadata_log.image import ClusterImage, MetadataImage
-from quorum.controller.brokers import Brokers, NewPartition, NewPartitions
 from quorum.controller.config import ControllerConfig
+from quorum.controller.partitions.brokers import Brokers, NewPartition, NewPartitions
 from quorum.controller.turn import SoftState
 
 BROKERS = Brokers(

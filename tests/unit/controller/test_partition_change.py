@@ -8,7 +8,7 @@ import pytest
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.image import PartitionImage
 from metadata_log.records import PartitionChangeRecord
-from quorum.controller.partition_change import ElectionRules, change_of
+from quorum.controller.partitions.partition_change import ElectionRules, change_of
 from tests.support.controller import directory, uuid
 
 TOPIC = TopicId(uuid(1))

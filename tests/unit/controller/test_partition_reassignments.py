@@ -6,9 +6,7 @@ import pytest
 
 from metadata_log.image import PartitionImage
 from metadata_log.records import PartitionChangeRecord
-from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import (
+from quorum.api import (
     AlterPartition,
     AlterPartitionReassignments,
     AlterPartitionReassignmentsResponse,
@@ -25,7 +23,9 @@ from quorum.controller.requests import (
     TopicAlteration,
     TopicPartitions,
 )
-from quorum.errors import Error
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.controller.config import ControllerConfig
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster, directory
 
 Wish = tuple[int, tuple[int, ...] | None]

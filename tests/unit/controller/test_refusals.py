@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from quorum.controller import requests as r
+from quorum import api as r
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.errors import Error
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster
 from tests.support.errors_in import errors_in
 

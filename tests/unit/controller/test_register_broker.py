@@ -10,10 +10,7 @@ import pytest
 
 from metadata_log.ids import DirectoryId
 from metadata_log.records import PartitionChangeRecord, RegisterBrokerRecord, RegisterControllerRecord
-from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.handlers.register_broker import MOST_DIRECTORIES
-from quorum.controller.requests import (
+from quorum.api import (
     FeatureRange,
     Listener,
     RegisterBroker,
@@ -21,7 +18,10 @@ from quorum.controller.requests import (
     RegisterController,
     RegisterControllerResponse,
 )
-from quorum.errors import Error
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.controller.config import ControllerConfig
+from quorum.controller.handlers.register_broker import MOST_DIRECTORIES
 from tests.support.controller import CLUSTER_ID, ELR, EVE, FEATURES, ControlledCluster, directory, uuid
 
 

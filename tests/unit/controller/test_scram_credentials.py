@@ -10,15 +10,10 @@ from msgspec.structs import replace
 
 from metadata_log.image import ScramUser
 from metadata_log.records import MetadataRecord, RemoveUserScramCredentialRecord, UserScramCredentialRecord
+from quorum.api import AlterUserScramCredentials, AlterUserScramCredentialsResponse, ScramDeletion, ScramUpsertion
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import (
-    AlterUserScramCredentials,
-    AlterUserScramCredentialsResponse,
-    ScramDeletion,
-    ScramUpsertion,
-)
-from quorum.errors import Error
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster
 
 SHA_256, SHA_512 = 1, 2

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.records import BrokerRegistrationChangeRecord, PartitionChangeRecord, UnregisterBrokerRecord
-from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import (
+from quorum.api import (
     AlterPartition,
     AlterPartitionResponse,
     BrokerHeartbeat,
@@ -18,8 +16,10 @@ from quorum.controller.requests import (
     UnregisterBroker,
     UnregisterBrokerResponse,
 )
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.controller.config import ControllerConfig
 from quorum.controller.result import ControllerResult
-from quorum.errors import Error
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster
 
 

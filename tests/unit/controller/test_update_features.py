@@ -6,10 +6,7 @@ import pytest
 
 from metadata_log.ids import NodeId
 from metadata_log.records import ClearElrRecord, ConfigRecord, FeatureLevelRecord, PartitionChangeRecord
-from quorum.controller.config import ControllerConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.features import SUPPORTED_FEATURES
-from quorum.controller.requests import (
+from quorum.api import (
     FeatureRange,
     FeatureUpdate,
     RegisterController,
@@ -17,8 +14,11 @@ from quorum.controller.requests import (
     UpdateFeaturesResponse,
     UpgradeType,
 )
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.controller.config import ControllerConfig
+from quorum.controller.features import SUPPORTED_FEATURES
 from quorum.controller.result import ControllerResult
-from quorum.errors import Error
 from tests.support.controller import CLUSTER_ID, ELR, EVE, ControlledCluster, uuid
 
 UP, SAFE, UNSAFE = UpgradeType.UPGRADE, UpgradeType.SAFE_DOWNGRADE, UpgradeType.UNSAFE_DOWNGRADE

@@ -18,7 +18,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import parse_id
 from metadata_log.storage.checkpoint import read_checkpoint
 from metadata_log.voters import parse_voters
-from quorum.node.config import KEYS, load_config
+from quorum.node.config.node_config import KEYS, load_config
 
 DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
 SAMPLES = sorted((DEPLOY / "config").glob("*.properties"))

@@ -15,7 +15,7 @@ from metadata_log.ids import (
     is_assignable,
     parse_topic_id,
 )
-from quorum.node.system_ports import SystemEntropy
+from quorum.node.process.system_ports import SystemEntropy
 
 
 @pytest.mark.parametrize("first", range(256))

@@ -11,7 +11,7 @@ from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, checkpoint_name, received_name
 from metadata_log.storage.file_log import LogConfig
 from metadata_log.storage.write_ops import AdoptCheckpoint
-from quorum.node.startup import open_starting_log
+from quorum.node.storage.startup import open_starting_log
 from tests.unit.metadata_log.log_support import DIRECTORY, OpenLog, bounds, contents, open_at, stage
 
 SMALL = {"segment_bytes": 200}

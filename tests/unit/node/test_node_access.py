@@ -8,14 +8,15 @@ import pytest
 
 from kraft.v1 import quorum_pb2
 from metadata_log.image import MetadataImage
+from quorum.api.calls import PeerCall
+from quorum.api.context import ANONYMOUS, Operation, RequestContext
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import Request, VoteRequest
+from quorum.api.transfer_messages import TransferLeadershipRequest
+from quorum.api.voter_messages import ApiVersionsRequest
 from quorum.controller.authorizer import Authorizer
-from quorum.controller.context import ANONYMOUS, Operation, RequestContext
-from quorum.errors import Error
-from quorum.node.access import OPERATION_OF, validate_right
-from quorum.node.ports import PeerCall, PeerRequested, Refused
-from quorum.raft.messages import Request, VoteRequest
-from quorum.raft.transfer_messages import TransferLeadershipRequest
-from quorum.raft.voter_messages import ApiVersionsRequest
+from quorum.node.core.access import OPERATION_OF, validate_right
+from quorum.node.core.ports import PeerRequested, Refused
 from quorum.server.grpc.describe import describe
 from tests.support.controller import EVE
 from tests.support.node_cluster import Cluster

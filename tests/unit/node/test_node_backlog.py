@@ -8,14 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from quorum.controller.context import RequestContext
+from quorum.api import CreateTopics, DescribeTopics
+from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
 from quorum.controller.machine import ControllerMachine
-from quorum.controller.requests import CreateTopics, DescribeTopics
-from quorum.errors import Error
-from quorum.node.backlog import TURN_MS, Backlog
-from quorum.node.executor import Executor
-from quorum.node.ports import ClientAnswer, ClientCall, Event, Ports
-from quorum.node.reads import ImageReader
+from quorum.node.controller.backlog import TURN_MS, Backlog
+from quorum.node.controller.reads import ImageReader
+from quorum.node.core.executor import Executor
+from quorum.node.core.ports import Event, Ports
 from quorum.raft.inputs import Clock
 from tests.support.errors_in import errors_in
 from tests.support.node_cluster import Cluster

@@ -9,9 +9,9 @@ from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.format.batch import build_batch, parse_header
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.storage.file_log import FileLog, LogConfig, LogWriter, open_log
-from quorum.node.effects import Effects
-from quorum.node.gate import Gate
-from quorum.node.ports import Ports
+from quorum.node.core.effects import Effects
+from quorum.node.core.ports import Ports
+from quorum.node.core.topic_id_fencing import Gate
 from tests.support.node_cluster import Cluster
 
 LOG = "/data/log"

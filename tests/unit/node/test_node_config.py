@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from metadata_log.voters import Endpoint
-from quorum.node.config import KEYS, NodeConfig, config_of, load_config
-from quorum.node.config_values import ConfigError
+from quorum.node.config.node_config import KEYS, NodeConfig, config_of, load_config
+from quorum.node.config.values import ConfigError
 
 CONTROLLER = {
     "process.roles": "controller",

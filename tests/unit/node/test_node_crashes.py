@@ -14,9 +14,10 @@ import pytest
 from metadata_log.directory.quorum_state import QuorumState
 from metadata_log.errors import InvariantViolation
 from metadata_log.offsets import Epoch
-from quorum.node.effects import Effects
-from quorum.node.executor import Executor
-from quorum.node.ports import ClientAnswer, DiskDone, DiskJob, StateWrite
+from quorum.api.calls import ClientAnswer
+from quorum.node.core.effects import Effects
+from quorum.node.core.executor import Executor
+from quorum.node.core.ports import DiskDone, DiskJob, StateWrite
 from quorum.raft.ready import Effect
 from tests.support.node_cluster import Cluster
 from tests.support.node_ports import SimulatedDisk

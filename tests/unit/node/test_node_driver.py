@@ -15,11 +15,11 @@ from metadata_log.errors import StorageFailedError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import FileHandle
 from metadata_log.voters import Endpoint
-from quorum.controller.context import RequestContext
-from quorum.errors import Error
-from quorum.node.driver import DriverConfig
-from quorum.node.health import are_ok, check_alive, check_ready
-from quorum.node.ports import ClientAnswer, ClientCall
+from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.node.process.driver import DriverConfig
+from quorum.node.process.health import are_ok, check_alive, check_ready
 from tests.support.node_requests import create_request
 from tests.support.running_nodes import RunningNode, RunningNodes, until
 

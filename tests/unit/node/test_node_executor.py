@@ -9,11 +9,12 @@ from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId, Top
 from metadata_log.offsets import Offset
 from metadata_log.records import RemoveTopicRecord
 from metadata_log.storage.file_log import LogConfig
-from quorum.controller.context import RequestContext
-from quorum.controller.requests import DescribeTopics
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, ClientCall, ControllerDeactivated, PeerCall, PeerRequested, Refused
-from quorum.raft.messages import FetchRequest
+from quorum.api import DescribeTopics
+from quorum.api.calls import ClientAnswer, ClientCall, PeerCall
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import FetchRequest
+from quorum.node.core.ports import ControllerDeactivated, PeerRequested, Refused
 from quorum.raft.ready import MajorityLost
 from tests.support.durable_files import read_directory
 from tests.support.node_cluster import Cluster

@@ -29,11 +29,11 @@ from metadata_log.ids import DirectoryId, TopicId
 from metadata_log.image.features import METADATA_VERSION
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import BeginTransactionRecord, TopicRecord, encode_record
-from quorum.controller.requests import FeatureRange
-from quorum.errors import Error
-from quorum.node.bootstrap import open_replica
-from quorum.node.config import config_of
-from quorum.node.ports import ControllerActivated, Refused, StopAsked
+from quorum.api import FeatureRange
+from quorum.api.error_codes import Error
+from quorum.node.config.node_config import config_of
+from quorum.node.core.ports import ControllerActivated, Refused, StopAsked
+from quorum.node.storage.open_replica import open_replica
 from tests.support.node_cluster import Cluster
 from tests.support.node_requests import CLUSTER_ID, DATA, REGISTER_BROKER
 from tests.support.simulated_node import Node

@@ -5,10 +5,10 @@ from metadata_log.image import ImageBuilder, MetadataImage
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import TopicRecord
 from metadata_log.voters import Endpoint
-from quorum.errors import Error
-from quorum.node.gate import Gate
-from quorum.node.ports import PeerCall
-from quorum.raft.messages import FetchRequest, FetchResponse, VoteRequest, VoteResponse
+from quorum.api.calls import PeerCall
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import FetchRequest, FetchResponse, VoteRequest, VoteResponse
+from quorum.node.core.topic_id_fencing import Gate
 
 OWN = TopicId(b"\x11" * 16)
 OTHER = TopicId(b"\x22" * 16)

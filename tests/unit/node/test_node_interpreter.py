@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from quorum.node import interpreter
-from quorum.node.interpreter import collect_when_idle, without_collections
+from quorum.node.process import interpreter
+from quorum.node.process.interpreter import collect_when_idle, without_collections
 from tests.support.loop import run
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from metadata_log.ids import NodeId
-from quorum.controller.requests import BrokerHeartbeat, DeleteTopics, DescribeTopics
-from quorum.controller.requests.topics import DeleteTopicState
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer
+from quorum.api import BrokerHeartbeat, DeleteTopics, DescribeTopics
+from quorum.api.calls import ClientAnswer
+from quorum.api.error_codes import Error
+from quorum.api.topics import DeleteTopicState
 from tests.support.node_cluster import Cluster
 from tests.support.node_requests import BROKER, create_request
 from tests.support.simulated_node import Node

@@ -9,9 +9,9 @@ import structlog
 
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
-from quorum.errors import Error
-from quorum.node.logging import REFUSAL_EVERY_S, SETTLED_S, LogWatcher, configure_logging
-from quorum.node.ports import ControllerActivated, ControllerDeactivated, Refused, RoleChanged
+from quorum.api.error_codes import Error
+from quorum.node.core.ports import ControllerActivated, ControllerDeactivated, Refused, RoleChanged
+from quorum.node.process.log_lines import REFUSAL_EVERY_S, SETTLED_S, LogWatcher, configure_logging
 from quorum.raft.ready import MajorityLost
 
 

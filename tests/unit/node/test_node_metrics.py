@@ -11,8 +11,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset
 from quorum import __version__
-from quorum.node.metrics import NodeMetrics
-from quorum.node.view import NodeView
+from quorum.node.core.view import NodeView
+from quorum.node.process.metrics import NodeMetrics
 
 PAGE = Path(__file__).parents[3] / "docs/metrics.md"
 VIEW = NodeView(

@@ -15,9 +15,9 @@ from metadata_log.directory.quorum_state import read_quorum_state
 from metadata_log.errors import CorruptFileError, LostVoteError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
-from quorum.node.bootstrap import open_replica
-from quorum.node.config import NodeConfig, config_of
-from quorum.node.properties import parse_properties
+from quorum.node.config.node_config import NodeConfig, config_of
+from quorum.node.config.properties import parse_properties
+from quorum.node.storage.open_replica import open_replica
 from quorum.raft.config import RaftConfig
 from quorum.raft.inputs import Clock, Start
 from quorum.raft.machine import RaftMachine

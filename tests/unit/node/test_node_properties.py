@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from quorum.node.properties import PropertiesError, parse_properties
+from quorum.node.config.properties import PropertiesError, parse_properties
 
 
 def test_reads_what_java_reads() -> None:

@@ -7,8 +7,8 @@ from metadata_log.image import MetadataImage
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import NoOpRecord, encode_record
-from quorum.node.ports import ImagePublished
-from quorum.node.published import MOST_LAG, RECORDS_A_SLICE, Published
+from quorum.node.core.ports import ImagePublished
+from quorum.node.core.published import MOST_LAG, RECORDS_A_SLICE, Published
 
 NOTHING = encode_record(NoOpRecord(), 0)
 A_BATCH = 100

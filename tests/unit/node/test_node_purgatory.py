@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from metadata_log.offsets import Offset
-from quorum.controller.context import RequestContext
-from quorum.node.ports import ClientAnswer, ClientCall
-from quorum.node.purgatory import CommitPurgatory, ReadPurgatory, WaitingAnswer
+from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.context import RequestContext
+from quorum.node.controller.purgatory import CommitPurgatory, ReadPurgatory, WaitingAnswer
 
 
 def _ignore(answer: ClientAnswer) -> None:

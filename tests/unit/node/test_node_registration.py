@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from metadata_log.ids import NodeId, Uuid
 from metadata_log.voters import Endpoint
-from quorum.node.ports import Refused
-from quorum.node.registration import registration_of
+from quorum.node.controller.registration import registration_of
+from quorum.node.core.ports import Refused
 from tests.support.node_cluster import Cluster
 from tests.support.simulated_node import Node
 

@@ -6,7 +6,7 @@ import pytest
 
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.storage.loaded_checkpoint import HeldCheckpoint
-from quorum.node.retention import SnapshotConfig, bytes_between, choose_start
+from quorum.node.core.retention import SnapshotConfig, bytes_between, choose_start
 
 
 def _held(*offsets: int, size: int = 100) -> list[HeldCheckpoint]:

@@ -16,11 +16,12 @@ from metadata_log.offsets import Offset
 from metadata_log.storage.checkpoint import checkpoint_ends, checkpoint_name
 from metadata_log.storage.file_log import LogConfig
 from metadata_log.storage.loaded_checkpoint import load_snapshot
-from quorum.node.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
-from quorum.node.ports import ClientAnswer, DiskJob, PeerCall, PeerRequested, Refused, StateWrite
-from quorum.node.published import MOST_LAG
-from quorum.node.retention import SnapshotConfig
-from quorum.raft.voter_messages import RemoveRaftVoterRequest
+from quorum.api.calls import ClientAnswer, PeerCall
+from quorum.api.voter_messages import RemoveRaftVoterRequest
+from quorum.node.core.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
+from quorum.node.core.ports import DiskJob, PeerRequested, Refused, StateWrite
+from quorum.node.core.published import MOST_LAG
+from quorum.node.core.retention import SnapshotConfig
 from tests.support.fresh_seed import fresh_seed
 from tests.support.node_cluster import Cluster
 from tests.support.node_ports import SimulatedDisk

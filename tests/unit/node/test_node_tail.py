@@ -9,7 +9,7 @@ from metadata_log.image import MetadataImage
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import FeatureLevelRecord, MetadataRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
-from quorum.node.tail import Tail, TooLargeError
+from quorum.node.controller.tail import Tail, TooLargeError
 from quorum.raft.ready import AppendBatches
 
 LEVEL = FeatureLevelRecord(name="metadata.version", feature_level=30)

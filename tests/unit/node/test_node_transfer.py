@@ -7,9 +7,10 @@ from collections import Counter
 import pytest
 
 from metadata_log.ids import NodeId
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, PeerCall, PeerRequested, PeerResponse
-from quorum.raft.transfer_messages import TransferLeadershipRequest, TransferLeadershipResponse
+from quorum.api.calls import ClientAnswer, PeerCall, PeerResponse
+from quorum.api.error_codes import Error
+from quorum.api.transfer_messages import TransferLeadershipRequest, TransferLeadershipResponse
+from quorum.node.core.ports import PeerRequested
 from tests.support.node_cluster import Cluster
 from tests.support.simulated_node import Node
 

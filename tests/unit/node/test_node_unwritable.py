@@ -8,11 +8,11 @@ import pytest
 
 from metadata_log.ids import METADATA_TOPIC_NAME, NodeId, Uuid
 from metadata_log.image import AclEntry
-from quorum.controller import requests as r
+from quorum import api as r
+from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.context import ANONYMOUS, RequestContext
+from quorum.api.error_codes import Error
 from quorum.controller.authorizer import Authorizer
-from quorum.controller.context import ANONYMOUS, RequestContext
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, ClientCall
 from tests.support.errors_in import errors_in
 from tests.support.node_cluster import Cluster
 from tests.support.node_requests import BROKER, REGISTER_BROKER, create_request

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.ids import NodeId
-from quorum.errors import Error
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import EndQuorumEpochRequest, Response
+from quorum.api.transfer_messages import TransferLeadershipRequest, TransferLeadershipResponse
 from quorum.raft.inputs import RequestReceived
-from quorum.raft.messages import EndQuorumEpochRequest, Response
 from quorum.raft.ready import SendRequest
-from quorum.raft.transfer_messages import TransferLeadershipRequest, TransferLeadershipResponse
 from tests.support.raft_cluster import Cluster, Node
 
 REQUEST = 1 << 40

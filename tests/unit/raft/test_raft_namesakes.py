@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.offsets import Epoch, Offset
-from quorum.errors import Error
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import FetchRequest, FetchResponse
 from quorum.raft.inputs import RequestReceived, ResponseReceived
-from quorum.raft.messages import FetchRequest, FetchResponse
 from quorum.raft.ready import PeerRefused
 from tests.support.raft_transcript import endpoints_of, key_of
 from tests.support.scenario import Scenario

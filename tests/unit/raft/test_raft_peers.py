@@ -10,9 +10,8 @@ from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import encode_control
 from metadata_log.voters import VoterSet
-from quorum.errors import Error
-from quorum.raft.inputs import Elapsed, Flushed, Input, Persisted, RequestFailed, RequestReceived, ResponseReceived
-from quorum.raft.messages import (
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
@@ -22,6 +21,7 @@ from quorum.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
+from quorum.raft.inputs import Elapsed, Flushed, Input, Persisted, RequestFailed, RequestReceived, ResponseReceived
 from quorum.raft.ready import PersistQuorumState
 from quorum.raft.transitions import Role
 from tests.support.raft_table import SCENES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quorum.raft.messages import FetchRequest, VoteRequest, VoteResponse
+from quorum.api.raft_messages import FetchRequest, VoteRequest, VoteResponse
 from quorum.raft.ready import Effect, HighWatermarkAdvanced, Ready, SendRequest, SendResponse
 from tests.support.raft_transcript import Transcript
 

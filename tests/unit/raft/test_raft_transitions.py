@@ -52,8 +52,8 @@ def test_every_rule_of_what_waits_for_what_names_the_test_that_looks_in_between(
 
 def test_every_request_of_the_core_has_its_place_on_the_design_page() -> None:
     core = DESIGN.read_text().partition("### 1.3")[2].partition("## 2. ")[0]
-    files = ("messages", "voter_messages", "transfer_messages")
-    sources = "".join((DESIGN.parent / "raft" / f"{name}.py").read_text() for name in files)
+    files = ("raft_messages", "voter_messages", "transfer_messages")
+    sources = "".join((DESIGN.parent / "api" / f"{name}.py").read_text() for name in files)
     requests = re.findall(r"^class (\w+)Request\b", sources, re.MULTILINE)
     assert len(requests) > 10
     assert [name for name in requests if name not in core] == []

@@ -13,13 +13,13 @@ from metadata_log.format.epochs import EpochHistory
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint, Voter, VoterHistory
-from quorum.errors import Error
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import Response
+from quorum.api.voter_messages import AddRaftVoterRequest
 from quorum.raft.config import StorageState
 from quorum.raft.log_state import OPENING_RECORDS, LogState
 from quorum.raft.membership import Membership
-from quorum.raft.messages import Response
 from quorum.raft.ready import QuorumStateData
-from quorum.raft.voter_messages import AddRaftVoterRequest
 from tests.support.raft_mutants import VOTER_MUTANTS, Mutant, plant, tell_stories
 from tests.support.raft_story import tell
 from tests.support.voter_cluster import VoterCluster

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from kraft.v1 import admin_pb2 as pb
 from kraft.v1 import controller_pb2
 from metadata_log.ids import DirectoryId, TopicId, Uuid
-from quorum.controller import requests as r
-from quorum.errors import Error
+from quorum import api as r
+from quorum.api.error_codes import Error
 from quorum.transport.convert.by_fields import by_fields
 from quorum.transport.convert.calls import KINDS
 from quorum.transport.convert.common import BadMessage

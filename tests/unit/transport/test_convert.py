@@ -14,10 +14,10 @@ from kraft.v1 import access_pb2, admin_pb2, controller_pb2, quorum_pb2
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, ReplicaKey, TopicId
 from metadata_log.image import AclEntry
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset
-from quorum.controller import requests as r
-from quorum.errors import Error
-from quorum.node.ports import ClientAnswer, PeerCall
-from quorum.raft import messages as m
+from quorum import api as r
+from quorum.api import raft_messages as m
+from quorum.api.calls import ClientAnswer, PeerCall
+from quorum.api.error_codes import Error
 from quorum.transport.convert import calls, elections
 from quorum.transport.convert.common import BadMessage, error_from
 from quorum.transport.convert.consistency import AT_LEAST, LINEARIZABLE, at_least_offset_in

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from quorum.controller.requests import (
-    ConfigSource,
-    ConfigSynonym,
-    DescribeConfigsResponse,
-    DescribedConfig,
-    DescribedResource,
-)
-from quorum.errors import Error
+from quorum.api import ConfigSource, ConfigSynonym, DescribeConfigsResponse, DescribedConfig, DescribedResource
+from quorum.api.error_codes import Error
 from quorum.transport.kafka.describe_configs_frame import describe_configs_frame
 from quorum.transport.kafka.wire import answers_of
 

@@ -16,8 +16,8 @@ from kio.static.constants import EntityType
 from metadata_log.ids import METADATA_TOPIC_ID, NodeId, TopicId
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
-from quorum.errors import Error
-from quorum.raft.messages import FetchResponse
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import FetchResponse
 from quorum.transport.kafka.fetch_answer import _behind_records, read_fetch_answer
 from quorum.transport.kafka.fetch_asking import fetch_response_from
 from quorum.transport.kafka.fetch_frame import fetch_frame

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
-from quorum.controller import requests as r
-from quorum.controller.context import RequestContext
-from quorum.raft.messages import UNKNOWN_OFFSET, FetchRequest
+from quorum import api as r
+from quorum.api.context import RequestContext
+from quorum.api.raft_messages import UNKNOWN_OFFSET, FetchRequest
 from quorum.server.kafka.topic_apis import create_topics_from
 from quorum.transport.kafka.fetch import TELLS_NONE, fetch_call_from
 from quorum.transport.kafka.fetch_request_frame import _read_end, fetch_request_body

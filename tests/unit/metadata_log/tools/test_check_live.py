@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from metadata_log.tools.check.check import CheckReport, check_paths
-from quorum.controller.requests.topics import CreatableTopic, CreateTopics
+from quorum.api.topics import CreatableTopic, CreateTopics
 from tests.support.running_nodes import RunningNode, RunningNodes
 
 _TOPICS = 40

@@ -1,0 +1,96 @@
+"""RegisterBroker and BrokerHeartbeat with their answers (KIP-631, KIP-841, KIP-858)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.ids import DirectoryId, Uuid
+from quorum.api.error_codes import Error
+
+
+class Listener(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Where a node listens. Security protocols: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
+
+    name: str
+    host: str
+    port: int
+    security_protocol: int = 0
+
+
+class FeatureRange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The levels of a feature that a node can run, both ends included."""
+
+    name: str
+    min_supported_version: int
+    max_supported_version: int
+
+
+class RegisterBroker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A broker's process introduces itself; `incarnation_id` is new with each start of the process."""
+
+    broker_id: int
+    cluster_id: str
+    incarnation_id: Uuid
+    listeners: tuple[Listener, ...]
+    features: tuple[FeatureRange, ...]
+    rack: str | None = None
+    log_dirs: tuple[DirectoryId, ...] = ()
+    previous_broker_epoch: int = -1
+    """The broker epoch of its last run after a clean stop, else -1 (KIP-966)."""
+
+    def refused(self, error: Error, message: str | None = None) -> RegisterBrokerResponse:
+        """The answer that refuses the whole request."""
+        return RegisterBrokerResponse(error=error, error_message=message)
+
+
+class RegisterBrokerResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """`broker_epoch`: offset of the RegisterBrokerRecord, of the first one of this incarnation; -1 on error."""
+
+    error: Error = Error.NONE
+    broker_epoch: int = -1
+    error_message: str | None = None
+
+
+class BrokerHeartbeat(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A broker's sign of life, and what it wants."""
+
+    broker_id: int
+    broker_epoch: int
+    current_metadata_offset: int
+    """The last offset that the broker has applied."""
+    want_fence: bool = False
+    want_shut_down: bool = False
+    offline_log_dirs: tuple[DirectoryId, ...] = ()
+    cordoned_log_dirs: tuple[DirectoryId, ...] | None = None
+    """Directories that take no new replicas (KIP-1066); None from a broker that has not caught up yet."""
+
+    def refused(self, error: Error, message: str | None = None) -> BrokerHeartbeatResponse:
+        """The answer that refuses the whole request."""
+        return BrokerHeartbeatResponse(error=error, error_message=message)
+
+
+class BrokerHeartbeatResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What the broker may do now."""
+
+    error: Error = Error.NONE
+    is_caught_up: bool = False
+    is_fenced: bool = True
+    should_shut_down: bool = False
+    error_message: str | None = None
+
+
+class UnregisterBroker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A broker is gone for good, or its id is to be free; its replicas stay where they are said to be."""
+
+    broker_id: int
+
+    def refused(self, error: Error, message: str | None = None) -> UnregisterBrokerResponse:
+        """The answer that refuses the whole request."""
+        return UnregisterBrokerResponse(error=error, error_message=message)
+
+
+class UnregisterBrokerResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to UnregisterBroker."""
+
+    error: Error = Error.NONE
+    error_message: str | None = None

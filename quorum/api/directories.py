@@ -1,0 +1,56 @@
+"""AssignReplicasToDirs and its answer: a broker tells in which log directory its replicas are (KIP-858)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from metadata_log.ids import DirectoryId, TopicId
+from quorum.api.error_codes import Error
+
+
+class TopicInDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Partitions of one topic."""
+
+    topic_id: TopicId
+    partitions: tuple[int, ...]
+
+
+class DirectoryAssignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What is in one directory of the broker."""
+
+    directory_id: DirectoryId
+    topics: tuple[TopicInDirectory, ...]
+
+
+class AssignReplicasToDirs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A broker's replicas are in these directories now."""
+
+    broker_id: int
+    broker_epoch: int
+    directories: tuple[DirectoryAssignment, ...]
+
+    def refused(self, error: Error, message: str | None = None) -> AssignReplicasToDirsResponse:
+        """The answer that refuses the whole request."""
+        return AssignReplicasToDirsResponse(error=error, error_message=message)
+
+
+class AssignedTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What became of each partition, by its index."""
+
+    topic_id: TopicId
+    partitions: tuple[tuple[int, Error], ...]
+
+
+class AssignedDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What became of one directory's."""
+
+    directory_id: DirectoryId
+    topics: tuple[AssignedTopic, ...]
+
+
+class AssignReplicasToDirsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """In the order of the request; empty where `error` is not NONE."""
+
+    error: Error = Error.NONE
+    directories: tuple[AssignedDirectory, ...] = ()
+    error_message: str | None = None

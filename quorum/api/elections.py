@@ -1,0 +1,66 @@
+"""ElectLeaders and its answer (KIP-183, KIP-460)."""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+from quorum.api.error_codes import Error
+from quorum.api.reassignments import TopicPartitions
+
+
+class ElectionType(enum.IntEnum):
+    """Who is to lead, with Kafka's numbers."""
+
+    PREFERRED = 0
+    """The first replica, if it is in sync."""
+    UNCLEAN = 1
+    """Anybody who is alive, where nobody leads: what was acknowledged may be lost."""
+
+
+class ElectLeaders(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Elect leaders of these partitions; of all where it is None. `election_type` is a plain number, since anybody may
+    send any."""
+
+    election_type: int
+    partitions: tuple[TopicPartitions, ...] | None = None
+    timeout_ms: int = 60_000
+
+    def refused(self, error: Error, message: str | None = None) -> ElectLeadersResponse:
+        """The answer that refuses each partition for the same reason."""
+        topics = tuple(
+            ElectedTopic(
+                topic=asked.topic,
+                partitions=tuple(
+                    ElectedPartition(partition_index=index, error=error, error_message=message)
+                    for index in asked.partitions
+                ),
+            )
+            for asked in self.partitions or ()
+        )
+        return ElectLeadersResponse(error=error, topics=topics, error_message=message)
+
+
+class ElectedPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What became of one partition."""
+
+    partition_index: int
+    error: Error = Error.NONE
+    error_message: str | None = None
+
+
+class ElectedTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What became of the partitions of one topic."""
+
+    topic: str
+    partitions: tuple[ElectedPartition, ...]
+
+
+class ElectLeadersResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """In the order of the request. Where all partitions were asked for: every topic in the order of names, without the
+    partitions that needed no election."""
+
+    error: Error = Error.NONE
+    topics: tuple[ElectedTopic, ...] = ()
+    error_message: str | None = None

@@ -1,0 +1,195 @@
+"""CreateTopics, DeleteTopics and DescribeTopics with their answers (KIP-4, KIP-516).
+
+Answers stand in the order of the request; a topic that was named twice is answered once, where it was first named.
+`error` at the top speaks of the request as a whole, and then each topic's entry repeats it.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import msgspec
+
+from metadata_log.ids import ZERO_TOPIC_ID, TopicId
+from quorum.api.error_codes import Error
+
+
+class CreatableReplicaAssignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One partition placed by hand: the first broker is the preferred leader."""
+
+    partition_index: int
+    broker_ids: tuple[int, ...]
+
+
+class CreatableConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A config of the new topic; null is refused with INVALID_CONFIG."""
+
+    name: str
+    value: str | None
+
+
+class CreatableTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A topic to be: `assignments` or the two numbers, never both; -1 stands for the controller's default."""
+
+    name: str
+    num_partitions: int = -1
+    replication_factor: int = -1
+    assignments: tuple[CreatableReplicaAssignment, ...] = ()
+    configs: tuple[CreatableConfig, ...] = ()
+
+
+class CreateTopics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Create a batch of topics, each for itself: one refused leaves the others be.
+
+    With `validate_only` everything is checked and answered as if created, and nothing is written (`topic_id` is zero).
+    """
+
+    topics: tuple[CreatableTopic, ...]
+    timeout_ms: int = 60_000
+    validate_only: bool = False
+    wants_configs: bool = False
+    """Whether the answer tells all configs of a new topic (KIP-525): of Kafka's protocol it does."""
+
+    def refused(self, error: Error, message: str | None = None) -> CreateTopicsResponse:
+        """The answer that refuses each topic for the same reason."""
+        names = dict.fromkeys(topic.name for topic in self.topics)
+        topics = tuple(
+            CreatableTopicResult(name=name, error=error, topic_id=ZERO_TOPIC_ID, error_message=message)
+            for name in names
+        )
+        return CreateTopicsResponse(topics=topics, error=error, error_message=message)
+
+
+class ConfigSource(IntEnum):
+    """Where a config's value comes from (KIP-226); the codes are Kafka's."""
+
+    DYNAMIC_TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+    CLIENT_METRICS_CONFIG = 7
+    GROUP_CONFIG = 8
+
+
+class EffectiveConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A config as it is in force, and why."""
+
+    name: str
+    value: str
+    source: ConfigSource
+
+
+class CreatableTopicResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What became of one topic; id zero and numbers -1 unless `error` is NONE.
+
+    Who may not describe the topic's configs is told neither numbers nor configs, but a `config_error`.
+    """
+
+    name: str
+    error: Error
+    topic_id: TopicId
+    error_message: str | None = None
+    num_partitions: int = -1
+    replication_factor: int = -1
+    configs: tuple[EffectiveConfig, ...] = ()
+    config_error: Error = Error.NONE
+
+
+class CreateTopicsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to CreateTopics."""
+
+    topics: tuple[CreatableTopicResult, ...] = ()
+    throttle_time_ms: int = 0
+    """How long the client is to ask for no more: it has used up its quota."""
+    error: Error = Error.NONE
+    error_message: str | None = None
+
+
+class DeleteTopicState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A topic to delete, by name or by id: exactly one of them is given."""
+
+    name: str | None = None
+    topic_id: TopicId | None = None
+
+
+class DeleteTopics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Delete topics: gone with the commit, whether or not any broker answers."""
+
+    topics: tuple[DeleteTopicState, ...]
+    timeout_ms: int = 60_000
+
+    def refused(self, error: Error, message: str | None = None) -> DeleteTopicsResponse:
+        """The answer that refuses each topic for the same reason."""
+        topics = tuple(
+            DeletableTopicResult(
+                error=error, name=topic.name, topic_id=topic.topic_id or ZERO_TOPIC_ID, error_message=message
+            )
+            for topic in self.topics
+        )
+        return DeleteTopicsResponse(topics=topics, error=error, error_message=message)
+
+
+class DeletableTopicResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What became of one: both name and id where both are known."""
+
+    error: Error
+    name: str | None
+    topic_id: TopicId
+    error_message: str | None = None
+
+
+class DeleteTopicsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to DeleteTopics."""
+
+    topics: tuple[DeletableTopicResult, ...] = ()
+    throttle_time_ms: int = 0
+    """How long the client is to ask for no more: it has used up its quota."""
+    error: Error = Error.NONE
+    error_message: str | None = None
+
+
+class DescribeTopics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Describe topics by id, by name, or all of them: exactly one of the three is not empty (or true)."""
+
+    names: tuple[str, ...] = ()
+    topic_ids: tuple[TopicId, ...] = ()
+    all_topics: bool = False
+
+    def refused(self, error: Error, message: str | None = None) -> DescribeTopicsResponse:
+        """The answer that refuses the whole request."""
+        return DescribeTopicsResponse(error=error, error_message=message)
+
+
+class DescribedPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A partition as the image has it; `leader_id` is -1 when there is none."""
+
+    partition_index: int
+    leader_id: int
+    leader_epoch: int
+    partition_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    eligible_leader_replicas: tuple[int, ...]
+    last_known_elr: tuple[int, ...]
+    offline_replicas: tuple[int, ...]
+    """Replicas on brokers that are fenced or not registered."""
+
+
+class DescribedTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One topic; asked by an unknown id, `name` is None and `error` UNKNOWN_TOPIC_ID."""
+
+    error: Error
+    name: str | None
+    topic_id: TopicId
+    is_internal: bool = False
+    partitions: tuple[DescribedPartition, ...] = ()
+    error_message: str | None = None
+
+
+class DescribeTopicsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to DescribeTopics; all topics stand in the order of their names."""
+
+    topics: tuple[DescribedTopic, ...] = ()
+    error: Error = Error.NONE
+    error_message: str | None = None

@@ -1,0 +1,1 @@
+"""Which configs exist, which values they take, and which are in force."""

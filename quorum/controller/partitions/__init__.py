@@ -1,0 +1,1 @@
+"""Placement of replicas and changes of one partition."""

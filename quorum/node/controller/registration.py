@@ -1,0 +1,142 @@
+"""A controller registers itself with the active one, and keeps at it until the image says so (KIP-919).
+
+Decides: when to ask, and whom. Must not know: how it gets there. The committed image is the only acknowledgement that
+counts: an answer alone may come from a leader that loses its epoch before the record is known here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from metadata_log.ids import Uuid
+from metadata_log.image import ClusterImage, ControllerRegistration
+from metadata_log.voters import Endpoint
+from quorum.api import Listener, RegisterController
+from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.controller.features import SUPPORTED_FEATURES
+from quorum.controller.metadata_levels import CONTROLLER_REGISTRATION, level_of
+from quorum.node.core.ports import ControllerAnswered, ControllerCall, Refused
+from quorum.raft.ready import Destination
+
+if TYPE_CHECKING:
+    from quorum.node.core.executor import Executor
+
+__all__ = ["SUPPORTED_FEATURES", "Registration", "registration_of"]
+
+_AGAIN_MS: Final = 250
+"""Between two attempts."""
+_TIMEOUT_MS: Final = 2000
+_LONGEST_MS: Final = 60_000
+"""Between two attempts, where another process with this node id registers itself again and again, as this one does."""
+_MOST_DOUBLINGS: Final = 8
+_TOLD_AT: Final = 2
+"""What a former process of this node has asked may arrive late, once."""
+
+
+def registration_of(node_id: int, incarnation_id: Uuid, endpoints: tuple[Endpoint, ...]) -> RegisterController:
+    """What a controller says of itself; `incarnation_id` is new with each start of the process."""
+    return RegisterController(
+        controller_id=node_id,
+        incarnation_id=incarnation_id,
+        listeners=tuple(Listener(name=at.name, host=at.host, port=at.port) for at in endpoints),
+        features=SUPPORTED_FEATURES,
+    )
+
+
+class Registration:
+    """One controller's, for one run of its process."""
+
+    def __init__(self, executor: Executor, request: RegisterController) -> None:
+        self._executor = executor
+        self._request = request
+        self._correlation = 0
+        self._is_asking = False
+        self._not_before_ms = 0
+        self._registered_in: ClusterImage | None = None
+        """The newest part of an image that was seen to hold the registration: looked at in every turn."""
+        self._times_taken = 0
+        """How often another one was seen in the place of this registration."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the committed image lacks this very registration, and could hold it."""
+        image = self._executor.image
+        if image.cluster is self._registered_in:
+            return False
+        if level_of(image) < CONTROLLER_REGISTRATION:
+            return False
+        known = image.cluster.controllers.get(self._executor.replica.node_id)
+        if known is None or known.incarnation_id != self._request.incarnation_id:
+            if known is not None and self._registered_in is not None:
+                self._on_taken(known)
+            return True
+        self._registered_in = image.cluster
+        return False
+
+    def _on_taken(self, other: ControllerRegistration) -> None:
+        """Another process with this node id has registered itself since: it does so again when this one does, for ever.
+        So each waits twice as long from time to time."""
+        executor, self._registered_in = self._executor, None
+        wait_ms = min(_AGAIN_MS << min(self._times_taken, _MOST_DOUBLINGS), _LONGEST_MS)
+        self._times_taken += 1
+        self._not_before_ms = max(self._not_before_ms, executor.clock.monotonic_ms + wait_ms)
+        if self._times_taken == _TOLD_AT:
+            where = ", ".join(f"{at.name}://{at.host}:{at.port}" for at in other.listeners)
+            why = (
+                f"another process has registered itself as controller {other.controller_id} since, at {where}: two "
+                "processes have that node.id. Stop the wrong one, or give it a node.id of its own"
+            )
+            peer = f"controller {other.controller_id}"
+            error = Error.DUPLICATE_BROKER_REGISTRATION
+            executor.tell(Refused(request="RegisterController", error=error, why=why, by_us=True, peer=peer))
+
+    def next_deadline_ms(self) -> int | None:
+        """When the next attempt is due."""
+        if self._is_asking or self._executor.machine.leader_id is None or not self.is_due:
+            return None
+        return self._not_before_ms
+
+    def maybe_register(self, *, is_active: bool) -> ClientCall | None:
+        """Ask the active controller; when that is this node, the request is returned to be handled here."""
+        executor = self._executor
+        now_ms = executor.clock.monotonic_ms
+        leader_id = executor.machine.leader_id
+        if self._is_asking or leader_id is None or now_ms < self._not_before_ms or not self.is_due:
+            return None
+        if leader_id == executor.replica.node_id:
+            if is_active:
+                return self._own_call(now_ms)
+            self._not_before_ms = now_ms + _AGAIN_MS
+            return None
+        self._is_asking = True
+        self._correlation += 1
+        executor.ports.network.send_to_controller(
+            ControllerCall(
+                destination=Destination(node_id=leader_id, endpoints=executor.machine.leader_endpoints),
+                correlation=self._correlation,
+                request=self._request,
+                timeout_ms=_TIMEOUT_MS,
+            )
+        )
+        return None
+
+    def on_controller_answer(self, answered: ControllerAnswered) -> None:
+        """Whatever was answered: look at the image again in a moment."""
+        if answered.correlation == self._correlation:
+            self._done(self._executor.clock.monotonic_ms)
+
+    def _own_call(self, now_ms: int) -> ClientCall:
+        self._is_asking = True
+
+        def respond(answer: ClientAnswer) -> None:
+            self._done(self._executor.clock.monotonic_ms)
+
+        return ClientCall(
+            request=self._request, context=RequestContext(deadline_ms=now_ms + _TIMEOUT_MS), respond=respond
+        )
+
+    def _done(self, now_ms: int) -> None:
+        self._is_asking = False
+        self._not_before_ms = now_ms + _AGAIN_MS

@@ -1,0 +1,393 @@
+"""What makes a replica a controller: it takes clients' requests while it is the active one, and answers after commit.
+
+Decides: when this node is the active controller, which requests share a batch, when an answer may leave, and what is
+told to whoever cannot be answered. Must not know: what a request means (`quorum.controller` does), Raft, the disk.
+
+An answer is true of the whole quorum: it rests on a commit of this very epoch, or on a barrier that proves who leads.
+
+Active from the moment that the committed image holds the LeaderChange of its epoch, so that nothing of earlier epochs
+is missing from it. Appended when leadership is lost: the outcome is unknown (REQUEST_TIMED_OUT). Not appended:
+NOT_CONTROLLER, safe to send again elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import msgspec
+
+from metadata_log.errors import MalformedRecordError
+from metadata_log.ids import TopicId
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import MetadataRecord
+from quorum.api import RegisterBroker, RegisterBrokerResponse, RegisterController
+from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.error_codes import Error
+from quorum.controller.config import ControllerConfig
+from quorum.controller.machine import ControllerMachine
+from quorum.controller.result import ControllerResult
+from quorum.node.controller.backlog import Backlog
+from quorum.node.controller.purgatory import (
+    CommitPurgatory,
+    ReadPurgatory,
+    Unproven,
+    UnprovenAnswers,
+    WaitingAnswer,
+    unproven_of,
+)
+from quorum.node.controller.reads import PROVE_NOTHING, READS, ImageReader, Read
+from quorum.node.controller.registration import Registration
+from quorum.node.controller.tail import Tail, TooLargeError
+from quorum.node.core.executor import Executor
+from quorum.node.core.ports import ControllerActivated, ControllerAnswered, ControllerDeactivated, Refused
+from quorum.raft.deadlines import earliest
+
+
+class RoleConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Bounds: of one batch, of those on their way at once, and of the answers that may wait at once; and how long one
+    waits that names no deadline."""
+
+    max_batches_in_flight: int = 1
+    """While as many are appended and not committed, requests gather for the next: under load a few large batches, for
+    which each replica pays one sync and one Fetch, instead of many small ones. Without load nothing waits."""
+    max_records_per_batch: int = 10_000
+    max_batch_bytes: int = 8 << 20
+    max_waiting: int = 20_000
+    default_timeout_ms: int = 30_000
+
+
+class ControllerRole:
+    """The application of a controller's executor."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        controller: ControllerConfig,
+        config: RoleConfig,
+        registration: RegisterController,
+        bootstrap_records: tuple[MetadataRecord, ...],
+    ) -> None:
+        self._executor = executor
+        self._machine = ControllerMachine(controller)
+        self._reader = ImageReader(controller)
+        self._config = config
+        self._registration = Registration(executor, registration)
+        self._bootstrap_records = bootstrap_records
+        self._tail: Tail | None = None
+        self._commits = CommitPurgatory()
+        self._reads = ReadPurgatory()
+        self._unproven = UnprovenAnswers()
+        self._backlog = Backlog(executor.ports)
+        self._new_ids = self._ids()
+
+    @property
+    def active_epoch(self) -> Epoch | None:
+        """The epoch in which this node is the active controller; None on a standby."""
+        return None if self._tail is None else self._tail.epoch
+
+    @property
+    def waiting(self) -> int:
+        """How many answers wait."""
+        return len(self._commits) + len(self._reads) + len(self._unproven)
+
+    @property
+    def backlog(self) -> int:
+        """See `executor.Application`."""
+        return len(self._backlog)
+
+    # --- called by the executor
+
+    def on_turn(self, calls: list[ClientCall]) -> None:
+        """See `executor.Application`."""
+        if self._tail is None:
+            self._maybe_activate()
+        if self._registration.is_due:
+            own = self._registration.maybe_register(is_active=self._tail is not None)
+            calls = calls if own is None else [*calls, own]
+        self._work(calls)
+        if self._tail is not None and self._may_append(self._tail):
+            self._append(self._tail)
+        token = self._unproven.take_due()
+        if token is not None:
+            self._executor.ask_read_barrier(token)
+        self._expire()
+
+    def before_voter_change(self) -> None:
+        """See `executor.Application`. The offsets of what is staged are promised: a control batch goes behind it."""
+        if self._tail is not None and not self._tail.flush(self._executor.clock.wall_ms):
+            self.on_lost_leadership()
+
+    def on_voter_change(self, batch: bytes) -> None:
+        """See `executor.Application`."""
+        if self._tail is not None:
+            self._tail.on_control_batch(batch)
+
+    def on_published(self) -> None:
+        """See `executor.Application`."""
+        end = self._executor.image.offset_and_epoch.offset
+        for answer in self._commits.take_committed(end):
+            if answer.token is None or self._unproven.is_proven(answer.token):
+                answer.call.respond(self._answer(answer.response, answer.offset))
+            else:
+                self._unproven.add(unproven_of(answer, answer.token))
+        for call in self._reads.take_reached(end):
+            self._backlog.add_read(call)
+
+    def on_lost_leadership(self) -> None:
+        """See `executor.Application`."""
+        self.on_read_barrier_refused()
+        if self._tail is None:
+            return
+        epoch, appended_end, self._tail = self._tail.epoch, self._tail.appended_end_offset, None
+        self._machine.deactivate()
+        unknown = 0
+        for answer in self._commits.take_all():
+            is_unknown = answer.writes_from is not None and answer.writes_from < appended_end
+            unknown += is_unknown
+            answer.call.respond(self._unknown_outcome() if is_unknown else self._not_controller())
+        self._executor.tell(ControllerDeactivated(epoch=epoch, unknown_outcomes=unknown))
+
+    def on_read_barrier(self, token: int, offset: Offset) -> None:
+        """See `executor.Application`."""
+        for each in self._unproven.take_proven(token):
+            if each.response is not None:
+                each.call.respond(self._answer(each.response, each.offset))
+            elif offset <= self._executor.image.offset_and_epoch.offset:
+                self._backlog.add_read(each.call)
+            else:
+                self._reads.add(each.call, offset, each.deadline_ms)
+
+    def on_read_barrier_refused(self) -> None:
+        """See `executor.Application`."""
+        for each in self._unproven.take_all():
+            each.call.respond(self._not_controller())
+
+    def on_controller_answer(self, answered: ControllerAnswered) -> None:
+        """See `executor.Application`."""
+        self._registration.on_controller_answer(answered)
+
+    def refuse_all(self, why: str) -> None:
+        """See `executor.Application`."""
+        for call in self._backlog.take_all():
+            call.respond(self._not_controller(why))
+
+    def next_deadline_ms(self) -> int | None:
+        """See `executor.Application`."""
+        if self._backlog:
+            return self._executor.clock.monotonic_ms
+        may_append = self._tail is not None and self._may_append(self._tail)
+        return earliest(
+            self._commits.next_deadline_ms(),
+            self._reads.next_deadline_ms(),
+            self._unproven.next_deadline_ms(),
+            self._registration.next_deadline_ms(),
+            self._machine.next_deadline_ms() if may_append else None,
+        )
+
+    # --- becoming the active one
+
+    def _maybe_activate(self) -> None:
+        executor = self._executor
+        start, replayer = executor.epoch_start_offset, executor.replayer
+        if start is None or not executor.machine.is_leader or replayer.end.offset <= start:
+            return
+        if replayer.end.offset != executor.machine.log_end_offset:
+            return
+        epoch = executor.machine.epoch
+        self._tail = Tail(
+            replayer,
+            epoch,
+            propose=executor.propose,
+            remember=executor.remember,
+            max_records=self._config.max_records_per_batch,
+            max_bytes=self._config.max_batch_bytes,
+        )
+        executor.tell(ControllerActivated(epoch=epoch))
+        self._activate_machine(self._tail)
+
+    def _activate_machine(self, tail: Tail) -> None:
+        """Let the machine begin with what the tail holds."""
+        executor = self._executor
+        self._machine.deactivate()
+        result = self._machine.activate(
+            tail.image,
+            executor.clock,
+            epoch=tail.epoch,
+            bootstrap_values=self._bootstrap_records,
+            open_transaction=tail.in_transaction,
+            metadata_topic_id=next(self._new_ids),
+        )
+        if not self._write(tail, result):
+            self.on_lost_leadership()
+
+    def _ids(self) -> Iterator[TopicId]:
+        while True:
+            yield TopicId(self._executor.ports.entropy.new_id())
+
+    # --- requests
+
+    def _work(self, calls: list[ClientCall]) -> None:
+        """What there is time for in this turn, what earlier ones have left before what is new."""
+        self._backlog.add(calls)
+        for call, is_due in self._backlog.take():
+            if is_due:
+                self._read(call)
+            else:
+                self._handle(call)
+
+    def _handle(self, call: ClientCall) -> None:
+        if type(call.request) in READS:
+            self._handle_read(call)
+        elif self._tail is None:
+            call.respond(self._not_controller())
+        elif self.waiting >= self._config.max_waiting:
+            call.respond(self._too_many())
+        else:
+            self._handle_active(call, self._tail)
+
+    def _handle_active(self, call: ClientCall, tail: Tail) -> None:
+        executor = self._executor
+        result = self._machine.on_request(
+            cast("Any", call.request),
+            call.context,
+            tail.image,
+            tail.next_offset,
+            executor.clock,
+            executor.ports.entropy.draw(),
+            self._new_ids,
+        )
+        try:
+            is_leading = self._write(tail, result)
+        except (TooLargeError, MalformedRecordError) as error:
+            is_too_much = isinstance(error, TooLargeError)
+            code = Error.RECORD_LIST_TOO_LARGE if is_too_much else Error.INVALID_REQUEST
+            # What the machine noted of these records is more than there is, which does no harm (`controller.index`).
+            call.respond(executor.leader_hint(code, str(error)))
+            return
+        if not is_leading:
+            self.on_lost_leadership()
+            call.respond(self._not_controller())
+            return
+        self._tell_refused_broker(call, result)
+        self._answer_after(call, result, tail.next_offset)
+
+    def _tell_refused_broker(self, call: ClientCall, result: ControllerResult) -> None:
+        """Kafka's protocol has a code and no words for a broker that is not let in: these are for the log."""
+        request, response = call.request, result.response
+        if isinstance(request, RegisterBroker) and isinstance(response, RegisterBrokerResponse) and response.error:
+            why, who = response.error_message or "", f"broker {request.broker_id}"
+            self._executor.tell(Refused(request="RegisterBroker", error=response.error, why=why, by_us=True, peer=who))
+
+    def _answer_after(self, call: ClientCall, result: ControllerResult, offset: Offset) -> None:
+        """Answer once everything up to `offset` is committed, and that commit, or a barrier, has proven who leads."""
+        needs_proof = not result.records and type(call.request) not in PROVE_NOTHING
+        answer = WaitingAnswer(
+            call=call,
+            response=result.response,
+            offset=offset,
+            deadline_ms=self._deadline_of(call),
+            writes_from=Offset(offset - len(result.records)) if result.records else None,
+            token=self._unproven.next_token() if needs_proof else None,
+        )
+        if result.records or offset > self._executor.image.offset_and_epoch.offset:
+            self._commits.add(answer)
+            if call.prepare is not None:
+                call.prepare(result.response)
+        elif answer.token is not None:
+            self._unproven.add(unproven_of(answer, answer.token))
+        else:
+            call.respond(self._answer(result.response, offset))
+
+    def _write(self, tail: Tail, result: ControllerResult) -> bool:
+        if not result.records:
+            return True
+        return tail.add(result.records, self._executor.clock.wall_ms, is_atomic=result.is_atomic)
+
+    def _append(self, tail: Tail) -> None:
+        self._on_time(tail)
+        if self._tail is tail and self._may_append(tail) and not tail.flush(self._executor.clock.wall_ms):
+            self.on_lost_leadership()
+
+    def _on_time(self, tail: Tail) -> None:
+        """Fence what has become stale: one step a batch, only when that may be appended now, so that whoever asks
+        meanwhile waits behind one step at most. Once it is committed, the next turn goes on if there is more."""
+        due = self._machine.next_deadline_ms()
+        if due is None or due > self._executor.clock.monotonic_ms:
+            return
+        result = self._machine.on_elapsed(tail.image, tail.next_offset, self._executor.clock)
+        if not self._write(tail, result):
+            self.on_lost_leadership()
+
+    def _may_append(self, tail: Tail) -> bool:
+        """Whether what is staged may go now; if not, it does in the turn in which the high watermark moves, or in which
+        a handover of the leadership has come to nothing."""
+        return (
+            not self._executor.machine.is_handing_over
+            and tail.in_flight(self._executor.high_watermark) < self._config.max_batches_in_flight
+        )
+
+    # --- reads
+
+    def _handle_read(self, call: ClientCall) -> None:
+        """`at_least` an offset: from this replica's image. Linearizable: as leader, which has to be proven first."""
+        is_at_least = call.at_least_offset >= 0
+        if is_at_least and call.at_least_offset <= self._executor.image.offset_and_epoch.offset:
+            self._read(call)
+        elif not is_at_least and not self._executor.machine.is_leader:
+            call.respond(self._not_controller())
+        elif self.waiting >= self._config.max_waiting:
+            call.respond(self._too_many())
+        elif is_at_least:
+            self._reads.add(call, call.at_least_offset, self._deadline_of(call))
+        else:
+            token = self._unproven.next_token()
+            self._unproven.add(Unproven(call=call, token=token, deadline_ms=self._deadline_of(call)))
+
+    def _read(self, call: ClientCall) -> None:
+        executor = self._executor
+        image = executor.image
+        response = self._reader.read(cast("Read", call.request), call.context, image, executor.clock.monotonic_ms)
+        call.respond(self._answer(response, image.offset_and_epoch.offset))
+
+    # --- answers
+
+    def _expire(self) -> None:
+        now_ms = self._executor.clock.monotonic_ms
+        for answer in self._commits.take_expired(now_ms):
+            answer.call.respond(self._unknown_outcome())
+        for call in self._reads.take_expired(now_ms):
+            where = "what was committed" if call.at_least_offset < 0 else f"offset {call.at_least_offset}"
+            hint = f"this replica's image ends before {where} when it was asked"
+            call.respond(self._executor.leader_hint(Error.OFFSET_NOT_AVAILABLE, hint))
+        for each in self._unproven.take_expired(now_ms):
+            each.call.respond(self._not_controller("it could not prove in time that it still leads; nothing was done"))
+
+    def _deadline_of(self, call: ClientCall) -> int:
+        named = call.context.deadline_ms
+        return self._executor.clock.monotonic_ms + self._config.default_timeout_ms if named is None else named
+
+    def _answer(self, response: object, offset: Offset) -> ClientAnswer:
+        executor = self._executor
+        machine = executor.machine
+        return ClientAnswer(
+            response=response,
+            image_offset=offset,
+            image_epoch=executor.image.offset_and_epoch.epoch,
+            leader_id=-1 if machine.leader_id is None else machine.leader_id,
+            leader_epoch=machine.epoch,
+            leader_endpoints=machine.leader_endpoints,
+        )
+
+    def _not_controller(self, why: str = "this node is not the active controller") -> ClientAnswer:
+        return self._executor.leader_hint(Error.NOT_CONTROLLER, why)
+
+    def _unknown_outcome(self) -> ClientAnswer:
+        return self._executor.leader_hint(
+            Error.REQUEST_TIMED_OUT, "it was written but not seen committed: whether it holds is not known yet"
+        )
+
+    def _too_many(self) -> ClientAnswer:
+        return self._executor.leader_hint(
+            Error.THROTTLING_QUOTA_EXCEEDED, "too many requests wait for their answer here: try again later"
+        )

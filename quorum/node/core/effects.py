@@ -1,0 +1,253 @@
+"""Turns what the Raft core wants done into calls of the ports, in the order that safety asks for (DESIGN 2 and 3).
+
+Decides: what leaves when. Writes are staged in memory and handed to the disk at the end of the turn, all at once;
+`at_once` effects leave in the meantime; `after` effects are held until their write is durable. Must not know: what the
+effects mean, or how disk and network work.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+from metadata_log.directory import QuorumState
+from metadata_log.errors import InvariantViolation
+from metadata_log.format.batch import iter_batches
+from metadata_log.ids import NodeId
+from metadata_log.offsets import Offset, OffsetAndEpoch
+from metadata_log.storage.file_log import FileLog
+from metadata_log.storage.write_ops import WriteOp
+from quorum.api.calls import PeerResponse
+from quorum.api.raft_messages import FetchResponse
+from quorum.node.core.ports import DiskJob, LogRead, LogWrite, OutgoingRequest, Ports, StateWrite
+from quorum.node.core.topic_id_fencing import Gate
+from quorum.raft.inputs import Flushed, Persisted
+from quorum.raft.ready import (
+    AppendBatches,
+    Effect,
+    InstallSnapshot,
+    PersistQuorumState,
+    QuorumStateData,
+    Ready,
+    SendRecords,
+    SendRequest,
+    SendResponse,
+    TruncateLog,
+    Write,
+)
+
+Completion = Flushed | Persisted
+
+
+class _Outstanding(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that the disk has, and what to tell the core when it is done."""
+
+    sequence: int
+    token: int | None
+    completion: Completion | None
+
+
+class _Parked(msgspec.Struct, frozen=True, kw_only=True):
+    """Who waits for a cold read: `take` gets the batches, or None when the log was cut, at either end, since."""
+
+    take: Callable[[bytes | None], None]
+    truncations: int
+
+
+class Effects:
+    """The executor's hands."""
+
+    def __init__(self, log: FileLog, ports: Ports, gate: Gate, tell: Callable[[Effect], None]) -> None:
+        self._log = log
+        self._ports = ports
+        self._gate = gate
+        self._tell = tell
+        self._jobs: list[DiskJob] = []
+        self._outstanding: deque[_Outstanding] = deque()
+        self._held: dict[int, list[Effect]] = {}
+        self._sequence = 0
+        self._responders: dict[int, Callable[[PeerResponse], None]] = {}
+        self._reads: dict[int, _Parked] = {}
+        self._read_id = 0
+        self._truncations = 0
+        self._quorum_state_version = 0
+        self._appended: deque[tuple[Offset, int]] = deque()
+        self.stage_install: Callable[[OffsetAndEpoch], WriteOp]
+        """What puts a received snapshot in place of the log; given by who keeps the snapshots."""
+        self._static_voters: tuple[NodeId, ...] = ()
+
+    def use_quorum_state_version(self, version: int, voters: tuple[NodeId, ...]) -> None:
+        """1 once kraft.version 1 is known, which is when voters have directory ids (KIP-853)."""
+        self._quorum_state_version, self._static_voters = version, voters
+
+    def expect_answer(self, request_id: int, respond: Callable[[PeerResponse], None]) -> None:
+        """The core is about to be told of a peer's request."""
+        self._responders[request_id] = respond
+
+    def drop_answer(self, request_id: int) -> bool:
+        """Nobody waits for it any more; says whether it was still owed."""
+        return self._responders.pop(request_id, None) is not None
+
+    def apply(self, ready: Ready) -> None:
+        """Do, or arrange for, all that one input led to."""
+        for write in ready.writes:
+            self._stage(write)
+        for token, effect in ready.after:
+            self._hold(token, effect)
+        for effect in ready.at_once:
+            self._do(effect)
+
+    def flush(self) -> None:
+        """The turn ends: hand its writes to the disk, for one sync."""
+        if self._jobs:
+            jobs, self._jobs = self._jobs, []
+            self._ports.disk.write(jobs)
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether anything is staged or with the disk, and not durable yet."""
+        return bool(self._outstanding)
+
+    def on_durable(self, sequence: int) -> list[Completion]:
+        """Every job up to `sequence` is durable: let go what was held for it; returns what the core must be told."""
+        completions = []
+        while self._outstanding and self._outstanding[0].sequence <= sequence:
+            done = self._outstanding.popleft()
+            if done.completion is None or done.token is None:
+                continue
+            completions.append(done.completion)
+            for effect in self._held.pop(done.token, ()):
+                self._do(effect)
+        return completions
+
+    def stage(self, op: WriteOp) -> None:
+        """Have the log's start moved, among its other writes; the core does not wait for it."""
+        self._truncations += 1
+        self._sequence += 1
+        self._jobs.append(LogWrite(sequence=self._sequence, op=op))
+        self._outstanding.append(_Outstanding(sequence=self._sequence, token=None, completion=None))
+
+    def take_appended_bytes(self, end_offset: Offset) -> int:
+        """How many bytes of the log before `end_offset` were appended since this was asked last."""
+        total = 0
+        while self._appended and self._appended[0][0] <= end_offset:
+            total += self._appended.popleft()[1]
+        return total
+
+    def read(self, offset: Offset, max_bytes: int, take: Callable[[bytes | None], None]) -> bytes | None:
+        """Whole batches from memory, or None: then `take` gets them when the disk has read them."""
+        if not self._log.needs_cold_read(offset):
+            return self._log.read(offset, max_bytes)
+        self._read_id += 1
+        self._reads[self._read_id] = _Parked(take=take, truncations=self._truncations)
+        self._ports.disk.read(LogRead(read_id=self._read_id, plan=self._log.cold_read(offset, max_bytes)))
+        return None
+
+    def on_read(self, read_id: int, data: bytes) -> None:
+        """A cold read is done."""
+        parked = self._reads.pop(read_id)
+        parked.take(data if parked.truncations == self._truncations else None)
+
+    def on_read_failed(self, read_id: int) -> bool:
+        """A cold read failed; whether that says nothing of the disk: the log was cut since, the bytes may be gone."""
+        if self._reads[read_id].truncations == self._truncations:
+            return False
+        self._reads.pop(read_id).take(None)
+        return True
+
+    def _stage(self, write: Write) -> None:
+        self._sequence += 1
+        completion: Completion
+        if isinstance(write, PersistQuorumState):
+            self._jobs.append(StateWrite(sequence=self._sequence, state=self._quorum_state(write.state)))
+            completion = Persisted(token=write.token)
+        else:
+            self._jobs.append(LogWrite(sequence=self._sequence, op=self._stage_log(write)))
+            completion = Flushed(token=write.token, epoch=write.epoch, end_offset=write.end_offset)
+        self._held[write.token] = []
+        self._outstanding.append(_Outstanding(sequence=self._sequence, token=write.token, completion=completion))
+
+    def _stage_log(self, write: AppendBatches | TruncateLog | InstallSnapshot) -> WriteOp:
+        if isinstance(write, InstallSnapshot):
+            self._truncations += 1
+            self._appended.clear()
+            return self.stage_install(write.snapshot_id)
+        if isinstance(write, TruncateLog):
+            self._truncations += 1
+            while self._appended and self._appended[-1][0] > write.end_offset:
+                self._appended.pop()
+            cut = self._log.stage_truncate(write.end_offset)
+            if self._log.log_end_offset != write.end_offset:
+                raise InvariantViolation(
+                    f"the log was to be cut to {write.end_offset}, inside a batch; it ends at {self._log.end()}"
+                )
+            return cut
+        if write.base_offset != self._log.log_end_offset:
+            raise InvariantViolation(f"append at {write.base_offset}, but the log ends at {self._log.log_end_offset}")
+        self._appended.append((write.end_offset, len(write.data)))
+        return self._log.stage_append(write.data, [header for _, header in iter_batches(write.data)])
+
+    def _quorum_state(self, state: QuorumStateData) -> QuorumState:
+        return QuorumState(
+            leader_id=-1 if state.leader_id is None else state.leader_id,
+            leader_epoch=state.leader_epoch,
+            voted_key=state.voted,
+            was_removed=state.was_removed,
+            data_version=self._quorum_state_version,
+            current_voters=self._static_voters,
+        )
+
+    def _hold(self, token: int, effect: Effect) -> None:
+        held = self._held.get(token)
+        if held is None:
+            self._do(effect)
+        else:
+            held.append(effect)
+
+    def _do(self, effect: Effect) -> None:
+        kind = type(effect)
+        if kind is SendRecords:
+            self._send_records(effect)  # type: ignore[arg-type]
+        elif kind is SendRequest:
+            self._send_request(effect)  # type: ignore[arg-type]
+        elif kind is SendResponse:
+            self.respond(effect.request_id, effect.response)  # type: ignore[union-attr]
+        else:
+            self._tell(effect)
+
+    def _send_request(self, effect: SendRequest) -> None:
+        destination_id = effect.destination.node_id
+        self._ports.network.send(
+            OutgoingRequest(
+                destination=effect.destination,
+                correlation=effect.correlation,
+                cluster_id=self._gate.cluster_id,
+                topic_id=self._gate.topic_id_for(effect.request, destination_id),
+                request=effect.request,
+                timeout_ms=effect.timeout_ms,
+            )
+        )
+
+    def _send_records(self, effect: SendRecords) -> None:
+        request_id, response = effect.request_id, effect.response
+        if request_id not in self._responders:
+            return
+
+        def take(data: bytes | None) -> None:
+            self.respond(request_id, _with_records(response, data or b""))
+
+        data = self.read(effect.read_from, effect.max_bytes, take)
+        if data is not None:
+            take(data)
+
+    def respond(self, request_id: int, response: PeerResponse) -> None:
+        """Answer a peer, if it still waits."""
+        respond = self._responders.pop(request_id, None)
+        if respond is not None:
+            respond(response)
+
+
+def _with_records(response: FetchResponse, data: bytes) -> FetchResponse:
+    return msgspec.structs.replace(response, records=data)

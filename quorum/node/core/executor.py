@@ -1,0 +1,394 @@
+"""The executor: feeds the Raft core, does what it wants done, and moves the committed image along. Sans-I/O.
+
+Decides: the order of one turn. Must not know: asyncio, threads, time or chance of its own, gRPC, files. The asyncio
+driver and the simulator drive it in the same way: `turn(events)` whenever there is something, or `next_deadline_ms` has
+come.
+
+A turn: peers, answers and the disk first, then the timers, then a slice of replay, unless the leader waits for this
+disk or for the Fetch that its sync has let go; then the application (a controller's) with all clients' requests of the
+turn at once; then everything that was staged goes to the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+from metadata_log.errors import InvariantViolation, MetadataLogError
+from metadata_log.image import MetadataImage
+from metadata_log.image.replayer import Replayer
+from metadata_log.offsets import Epoch, Offset
+from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.error_codes import Error
+from quorum.node.core.application import Application
+from quorum.node.core.checkpoint_jobs import CheckpointJobDone
+from quorum.node.core.effects import Effects
+from quorum.node.core.executor_config import ExecutorConfig
+from quorum.node.core.opened import OpenedReplica
+from quorum.node.core.peers import Peers
+from quorum.node.core.ports import (
+    ControllerAnswered,
+    DiskDone,
+    DiskFailed,
+    Event,
+    ImagePublished,
+    NodeEvent,
+    PeerAnswered,
+    PeerFailed,
+    PeerGone,
+    PeerRequested,
+    Ports,
+    ReadDone,
+    Refused,
+    RoleChanged,
+    StopAsked,
+    VotersKnown,
+    Watcher,
+)
+from quorum.node.core.published import Published
+from quorum.node.core.snapshots import Snapshots
+from quorum.node.core.topic_id_fencing import Gate
+from quorum.raft.deadlines import earliest
+from quorum.raft.dispatch import may_append
+from quorum.raft.inputs import AskReadBarrier, Elapsed, Input, Propose, Shutdown, Start
+from quorum.raft.machine import RaftMachine
+from quorum.raft.ready import (
+    NOTHING,
+    AppendBatches,
+    BecameLeader,
+    CheckSnapshot,
+    Effect,
+    HighWatermarkAdvanced,
+    LogTruncated,
+    LostLeadership,
+    MajorityLost,
+    PeerRefused,
+    ReadBarrierPassed,
+    ReadBarrierRefused,
+    Ready,
+    SendSnapshotChunk,
+    Shut,
+    SnapshotInstalled,
+    StoreChunk,
+    VotersChanged,
+)
+
+__all__ = ["Application", "Executor", "ExecutorConfig"]
+
+
+class Executor:
+    """One replica. Everything is called from one task; `machine`, `image` and the rest may be read between turns."""
+
+    effects_type: ClassVar[type[Effects]] = Effects
+    """A test plants a wrong order here, to prove that it would be caught."""
+
+    def __init__(
+        self,
+        opened: OpenedReplica,
+        config: ExecutorConfig,
+        ports: Ports,
+        watcher: Watcher,
+        application: Callable[[Executor], Application] | None = None,
+    ) -> None:
+        self.replica = opened.replica
+        self.log = opened.log
+        self.ports = ports
+        self.machine = RaftMachine(
+            opened.replica,
+            config.raft,
+            opened.storage,
+            endpoints=config.endpoints,
+            bootstrap=config.bootstrap,
+            can_vote=config.can_vote,
+            auto_join=config.auto_join,
+        )
+        self.gate = Gate(config.cluster_id)
+        self.clock = ports.clock.now()
+        self.is_shut = False
+        self.failure: Exception | None = None
+        self.epoch_start_offset: Offset | None = None
+        """While leader: where the LeaderChange of its epoch stands."""
+        self._watcher = watcher
+        self._effects = self.effects_type(opened.log, ports, self.gate, self._on_effect)
+        self.peers = Peers(self, self._effects, self._feed)
+        self._published = Published(opened.replayer, self._read_for_replay, self._on_published)
+        self.snapshots = Snapshots(self, opened, config.snapshots, self._effects, self._feed, self._published.reset)
+        self._state: tuple[Epoch, str, int | None] = (Epoch(-1), "", None)
+        self._is_started = False
+        self._has_synced = False
+        self._calls: list[ClientCall] = []
+        self._on_event = self._event_handlers()
+        self._on_raft_effect = self._effect_handlers()
+        self.application = application(self) if application else None
+
+    def _event_handlers(self) -> dict[type[Any], Callable[[Any], None]]:
+        return {
+            PeerRequested: self.peers.on_requested,
+            PeerGone: self.peers.on_gone,
+            PeerAnswered: self.peers.on_answered,
+            PeerFailed: self.peers.on_failed,
+            ControllerAnswered: self._on_controller_answered,
+            DiskDone: self._on_disk_done,
+            DiskFailed: self._on_disk_failed,
+            ReadDone: self._on_read_done,
+            CheckpointJobDone: self.snapshots.on_done,
+            StopAsked: self._on_stop_asked,
+            ClientCall: self._calls.append,
+        }
+
+    def _effect_handlers(self) -> dict[type[Any], Callable[[Any], None]]:
+        return {
+            HighWatermarkAdvanced: self._on_high_watermark,
+            BecameLeader: self._on_became_leader,
+            LostLeadership: self._on_lost_leadership,
+            LogTruncated: self._on_log_truncated,
+            VotersChanged: self._on_voters_changed,
+            PeerRefused: self._on_peer_refused,
+            MajorityLost: self.tell,
+            ReadBarrierPassed: self._on_read_barrier,
+            ReadBarrierRefused: self._on_read_barrier_refused,
+            SendSnapshotChunk: self.snapshots.on_send_piece,
+            StoreChunk: self.snapshots.on_store,
+            CheckSnapshot: self.snapshots.on_check,
+            SnapshotInstalled: self.snapshots.on_installed,
+            Shut: self._on_shut,
+        }
+
+    # --- views
+
+    @property
+    def image(self) -> MetadataImage:
+        """The published image: committed, outside a transaction."""
+        return self._published.replayer.image
+
+    @property
+    def replayer(self) -> Replayer:
+        """Where replay of what is committed stands."""
+        return self._published.replayer
+
+    @property
+    def high_watermark(self) -> Offset:
+        """The highest that this process has seen; what it found on disk does not count."""
+        return self._published.high_watermark
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether all that is known to be committed is in the image."""
+        return self._published.end_offset >= self._published.high_watermark
+
+    @property
+    def active_epoch(self) -> Epoch | None:
+        """The epoch in which this node is the active controller, or None."""
+        return None if self.application is None else self.application.active_epoch
+
+    @property
+    def waiting_answers(self) -> int:
+        """How many clients' answers wait."""
+        return 0 if self.application is None else self.application.waiting
+
+    def leader_hint(self, error: Error = Error.NONE, message: str | None = None) -> ClientAnswer:
+        """An answer without a response: it says where our image ends and who leads."""
+        machine, end = self.machine, self.image.offset_and_epoch
+        return ClientAnswer(
+            error=error,
+            message=message,
+            image_offset=end.offset,
+            image_epoch=end.epoch,
+            leader_id=-1 if machine.leader_id is None else machine.leader_id,
+            leader_epoch=machine.epoch,
+            leader_endpoints=machine.leader_endpoints,
+        )
+
+    def next_deadline_ms(self) -> int | None:
+        """When a turn is due even without an event; monotonic ms, in the past when there is work left right now."""
+        must_hurry = self._effects.is_writing
+        if self._published.is_due(must_hurry=must_hurry):
+            return self.clock.monotonic_ms
+        application = self.application.next_deadline_ms() if self.application else None
+        snapshots = self.snapshots.next_deadline_ms(must_hurry=must_hurry)
+        return earliest(self.machine.next_deadline_ms(), application, snapshots)
+
+    # --- a turn
+
+    def start(self) -> None:
+        """The first turn, before any other: the network is there."""
+        if self._is_started:
+            raise InvariantViolation("started twice")
+        self._is_started = True
+        self.clock = self.ports.clock.now()
+        self._use_quorum_state_version()
+        self.gate.on_committed(self.image)
+        self._feed(Start(draw=self.ports.entropy.draw()))
+        self._finish()
+
+    def turn(self, events: Iterable[Event]) -> None:
+        """One turn.
+
+        Raises:
+            StorageFailedError: the disk failed; nothing more was sent, and this node must stop.
+            MetadataLogError, ReplayError: the log holds what this software cannot read or replay.
+            InvariantViolation: a bug of our own. After any of these every further turn raises the same again.
+        """
+        if self.failure is not None:
+            raise self.failure
+        self.clock = self.ports.clock.now()
+        try:
+            for event in events:
+                self._on_event[type(event)](event)
+            self._finish()
+        except (MetadataLogError, InvariantViolation, OSError) as failure:
+            self.failure = failure
+            raise
+
+    def _finish(self) -> None:
+        due = self.machine.next_deadline_ms()
+        if due is not None and due <= self.clock.monotonic_ms:
+            self._feed(Elapsed(draw=self.ports.entropy.draw()))
+        must_hurry = self._effects.is_writing or self._has_synced
+        if self._published.is_due(must_hurry=must_hurry):
+            self._published.step()
+        self.snapshots.step(must_hurry=must_hurry)
+        self._has_synced = False
+        calls = self._calls[:]
+        self._calls.clear()
+        if self.application is not None:
+            self.application.on_turn(calls)
+        else:
+            for call in calls:
+                call.respond(self.leader_hint(Error.NOT_CONTROLLER, "this node is no controller"))
+        self._effects.flush()
+
+    def propose(self, epoch: Epoch, values: tuple[bytes, ...]) -> AppendBatches | None:
+        """For the application: append one batch as leader of `epoch`; None when the core refuses."""
+        ready = self._feed(Propose(epoch=epoch, values=values))
+        return next(iter(ready.appends), None)
+
+    def remember(self, replayer: Replayer) -> None:
+        """For the application: the outcome of the batch just appended, published once it is committed."""
+        self._published.remember(replayer)
+        self.gate.on_appended(replayer.image)
+
+    def ask_read_barrier(self, token: int) -> None:
+        """For the application: have it proven that this replica still leads; `on_read_barrier` is told of it."""
+        self._feed(AskReadBarrier(epoch=self.machine.epoch, token=token))
+
+    def _feed(self, received: Input) -> Ready:
+        machine = self.machine
+        beside = self.application if may_append(received) else None
+        if beside is not None:
+            beside.before_voter_change()
+        ready = machine.on_input(received, self.clock)
+        if ready is not NOTHING:
+            self._effects.apply(ready)
+            if beside is not None and ready.appends:
+                beside.on_voter_change(ready.appends[0].data)
+        state = (machine.epoch, machine.role, machine.leader_id)
+        if state != self._state:
+            self._on_role(state, type(received).__name__)
+        return ready
+
+    # --- events
+
+    def _on_controller_answered(self, event: ControllerAnswered) -> None:
+        if self.application is not None:
+            self.application.on_controller_answer(event)
+
+    def _on_disk_done(self, event: DiskDone) -> None:
+        self._has_synced = True
+        for completion in self._effects.on_durable(event.sequence):
+            self._feed(completion)
+
+    def _on_disk_failed(self, event: DiskFailed) -> None:
+        if event.read_id is None or not self._effects.on_read_failed(event.read_id):
+            raise event.error
+
+    def _on_read_done(self, event: ReadDone) -> None:
+        self._effects.on_read(event.read_id, event.data)
+
+    def _on_stop_asked(self, event: StopAsked) -> None:
+        self._feed(Shutdown(draw=self.ports.entropy.draw()))
+
+    # --- effects that are not sent anywhere
+
+    def _on_effect(self, effect: Effect) -> None:
+        handle = self._on_raft_effect.get(type(effect))
+        if handle is not None:
+            handle(effect)
+
+    def _on_high_watermark(self, effect: HighWatermarkAdvanced) -> None:
+        self._published.advance(effect.offset)
+
+    def _on_became_leader(self, effect: BecameLeader) -> None:
+        self.epoch_start_offset = effect.epoch_start_offset
+
+    def _on_lost_leadership(self, effect: LostLeadership) -> None:
+        self.epoch_start_offset = None
+        self._published.forget()
+        self.gate.on_lost_leadership()
+        if self.application is not None:
+            self.application.on_lost_leadership()
+
+    def _on_log_truncated(self, effect: LogTruncated) -> None:
+        if effect.end_offset < self._published.end_offset:
+            raise InvariantViolation(
+                f"the log is to be cut to {effect.end_offset}, but up to {self._published.end_offset} it is committed"
+            )
+        self._published.forget()
+
+    def _on_voters_changed(self, effect: VotersChanged) -> None:
+        self._use_quorum_state_version()
+        offset, version = self.machine.voters_offset, self.machine.kraft_version
+        self.tell(VotersKnown(voters=effect.voters, offset=offset, kraft_version=version))
+
+    def _on_peer_refused(self, effect: PeerRefused) -> None:
+        self.tell(
+            Refused(request="", error=Error.INVALID_REQUEST, why=effect.what, by_us=True, peer=str(effect.node_id))
+        )
+
+    def _on_read_barrier(self, effect: ReadBarrierPassed) -> None:
+        if self.application is not None:
+            self.application.on_read_barrier(effect.token, effect.offset)
+
+    def _on_read_barrier_refused(self, effect: ReadBarrierRefused) -> None:
+        if self.application is not None:
+            self.application.on_read_barrier_refused()
+
+    def _on_shut(self, effect: Shut) -> None:
+        self.is_shut = True
+
+    def _use_quorum_state_version(self) -> None:
+        self._effects.use_quorum_state_version(self.machine.kraft_version, self.machine.voters.node_ids)
+
+    def _on_published(self, event: ImagePublished) -> None:
+        self.gate.on_committed(event.after)
+        self.snapshots.on_published(event.after)
+        self.tell(event)
+        if self.application is not None:
+            self.application.on_published()
+
+    def _read_for_replay(self, offset: Offset, max_bytes: int) -> bytes | None:
+        return self._effects.read(offset, max_bytes, self._take_read)
+
+    def _take_read(self, data: bytes | None) -> None:
+        self._published.on_read(data or b"")
+
+    def _on_role(self, state: tuple[Epoch, str, int | None], cause: str) -> None:
+        if state[0] != self._state[0]:
+            self.gate.on_epoch()
+        self._state = state
+        machine = self.machine
+        self.tell(
+            RoleChanged(
+                role=machine.role,
+                epoch=machine.epoch,
+                leader_id=machine.leader_id,
+                leader_endpoints=machine.leader_endpoints,
+                log_end_offset=machine.log_end_offset,
+                high_watermark=self.high_watermark,
+                cause=cause,
+            )
+        )
+
+    def tell(self, event: NodeEvent) -> None:
+        """Tell whoever watches."""
+        self._watcher.on_event(event)

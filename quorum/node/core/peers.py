@@ -1,0 +1,155 @@
+"""The executor's side towards other replicas: their requests through the gate to the core, their answers likewise.
+
+Decides: what a refusal by either gate means for the core, which knows nothing of cluster and topic ids. Must not know:
+how messages travel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from metadata_log.ids import METADATA_TOPIC_ID
+from quorum.api.calls import PeerRequest
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    VoteRequest,
+)
+from quorum.api.voter_messages import UpdateRaftVoterRequest
+from quorum.node.core.access import validate_right
+from quorum.node.core.effects import Effects
+from quorum.node.core.ports import PeerAnswered, PeerFailed, PeerGone, PeerRequested, Refused
+from quorum.node.core.topic_id_fencing import ID_ERRORS, Refusal
+from quorum.raft.inputs import Input, RequestDropped, RequestFailed, RequestReceived, ResponseReceived
+from quorum.raft.ready import Ready
+
+if TYPE_CHECKING:
+    from quorum.node.core.executor import Executor
+
+
+_OF_THE_LOG: Final = (FetchResponse, FetchSnapshotResponse)
+
+
+class Peers:
+    """Events from and about peers.
+
+    Attributes:
+        last_fetched_ms: when a leader last answered our Fetch without an error; monotonic.
+    """
+
+    def __init__(self, executor: Executor, effects: Effects, feed: Callable[[Input], Ready]) -> None:
+        self._executor = executor
+        self._effects = effects
+        self._feed = feed
+        self.last_fetched_ms: int | None = None
+
+    def on_requested(self, event: PeerRequested) -> None:
+        """A peer asks: it must have the right to, and name our cluster and the metadata topic."""
+        executor = self._executor
+        refusal = validate_right(event.call, executor.image) or executor.gate.validate(event.call)
+        if refusal is not None:
+            self._refuse(event, refusal)
+            return
+        self._effects.expect_answer(event.request_id, event.respond)
+        draw = executor.ports.entropy.draw()
+        self._feed(RequestReceived(request_id=event.request_id, request=event.call.request, draw=draw))
+
+    def on_gone(self, event: PeerGone) -> None:
+        """Nobody waits for the answer; a no-op when it has been given."""
+        if self._effects.drop_answer(event.request_id):
+            self._feed(RequestDropped(request_id=event.request_id))
+
+    def on_answered(self, event: PeerAnswered) -> None:
+        """A peer answered; errors of its gate are ours to deal with."""
+        executor, response = self._executor, event.response
+        if response.error in ID_ERRORS or response.error is Error.INCONSISTENT_CLUSTER_ID:
+            self._on_refused(event)
+            return
+        if isinstance(response, _OF_THE_LOG) and response.error is Error.NONE:
+            self.last_fetched_ms = executor.clock.monotonic_ms
+            if isinstance(response, FetchResponse):
+                executor.gate.on_fetch_answered(event.destination_id)
+        self._feed(
+            ResponseReceived(
+                destination_id=event.destination_id,
+                correlation=event.correlation,
+                response=response,
+                draw=executor.ports.entropy.draw(),
+            )
+        )
+
+    def on_failed(self, event: PeerFailed) -> None:
+        """A peer will not answer."""
+        self._feed(
+            RequestFailed(
+                destination_id=event.destination_id,
+                correlation=event.correlation,
+                disconnected=event.disconnected,
+                draw=self._executor.ports.entropy.draw(),
+            )
+        )
+
+    def _refuse(self, event: PeerRequested, refusal: Refusal) -> None:
+        executor, call = self._executor, event.call
+        executor.tell(
+            Refused(
+                request=type(call.request).__name__,
+                error=refusal.error,
+                why=refusal.why,
+                by_us=True,
+                peer=f"{_asker_id(call.request)}@{call.context.client_host}",
+                passes=refusal.error in ID_ERRORS and executor.gate.knows_no_id,
+            )
+        )
+        machine = executor.machine
+        event.respond(refusal.response_to(call.request, machine.leader_id, machine.epoch, machine.leader_endpoints))
+
+    def _on_refused(self, event: PeerAnswered) -> None:
+        """For the core it is a failure that says nothing of the peer's life: it asks again after its backoff."""
+        error, gate = event.response.error, self._executor.gate
+        passes = error in ID_ERRORS and gate.fetch_topic_id(event.destination_id) != METADATA_TOPIC_ID
+        if error in ID_ERRORS:
+            gate.on_id_error(event.destination_id)
+        self._executor.tell(
+            Refused(
+                request=type(event.response).__name__.replace("Response", "Request"),
+                error=error,
+                why=self._why_refused(error),
+                by_us=False,
+                peer=_name_of(event.destination_id),
+                passes=passes,
+            )
+        )
+        self.on_failed(
+            PeerFailed(destination_id=event.destination_id, correlation=event.correlation, disconnected=False)
+        )
+
+    def _why_refused(self, error: Error) -> str:
+        if error is Error.INCONSISTENT_CLUSTER_ID:
+            return (
+                f"it is not of cluster {self._executor.gate.cluster_id}, which this node's directory belongs to: "
+                "look at log.dirs and controller.quorum.bootstrap.servers"
+            )
+        return "it does not take the topic id that we named: it is asked again under the sentinel"
+
+
+def _name_of(destination_id: int) -> str:
+    """A bootstrap server, whose own id nobody knows, by its place in the configuration."""
+    return str(destination_id) if destination_id >= 0 else f"bootstrap server {-1 - destination_id}"
+
+
+def _asker_id(request: PeerRequest) -> int:
+    """Who asks, by its own account; -1 where a request does not tell."""
+    if isinstance(request, VoteRequest):
+        return request.candidate.node_id
+    if isinstance(request, UpdateRaftVoterRequest):
+        return request.voter.key.node_id
+    if isinstance(request, BeginQuorumEpochRequest | EndQuorumEpochRequest):
+        return request.leader_id
+    return request.replica.node_id if isinstance(request, FetchRequest | FetchSnapshotRequest) else -1

@@ -1,0 +1,53 @@
+"""Carries out a replica's disk jobs, in order: the log's and quorum-state's, the first of a run with one sync.
+
+Decides: nothing but the grouping. Must not know: threads, or what the jobs are for. The driver calls it in its writer
+thread, the simulator in virtual time: there are not two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metadata_log.directory import write_quorum_state
+from metadata_log.errors import StorageFailedError
+from metadata_log.files.port import Files
+from metadata_log.storage.log_writer import LogWriter
+from metadata_log.storage.write_ops import WriteOp
+from quorum.node.core.ports import DiskJob, StateWrite
+
+
+class ReplicaDisk:
+    """One replica's log directory. Used by one thread at a time; after a failure it must not be used again."""
+
+    def __init__(self, files: Files, directory: str, writer: LogWriter) -> None:
+        self._files = files
+        self._directory = directory
+        self._writer = writer
+
+    def execute(self, jobs: Sequence[DiskJob]) -> int:
+        """Do them; all are durable when this returns the last one's sequence.
+
+        Raises:
+            StorageFailedError: a call failed; which of the jobs are done is not known.
+        """
+        ops: list[WriteOp] = []
+        for job in jobs:
+            if isinstance(job, StateWrite):
+                self._write_log(ops)
+                self._write_state(job)
+            else:
+                ops.append(job.op)
+        self._write_log(ops)
+        return jobs[-1].sequence
+
+    def _write_log(self, ops: list[WriteOp]) -> None:
+        if ops:
+            self._writer.execute(ops)
+            ops.clear()
+
+    def _write_state(self, job: StateWrite) -> None:
+        try:
+            write_quorum_state(self._files, self._directory, job.state)
+        except OSError as error:
+            what = error.strerror or str(error)
+            raise StorageFailedError(f"writing quorum-state to {self._directory} failed: {what}") from error

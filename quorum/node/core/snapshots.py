@@ -1,0 +1,337 @@
+"""One replica's snapshots: taken from the published image while it goes on, kept, served, received and installed.
+
+Decides: when each next piece of work is handed to the disk, and what the Raft core is told of it. Must not know: files,
+threads, Raft's rules. A snapshot is written from an immutable image in slices of a turn each, one piece in flight; all
+of its writing, reading and checking happens beside the log's writes, only an installation and a trim are among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from metadata_log.errors import InvariantViolation
+from metadata_log.image import MetadataImage
+from metadata_log.image.checkpoint import values_in_slices
+from metadata_log.offsets import OffsetAndEpoch
+from metadata_log.storage.checkpoint import (
+    CheckpointTimes,
+    CheckpointWriter,
+    build_with_pauses,
+    checkpoint_name,
+    received_name,
+)
+from metadata_log.storage.checkpoint_ops import (
+    CheckpointOp,
+    CheckpointResult,
+    CheckReceived,
+    ReadPiece,
+    RemoveCheckpoint,
+    StorePiece,
+    WritePiece,
+)
+from metadata_log.storage.loaded_checkpoint import HeldCheckpoint, LoadedSnapshot
+from metadata_log.storage.write_ops import AdoptCheckpoint, WriteOp
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import FetchSnapshotResponse
+from quorum.node.core.checkpoint_jobs import (
+    CheckpointJob,
+    CheckpointJobDone,
+    SnapshotDamaged,
+    SnapshotGenerated,
+    SnapshotLoaded,
+)
+from quorum.node.core.effects import Effects
+from quorum.node.core.opened import OpenedReplica
+from quorum.node.core.retention import CLEAN_INTERVAL_MS, SnapshotConfig, bytes_between, choose_start
+from quorum.raft.config import Snapshot
+from quorum.raft.inputs import ChunkStored, Input, LogTrimmed, SnapshotChecked, SnapshotTaken
+from quorum.raft.ready import CheckSnapshot, SendSnapshotChunk, SnapshotInstalled, StoreChunk
+
+if TYPE_CHECKING:
+    from quorum.node.core.executor import Executor
+
+RECORDS_A_SLICE: Final = 200
+"""Under 2 ms of encoding (DESIGN 11), counted in records since there is no clock here."""
+MOST_TURNS_WAITED: Final = 16
+"""A slice gives way to what others wait for, so many turns in a row at the most."""
+LARGEST_PIECE_BYTES: Final = 8 * 1024 * 1024
+"""Of a snapshot in one answer, whatever is asked for."""
+
+
+class _Generation:
+    """A snapshot on its way to the disk."""
+
+    def __init__(self, end: OffsetAndEpoch, last_contained_ms: int, writer: CheckpointWriter) -> None:
+        self.end = end
+        self.last_contained_ms = last_contained_ms
+        self.writer = writer
+        self.pieces: Iterator[bytes | None] = iter(())
+        self.is_waiting = False
+        """The disk has a piece."""
+
+
+class Snapshots:
+    """One executor's."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        opened: OpenedReplica,
+        config: SnapshotConfig,
+        effects: Effects,
+        feed: Callable[[Input], object],
+        publish: Callable[[MetadataImage], None],
+    ) -> None:
+        self._executor = executor
+        self._effects = effects
+        effects.stage_install = self.stage_install
+        self._publish = publish
+        self._files, self._directory = opened.files, opened.directory
+        self._config = config
+        self._feed = feed
+        self.held: tuple[HeldCheckpoint, ...] = opened.checkpoints
+        """Whole and durable, rising."""
+        self._rotten: frozenset[OffsetAndEpoch] = frozenset()
+        """Were held, and were found to be damaged."""
+        self._checked: tuple[int, LoadedSnapshot] | None = None
+        self._generation: _Generation | None = None
+        self._jobs: dict[int, Callable[[CheckpointResult], None]] = {}
+        self._job_id = 0
+        self._turns_waited = 0
+        self._bytes_since = opened.log.size_from(self._newest.offset) if self.held else opened.log.size_in_bytes
+        self._last_ms = self._clean_ms = executor.clock.monotonic_ms
+        is_overdue = self._bytes_since >= bytes_between(config, self.held)
+        self._not_before_ms = executor.clock.monotonic_ms + (config.settle_ms if is_overdue else 0)
+        self.is_forced = False
+        """One is taken as soon as there is anything new, whatever its size."""
+
+    @property
+    def _newest(self) -> OffsetAndEpoch:
+        return self.held[-1].end
+
+    # --- when
+
+    def on_published(self, image: MetadataImage) -> None:
+        """The committed image moved."""
+        self._bytes_since += self._effects.take_appended_bytes(image.offset_and_epoch.offset)
+
+    def next_deadline_ms(self, *, must_hurry: bool) -> int | None:
+        """When `step` has something to do; in the past when it has now."""
+        generation = self._generation
+        if generation is not None:
+            may_wait = must_hurry and self._turns_waited < MOST_TURNS_WAITED
+            return None if generation.is_waiting or may_wait else self._executor.clock.monotonic_ms
+        due = self._due_ms()
+        clean = self._clean_ms + CLEAN_INTERVAL_MS if len(self.held) > 1 else None
+        return clean if due is None else due if clean is None else min(due, clean)
+
+    def _due_ms(self) -> int | None:
+        """When the next snapshot is; None as long as there is nothing new to take, or none may be."""
+        image = self._executor.image
+        newest = self.held[-1].end.offset if self.held else 0
+        if image.offset_and_epoch.offset <= newest or image.features.metadata_version is None:
+            return None
+        if self._executor.machine.is_remembering_removal:
+            return None  # it would stand for what showed the removal
+        if self.is_forced:
+            return self._executor.clock.monotonic_ms
+        if self._bytes_since >= bytes_between(self._config, self.held):
+            return max(self._executor.clock.monotonic_ms, self._not_before_ms)
+        return self._last_ms + self._config.max_interval_ms if self._config.max_interval_ms else None
+
+    def step(self, *, must_hurry: bool) -> None:
+        """A turn's share: begin one, or go on by one slice; look at retention now and then."""
+        now_ms = self._executor.clock.monotonic_ms
+        if self._generation is None:
+            due_ms = self._due_ms()
+            if due_ms is not None and due_ms <= now_ms:
+                self._begin()
+            elif len(self.held) > 1 and self._clean_ms + CLEAN_INTERVAL_MS <= now_ms:
+                self.clean()
+        elif must_hurry and self._turns_waited < MOST_TURNS_WAITED:
+            self._turns_waited += 1
+        elif not self._generation.is_waiting:
+            self._turns_waited = 0
+            self._go_on(self._generation)
+
+    # --- taking one
+
+    def _begin(self) -> None:
+        executor, image = self._executor, self._executor.image
+        end, clock = image.offset_and_epoch, executor.clock
+        if end.offset > executor.high_watermark:
+            raise InvariantViolation(f"a snapshot of {end}, past the high watermark {executor.high_watermark}")
+        self.is_forced = False
+        self._bytes_since, self._last_ms = 0, clock.monotonic_ms
+        writer = CheckpointWriter(self._files, self._path(end))
+        generation = _Generation(end, image.last_contained_timestamp_ms, writer)
+        voters = executor.machine.voters_at(end.offset)
+        generation.pieces = build_with_pauses(
+            values_in_slices(image, RECORDS_A_SLICE),
+            epoch=end.epoch,
+            times=CheckpointTimes.at(clock.wall_ms, last_contained_ms=image.last_contained_timestamp_ms),
+            kraft_version=0 if voters is None else 1,
+            voters=None if voters is None else voters.to_record(),
+        )
+        self._generation = generation
+
+    def _go_on(self, generation: _Generation) -> None:
+        batch = next(generation.pieces, b"")
+        if batch is not None:
+            generation.is_waiting = True
+            op = WritePiece(writer=generation.writer, batch=batch)
+            self._work(op, partial(self._on_written, generation))
+
+    def _on_written(self, generation: _Generation, result: CheckpointResult) -> None:
+        generation.is_waiting = False
+        if self._generation is not generation:
+            # The log begins past it by now: it is of no use to anybody.
+            self._work(RemoveCheckpoint(files=self._files, writer=generation.writer), _ignore)
+        elif isinstance(result, int):
+            self._generation = None
+            self._on_taken(generation, result)
+
+    def _on_taken(self, generation: _Generation, size: int) -> None:
+        held = HeldCheckpoint(end=generation.end, size=size, last_contained_ms=generation.last_contained_ms)
+        self.held = (*(each for each in self.held if each.end != held.end), held)
+        self._rotten -= {held.end}
+        self._feed(SnapshotTaken(snapshot=Snapshot(id=held.end, size=size)))
+        self._executor.tell(SnapshotGenerated(end=held.end, size=size, last_contained_ms=held.last_contained_ms))
+        self.clean()
+
+    # --- keeping
+
+    def clean(self) -> None:
+        """Let go of what retention does not keep."""
+        executor = self._executor
+        self._clean_ms = executor.clock.monotonic_ms
+        begin = choose_start(
+            self.held,
+            executor.log.size_after_trim,
+            self._config,
+            start_offset=executor.log.start_offset,
+            now_ms=executor.clock.wall_ms,
+        )
+        if begin is None:
+            return
+        ends = (*self._rotten, *(each.end for each in self.held))
+        obsolete = tuple(checkpoint_name(end) for end in sorted(ends, key=_offset) if end.offset < begin.end.offset)
+        self._rotten = frozenset(end for end in self._rotten if end.offset >= begin.end.offset)
+        self.held = tuple(each for each in self.held if each.end.offset >= begin.end.offset)
+        self._feed(LogTrimmed(start=begin.end))
+        self._effects.stage(executor.log.stage_trim(begin.end.offset, obsolete))
+
+    # --- serving
+
+    def on_send_piece(self, effect: SendSnapshotChunk) -> None:
+        """A replica asks for a piece."""
+        response = effect.response
+        if response.snapshot_id is None:
+            raise InvariantViolation("a piece of no snapshot is to be sent")
+        op = ReadPiece(
+            files=self._files,
+            path=self._path(response.snapshot_id),
+            end=response.snapshot_id,
+            position=response.position,
+            max_bytes=min(effect.max_bytes, LARGEST_PIECE_BYTES),
+        )
+        self._work(op, partial(self._on_piece, effect.request_id, response))
+
+    def _on_piece(self, request_id: int, response: FetchSnapshotResponse, data: CheckpointResult) -> None:
+        end = response.snapshot_id
+        if isinstance(data, str) and end is not None:
+            self._on_rotten(end, data)
+        if isinstance(data, bytes) and data and end not in self._rotten:
+            answer = msgspec.structs.replace(response, data=data)
+        else:
+            answer = FetchSnapshotResponse(
+                error=Error.SNAPSHOT_NOT_FOUND,
+                leader_id=response.leader_id,
+                leader_epoch=response.leader_epoch,
+                leader_endpoints=response.leader_endpoints,
+            )
+        self._effects.respond(request_id, answer)
+
+    def _on_rotten(self, end: OffsetAndEpoch, why: str) -> None:
+        """What is published in memory is sound: it takes the place of what is not."""
+        if all(each.end != end for each in self.held):
+            return
+        self.held = tuple(each for each in self.held if each.end != end)
+        self._rotten |= {end}
+        self.is_forced = True
+        self._executor.tell(SnapshotDamaged(end=end, why=why))
+
+    # --- receiving
+
+    def on_store(self, effect: StoreChunk) -> None:
+        """A piece has come."""
+        op = StorePiece(
+            files=self._files,
+            directory=self._directory,
+            end=effect.snapshot_id,
+            position=effect.position,
+            data=effect.data,
+        )
+        self._work(op, lambda _: self._tell(ChunkStored(serial=effect.serial)))
+
+    def on_check(self, effect: CheckSnapshot) -> None:
+        """All of it is there."""
+        op = CheckReceived(files=self._files, directory=self._directory, end=effect.snapshot_id, size=effect.size)
+        self._work(op, partial(self._on_checked, effect.serial))
+
+    def _on_checked(self, serial: int, result: CheckpointResult) -> None:
+        if isinstance(result, LoadedSnapshot):
+            self._checked = (serial, result)
+            self._tell(SnapshotChecked(serial=serial, voters=result.voters))
+            self._checked = None
+        else:
+            self._tell(SnapshotChecked(serial=serial, fault=str(result)))
+
+    def stage_install(self, end: OffsetAndEpoch) -> WriteOp:
+        """The received snapshot takes the log's place; those before it go in the same operation."""
+        adopt = AdoptCheckpoint(part=received_name(end), name=checkpoint_name(end))
+        others = sorted({*self._rotten, *(each.end for each in self.held)} - {end}, key=_offset)
+        obsolete = tuple(checkpoint_name(other) for other in others)
+        return self._executor.log.stage_replace(end, adopt, obsolete)
+
+    def on_installed(self, effect: SnapshotInstalled) -> None:
+        """The log begins with it, and its image is the published one."""
+        if self._checked is None or self._checked[0] != effect.serial:
+            raise InvariantViolation(f"snapshot {effect.snapshot_id} is installed, which nobody has looked at")
+        loaded, generation = self._checked[1], self._generation
+        if generation is not None and not generation.is_waiting:
+            self._work(RemoveCheckpoint(files=self._files, writer=generation.writer), _ignore)
+        self._generation = None
+        self.held, self._rotten = (loaded.held,), frozenset()
+        self._bytes_since, self._last_ms = 0, self._executor.clock.monotonic_ms
+        self._executor.tell(SnapshotLoaded(end=loaded.end, size=loaded.held.size))
+        self._publish(loaded.image)
+
+    # --- the disk
+
+    def on_done(self, event: CheckpointJobDone) -> None:
+        """A piece of work is done."""
+        self._jobs.pop(event.job_id)(event.result)
+
+    def _work(self, op: CheckpointOp, take: Callable[[CheckpointResult], None]) -> None:
+        self._job_id += 1
+        self._jobs[self._job_id] = take
+        self._executor.ports.disk.work(CheckpointJob(job_id=self._job_id, op=op))
+
+    def _tell(self, received: Input) -> None:
+        self._feed(received)
+
+    def _path(self, end: OffsetAndEpoch) -> str:
+        return f"{self._directory}/{checkpoint_name(end)}"
+
+
+def _offset(end: OffsetAndEpoch) -> int:
+    return end.offset
+
+
+def _ignore(result: CheckpointResult) -> None:
+    """Nobody waits for it."""

@@ -1,0 +1,103 @@
+"""Whether a node lives and is ready, as named checks that say why not: readiness that tells the truth.
+
+Decides: what counts as alive and as ready. Must not know: HTTP, gRPC. A node that has lost its leader or fell behind is
+alive and not ready: restarting it would not help.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from quorum.node.core.view import NodeView
+
+if TYPE_CHECKING:
+    from quorum.node.core.executor import Executor
+
+_DISK_STALL_MS: Final = 10_000
+"""A sync that takes longer is a stalled disk: nothing is acknowledged meanwhile."""
+_HEARD_FACTOR: Final = 2
+"""Times the fetch timeout without hearing of a leader, or as leader of a majority."""
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One check: `what` says what was found."""
+
+    name: str
+    is_ok: bool
+    what: str
+
+
+def check_alive(view: NodeView) -> tuple[Check, ...]:
+    """What only a restart could mend: a node that has failed, or whose disk hangs."""
+    return (
+        Check(name="running", is_ok=view.failure is None, what=view.failure or "no failure"),
+        _check_disk(view),
+    )
+
+
+def check_ready(view: NodeView) -> tuple[Check, ...]:
+    """What must hold for requests to be served: all of `check_alive`, and a quorum that works."""
+    return (*check_alive(view), _check_log(view), _check_leader(view), _check_heard(view), _check_caught_up(view))
+
+
+def are_ok(checks: tuple[Check, ...]) -> bool:
+    """Whether all hold."""
+    return all(check.is_ok for check in checks)
+
+
+def _check_disk(view: NodeView) -> Check:
+    is_ok = view.disk_stalled_ms < _DISK_STALL_MS
+    what = "writes complete" if is_ok else f"a write to the log has been under way for {view.disk_stalled_ms} ms"
+    return Check(name="disk", is_ok=is_ok, what=what)
+
+
+def _check_log(view: NodeView) -> Check:
+    what = "; ".join(view.recovery_warnings) or "recovered without a warning"
+    return Check(name="log-recovered", is_ok=True, what=f"{what}; it ends at {view.log_end_offset}")
+
+
+def _check_leader(view: NodeView) -> Check:
+    if view.leader_id is None:
+        return Check(name="leader-known", is_ok=False, what=f"no leader is known in epoch {view.epoch} ({view.role})")
+    return Check(name="leader-known", is_ok=True, what=f"node {view.leader_id} leads epoch {view.epoch}")
+
+
+def _check_heard(view: NodeView) -> Check:
+    name = "majority-fetches" if view.role == "leader" else "fetches-from-leader"
+    limit = _HEARD_FACTOR * view.fetch_timeout_ms
+    if view.heard_age_ms is None:
+        return Check(name=name, is_ok=False, what="not once since this process started")
+    return Check(name=name, is_ok=view.heard_age_ms <= limit, what=f"{view.heard_age_ms} ms ago, limit {limit} ms")
+
+
+def _check_caught_up(view: NodeView) -> Check:
+    end = view.image.offset_and_epoch.offset
+    if view.role == "leader" and view.active_epoch != view.epoch:
+        return Check(name="caught-up", is_ok=False, what=f"leads epoch {view.epoch}, not yet its active controller")
+    is_ok = view.heard_age_ms is not None and end >= view.high_watermark
+    return Check(name="caught-up", is_ok=is_ok, what=f"image at {end}, high watermark {view.high_watermark}")
+
+
+def heard_age_ms(executor: Executor, monotonic_ms: int, wall_ms: int) -> int | None:
+    """Since this node last heard of those it depends on; None when it never did.
+
+    A leader depends on enough voters' Fetches for a majority with itself, everybody else on the leader's answers.
+    """
+    machine = executor.machine
+    if not machine.is_leader:
+        last = executor.peers.last_fetched_ms
+        return None if last is None else max(0, monotonic_ms - last)
+    others_needed = machine.voters.majority - (1 if machine.voters.is_voter(executor.replica) else 0)
+    if others_needed == 0:
+        return 0
+    fetched = sorted(
+        (
+            voter.last_fetch_timestamp_ms
+            for voter in machine.describe_quorum().voters
+            if voter.replica != executor.replica and voter.last_fetch_timestamp_ms >= 0
+        ),
+        reverse=True,
+    )
+    return max(0, wall_ms - fetched[others_needed - 1]) if len(fetched) >= others_needed else None

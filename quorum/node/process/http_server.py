@@ -1,0 +1,139 @@
+"""A small HTTP server for /livez, /readyz and /metrics.
+
+Decides: the paths, status codes and text forms. Must not know: what the checks check. It answers GET and HEAD, one
+request a connection, and bounds everything: connections, the size of a request, the time it may take.
+
+`/readyz` is 200 or 503 with one line a check, `[+]name what` or `[-]name what`, so that a probe's log says what failed;
+`?format=json` gives the same as JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from metadata_log.voters import Endpoint
+from quorum.node.core.view import NodeView
+from quorum.node.process.health import Check, are_ok, check_alive, check_ready
+from quorum.node.process.listeners import cannot_listen
+from quorum.node.process.metrics import NodeMetrics
+
+_MAX_REQUEST_BYTES: Final = 8192
+_MAX_CONNECTIONS: Final = 64
+_TIMEOUT_S: Final = 5.0
+_REASONS: Final = {
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    503: "Service Unavailable",
+}
+_TEXT: Final = "text/plain; charset=utf-8"
+_METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
+_JSON: Final = "application/json"
+
+Answer = tuple[int, str, bytes]
+
+
+class HttpServer:
+    """Serves one node's health and metrics; `address` is known once it listens."""
+
+    def __init__(self, view: Callable[[], NodeView], metrics: NodeMetrics) -> None:
+        self._view = view
+        self._metrics = metrics
+        self._server: asyncio.Server | None = None
+        self._open = 0
+        self._pages: dict[str, Callable[[str], Awaitable[Answer]]] = {
+            "/livez": self._alive,
+            "/readyz": self._ready,
+            "/metrics": self._show_metrics,
+        }
+
+    async def start(self, endpoint: Endpoint) -> None:
+        """Listen.
+
+        Raises:
+            ListenError: the address is taken or is not ours.
+        """
+        try:
+            self._server = await asyncio.start_server(
+                self._serve, endpoint.host or None, endpoint.port, limit=_MAX_REQUEST_BYTES
+            )
+        except OSError as error:
+            raise cannot_listen(endpoint, error) from error
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        if self._server is None:
+            raise RuntimeError("the server does not listen")
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def stop(self) -> None:
+        """Listen no more."""
+        if self._server is not None:
+            self._server.close()
+            await self._server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open += 1
+        try:
+            # Whoever asked may have gone, or send too slowly: then there is nobody to tell.
+            with contextlib.suppress(TimeoutError, ConnectionError):
+                if self._open <= _MAX_CONNECTIONS:
+                    async with asyncio.timeout(_TIMEOUT_S):
+                        await self._answer(reader, writer)
+        finally:
+            self._open -= 1
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            method, (status, kind, body) = "GET", (400, _TEXT, b"not an HTTP request\n")
+        else:
+            method, target = _request_line(head)
+            status, kind, body = await self._page(method, target)
+        header = (
+            f"HTTP/1.1 {status} {_REASONS[status]}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
+            "Cache-Control: no-store\r\nConnection: close\r\n\r\n"
+        )
+        writer.write(header.encode("ascii") + (b"" if method == "HEAD" else body))
+        await writer.drain()
+
+    async def _page(self, method: str, target: str) -> Answer:
+        if method not in ("GET", "HEAD"):
+            return 405, _TEXT, b"only GET and HEAD\n" if method else b"not an HTTP request\n"
+        path, _, query = target.partition("?")
+        page = self._pages.get(path)
+        if page is None:
+            return 404, _TEXT, f"there are {', '.join(self._pages)}\n".encode()
+        return await page(query)
+
+    async def _alive(self, query: str) -> Answer:
+        return _checks(check_alive(self._view()), query)
+
+    async def _ready(self, query: str) -> Answer:
+        return _checks(check_ready(self._view()), query)
+
+    async def _show_metrics(self, query: str) -> Answer:
+        view = self._view()
+        return 200, _METRICS, await asyncio.to_thread(self._metrics.render, view)
+
+
+def _request_line(head: bytes) -> tuple[str, str]:
+    parts = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
+    return (parts[0], parts[1]) if len(parts) == 3 and parts[2].startswith("HTTP/1.") else ("", "")
+
+
+def _checks(checks: tuple[Check, ...], query: str) -> Answer:
+    status = 200 if are_ok(checks) else 503
+    if query == "format=json":
+        named = {check.name: {"ok": check.is_ok, "what": check.what} for check in checks}
+        return status, _JSON, json.dumps({"ok": status == 200, "checks": named}).encode() + b"\n"
+    lines = [f"[{'+' if check.is_ok else '-'}]{check.name} {check.what}" for check in checks]
+    return status, _TEXT, "\n".join([*lines, "ok" if status == 200 else "not ok", ""]).encode()

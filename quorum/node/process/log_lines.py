@@ -1,0 +1,232 @@
+"""The node's log: one line a transition, one a refusal, always the same fields in the same order.
+
+Decides: which events are worth a line, and its fields. Must not know: where lines go beyond the stream it is given. The
+cores do not log; what they did is told by the executor's events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Final, TextIO
+
+import structlog
+
+from metadata_log.ids import id_text
+from metadata_log.voters import majority_of
+from quorum import __version__
+from quorum.node.config.node_config import NodeConfig
+from quorum.node.core.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
+from quorum.node.core.opened import OpenedReplica
+from quorum.node.core.ports import (
+    ControllerActivated,
+    ControllerDeactivated,
+    NodeEvent,
+    Refused,
+    RoleChanged,
+    VotersKnown,
+    Watcher,
+)
+from quorum.raft.ready import MajorityLost
+
+REFUSAL_EVERY_S: Final = 60.0
+"""The same refusal of the same peer is written no more often."""
+SETTLED_S: Final = 1.0
+"""A state that was not written and lasts for so long is; in the same epoch the next for twice as long, and so on."""
+_MOST_REFUSALS: Final = 1000
+"""Who asks may name itself as it likes."""
+
+
+def configure_logging(*, level: str = "INFO", as_json: bool = False, stream: TextIO | None = None) -> None:
+    """Set up structlog for the process: text for people, or one JSON object a line.
+
+    Raises:
+        ValueError: `level` is none of DEBUG, INFO, WARNING, ERROR.
+    """
+    known = {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARNING": logging.WARNING, "ERROR": logging.ERROR}
+    if level not in known:
+        raise ValueError(f"log level {level!r} is none of {', '.join(known)}")
+    target = stream or sys.stderr
+    renderer: Any = (
+        structlog.processors.JSONRenderer()
+        if as_json
+        else structlog.dev.ConsoleRenderer(colors=target.isatty(), pad_event_to=0, sort_keys=False)
+    )
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(known[level]),
+        logger_factory=structlog.PrintLoggerFactory(target),
+        cache_logger_on_first_use=False,
+    )
+
+
+def log_start(config: NodeConfig, opened: OpenedReplica, config_path: str) -> None:
+    """Write the line that says what runs here, on what; once all that a start can fail for is behind it."""
+    structlog.get_logger().info(
+        "started",
+        node_id=config.node_id,
+        version=__version__,
+        roles=",".join(config.roles),
+        config=config_path,
+        cluster_id=opened.meta.cluster_id,
+        directory_id=id_text(opened.replica.directory_id),
+        log_dirs=",".join(config.log_dirs),
+        metadata_log_dir=config.metadata_log_dir,
+        log_start_offset=opened.storage.log_start_offset,
+        log_end_offset=opened.storage.end.offset,
+        epoch=opened.storage.end.epoch,
+    )
+
+
+def call_later(delay_s: float, call: Callable[[], object]) -> None:
+    """In the running loop."""
+    asyncio.get_running_loop().call_later(delay_s, call)
+
+
+class LogWatcher:
+    """Writes the events of one node to the log.
+
+    A node that is alone asks for pre-votes many times a second, and goes to and fro between the same states of the same
+    epoch: of each such transition the first, second, fourth, eighth ... is written, with how many there were. Where it
+    stays in a state whose transition was left out, the state that it settled in is written, so that the log's last word
+    on its role is right: who goes to and fro for ever makes fewer and fewer such lines.
+    A node that is not of this cluster, or a broker that cannot be let in, asks as often, for ever: a refusal is written
+    at once, and after a minute again if it goes on, with how many there were since.
+    """
+
+    def __init__(
+        self,
+        node_id: int,
+        now_s: Callable[[], float] = time.monotonic,
+        later: Callable[[float, Callable[[], object]], object] = call_later,
+    ) -> None:
+        self._log = structlog.get_logger().bind(node_id=node_id)
+        self._now_s = now_s
+        self._later = later
+        self._left_out: RoleChanged | None = None
+        self._settles_at_s = 0.0
+        self._settle_s = SETTLED_S
+        self._is_waiting = False
+        self._refusals: dict[tuple[str, str, bool, str, bool], tuple[float, int]] = {}
+        self._epoch = -1
+        self._seen: Counter[tuple[str, int | None]] = Counter()
+
+    def on_event(self, event: NodeEvent) -> None:
+        """See `ports.Watcher`. The image's moves are counted by the metrics, not logged."""
+        if isinstance(event, RoleChanged):
+            self._on_role(event)
+        elif isinstance(event, Refused):
+            self._on_refused(event)
+        elif isinstance(event, ControllerActivated):
+            self._log.info("active controller", epoch=event.epoch)
+        elif isinstance(event, SnapshotGenerated):
+            self._log.info("snapshot taken", end=str(event.end), bytes=event.size)
+        elif isinstance(event, SnapshotDamaged):
+            self._log.error(
+                "snapshot damaged",
+                end=str(event.end),
+                why=event.why,
+                what="it is given to nobody, and a new one is taken; look at this disk",
+            )
+        elif isinstance(event, SnapshotLoaded):
+            self._log.info("snapshot installed", end=str(event.end), bytes=event.size)
+        elif isinstance(event, ControllerDeactivated):
+            self._log.info("standby controller", epoch=event.epoch, unknown_outcomes=event.unknown_outcomes)
+        elif isinstance(event, MajorityLost):
+            self._log.warning(
+                "no majority",
+                missing=[str(voter) for voter in event.missing],
+                voters=event.voters,
+                what=f"{majority_of(event.voters)} of {event.voters} voters are needed: "
+                "until then no write can be acknowledged",
+            )
+        elif isinstance(event, VotersKnown):
+            self._log.info(
+                "voters",
+                voters=[str(voter) for voter in event.voters],
+                offset=event.offset,
+                kraft_version=event.kraft_version,
+            )
+
+    def _on_refused(self, event: Refused) -> None:
+        key = (event.request, event.error.name, event.by_us, event.peer, event.passes)
+        if key not in self._refusals and len(self._refusals) >= _MOST_REFUSALS:
+            self._refusals.clear()
+        silent_until_s, times = self._refusals.get(key, (0.0, 0))
+        now_s = self._now_s()
+        if now_s < silent_until_s:
+            self._refusals[key] = (silent_until_s, times + 1)
+            return
+        self._refusals[key] = (now_s + REFUSAL_EVERY_S, 0)
+        write = self._log.info if event.passes else self._log.warning
+        write(
+            "refusal",
+            request=event.request,
+            error=event.error.name,
+            by_us=event.by_us,
+            peer=event.peer,
+            why=event.why,
+            times=times + 1,
+        )
+
+    def _on_role(self, event: RoleChanged) -> None:
+        if event.epoch != self._epoch:
+            self._epoch = event.epoch
+            self._seen.clear()
+            self._settle_s = SETTLED_S
+        self._seen[event.role, event.leader_id] += 1
+        times = self._seen[event.role, event.leader_id]
+        if times & (times - 1):
+            self._left_out, self._settles_at_s = event, self._now_s() + self._settle_s
+            self._wait_until_settled()
+            return
+        self._left_out = None
+        self._write_role("transition", event)
+
+    def _wait_until_settled(self) -> None:
+        if not self._is_waiting:
+            self._is_waiting = True
+            self._later(max(self._settles_at_s - self._now_s(), 0.0), self._on_waited)
+
+    def _on_waited(self) -> None:
+        self._is_waiting = False
+        if self._left_out is None:
+            return
+        if self._now_s() < self._settles_at_s:
+            self._wait_until_settled()
+            return
+        self._settle_s *= 2
+        self._write_role("settled", self._left_out)
+        self._left_out = None
+
+    def _write_role(self, what: str, event: RoleChanged) -> None:
+        self._log.info(
+            what,
+            role=event.role,
+            epoch=event.epoch,
+            leader_id=event.leader_id,
+            log_end_offset=event.log_end_offset,
+            high_watermark=event.high_watermark,
+            cause=event.cause,
+            times=self._seen[event.role, event.leader_id],
+        )
+
+
+class Watchers:
+    """Several watchers as one, told in order."""
+
+    def __init__(self, *watchers: Watcher) -> None:
+        self._watchers = watchers
+
+    def on_event(self, event: NodeEvent) -> None:
+        """See `ports.Watcher`."""
+        for watcher in self._watchers:
+            watcher.on_event(event)

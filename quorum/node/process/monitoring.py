@@ -1,0 +1,40 @@
+"""What watches one node: its log lines, its metrics, and the small HTTP server that shows them.
+
+Decides: that these three go together. Must not know: what a node is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from metadata_log.voters import Endpoint
+from quorum.node.core.ports import Watcher
+from quorum.node.core.view import NodeView
+from quorum.node.process.http_server import HttpServer
+from quorum.node.process.log_lines import LogWatcher, Watchers
+from quorum.node.process.metrics import NodeMetrics
+
+
+class Monitoring:
+    """Made before the driver, which takes `watcher` and `metrics.syncs`; started once there is a node to look at."""
+
+    def __init__(self, node_id: int, *more: Watcher) -> None:
+        self.metrics: Final = NodeMetrics()
+        self.watcher: Final = Watchers(LogWatcher(node_id), self.metrics, *more)
+        self.server: HttpServer | None = None
+
+    async def start(self, view: Callable[[], NodeView], endpoint: Endpoint | None) -> None:
+        """Serve /livez, /readyz and /metrics on `http.listener`, where there is one.
+
+        Raises:
+            ListenError: the address cannot be bound.
+        """
+        if endpoint is not None:
+            self.server = HttpServer(view, self.metrics)
+            await self.server.start(endpoint)
+
+    async def stop(self) -> None:
+        """Serve no more."""
+        if self.server is not None:
+            await self.server.stop()

@@ -1,0 +1,1 @@
+"""Open a replica's directory and carry out its disk jobs."""

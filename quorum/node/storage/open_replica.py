@@ -1,0 +1,180 @@
+"""Opens a formatted directory as a starting node does: identity, locks, vote, checkpoint, log, voters.
+
+Decides: what belongs to this node, what is refused, and what the Raft core starts from. Must not know: how the node
+runs afterwards. The caller logs `recovery.warnings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+from metadata_log.directory import (
+    METADATA_DIRECTORY,
+    PARTITION_METADATA_FILE,
+    DirectoryLock,
+    MetaProperties,
+    QuorumState,
+    read_meta_properties,
+    read_partition_metadata,
+    read_quorum_state,
+    write_partition_metadata,
+)
+from metadata_log.errors import ForeignDirectoryError, LostVoteError, NotFormattedError
+from metadata_log.files.port import Files
+from metadata_log.format.batch import batch_records, iter_batches
+from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text
+from metadata_log.image import MetadataImage
+from metadata_log.image.replayer import Replayer
+from metadata_log.offsets import Offset
+from metadata_log.records import MetadataRecord, VotersRecord, decode_control, decode_record
+from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, read_checkpoint
+from metadata_log.storage.file_log import FileLog
+from metadata_log.storage.loaded_checkpoint import LoadedSnapshot
+from metadata_log.storage.segment import segment_bases, segment_file
+from metadata_log.voters import VoterHistory, VoterSet
+from quorum.node.config.node_config import NodeConfig
+from quorum.node.core.opened import OpenedReplica
+from quorum.node.core.replica_disk import ReplicaDisk
+from quorum.node.storage.startup import open_starting_log
+from quorum.raft.config import Snapshot, StorageState
+from quorum.raft.ready import QuorumStateData
+
+_READ_BYTES = 1 << 20
+
+
+def open_replica(files: Files, config: NodeConfig, *, cluster_id: str | None = None) -> OpenedReplica:
+    """Open what `kraft storage format` left, or a node's earlier run; takes the locks of all its directories.
+
+    Raises:
+        NotFormattedError: a directory has no meta.properties.
+        ForeignDirectoryError: a directory belongs to another cluster, node, or (the metadata's) topic.
+        DirectoryLockedError: another process uses one.
+        LostVoteError: a controller's has a log, and no quorum-state.
+        CorruptBatchError, CorruptFileError, UnknownRecordError: something in it is damaged or from newer software.
+        OSError: it cannot be read or written.
+    """
+    directories = dict.fromkeys((*config.log_dirs, config.metadata_log_dir))
+    metas = {path: _identity(files, path, config, cluster_id) for path in directories}
+    meta = metas[config.metadata_log_dir]
+    for path, other in metas.items():
+        other.check_own(path, cluster_id=meta.cluster_id)
+    locks: list[DirectoryLock] = []
+    try:
+        locks.extend(DirectoryLock(files, path) for path in directories)
+        return _open_locked(files, config, meta, locks)
+    except BaseException:
+        for lock in reversed(locks):
+            lock.release()
+        raise
+
+
+def _identity(files: Files, path: str, config: NodeConfig, cluster_id: str | None) -> MetaProperties:
+    meta = read_meta_properties(files, path)
+    meta.check_own(path, cluster_id=cluster_id, node_id=config.node_id)
+    return meta
+
+
+def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: list[DirectoryLock]) -> OpenedReplica:
+    directory = f"{config.metadata_log_dir}/{METADATA_DIRECTORY}"
+    files.mkdirs(directory)
+    _check_topic_id(files, directory)
+    quorum_state = read_quorum_state(files, directory)
+    if quorum_state is None and config.is_controller:
+        _check_never_voted(files, directory)
+    starting = open_starting_log(files, directory, config.log)
+    log, snapshot, writer = starting.log, starting.snapshot, starting.writer
+    bootstrap_records = _bootstrap_records(files, config.metadata_log_dir)
+    if config.is_controller and starting.end.offset == 0 and not bootstrap_records:
+        raise NotFormattedError(
+            f"{config.metadata_log_dir}/{BOOTSTRAP_CHECKPOINT} is missing: a first controller has nothing to begin "
+            "with. Run `kraft storage format` for this directory"
+        )
+    storage = StorageState(
+        quorum_state=None if quorum_state is None else _state_of(quorum_state),
+        log_start_offset=log.start_offset,
+        end=starting.end,
+        epochs=log.epochs,
+        voters=_voters(log, snapshot, config.static_voters),
+        snapshots=tuple(Snapshot(id=held.end, size=held.size) for held in starting.held),
+    )
+    return OpenedReplica(
+        meta=meta,
+        replica=ReplicaKey(node_id=NodeId(config.node_id), directory_id=meta.directory_id or ZERO_DIRECTORY_ID),
+        directory=directory,
+        storage=storage,
+        log=log,
+        writer=writer,
+        disk=ReplicaDisk(files, directory, writer),
+        replayer=Replayer.follow(MetadataImage.empty() if snapshot is None else snapshot.image),
+        bootstrap_records=bootstrap_records,
+        recovery=starting.recovery,
+        files=files,
+        checkpoints=starting.held,
+        locks=tuple(locks),
+    )
+
+
+def _check_never_voted(files: Files, directory: str) -> None:
+    """Without quorum-state there is nothing in the log either: a replica writes its epoch and its vote down before the
+    first record comes, ours and Kafka's. A backup that is restored is a checkpoint alone."""
+    for base in segment_bases(files.listdir(directory)):
+        with closing(files.open(f"{directory}/{segment_file(base)}", read_only=True)) as segment:
+            if segment.size() > 0:
+                raise LostVoteError(directory, segment_file(base))
+
+
+def _check_topic_id(files: Files, directory: str) -> None:
+    """The metadata topic's directory is marked by the sentinel, for ever, as Kafka marks it."""
+    path = f"{directory}/{PARTITION_METADATA_FILE}"
+    if not files.exists(path):
+        write_partition_metadata(files, directory, METADATA_TOPIC_ID)
+        return
+    found = read_partition_metadata(files, directory)
+    if found != METADATA_TOPIC_ID:
+        raise ForeignDirectoryError(
+            f"{path} names topic id {id_text(found)}, not the metadata topic's {id_text(METADATA_TOPIC_ID)}"
+        )
+
+
+def _state_of(state: QuorumState) -> QuorumStateData:
+    return QuorumStateData(
+        leader_id=NodeId(state.leader_id) if state.leader_id >= 0 else None,
+        leader_epoch=state.leader_epoch,
+        voted=state.voted_key,
+        was_removed=state.was_removed,
+    )
+
+
+def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> VoterHistory:
+    """Voter sets by offset. One from the checkpoint at offset 0 was in no record yet: the first leader writes it.
+
+    Those of the configuration count until a record is met, and again if that record is truncated.
+    """
+    history, begin = VoterHistory.start(static) if len(static) else VoterHistory(), log.start_offset
+    if snapshot is not None:
+        begin, history = snapshot.end.offset, snapshot.voter_history(history)
+    for offset, record in _voters_records(log, begin):
+        history = history.append(offset, VoterSet.from_record(record))
+    return history
+
+
+def _voters_records(log: FileLog, begin: Offset) -> Iterator[tuple[Offset, VotersRecord]]:
+    offset = begin
+    while offset < log.log_end_offset:
+        data = log.read(offset, _READ_BYTES)
+        for position, header in iter_batches(data):
+            offset = header.next_offset
+            if not header.is_control or header.next_offset <= begin:
+                continue
+            for record in batch_records(data, header, position):
+                control = decode_control(record.key or b"", record.value or b"")
+                if isinstance(control, VotersRecord):
+                    yield record.offset, control
+
+
+def _bootstrap_records(files: Files, log_dir: str) -> tuple[MetadataRecord, ...]:
+    path = f"{log_dir}/{BOOTSTRAP_CHECKPOINT}"
+    if not files.exists(path):
+        return ()
+    return tuple(decode_record(value) for value in read_checkpoint(files, path).values())

@@ -1,0 +1,238 @@
+"""A follower's and an observer's side: Fetch answers and failures, BeginQuorumEpoch, EndQuorumEpoch, the fetch timeout.
+
+Decides: what of an answer is appended, truncated or refused, and when the leader is held for dead. Must not know: how
+an election goes.
+"""
+
+from __future__ import annotations
+
+from metadata_log.errors import MetadataLogError
+from metadata_log.offsets import OffsetAndEpoch
+from metadata_log.voters import InvalidVoterError
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import (
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
+    FetchResponse,
+)
+from quorum.raft.auto_join import maybe_ask
+from quorum.raft.control_batches import Fetched, check_fetched
+from quorum.raft.core import Core
+from quorum.raft.elections import is_addressed
+from quorum.raft.fetching import fetch_loop_of, maybe_send_fetch, retry_failed_fetch, retry_fetch
+from quorum.raft.leader_discovery import News, awaited, learn_leader, told_leader, validate_leader_request
+from quorum.raft.ready import HighWatermarkAdvanced, LogTruncated, VotersChanged
+from quorum.raft.replication import take_voters
+from quorum.raft.roles import become_follower, become_prospective
+from quorum.raft.snapshots import note_snapshot
+from quorum.raft.states import Follower
+from quorum.raft.transitions import Role
+
+
+def on_fetch_response(core: Core, node_id: int, correlation: int, response: FetchResponse) -> None:
+    """Take what the leader sent, or go and look for it elsewhere."""
+    found = awaited(core, node_id, correlation, response)
+    if found is None:
+        return
+    loop, news = found
+    state = core.state
+    if news is News.STALE or type(state) is not Follower or node_id != core.leader_id:
+        if type(state) is Follower and news is News.CURRENT and response.leader_id == core.leader_id:
+            # No newer leader is known there; it may be the leader itself, asked as a bootstrap server.
+            state.is_leader_out_of_reach = False
+        retry_failed_fetch(core, loop)
+    elif response.error is Error.NONE:
+        _take(core, state, response)
+    elif response.error is Error.NOT_LEADER_OR_FOLLOWER:
+        _on_leader_resigned(core, state)
+    else:
+        core.refuse(node_id, f"it answers Fetch with {response.error.name} in epoch {core.epoch}")
+        retry_failed_fetch(core, loop)
+
+
+def _take(core: Core, state: Follower, response: FetchResponse) -> None:
+    """One of: truncate, go for the snapshot, append; a message that makes no sense changes nothing."""
+    wait_ms = 0
+    if response.diverging is not None:
+        is_sound = _truncate(core, response.diverging)
+    elif response.snapshot_id is not None:
+        is_sound = note_snapshot(core, response.snapshot_id)
+        receiving = core.current_receiving
+        wait_ms = core.config.fetch_max_wait_ms if receiving is not None and receiving.is_busy else 0
+    else:
+        is_sound = (not response.records or _append(core, response.records)) and _note_committed(core, response)
+    if not is_sound:
+        retry_failed_fetch(core, state.fetch)
+        return
+    state.note_served(core.now_ms + core.config.fetch_timeout_ms)
+    core.suspicion.clear()
+    retry_fetch(core, state.fetch, wait_ms)
+
+
+def _note_committed(core: Core, response: FetchResponse) -> bool:
+    """Only of an answer that found our log to be the leader's: else what is below its high watermark is not ours."""
+    if core.log.advance_high_watermark(min(response.high_watermark, core.log.end_offset)):
+        core.outbox.add(HighWatermarkAdvanced(offset=core.log.high_watermark))
+    return True
+
+
+def _append(core: Core, records: bytes) -> bool:
+    log = core.log
+    try:
+        fetched = check_fetched(records, base_offset=log.end_offset, last_epoch=log.last_epoch, leader_epoch=core.epoch)
+    except (MetadataLogError, InvalidVoterError) as error:
+        core.refuse(core.leader_id or 0, f"its records cannot be appended: {error}")
+        return False
+    _write(core, fetched)
+    return True
+
+
+def _write(core: Core, fetched: Fetched) -> None:
+    log = core.log
+    token = core.outbox.append(log.end_offset, fetched.end_offset, fetched.starts[-1].epoch, fetched.data)
+    log.append(token, fetched.end_offset, fetched.starts)
+    for offset, voters in fetched.voters:
+        take_voters(core, offset, voters)
+
+
+def _truncate(core: Core, leader_end: OffsetAndEpoch) -> bool:
+    """Remove what the leader does not have (KIP-595). Never what is committed: such a leader has lost its log."""
+    log = core.log
+    target = log.truncation_for(leader_end)
+    if leader_end.offset < 0 or leader_end.epoch < 0 or target >= log.end_offset:
+        core.refuse(
+            core.leader_id or 0, f"it says that our log, which ends at {log.end}, leaves its own at {leader_end}"
+        )
+        return False
+    if target < log.high_watermark:
+        core.refuse(
+            core.leader_id or 0, f"it would have us truncate to {target}, below the committed {log.high_watermark}"
+        )
+        return False
+    token = core.outbox.truncate(target, log.epoch_before(target))
+    log.truncate(token, target)
+    core.outbox.add(LogTruncated(end_offset=target))
+    if core.members.take(core.members.history.truncate_to(target)):
+        core.outbox.add(VotersChanged(voters=core.members.latest))
+    return True
+
+
+def on_fetch_failed(core: Core, node_id: int, correlation: int, *, disconnected: bool) -> None:
+    """No answer. A refused or reset connection to the leader means that it is dead, a deadline does not (DESIGN 5)."""
+    loop = fetch_loop_of(core)
+    if loop is None or loop.correlation != correlation:
+        return
+    loop.correlation = None
+    state = core.state
+    if type(state) is Follower and node_id == core.leader_id:
+        if disconnected and core.may_stand and not core.is_shutting_down and not state.leaves_it_to_others:
+            become_prospective(core)
+            return
+        state.is_leader_out_of_reach = not core.may_stand
+        if disconnected:
+            _suspect(core)
+    retry_failed_fetch(core, loop)
+
+
+def _suspect(core: Core) -> None:
+    """Grant pre-votes from here on. Also by a controller that does not vote: a voter set that it has not heard of yet
+    may count on its vote, and nobody else could tell it."""
+    if core.can_vote:
+        core.suspicion.is_active = True
+
+
+def _on_leader_resigned(core: Core, state: Follower) -> None:
+    """The leader itself says that it leads no more: whom it names is told by EndQuorumEpoch, on another connection, so
+    that it may come later. It is waited for; where the leader was held for dead before, it is time for another."""
+    if not core.may_stand:
+        state.is_leader_out_of_reach = True
+        _suspect(core)
+        retry_failed_fetch(core, state.fetch)
+    elif core.suspicion.is_active and not state.leaves_it_to_others and not core.is_shutting_down:
+        become_prospective(core)
+    else:
+        if not core.suspicion.is_active:
+            core.suspicion.is_active = True
+            state.leaves_it_to_others = state.awaits_end = True
+            state.fetch_deadline_ms = core.now_ms + core.patience_ms()
+        retry_fetch(core, state.fetch, core.election_backoff_ms())
+
+
+def handle_begin(core: Core, request_id: int, request: BeginQuorumEpochRequest) -> None:
+    """A leader makes itself known. A prospective learns from it that the leader it held for dead lives."""
+    error = validate_leader_request(core, request.leader_id, request.leader_epoch)
+    if error is Error.NONE and not is_addressed(core, request.voter.node_id, request.voter.directory_id):
+        error = Error.INVALID_VOTER_KEY
+    if error is Error.NONE and not learn_leader(
+        core, request.leader_id, request.leader_epoch, request.leader_endpoints
+    ):
+        _on_living_leader(core)
+    leader_id, endpoints = told_leader(core)
+    core.outbox.respond(
+        request_id,
+        BeginQuorumEpochResponse(error=error, leader_id=leader_id, leader_epoch=core.epoch, leader_endpoints=endpoints),
+    )
+
+
+def _on_living_leader(core: Core) -> None:
+    leader_id = core.leader_id
+    if core.role is Role.PROSPECTIVE and leader_id is not None and core.leader_endpoints:
+        become_follower(core, core.epoch, leader_id, core.leader_endpoints)
+
+
+def handle_end(core: Core, request_id: int, request: EndQuorumEpochRequest) -> None:
+    """The leader has resigned: the first of its successors asks for pre-votes at once, the others later."""
+    error = validate_leader_request(core, request.leader_id, request.leader_epoch)
+    if error is Error.NONE:
+        learn_leader(core, request.leader_id, request.leader_epoch, request.leader_endpoints)
+        state = core.state
+        if type(state) is Follower and core.leader_id == request.leader_id and core.may_stand:
+            _succeed(core, state, request)
+    leader_id, endpoints = told_leader(core)
+    core.outbox.respond(
+        request_id,
+        EndQuorumEpochResponse(error=error, leader_id=leader_id, leader_epoch=core.epoch, leader_endpoints=endpoints),
+    )
+
+
+def _succeed(core: Core, state: Follower, request: EndQuorumEpochRequest) -> None:
+    core.suspicion.is_active = True
+    if core.is_shutting_down:
+        return
+    named = [key.node_id for key in request.preferred_candidates]
+    if named and core.me.node_id not in named:
+        # Leadership is handed over: to stand would take it from who was asked for, who may be slow to begin.
+        _leave_it_to_others(core, state, core.random_election_timeout_ms())
+        return
+    # Who was refused has lost its round, which it began before this replica knew of the resignation.
+    successors = [node_id for node_id in named if node_id not in state.refused]
+    place = successors.index(core.me.node_id) if successors else 0
+    if place == 0:
+        become_prospective(core)
+    else:
+        _leave_it_to_others(core, state, core.turn_ms(place))
+
+
+def _leave_it_to_others(core: Core, state: Follower, wait_ms: int) -> None:
+    """The resigned leader refuses our Fetches, and soon its connections break: that says nothing of the successors.
+    Told once more, or silent, it would not be waited for any longer."""
+    latest_ms = core.now_ms + core.config.fetch_timeout_ms if state.awaits_end else state.fetch_deadline_ms
+    state.leaves_it_to_others, state.awaits_end = True, False
+    state.fetch_deadline_ms = min(latest_ms, core.now_ms + wait_ms)
+
+
+def on_elapsed_follower(core: Core, state: Follower) -> None:
+    """Silence: a voter asks for an election, an observer looks for the leader elsewhere."""
+    if state.fetch_deadline_ms > core.now_ms:
+        maybe_ask(core, state)
+        maybe_send_fetch(core)
+    elif core.may_stand and not core.is_shutting_down:
+        become_prospective(core)
+    else:
+        state.is_leader_out_of_reach = True
+        _suspect(core)
+        state.fetch_deadline_ms = core.now_ms + core.config.fetch_timeout_ms
+        maybe_ask(core, state)
+        retry_fetch(core, state.fetch, 0)

@@ -1,0 +1,123 @@
+"""A leader's and a resigned leader's other inputs: proposals, acknowledgements, deadlines, the clean stop.
+
+Decides: when a leader gives up. Must not know: Fetch, how an election goes.
+"""
+
+from __future__ import annotations
+
+from metadata_log.format.batch import build_batch
+from metadata_log.ids import NodeId
+from metadata_log.offsets import Epoch, Offset
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import BeginQuorumEpochResponse, EndQuorumEpochResponse
+from quorum.raft.core import MAX_EPOCH, Core
+from quorum.raft.fetch_purgatory import answer_overdue
+from quorum.raft.inputs import Propose
+from quorum.raft.leader_discovery import News, learn
+from quorum.raft.majority_loss import note_unheard
+from quorum.raft.read_barrier import on_begin_answered, on_elapsed_barrier
+from quorum.raft.ready import ProposalRefused
+from quorum.raft.replication import append, begin_interval_ms, send_begin
+from quorum.raft.roles import become_resigned, become_unattached, send_end, shut
+from quorum.raft.states import Leader, Resigned
+from quorum.raft.voter_responses import expire_change
+
+
+def handle_propose(core: Core, proposal: Propose) -> None:
+    """Append one data batch, or say why not."""
+    state = core.state
+    if type(state) is not Leader or proposal.epoch != core.epoch:
+        core.outbox.add(ProposalRefused(error=Error.NOT_LEADER_OR_FOLLOWER, proposed_epoch=proposal.epoch))
+        return
+    base_offset = core.log.end_offset
+    data = build_batch(base_offset=base_offset, epoch=proposal.epoch, timestamp_ms=core.wall_ms, values=proposal.values)
+    if len(data) > core.config.max_batch_bytes:
+        core.outbox.add(ProposalRefused(error=Error.MESSAGE_TOO_LARGE, proposed_epoch=proposal.epoch))
+        return
+    append(core, state, Offset(base_offset + len(proposal.values)), data)
+
+
+def on_begin_response(core: Core, node_id: int, correlation: int, response: BeginQuorumEpochResponse) -> None:
+    """An acknowledgement: it proves that the voter follows, to whom the read barrier matters."""
+    news = learn(core, node_id, response)
+    state = core.state
+    if news is News.CURRENT and response.error is not Error.NONE:
+        core.refuse(node_id, f"it answers BeginQuorumEpoch with {response.error.name} in epoch {core.epoch}")
+    if type(state) is Leader:
+        acknowledged = news is News.CURRENT and response.error is Error.NONE
+        on_begin_answered(core, state, correlation, acknowledged=acknowledged)
+
+
+def on_end_response(core: Core, node_id: int, response: EndQuorumEpochResponse) -> None:
+    """A voter knows that this replica leads no more."""
+    if learn(core, node_id, response) is News.CHANGED:
+        return
+    state = core.state
+    if type(state) is Resigned:
+        state.unacknowledged = {known for known in state.unacknowledged if known != node_id}
+        state.acknowledged.add(NodeId(node_id))
+        _maybe_shut(core, state)
+
+
+def on_end_failed(core: Core, node_id: int) -> None:
+    """Told again soon; in a clean stop the voter has to find out by itself."""
+    state = core.state
+    if type(state) is not Resigned:
+        return
+    if core.is_shutting_down:
+        state.unacknowledged = {known for known in state.unacknowledged if known != node_id}
+        _maybe_shut(core, state)
+    elif state.retry_at_ms is None:
+        state.retry_at_ms = core.now_ms + core.config.retry_backoff_ms
+
+
+def _maybe_shut(core: Core, state: Resigned) -> None:
+    """Those who know of the resignation, a majority, may need this replica's vote now: one may have refused another its
+    own, as it had not heard of it yet. So this one stays until the next epoch, while the turns of two successors last.
+    """
+    if not core.is_shutting_down or state.unacknowledged:
+        return
+    if len(state.acknowledged) >= core.members.majority:
+        state.election_deadline_ms = min(state.election_deadline_ms, core.now_ms + core.turn_ms(2))
+    else:
+        shut(core)
+
+
+def handle_shutdown(core: Core) -> None:
+    """A leader tells the others first; anyone else may stop at once."""
+    core.is_shutting_down = True
+    state = core.state
+    if type(state) is Leader and core.members.peers:
+        become_resigned(core, state)
+    if type(core.state) is Resigned and core.state.unacknowledged:
+        core.state.election_deadline_ms = core.now_ms + core.config.request_timeout_ms
+    else:
+        shut(core)
+
+
+def on_elapsed_leader(core: Core, state: Leader) -> None:
+    """Parked Fetches, silent voters, and whether a majority is still there."""
+    deadline_ms = state.check_quorum_deadline_ms
+    if deadline_ms is not None and deadline_ms <= core.now_ms:
+        note_unheard(core, state)
+        become_resigned(core, state)
+        return
+    answer_overdue(core, state)
+    on_elapsed_barrier(core, state)
+    expire_change(core, state)
+    if state.begin_deadline_ms is not None and state.begin_deadline_ms <= core.now_ms:
+        send_begin(core, state)
+        state.begin_deadline_ms = core.now_ms + begin_interval_ms(core)
+
+
+def on_elapsed_resigned(core: Core, state: Resigned) -> None:
+    """Nobody has won yet: leave the epoch that was ours for the next, so as never to act in it again."""
+    if state.election_deadline_ms <= core.now_ms:
+        if core.is_shutting_down:
+            shut(core)
+        elif core.epoch < MAX_EPOCH:
+            become_unattached(core, Epoch(core.epoch + 1))
+            return
+        state.election_deadline_ms = core.now_ms + core.config.request_timeout_ms
+    if state.retry_at_ms is not None and state.retry_at_ms <= core.now_ms:
+        send_end(core, state)

@@ -1,0 +1,155 @@
+"""What every message tells besides its own matter: the sender's epoch and the leader that it knows (KIP-595).
+
+Decides: whether such news changes this replica's state, and what of it cannot be true. Must not know: what the message
+asks for.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from metadata_log.ids import NodeId
+from metadata_log.offsets import Epoch
+from metadata_log.voters import Endpoint
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import NO_LEADER, FetchResponse, FetchSnapshotResponse, Response, VoteResponse
+from quorum.raft.core import MAX_EPOCH, Core
+from quorum.raft.fetching import fetch_loop_of
+from quorum.raft.roles import become_follower, become_unattached
+from quorum.raft.states import FetchLoop
+from quorum.raft.transitions import Role
+
+STRANGERS = frozenset(
+    {
+        Error.INCONSISTENT_CLUSTER_ID,
+        Error.UNKNOWN_TOPIC_ID,
+        Error.INCONSISTENT_TOPIC_ID,
+        Error.UNKNOWN_TOPIC_OR_PARTITION,
+        Error.CLUSTER_AUTHORIZATION_FAILED,
+    }
+)
+"""Refusals from in front of the other's core: the epoch beside them may be that of another quorum."""
+
+
+class News(enum.Enum):
+    """What a response's epoch and leader came to."""
+
+    CHANGED = enum.auto()
+    """This replica is in another state now; the response has no further meaning."""
+    STALE = enum.auto()
+    """It is of an older epoch, or makes no sense; nothing has changed."""
+    CURRENT = enum.auto()
+    """It speaks of the present epoch, and nothing in it contradicts what is known."""
+
+
+def told_leader(core: Core) -> tuple[NodeId, tuple[Endpoint, ...]]:
+    """The leader id and endpoints that an answer carries."""
+    leader_id = core.leader_id
+    return (NO_LEADER, ()) if leader_id is None else (leader_id, core.leader_endpoints)
+
+
+def validate_leader_request(core: Core, leader_id: NodeId, epoch: Epoch) -> Error:
+    """NONE if a request of the leader of `epoch` can be true."""
+    if leader_id < 0 or leader_id == core.me.node_id or not 0 <= epoch <= MAX_EPOCH:
+        return Error.INVALID_REQUEST
+    if epoch < core.epoch:
+        return Error.FENCED_LEADER_EPOCH
+    known = core.standing.leader_id
+    if epoch == core.epoch and known is not None and known != leader_id:
+        core.refuse(leader_id, f"it says that it leads epoch {epoch}, which {known} does")
+        return Error.INVALID_REQUEST
+    return Error.NONE
+
+
+def learn_leader(core: Core, leader_id: NodeId, epoch: Epoch, endpoints: tuple[Endpoint, ...]) -> bool:
+    """Take over that `leader_id` leads `epoch`, not below ours; whether that changed the state."""
+    where = _all_places(endpoints, core.members.endpoints_of(leader_id))
+    if epoch > core.epoch:
+        if where:
+            become_follower(core, epoch, leader_id, where)
+        else:
+            become_unattached(core, epoch)
+        return True
+    if where and _is_news(core, where):
+        become_follower(core, epoch, leader_id, where)
+        return True
+    return False
+
+
+def _all_places(told: tuple[Endpoint, ...], known: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
+    """Answers of Kafka's protocol tell the one listener that was asked; the voter set has the same node's others, which
+    clients of this replica may need."""
+    return known if set(told) <= set(known) else told
+
+
+def _is_news(core: Core, where: tuple[Endpoint, ...]) -> bool:
+    """Who leads was not known, or not where: quorum-state keeps a leader's id, and no endpoints of it."""
+    if core.standing.leader_id is None:
+        return True
+    if core.role is Role.FOLLOWER:
+        return len(where) > len(core.leader_endpoints)
+    return core.role in (Role.UNATTACHED, Role.PROSPECTIVE) and not core.leader_endpoints
+
+
+def learn(core: Core, destination_id: int, response: Response) -> News:
+    """Take over what a response says of epoch and leader."""
+    epoch = response.leader_epoch
+    if response.error in STRANGERS or not 0 <= epoch <= MAX_EPOCH:
+        core.refuse(destination_id, f"it answers {response.error.name} in epoch {epoch}")
+        return News.STALE
+    if epoch < core.epoch:
+        return News.STALE
+    leader_id = response.leader_id
+    if leader_id < 0 or (leader_id == core.me.node_id and (epoch > core.epoch or core.role is not Role.LEADER)):
+        # That this replica leads is known from before it lost or was restarted: nobody else can tell it so.
+        if leader_id == core.me.node_id:
+            _tell_of_namesake(core, destination_id, response)
+        return _learn_epoch(core, epoch)
+    known = core.standing.leader_id
+    if epoch == core.epoch and known is not None and known != leader_id:
+        core.refuse(destination_id, f"it says that {leader_id} leads epoch {epoch}, which {known} does")
+        return News.STALE
+    if learn_leader(core, leader_id, epoch, response.leader_endpoints):
+        return News.CHANGED
+    return _learn_alive(core, destination_id, response)
+
+
+def _tell_of_namesake(core: Core, destination_id: int, response: Response) -> None:
+    """Somebody leads who has this node's id and listens elsewhere: unless this one did, and was restarted since."""
+    where, epoch = response.leader_endpoints, response.leader_epoch
+    has_led = epoch == core.epoch and core.standing.leader_id == core.me.node_id
+    own = {(at.host, at.port) for at in core.endpoints}
+    if where and not has_led and own.isdisjoint((at.host, at.port) for at in where):
+        core.refuse(
+            destination_id,
+            f"it says that {core.me.node_id} leads epoch {epoch} at {', '.join(map(str, where))}, which is another "
+            "process: two processes have that node.id. Stop the wrong one, or give it a node.id of its own",
+        )
+
+
+def _learn_epoch(core: Core, epoch: Epoch) -> News:
+    if epoch == core.epoch:
+        return News.CURRENT
+    become_unattached(core, epoch)
+    return News.CHANGED
+
+
+def _learn_alive(core: Core, destination_id: int, response: Response) -> News:
+    """A leader that itself refuses a pre-vote lives. One that grants it has resigned: a Java one names itself on."""
+    is_granted = isinstance(response, VoteResponse) and response.vote_granted
+    if core.role is not Role.PROSPECTIVE or destination_id != response.leader_id or is_granted:
+        return News.CURRENT
+    become_follower(core, core.epoch, response.leader_id, core.leader_endpoints)
+    return News.CHANGED
+
+
+def awaited(
+    core: Core, node_id: int, correlation: int, response: FetchResponse | FetchSnapshotResponse
+) -> tuple[FetchLoop, News] | None:
+    """The loop whose request is answered with this, and what is new in it; None if there is nothing more to do."""
+    loop = fetch_loop_of(core)
+    if loop is None or loop.correlation != correlation:
+        return None
+    loop.correlation = None
+    news = learn(core, node_id, response)
+    return None if news is News.CHANGED else (loop, news)
