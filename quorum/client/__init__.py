@@ -45,7 +45,7 @@ from quorum.client.admin import Admin
 from quorum.client.admin_acls import AclPatternType, AclPermissionType, CreateAclsResult, DeleteAclsResult
 from quorum.client.admin_configs import AlterConfigsResult, Config, DescribeConfigsResult
 from quorum.client.admin_quotas import AlterClientQuotasResult, quota_entity
-from quorum.client.admin_results import CreateTopicsResult, DeleteTopicsResult, DescribeTopicsResult, Outcome
+from quorum.client.admin_results import Cluster, CreateTopicsResult, DeleteTopicsResult, DescribeTopicsResult, Outcome
 from quorum.client.admin_scram import (
     AlterUserScramCredentialsResult,
     DescribeUserScramCredentialsResult,
@@ -53,7 +53,6 @@ from quorum.client.admin_scram import (
     scram_upsertion,
 )
 from quorum.client.client import Client
-from quorum.client.cluster import Cluster
 from quorum.client.errors import (
     AddressError,
     ClientError,

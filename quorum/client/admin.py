@@ -30,6 +30,7 @@ from quorum.client.admin_acls import CreateAclsResult, DeleteAclsResult
 from quorum.client.admin_configs import AlterConfigsResult, DescribeConfigsResult
 from quorum.client.admin_quotas import AlterClientQuotasResult
 from quorum.client.admin_results import (
+    Cluster,
     CreateTopicsResult,
     DeleteTopicsResult,
     DescribeTopicsResult,
@@ -38,7 +39,6 @@ from quorum.client.admin_results import (
 )
 from quorum.client.admin_scram import AlterUserScramCredentialsResult, DescribeUserScramCredentialsResult
 from quorum.client.client import DEFAULT_TIMEOUT_S, Client
-from quorum.client.cluster import Cluster
 from quorum.client.errors import refused
 from quorum.client.requests import CreatableTopic, CreatableTopicResult, DeletableTopicResult, DescribedTopic
 from quorum.client.topic_collection import TopicCollection, TopicIdCollection, TopicNameCollection

@@ -24,9 +24,9 @@ from quorum.api import (
     ResourceToDescribe,
 )
 from quorum.client.admin_results import Outcome, Results, outcome_of, outcomes_of
+from quorum.client.arguments import several
 from quorum.client.client import Client
 from quorum.client.quorum_status import address_of_node
-from quorum.client.several import several
 
 _DIGITS: Final = 10
 """No node's id has more."""

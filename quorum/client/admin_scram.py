@@ -24,9 +24,9 @@ from quorum.api import (
     ScramUpsertion,
 )
 from quorum.client.admin_results import Results, outcomes_of
+from quorum.client.arguments import several
 from quorum.client.client import Client
 from quorum.client.errors import not_sent
-from quorum.client.several import several
 
 DEFAULT_ITERATIONS: Final = FEWEST_ITERATIONS
 """As kafka-configs.sh has it."""

@@ -5,17 +5,17 @@ Decides: nothing but what is raised where no answer comes. Must not know: which 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from kraft.v1 import controller_pb2_grpc
 from metadata_log.offsets import Offset
 from quorum.api.error_codes import Error
-from quorum.client.errors import not_sent, refused
-from quorum.client.names import check_resolvable
-from quorum.client.not_a_controller import not_a_controller
+from quorum.client.addresses import check_resolvable
+from quorum.client.agent_status import describe_agent
+from quorum.client.errors import ClientError, NotAControllerError, not_sent, refused, who_leads
 from quorum.client.one_node import channel_to
-from quorum.transport.convert.calls import kind_of, request_to, response_from
-from quorum.transport.convert.unsendable import Unsendable
+from quorum.transport.grpc.convert.calls import kind_of, request_to, response_from
+from quorum.transport.grpc.convert.unsendable import Unsendable
 
 
 async def ask_one(address: str, request: object, at_least_offset: Offset, timeout_s: float) -> object:
@@ -41,3 +41,19 @@ async def ask_one(address: str, request: object, at_least_offset: Offset, timeou
     if answer.error is not Error.NONE:
         raise refused(answer.error, answer.message, f"{kind.request.__name__} at {address}")
     return answer.response
+
+
+_PATIENCE_S: Final = 1.0
+
+
+async def not_a_controller(address: str) -> NotAControllerError:
+    """The error, with what is at `address` in it."""
+    try:
+        agent = await describe_agent(address, _PATIENCE_S)
+    except ClientError:
+        return NotAControllerError(f"{address} is no controller: give the GRPC address of one")
+    leader = f"; it {who_leads(agent.leader_id)}" if agent.leader_id >= 0 else ""
+    return NotAControllerError(
+        f"{address} is the broker agent {agent.broker_id} of cluster {agent.cluster_id}, no controller: give the GRPC "
+        f"address of a controller, as in the agent's controller.quorum.bootstrap.servers{leader}"
+    )

@@ -19,7 +19,7 @@ from quorum.client.controllers import Controllers
 from quorum.client.errors import ClosedError, OutcomeUnknownError, UnavailableError, refused
 from quorum.client.session import CallFailed, ClientSession
 from quorum.transport.channel import grpc_address
-from quorum.transport.convert.calls import kind_of
+from quorum.transport.grpc.convert.calls import kind_of
 
 _NOTHING_DONE: Final = frozenset({Error.NOT_CONTROLLER, Error.THROTTLING_QUOTA_EXCEEDED, Error.OFFSET_NOT_AVAILABLE})
 _QUICK_ATTEMPTS: Final = 2

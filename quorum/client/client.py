@@ -46,13 +46,12 @@ from quorum.api.calls import NO_OFFSET
 from quorum.api.error_codes import Error
 from quorum.api.voter_messages import VoterRequest
 from quorum.client.addresses import check_address
+from quorum.client.arguments import in_ms, several
 from quorum.client.ask_one import ask_one
 from quorum.client.calls import Caller
 from quorum.client.controllers import Controllers
 from quorum.client.errors import UnavailableError, refused
 from quorum.client.quorum_status import QuorumStatus, describe_at, describe_best, describe_until
-from quorum.client.several import several
-from quorum.client.timeouts import in_ms
 from quorum.client.transfer import Transferred, transfer_leadership
 from quorum.client.voter_changes import ask_leader
 

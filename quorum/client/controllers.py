@@ -12,7 +12,8 @@ from typing import Final
 
 from metadata_log.voters import Endpoint
 from quorum.api.calls import ClientAnswer
-from quorum.client.addresses import check_address
+from quorum.client.addresses import check_address, check_resolvable
+from quorum.client.ask_one import not_a_controller
 from quorum.client.errors import (
     AddressError,
     ClientError,
@@ -21,8 +22,6 @@ from quorum.client.errors import (
     WrongListenerError,
     who_leads,
 )
-from quorum.client.names import check_resolvable
-from quorum.client.not_a_controller import not_a_controller
 from quorum.client.session import CallFailed, ClientSession
 from quorum.transport.channel import grpc_address
 from quorum.transport.misdirected import right_address

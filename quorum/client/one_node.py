@@ -12,7 +12,7 @@ import grpc
 
 from quorum.client.errors import ClientError, UnavailableError, WrongListenerError
 from quorum.transport.channel import open_channel
-from quorum.transport.convert.common import BadMessage
+from quorum.transport.grpc.convert.common import BadMessage
 from quorum.transport.misdirected import in_words, right_address
 
 

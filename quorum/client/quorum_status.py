@@ -17,18 +17,13 @@ from metadata_log.ids import NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
 from quorum.api.error_codes import Error
+from quorum.client.addresses import check_resolvable
+from quorum.client.ask_one import not_a_controller
 from quorum.client.errors import ClientError, UnavailableError, WrongListenerError, refused, who_leads
-from quorum.client.names import check_resolvable
-from quorum.client.not_a_controller import not_a_controller
 from quorum.client.one_node import channel_to
 from quorum.transport.channel import grpc_address
-from quorum.transport.convert.common import (
-    directory_id_from,
-    endpoints_from,
-    error_from,
-    topic_id_from,
-)
-from quorum.transport.convert.partitions import only_partition
+from quorum.transport.grpc.convert.common import directory_id_from, endpoints_from, error_from, topic_id_from
+from quorum.transport.grpc.convert.partitions import only_partition
 
 _LOOK_S: Final = 1.0
 _LEADER_GRACE_S: Final = 0.2

@@ -16,13 +16,13 @@ from kraft.v1 import controller_pb2, controller_pb2_grpc
 from metadata_log.offsets import Offset
 from quorum.api.calls import NO_OFFSET, ClientAnswer
 from quorum.api.error_codes import Error
+from quorum.client.arguments import in_ms
 from quorum.client.errors import RefusedError, not_sent
-from quorum.client.timeouts import in_ms
 from quorum.transport.channel import MESSAGE_LIMIT_BYTES, SESSION_HEADER, open_channel
-from quorum.transport.convert.calls import answer_from, call_to
-from quorum.transport.convert.common import BadMessage
-from quorum.transport.convert.parts import joined
-from quorum.transport.convert.unsendable import Unsendable
+from quorum.transport.grpc.convert.calls import answer_from, call_to
+from quorum.transport.grpc.convert.common import BadMessage
+from quorum.transport.grpc.convert.parts import joined
+from quorum.transport.grpc.convert.unsendable import Unsendable
 from quorum.transport.misdirected import in_words
 
 MAX_IN_FLIGHT: Final = 8_192

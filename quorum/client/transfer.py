@@ -19,7 +19,7 @@ from quorum.api.error_codes import Error
 from quorum.client.errors import OutcomeUnknownError, UnavailableError, refused
 from quorum.client.quorum_status import QuorumStatus, describe_best, who_answers
 from quorum.transport.channel import connects, open_channel
-from quorum.transport.convert.transfer import transfer_request_to, transfer_response_from
+from quorum.transport.grpc.convert.transfer import transfer_request_to, transfer_response_from
 
 _PAUSE_S: Final = 0.05
 _LOOK_S: Final = 1.0

@@ -20,8 +20,8 @@ from quorum.client.errors import OutcomeUnknownError, UnavailableError, WrongLis
 from quorum.client.quorum_status import QuorumStatus, describe_best
 from quorum.client.voter_outcome import is_seen_made
 from quorum.transport.channel import connects, open_channel
-from quorum.transport.convert import voters
-from quorum.transport.convert.common import BadMessage
+from quorum.transport.grpc.convert import voters
+from quorum.transport.grpc.convert.common import BadMessage
 from quorum.transport.misdirected import right_address
 
 _PAUSE_S: Final = 0.2

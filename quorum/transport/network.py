@@ -14,7 +14,7 @@ from typing import Final
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
 from quorum.api.calls import ClientAnswer, PeerResponse
 from quorum.node.core.ports import ControllerCall, OutgoingRequest, Replies
-from quorum.transport.grpc_network import GrpcNetwork
+from quorum.transport.grpc.network import GrpcNetwork
 from quorum.transport.kafka.network import KafkaNetwork
 from quorum.transport.protocol_finder import ProtocolFinder
 

@@ -21,7 +21,7 @@ from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
 from quorum.server.grpc import session as session_door
 from quorum.transport.channel import open_channel
-from quorum.transport.convert.calls import KIND_BY_NAME, KINDS
+from quorum.transport.grpc.convert.calls import KIND_BY_NAME, KINDS
 from tests.support.loop import run, until
 from tests.support.scripted_node import ScriptedNode, served
 

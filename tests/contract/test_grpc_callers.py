@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quorum.controller.authorizer import Authorizer
-from quorum.server.grpc.node import caller_of
+from quorum.server.grpc.callers import caller_of
 from tests.support.scripted_node import ScriptedNode
 
 

@@ -26,7 +26,7 @@ from quorum.api.raft_messages import (
 )
 from quorum.node.core.ports import ControllerCall, OutgoingRequest
 from quorum.raft.ready import Destination
-from quorum.transport.grpc_network import GrpcNetwork
+from quorum.transport.grpc.network import GrpcNetwork
 from tests.support.loop import run, until
 from tests.support.network_replies import Replies
 from tests.support.quorum_calls import KEY, fetch, fetched

@@ -16,7 +16,7 @@ from metadata_log.offsets import Offset
 from metadata_log.voters import Endpoint
 from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.server.kafka.frames import MAX_FRAME_BYTES
-from quorum.server.kafka.offered import OFFERED
+from quorum.server.kafka.offered_versions import OFFERED
 from tests.support.kafka_requests import api_versions, describe_cluster, describe_quorum
 from tests.support.kafka_wire import connected, kafka_door, request_bytes, requests_of, written
 from tests.support.loop import run

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from quorum.server.kafka.apis import Apis
-from quorum.server.kafka.large import AT_ONCE_BYTES, LargeRequests
+from quorum.server.kafka.large_requests import AT_ONCE_BYTES, LargeRequests
 from tests.support.kafka_wire import connected, kafka_door, requests_of
 from tests.support.loop import run, until
 from tests.support.scripted_node import ScriptedNode

@@ -19,7 +19,7 @@ from quorum.client.voter_changes import ask_at
 from quorum.node.process.listeners import ListenError
 from quorum.server.grpc.listen import listen
 from quorum.server.kafka.listen import KafkaDoor, listen_kafka
-from quorum.server.kafka.offered import OFFERED
+from quorum.server.kafka.offered_versions import OFFERED
 from quorum.transport.channel import open_channel
 from quorum.transport.misdirected import refusal, right_address
 from tests.support.loop import run

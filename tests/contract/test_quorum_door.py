@@ -18,7 +18,7 @@ from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
 from quorum.transport.channel import open_channel
-from quorum.transport.convert.fetch_snapshot import fetch_snapshot_request_to, fetch_snapshot_response_from
+from quorum.transport.grpc.convert.fetch_snapshot import fetch_snapshot_request_to, fetch_snapshot_response_from
 from tests.support.loop import run, until
 from tests.support.quorum_calls import fetch, fetch_message, fetched
 from tests.support.scripted_node import NODE_ID, ScriptedNode, served

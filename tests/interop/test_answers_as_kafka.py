@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from quorum.cli.demo.cluster import LOOPBACK, wait_until
-from quorum.server.kafka.offered import OFFERED
+from quorum.server.kafka.offered_versions import OFFERED
 from tests.support.differential.asks import Ask, TopicRef, seconds
 from tests.support.differential.duel import Duel
 from tests.support.differential.images import comparable_image

@@ -22,7 +22,7 @@ from quorum.node.process.monitoring import Monitoring
 from quorum.node.storage.open_replica import open_replica
 from quorum.server.grpc.listen import listen
 from quorum.server.main import make_driver
-from quorum.transport.grpc_network import GrpcNetwork
+from quorum.transport.grpc.network import GrpcNetwork
 from tests.support.loop import until
 from tests.support.node_requests import BROKER, CLUSTER_ID, LEVEL, REGISTER_BROKER
 

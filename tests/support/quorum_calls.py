@@ -6,7 +6,7 @@ from kraft.v1 import quorum_pb2
 from metadata_log.ids import METADATA_TOPIC_ID, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from quorum.api.raft_messages import FetchRequest, FetchResponse
-from quorum.transport.convert.fetch import fetch_request_to
+from quorum.transport.grpc.convert.fetch import fetch_request_to
 from tests.support.scripted_node import NODE_ID
 
 KEY = ReplicaKey(node_id=NodeId(2))

@@ -13,8 +13,8 @@ from quorum.api.error_codes import Error
 from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.node.core.access import may_describe
 from quorum.server.node import Node
-from quorum.transport.convert.common import BadMessage, endpoints_to
-from quorum.transport.convert.partitions import only_partition
+from quorum.transport.grpc.convert.common import BadMessage, endpoints_to
+from quorum.transport.grpc.convert.partitions import only_partition
 
 _NO_LEADER = -1
 

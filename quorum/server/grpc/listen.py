@@ -14,9 +14,9 @@ from grpc_reflection.v1alpha import reflection
 from kraft.v1 import controller_pb2, controller_pb2_grpc, quorum_pb2, quorum_pb2_grpc
 from metadata_log.voters import Endpoint
 from quorum.node.process.listeners import ListenError, require_bindable
-from quorum.server.grpc.controller_door import ControllerDoor
-from quorum.server.grpc.health import HealthDoor
-from quorum.server.grpc.quorum_door import QuorumDoor
+from quorum.server.grpc.controller_service import ControllerDoor
+from quorum.server.grpc.health_service import HealthDoor
+from quorum.server.grpc.quorum_service import QuorumDoor
 from quorum.server.node import Node
 from quorum.transport.channel import SERVER_OPTIONS, address_of
 

@@ -18,17 +18,13 @@ import msgspec
 from kraft.v1 import controller_pb2
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
-from quorum.server.grpc.node import end_tasks
+from quorum.server.grpc.callers import end_tasks
 from quorum.server.node import Caller, Node, timeout_of
-from quorum.transport.convert.calls import (
-    answer_to,
-    kind_in,
-    unknown_answer_to,
-)
-from quorum.transport.convert.common import BadMessage
-from quorum.transport.convert.consistency import at_least_offset_in
-from quorum.transport.convert.kind import Kind
-from quorum.transport.convert.parts import PART_WEIGHT, parts_of, weight_of
+from quorum.transport.grpc.convert.calls import answer_to, kind_in, unknown_answer_to
+from quorum.transport.grpc.convert.common import BadMessage
+from quorum.transport.grpc.convert.consistency import at_least_offset_in
+from quorum.transport.grpc.convert.kind import Kind
+from quorum.transport.grpc.convert.parts import PART_WEIGHT, parts_of, weight_of
 
 MAX_IN_FLIGHT: Final = 8_192
 """Calls unanswered on one Session; its reader waits while there are as many, but finishes the message it is at."""

@@ -12,6 +12,7 @@ from typing import Final
 
 from quorum.api.error_codes import Error
 from quorum.server.kafka.admin_apis import ADMIN_HANDLERS
+from quorum.server.kafka.api_versions import on_api_versions, unsupported_version
 from quorum.server.kafka.broker_apis import (
     on_allocate_producer_ids,
     on_alter_partition,
@@ -19,12 +20,12 @@ from quorum.server.kafka.broker_apis import (
     on_broker_heartbeat,
     on_broker_registration,
 )
-from quorum.server.kafka.connection import Connection, GiveUp
+from quorum.server.kafka.connection import Connection
 from quorum.server.kafka.envelope import on_envelope
-from quorum.server.kafka.exchange import Exchange, Sink
+from quorum.server.kafka.exchange import Exchange, GiveUp, Sink
 from quorum.server.kafka.feature_apis import on_unregister_broker, on_update_features
 from quorum.server.kafka.fetches import Fetches
-from quorum.server.kafka.offered import OFFERED
+from quorum.server.kafka.offered_versions import OFFERED
 from quorum.server.kafka.partition_apis import (
     on_alter_partition_reassignments,
     on_elect_leaders,
@@ -36,7 +37,6 @@ from quorum.server.kafka.topic_apis import (
     on_create_topics,
     on_delete_topics,
 )
-from quorum.server.kafka.versions import on_api_versions, unsupported_version
 from quorum.server.kafka.voter_apis import VOTER_HANDLERS
 from quorum.server.node import Caller, Node
 from quorum.transport.kafka.plain_requests import plain_request

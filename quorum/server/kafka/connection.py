@@ -9,10 +9,10 @@ know: what a request asks.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, cast
 
 from quorum.server.kafka.bounds import Bounds
+from quorum.server.kafka.exchange import GiveUp
 from quorum.server.kafka.frames import BadLengthError, Frames
 from quorum.server.kafka.misdirected import GrpcVisitor, may_be_http2
 from quorum.server.node import Caller
@@ -20,7 +20,6 @@ from quorum.server.node import Caller
 if TYPE_CHECKING:
     from quorum.server.kafka.listen import KafkaDoor
 
-GiveUp = Callable[[], None]
 _MOST_BEHIND: Final = 64 * 1024
 """Bytes that are taken while a request is being answered; then the socket is read no more."""
 _FIRST_BYTES: Final = 4

@@ -17,9 +17,8 @@ from kio.schema.default_principal_data.v0.data import DefaultPrincipalData
 from metadata_log.java_text import java_int
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
-from quorum.server.kafka.connection import GiveUp
-from quorum.server.kafka.exchange import Exchange, Sink
-from quorum.server.kafka.offered import OFFERED
+from quorum.server.kafka.exchange import Exchange, GiveUp, Sink
+from quorum.server.kafka.offered_versions import OFFERED
 from quorum.server.node import Caller, Node
 from quorum.transport.kafka.reader import BadFrame, Cursor, reader_of
 from quorum.transport.kafka.wire import Header, read_header

@@ -15,7 +15,7 @@ import msgspec
 from metadata_log.offsets import Offset
 from quorum.api.calls import NO_OFFSET, ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
-from quorum.server.kafka.offered import OFFERED
+from quorum.server.kafka.offered_versions import OFFERED
 from quorum.server.node import Caller, Node, timeout_of
 from quorum.transport.kafka.wire import Answers, Header
 
@@ -125,3 +125,6 @@ def ask_for_frame(
         knows_throttling=header.version >= OFFERED[header.key].first_throttled,
     )
     node.client_request(ClientCall(request=request, context=context, respond=respond, at_least_offset=at_least_offset))
+
+
+GiveUp = Callable[[], None]

@@ -18,9 +18,8 @@ from metadata_log.voters import Endpoint
 from quorum.api.calls import PeerCall, PeerResponse
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import NO_LEADER, FetchRequest, FetchResponse, FetchSnapshotResponse
-from quorum.server.kafka.connection import GiveUp
-from quorum.server.kafka.exchange import Exchange
-from quorum.server.kafka.places import place_of_leader
+from quorum.server.kafka.controller_endpoints import place_of_leader
+from quorum.server.kafka.exchange import Exchange, GiveUp
 from quorum.server.node import Node
 from quorum.transport.kafka.fetch import (
     fetch_call_from,

@@ -17,8 +17,9 @@ from metadata_log.voters import Endpoint
 from quorum.node.core.ports import NodeEvent, RoleChanged
 from quorum.node.process.listeners import cannot_listen
 from quorum.server.kafka.bounds import Bounds, Limits, limits_of_this_process
-from quorum.server.kafka.connection import Connection, GiveUp
-from quorum.server.kafka.large import AT_ONCE_BYTES, LargeRequests
+from quorum.server.kafka.connection import Connection
+from quorum.server.kafka.exchange import GiveUp
+from quorum.server.kafka.large_requests import AT_ONCE_BYTES, LargeRequests
 from quorum.server.node import Caller, Node
 from quorum.transport.misdirected import refusal
 

@@ -16,8 +16,8 @@ from quorum.api.error_codes import Error
 from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.api.raft_messages import NO_LEADER
 from quorum.node.core.access import may_describe
+from quorum.server.kafka.controller_endpoints import controllers, place_of
 from quorum.server.kafka.exchange import Exchange
-from quorum.server.kafka.places import controllers, place_of
 from quorum.server.node import Node
 from quorum.transport.kafka.wire import Answers, uuid_to
 

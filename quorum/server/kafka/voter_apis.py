@@ -12,9 +12,8 @@ from typing import Any, Final
 from quorum.api.calls import PeerCall, PeerResponse
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
-from quorum.server.kafka.connection import GiveUp
-from quorum.server.kafka.exchange import Exchange, ask_controller
-from quorum.server.kafka.places import place_of_leader
+from quorum.server.kafka.controller_endpoints import place_of_leader
+from quorum.server.kafka.exchange import Exchange, GiveUp, ask_controller
 from quorum.server.node import Node
 from quorum.transport.kafka.elections import (
     begin_call_from,

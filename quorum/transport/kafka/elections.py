@@ -25,7 +25,7 @@ from quorum.api.raft_messages import (
     VoteRequest,
     VoteResponse,
 )
-from quorum.transport.convert.common import error_from
+from quorum.transport.grpc.convert.common import error_from
 from quorum.transport.kafka.partitions import answered_partition, only_partition, place_among
 from quorum.transport.kafka.wire import Answers, Fields, Questions, key_from, uuid_to
 

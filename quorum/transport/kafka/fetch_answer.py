@@ -18,7 +18,7 @@ import msgspec
 from metadata_log.ids import METADATA_TOPIC_ID
 from metadata_log.offsets import Offset
 from quorum.api.raft_messages import FetchResponse
-from quorum.transport.convert.common import error_from
+from quorum.transport.grpc.convert.common import error_from
 from quorum.transport.kafka.fetch_asking import fetch_response_from
 from quorum.transport.kafka.reader import Cursor
 from quorum.transport.kafka.wire import Questions, questions_of

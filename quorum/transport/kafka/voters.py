@@ -29,7 +29,7 @@ from quorum.api.voter_messages import (
     UpdateRaftVoterRequest,
     UpdateRaftVoterResponse,
 )
-from quorum.transport.convert.common import error_from
+from quorum.transport.grpc.convert.common import error_from
 from quorum.transport.kafka.wire import Answers, Fields, Questions, bytes_of, key_from, uuid_to
 
 ACK_WHEN_APPENDED_FROM: Final = 1

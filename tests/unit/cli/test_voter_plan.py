@@ -22,7 +22,7 @@ from quorum.cli.errors import CliError
 from quorum.cli.voters import _check_votes_not
 from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
 from quorum.client.voter_plan import LIVE_MS, live_voters, plan_addition, plan_removal
-from quorum.transport.convert import voters as wire
+from quorum.transport.grpc.convert import voters as wire
 from tests.support.raft_transcript_voters import endpoints_of
 
 NOW = 1_700_000_000_000

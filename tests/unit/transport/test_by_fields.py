@@ -16,10 +16,10 @@ from kraft.v1 import controller_pb2
 from metadata_log.ids import DirectoryId, TopicId, Uuid
 from quorum import api as r
 from quorum.api.error_codes import Error
-from quorum.transport.convert.by_fields import by_fields
-from quorum.transport.convert.calls import KINDS
-from quorum.transport.convert.common import BadMessage
-from quorum.transport.convert.kind import Kind
+from quorum.transport.grpc.convert.by_fields import by_fields
+from quorum.transport.grpc.convert.calls import KINDS
+from quorum.transport.grpc.convert.common import BadMessage
+from quorum.transport.grpc.convert.kind import Kind
 from tests.support import wire_strategies as wire
 
 _SCALARS: dict[Any, st.SearchStrategy[Any]] = {

@@ -18,23 +18,23 @@ from quorum import api as r
 from quorum.api import raft_messages as m
 from quorum.api.calls import ClientAnswer, PeerCall
 from quorum.api.error_codes import Error
-from quorum.transport.convert import calls, elections
-from quorum.transport.convert.common import BadMessage, error_from
-from quorum.transport.convert.consistency import AT_LEAST, LINEARIZABLE, at_least_offset_in
-from quorum.transport.convert.fetch import (
+from quorum.transport.grpc.convert import calls, elections
+from quorum.transport.grpc.convert.common import BadMessage, error_from
+from quorum.transport.grpc.convert.consistency import AT_LEAST, LINEARIZABLE, at_least_offset_in
+from quorum.transport.grpc.convert.fetch import (
     fetch_request_from,
     fetch_request_to,
     fetch_response_from,
     fetch_response_to,
 )
-from quorum.transport.convert.fetch_snapshot import (
+from quorum.transport.grpc.convert.fetch_snapshot import (
     fetch_snapshot_request_from,
     fetch_snapshot_request_to,
     fetch_snapshot_response_from,
     fetch_snapshot_response_to,
 )
-from quorum.transport.convert.partitions import TOP_LEVEL_ERRORS
-from quorum.transport.convert.parts import PART_WEIGHT, joined, parts_of, weight_of
+from quorum.transport.grpc.convert.partitions import TOP_LEVEL_ERRORS
+from quorum.transport.grpc.convert.parts import PART_WEIGHT, joined, parts_of, weight_of
 from tests.support import wire_strategies as wire
 
 cluster_ids = st.none() | wire.texts

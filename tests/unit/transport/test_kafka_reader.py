@@ -13,7 +13,7 @@ from kio.index import load_request_schema
 from kio.serial import entity_reader
 
 from quorum.server.kafka.frames import MAX_FRAME_BYTES
-from quorum.server.kafka.offered import OFFERED
+from quorum.server.kafka.offered_versions import OFFERED
 from quorum.transport.kafka.reader import MAX_ELEMENTS, NUMBERS_AN_ELEMENT, BadFrame, Cursor, reader_of
 from quorum.transport.kafka.wire import read_header, read_request
 from tests.support.kafka_requests import SAMPLES

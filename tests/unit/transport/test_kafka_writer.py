@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kio.index import load_response_schema
 from kio.schema.errors import ErrorCode
 
-from quorum.server.kafka.offered import OFFERED
+from quorum.server.kafka.offered_versions import OFFERED
 from quorum.transport.kafka.reader import NUMBERS, without_none
 from quorum.transport.kafka.wire import answers_of
 from quorum.transport.kafka.writer import writer_of

@@ -9,7 +9,7 @@ from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch
 from quorum.api.calls import PeerCall
 from quorum.api.transfer_messages import TransferLeadershipRequest, TransferLeadershipResponse
-from quorum.transport.convert.common import endpoints_from, endpoints_to, error_from
+from quorum.transport.grpc.convert.common import endpoints_from, endpoints_to, error_from
 
 DEFAULT_TIMEOUT_MS: Final = 10_000
 

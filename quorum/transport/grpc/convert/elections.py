@@ -14,14 +14,8 @@ from quorum.api.raft_messages import (
     VoteRequest,
     VoteResponse,
 )
-from quorum.transport.convert.common import endpoints_from, endpoints_to
-from quorum.transport.convert.partitions import (
-    answer_from,
-    answer_to,
-    call_of,
-    only_partition,
-    replica_key,
-)
+from quorum.transport.grpc.convert.common import endpoints_from, endpoints_to
+from quorum.transport.grpc.convert.partitions import answer_from, answer_to, call_of, only_partition, replica_key
 
 # --- Vote
 

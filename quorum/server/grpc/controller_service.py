@@ -12,15 +12,15 @@ from kraft.v1 import controller_pb2 as pb
 from kraft.v1 import controller_pb2_grpc
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
-from quorum.server.grpc.node import caller_of
+from quorum.server.grpc.callers import caller_of
 from quorum.server.grpc.session import Session
 from quorum.server.node import Node, timeout_of
 from quorum.transport.channel import SESSION_HEADER
-from quorum.transport.convert.calls import KIND_BY_NAME, response_to
-from quorum.transport.convert.common import BadMessage
-from quorum.transport.convert.consistency import at_least_offset_in
-from quorum.transport.convert.kind import Kind
-from quorum.transport.convert.parts import SINGLE_CALL_WEIGHT, weight_of
+from quorum.transport.grpc.convert.calls import KIND_BY_NAME, response_to
+from quorum.transport.grpc.convert.common import BadMessage
+from quorum.transport.grpc.convert.consistency import at_least_offset_in
+from quorum.transport.grpc.convert.kind import Kind
+from quorum.transport.grpc.convert.parts import SINGLE_CALL_WEIGHT, weight_of
 
 _MS_PER_S: Final = 1000
 

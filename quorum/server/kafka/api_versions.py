@@ -13,7 +13,7 @@ from metadata_log.image.features import KRAFT_VERSION, METADATA_VERSION
 from quorum.api.error_codes import Error
 from quorum.node.controller.registration import SUPPORTED_FEATURES
 from quorum.server.kafka.exchange import Exchange, Sink
-from quorum.server.kafka.offered import OFFERED
+from quorum.server.kafka.offered_versions import OFFERED
 from quorum.server.node import Node
 from quorum.transport.kafka.wire import API_VERSIONS, Answers, Header, answers_of
 

@@ -20,7 +20,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from metadata_log.ids import DirectoryId, TopicId, Uuid
 from quorum.api.error_codes import Error
-from quorum.transport.convert.common import BadMessage, directory_id_from, error_from, topic_id_from, uuid_from
+from quorum.transport.grpc.convert.common import BadMessage, directory_id_from, error_from, topic_id_from, uuid_from
 
 _IDS: Final[dict[Any, Callable[[bytes], Any]]] = {
     TopicId: topic_id_from,

@@ -18,8 +18,8 @@ import msgspec
 from kraft.v1 import quorum_pb2, quorum_pb2_grpc
 from quorum.api.raft_messages import FetchResponse
 from quorum.transport.channel import is_disconnect
-from quorum.transport.convert.common import BadMessage
-from quorum.transport.convert.fetch import fetch_response_from
+from quorum.transport.grpc.convert.common import BadMessage
+from quorum.transport.grpc.convert.fetch import fetch_response_from
 
 
 class FetchReplies(Protocol):

@@ -17,7 +17,7 @@ from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.api.calls import PeerCall, PeerRequest
 from quorum.api.error_codes import Error
-from quorum.transport.convert.common import (
+from quorum.transport.grpc.convert.common import (
     BadMessage,
     directory_id_from,
     endpoint_from,

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from quorum.server.kafka.connection import GiveUp
+from quorum.server.kafka.exchange import GiveUp
 
 AT_ONCE_BYTES: Final = 32 * 1024
 """Up to so much a request is read where it comes: a hundred topics, or all that a broker asks every day."""

@@ -6,7 +6,7 @@ Decides: that. Must not know: what is collected.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 T = TypeVar("T")
 
@@ -20,3 +20,12 @@ def several(values: Iterable[T], what: str) -> tuple[T, ...]:
     if isinstance(values, str | bytes):
         raise TypeError(f"{values!r} is no collection of {what}: write [{values!r}]")
     return tuple(values)
+
+
+_MOST_MS: Final = (1 << 31) - 1
+"""24 days: who waits for longer waits for ever."""
+
+
+def in_ms(timeout_s: float) -> int:
+    """Whole milliseconds; infinity is the longest."""
+    return int(min(timeout_s * 1000, _MOST_MS))

@@ -25,13 +25,13 @@ from quorum.api import (
 )
 from quorum.api.calls import NO_OFFSET, ClientAnswer
 from quorum.api.error_codes import Error
-from quorum.transport.convert import topics
-from quorum.transport.convert.access import ACCESS_KINDS
-from quorum.transport.convert.admin import ADMIN_KINDS
-from quorum.transport.convert.common import BadMessage, endpoint_from, endpoints_to, error_from
-from quorum.transport.convert.consistency import set_consistency
-from quorum.transport.convert.kind import Kind, kind_by_fields
-from quorum.transport.convert.unsendable import FAILURES, Unsendable, why_unsendable
+from quorum.transport.grpc.convert import topics
+from quorum.transport.grpc.convert.access import ACCESS_KINDS
+from quorum.transport.grpc.convert.admin import ADMIN_KINDS
+from quorum.transport.grpc.convert.common import BadMessage, endpoint_from, endpoints_to, error_from
+from quorum.transport.grpc.convert.consistency import set_consistency
+from quorum.transport.grpc.convert.kind import Kind, kind_by_fields
+from quorum.transport.grpc.convert.unsendable import FAILURES, Unsendable, why_unsendable
 
 KINDS: Final[tuple[Kind, ...]] = (
     Kind(

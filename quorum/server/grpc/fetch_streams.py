@@ -17,9 +17,9 @@ from quorum.api.calls import NO_CALLER, PeerResponse
 from quorum.api.context import RequestContext
 from quorum.api.raft_messages import FetchResponse
 from quorum.node.core.ports import Doors
-from quorum.server.grpc.node import end_tasks
-from quorum.transport.convert.common import BadMessage
-from quorum.transport.convert.fetch import fetch_request_from, fetch_response_to
+from quorum.server.grpc.callers import end_tasks
+from quorum.transport.grpc.convert.common import BadMessage
+from quorum.transport.grpc.convert.fetch import fetch_request_from, fetch_response_to
 
 
 class FetchContext(Protocol):

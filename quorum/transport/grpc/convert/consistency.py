@@ -14,7 +14,7 @@ from kraft.v1 import controller_pb2 as pb
 from metadata_log.offsets import Offset
 from quorum.api.calls import NO_OFFSET
 from quorum.api.error_codes import Error
-from quorum.transport.convert.common import BadMessage
+from quorum.transport.grpc.convert.common import BadMessage
 
 LINEARIZABLE: Final = common_pb2.CONSISTENCY_LINEARIZABLE
 AT_LEAST: Final = common_pb2.CONSISTENCY_AT_LEAST

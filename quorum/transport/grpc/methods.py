@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from typing import Any, Protocol, cast
 
 from kraft.v1 import controller_pb2_grpc
-from quorum.transport.convert.kind import Kind
+from quorum.transport.grpc.convert.kind import Kind
 
 
 class SingleCall(Protocol):

@@ -27,8 +27,8 @@ from quorum.api.voter_messages import (
     VoterRequest,
     VoterResponse,
 )
-from quorum.transport.convert.common import BadMessage, endpoints_from, endpoints_to, error_from
-from quorum.transport.convert.partitions import cluster_id_of, replica_key
+from quorum.transport.grpc.convert.common import BadMessage, endpoints_from, endpoints_to, error_from
+from quorum.transport.grpc.convert.partitions import cluster_id_of, replica_key
 
 
 class Method(msgspec.Struct, frozen=True, kw_only=True):

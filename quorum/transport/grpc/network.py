@@ -24,13 +24,13 @@ from quorum.api.raft_messages import (
 )
 from quorum.node.core.ports import ControllerCall, OutgoingRequest, Replies
 from quorum.transport.channel import grpc_address, is_disconnect, open_channel
-from quorum.transport.convert import elections, voters
-from quorum.transport.convert.calls import kind_of, request_to, response_from
-from quorum.transport.convert.common import BadMessage
-from quorum.transport.convert.fetch import fetch_request_to
-from quorum.transport.convert.fetch_snapshot import fetch_snapshot_request_to, fetch_snapshot_response_from
-from quorum.transport.fetch_stream import FetchStream
-from quorum.transport.methods import controller_method
+from quorum.transport.grpc.convert import elections, voters
+from quorum.transport.grpc.convert.calls import kind_of, request_to, response_from
+from quorum.transport.grpc.convert.common import BadMessage
+from quorum.transport.grpc.convert.fetch import fetch_request_to
+from quorum.transport.grpc.convert.fetch_snapshot import fetch_snapshot_request_to, fetch_snapshot_response_from
+from quorum.transport.grpc.fetch_stream import FetchStream
+from quorum.transport.grpc.methods import controller_method
 
 MAX_CALLS_IN_FLIGHT: Final = 64
 """Single calls to one address; one more fails."""

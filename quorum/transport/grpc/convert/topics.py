@@ -24,7 +24,7 @@ from quorum.api import (
     DescribeTopics,
     DescribeTopicsResponse,
 )
-from quorum.transport.convert.common import error_from, topic_id_from
+from quorum.transport.grpc.convert.common import error_from, topic_id_from
 
 DEFAULT_TIMEOUT_MS: Final = 60_000
 UNSET: Final = -1

@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 
 from quorum import api as requests
 from quorum.api import Request
-from quorum.transport.convert.by_fields import by_fields
+from quorum.transport.grpc.convert.by_fields import by_fields
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):

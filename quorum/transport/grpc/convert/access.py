@@ -7,7 +7,7 @@ from typing import Final
 
 from kraft.v1 import access_pb2
 from quorum import api as r
-from quorum.transport.convert.kind import kind_by_fields
+from quorum.transport.grpc.convert.kind import kind_by_fields
 
 _kind = partial(kind_by_fields, access_pb2)
 

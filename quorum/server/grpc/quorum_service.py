@@ -30,15 +30,15 @@ from quorum.api.voter_messages import (
     UpgradeKRaftVersionRequest,
     VoterRequest,
 )
+from quorum.server.grpc.callers import caller_of
 from quorum.server.grpc.describe import describe
-from quorum.server.grpc.fetches import FetchDoor
-from quorum.server.grpc.node import caller_of
+from quorum.server.grpc.fetch_streams import FetchDoor
 from quorum.server.node import Node
-from quorum.transport.convert import elections, voters
-from quorum.transport.convert.common import BadMessage
-from quorum.transport.convert.fetch import fetch_request_from, fetch_response_to
-from quorum.transport.convert.fetch_snapshot import fetch_snapshot_request_from, fetch_snapshot_response_to
-from quorum.transport.convert.transfer import transfer_request_from, transfer_response_to
+from quorum.transport.grpc.convert import elections, voters
+from quorum.transport.grpc.convert.common import BadMessage
+from quorum.transport.grpc.convert.fetch import fetch_request_from, fetch_response_to
+from quorum.transport.grpc.convert.fetch_snapshot import fetch_snapshot_request_from, fetch_snapshot_response_to
+from quorum.transport.grpc.convert.transfer import transfer_request_from, transfer_response_to
 
 T = TypeVar("T")
 

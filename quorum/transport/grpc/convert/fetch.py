@@ -9,7 +9,7 @@ from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
 from quorum.api.calls import PeerCall
 from quorum.api.raft_messages import UNKNOWN_OFFSET, FetchRequest, FetchResponse
-from quorum.transport.convert.partitions import (
+from quorum.transport.grpc.convert.partitions import (
     answer_from,
     answer_to,
     call_of,
