@@ -21,7 +21,7 @@ from quorum.recovery.repairs.rebuild_indexes import propose_rebuild_indexes
 from quorum.recovery.repairs.truncate import propose_truncate
 from quorum.recovery.verification import verify_directories
 from tests.support.repairs import load, load_nodes, repair, request
-from tests.unit.recovery.test_who_speaks import lagging
+from tests.unit.recovery.evidence.test_who_speaks import lagging
 
 LOG = "__cluster_metadata-0/00000000000000000000.log"
 EPOCH_AT = 12

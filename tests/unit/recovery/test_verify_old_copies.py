@@ -13,7 +13,7 @@ from quorum.recovery.repairs.undo import propose_undo
 from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
 from quorum.recovery.verification import verify_directories
 from tests.support.repairs import load, load_nodes, repair, request
-from tests.unit.recovery.test_hidden_repair import go_on
+from tests.unit.recovery.evidence.test_hidden_repair import go_on
 
 NEW = NewController(
     log_dir="/data",

@@ -29,7 +29,7 @@ from quorum.recovery.repairs.standalone import propose_standalone
 from quorum.recovery.repairs.truncate import propose_truncate
 from quorum.recovery.verification import verify_directories
 from tests.support.repairs import forget_audits, know_epoch, load_nodes, repair, request, tree
-from tests.unit.recovery.test_old_branch import grown
+from tests.unit.recovery.evidence.test_old_branch import grown
 
 ALL = ("/n1", "/n2", "/n3")
 METADATA = "__cluster_metadata-0"

@@ -17,7 +17,7 @@ from metadata_log.storage.checkpoint import read_checkpoint
 from metadata_log.storage.formatter import FormatResult, LogDirectory, default_features, format_directory
 from metadata_log.voters import Voter, VoterSet, parse_voters
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = Path(__file__).parents[3] / "fixtures"
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 NOW = 1_795_216_087_655
 DIRECTORIES = [parse_directory_id(f"ZGlyZWN0b3J5LWlkLTAw{suffix}") for suffix in ("MQ", "Mg", "Mw")]

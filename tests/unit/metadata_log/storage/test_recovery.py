@@ -7,8 +7,8 @@ import pytest
 from metadata_log.errors import CorruptBatchError, CorruptFileError, UnsupportedBatchError
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.offsets import Offset
+from tests.unit.metadata_log.format.test_batch import batch_of, resealed
 from tests.unit.metadata_log.log_support import DIRECTORY, FIRST_SEGMENT, bounds, contents, open_at, stage
-from tests.unit.metadata_log.test_batch import batch_of, resealed
 
 EPOCHS = f"{DIRECTORY}/leader-epoch-checkpoint"
 BATCHES = [(1, [b"a"] * 2), (1, [b"bb"]), (2, [b"ccc"] * 3), (2, [b"d"])]

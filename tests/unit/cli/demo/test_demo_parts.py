@@ -25,7 +25,7 @@ from quorum.cli.demo.spark_child import run_kraft
 from quorum.cli.demo.story import CheckFailedError, Story, check
 from quorum.cli.errors import CliError
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = Path(__file__).parents[3] / "fixtures"
 NODE_1 = FIXTURES / "basic" / "node-1" / "data" / "__cluster_metadata-0"
 
 

@@ -43,7 +43,7 @@ from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId, ReplicaKey,
 from metadata_log.offsets import Epoch
 from tests.support.other_process import HOLD, TAKE, TAKE_AS_JAVA, held_by_another
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = Path(__file__).parents[3] / "fixtures"
 PROPERTIES = sorted(FIXTURES.glob("*/node-*/data/meta.properties"))
 STATES = sorted(FIXTURES.glob("*/node-*/data/__cluster_metadata-0/quorum-state"))
 DIRECTORY_1 = parse_directory_id("ZGlyZWN0b3J5LWlkLTAwMQ")

@@ -26,7 +26,7 @@ from metadata_log.storage.checkpoint import (
 )
 from metadata_log.storage.loaded_checkpoint import load_snapshot
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = Path(__file__).parents[3] / "fixtures"
 CHECKPOINTS = sorted(FIXTURES.glob("*/node-*/data/**/*.checkpoint"))
 TIMES = CheckpointTimes.at(1_700_000_000_000, last_contained_ms=5)
 

@@ -24,7 +24,7 @@ from quorum.raft.machine import RaftMachine
 from quorum.raft.transitions import Role
 from tests.support.clusters import SCENARIOS, node_directories
 
-ORACLES = Path(__file__).parents[2] / "fixtures"
+ORACLES = Path(__file__).parents[3] / "fixtures"
 _BATCH = re.compile(r"^baseOffset: \d+ lastOffset: (\d+) .*?partitionLeaderEpoch: (\d+) ", re.MULTILINE)
 _VOTERS = re.compile(r"KRaftVoters (\{.*\})$", re.MULTILINE)
 

@@ -27,7 +27,7 @@ from tests.unit.metadata_log.log_support import (
     stage,
 )
 
-BASIC = Path(__file__).parents[2] / "fixtures" / "basic"
+BASIC = Path(__file__).parents[3] / "fixtures" / "basic"
 KAFKA_LOGS = [BASIC / f"node-{node}/data/__cluster_metadata-0" for node in (1, 2, 3)]
 
 

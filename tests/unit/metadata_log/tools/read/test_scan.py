@@ -13,7 +13,7 @@ from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.read.scan import Damage, Fault, scan
 
 WHOLE = (
-    Path(__file__).parents[3] / "fixtures/basic/node-1/data/__cluster_metadata-0/00000000000000000000.log"
+    Path(__file__).parents[4] / "fixtures/basic/node-1/data/__cluster_metadata-0/00000000000000000000.log"
 ).read_bytes()
 STARTS = [position for position, _ in iter_batches(WHOLE)]
 

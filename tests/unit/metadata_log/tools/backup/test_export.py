@@ -19,7 +19,7 @@ from metadata_log.tools.new_files import TargetError
 from metadata_log.tools.read.manifest import MANIFEST_FILE, read_manifest
 from metadata_log.tools.read.sources import SourceError
 
-FIXTURE = Path(__file__).parents[3] / "fixtures" / "basic" / "node-1" / "data"
+FIXTURE = Path(__file__).parents[4] / "fixtures" / "basic" / "node-1" / "data"
 SEGMENT = "00000000000000000000.log"
 NO_OP = b"\x01\x14\x00\x00"
 

@@ -14,7 +14,7 @@ from quorum.cli.demo.alone import alone_from, appended
 from quorum.cli.demo.replica_files import ReplicaFiles
 from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
 
-NODE_1 = Path(__file__).parents[2] / "fixtures" / "basic" / "node-1" / "data" / "__cluster_metadata-0"
+NODE_1 = Path(__file__).parents[3] / "fixtures" / "basic" / "node-1" / "data" / "__cluster_metadata-0"
 FOLLOWERS, LONGEST_MS = (2, 3), 500
 
 

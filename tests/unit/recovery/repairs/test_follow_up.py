@@ -10,7 +10,7 @@ import pytest
 
 from quorum.cli.main import run
 from tests.support.misuses import NO_WAIT, Bench, last_segment
-from tests.unit.recovery.test_obstacles import said_of
+from tests.unit.recovery.advice.test_obstacles import said_of
 
 JOIN = "Then make it a voter, one controller after the other"
 ASIDE = "On each other controller (2, 3): keep its old directory"

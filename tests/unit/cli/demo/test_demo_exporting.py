@@ -20,7 +20,7 @@ from quorum.cli.demo.replica_files import ReplicaFiles
 from quorum.cli.demo.story import CheckFailedError
 from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
 
-NODE_1 = Path(__file__).parents[2] / "fixtures" / "basic" / "node-1" / "data" / "__cluster_metadata-0"
+NODE_1 = Path(__file__).parents[3] / "fixtures" / "basic" / "node-1" / "data" / "__cluster_metadata-0"
 REGISTRATION_OF_1 = 4
 """The batch of that log that holds it."""
 

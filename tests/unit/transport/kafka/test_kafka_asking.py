@@ -37,7 +37,7 @@ from quorum.transport.kafka.wire import Questions, answers_of, questions_of, rea
 
 RECORDED = [
     json.loads(line)
-    for line in (Path(__file__).parents[2] / "fixtures" / "wire" / "voters.jsonl").read_text().splitlines()
+    for line in (Path(__file__).parents[3] / "fixtures" / "wire" / "voters.jsonl").read_text().splitlines()
 ]
 NAMES = {
     1: "fetch",

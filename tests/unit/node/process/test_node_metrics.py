@@ -14,7 +14,7 @@ from quorum import __version__
 from quorum.node.core.view import NodeView
 from quorum.node.process.metrics import NodeMetrics
 
-PAGE = Path(__file__).parents[3] / "docs/metrics.md"
+PAGE = Path(__file__).parents[4] / "docs/metrics.md"
 VIEW = NodeView(
     node_id=1,
     cluster_id="c",

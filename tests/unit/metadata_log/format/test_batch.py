@@ -25,7 +25,7 @@ from metadata_log.format.frame_tables import DELTAS
 from metadata_log.format.varint import read_varint, varint
 from metadata_log.offsets import Epoch, Offset
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = Path(__file__).parents[3] / "fixtures"
 KAFKA_FILES = sorted(
     path
     for path in FIXTURES.glob("*/node-*/**/*")
